@@ -8,6 +8,7 @@ import os
 import resource
 import stat
 import subprocess
+import sys
 import zlib
 
 import pytest
@@ -15,6 +16,7 @@ from pxr import Usd, UsdPhysics
 
 import conftest
 from conftest import run
+from hills import hills
 
 MASS = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
 SHAPES = "<visual><geometry><box size='1 1 1'/></geometry></visual><collision><geometry><box size='1 1 1'/></geometry></collision>"
@@ -94,6 +96,29 @@ def written(folder):
 
 def told(folder):
     return {d["code"] for d in json.loads((asset(folder) / "report.json").read_text())["diagnostics"]}
+
+
+#: Runs what it is given, and prints the most kilobytes that it had in memory. Of a process that is begun here, what is in memory here would count, too.
+MEASURED = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+
+
+def test_memory_does_not_grow_with_the_meshes_of_a_robot(tmp_path):
+    peaks = []
+    for n in (100, 300):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        for i in range(n):
+            hills(folder / f"{i}.stl", 70, i)
+        shape = "<visual><geometry><mesh filename='{}.stl' scale='0.1 0.1 0.1'/></geometry></visual>"
+        (folder / "r.urdf").write_text(robot("<link name='a'>", *map(shape.format, range(n)), "</link>"))
+        command = [conftest.program(), "convert", folder / "r.urdf", "-o", folder / "out", "--no-cache", "--tiers", "high", "-q"]
+        done = subprocess.run([sys.executable, "-IS", "-c", MEASURED, *command], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout) / 1024)
+        counts = json.loads((asset(folder) / "report.json").read_text())["counts"]
+        assert counts["meshes"] == n and counts["triangles"] == n * 2 * 70 * 70
+        assert written(folder) > n * 200_000
+    # In memory all of them are 60 bytes a triangle.
+    assert peaks[1] < peaks[0] + 30, peaks
 
 
 @pytest.mark.parametrize("kind", [chain, star, frames, duplicates, followers, looks, contacts, elements], ids=lambda kind: kind.__name__)

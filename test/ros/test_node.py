@@ -26,6 +26,7 @@ pytest.importorskip("cyclonedds", reason="the node is tested against cyclonedds 
 
 import conftest  # noqa: E402
 import ros_peer  # noqa: E402
+from hills import hills  # noqa: E402
 from meetings import PeerProcess  # noqa: E402
 from ros_peer import (  # noqa: E402
     Asset, CheckFrames, Convert, DescribeParameters, DiagnosticArray, GetParameters, ListParameters, Peer,
@@ -471,19 +472,6 @@ def test_peers_that_vanish_do_no_harm(start, assets, peer, domain):
     description(peer, box("heir"))
     asset(assets, "heir")
     assert node.process.poll() is None
-
-
-def hills(path, size):
-    """A binary STL of size × size squares over hills."""
-    import numpy as np
-
-    x, y = np.meshgrid(np.arange(size + 1.0), np.arange(size + 1.0))
-    points = np.stack([x, y, np.sin(x * 0.7) * np.cos(y * 0.3) + 0.3 * np.sin(x * y)], axis=-1).astype("<f4") / 100
-    a, b, c, d = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
-    corners = np.concatenate([np.stack([a, b, c], axis=2), np.stack([a, c, d], axis=2)]).reshape(-1, 3, 3)
-    facets = np.zeros(len(corners), dtype=[("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-    facets["corners"] = corners
-    path.write_bytes(bytes(80) + len(facets).to_bytes(4, "little") + facets.tobytes())
 
 
 def test_memory_of_a_conversion_goes_back_to_the_system(start, peer, assets, tmp_path):

@@ -16,10 +16,10 @@ use super::{Error, Options, Source, codes, convex_hull, file_name, reference, th
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::{self as resolve, Files, Located};
 use urdf_usd_robot::{
-    Channel, Corners, ImageFormat, ImagePlacement, Map, MapRole, Material, Mesh, MeshArrays, Outline, Part, Texture, Tiers,
-    Wrap,
+    Channel, Corners, ImageFormat, ImagePlacement, Kept, Map, MapRole, Material, Mesh, MeshArrays, Outline, Part, Texture,
+    Tiers, Wrap,
 };
-use urdf_usd_store::{self as store, Content, Key, Later, Store};
+use urdf_usd_store::{self as store, Content, Key, Store};
 
 /// Reads a mesh file as [`read`](super::read) does, unless `store` has it. The mesh has its digest.
 ///
@@ -210,6 +210,54 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// The arrays of a mesh of this shape, which `part` gives in turn, each of so many bytes. `None` if they don't fit.
+    fn arrays(&self, mut part: impl FnMut(usize) -> Option<Bytes>) -> Option<MeshArrays> {
+        let Self { triangles, .. } = *self;
+        let points = array(self.points, &mut part)?;
+        let faces = indices(triangles, self.points, &mut part)?;
+        let normals = corners(self.normals, triangles, &mut part)?;
+        let uvs = self.uvs.map_or(Some(None), |values| corners(values, triangles, &mut part).map(Some))?;
+        let colors = self.colors.map_or(Some(None), |values| corners(values, triangles, &mut part).map(Some))?;
+        Some(MeshArrays { points, triangles: faces, normals, uvs, colors })
+    }
+
+    /// The same of all of them, one after the other.
+    fn arrays_in(&self, mut all: Bytes) -> Option<MeshArrays> {
+        let arrays = self.arrays(|length| (length <= all.len()).then(|| all.split_to(length)))?;
+        all.is_empty().then_some(arrays)
+    }
+}
+
+fn array<T: Pod>(length: usize, part: &mut impl FnMut(usize) -> Option<Bytes>) -> Option<Vec<T>> {
+    let bytes = part(length.checked_mul(size_of::<T>())?)?;
+    let mut array = vec![T::zeroed(); length];
+    let room: &mut [u8] = bytemuck::cast_slice_mut(&mut array);
+    if room.len() != bytes.len() {
+        return None;
+    }
+    room.copy_from_slice(&bytes);
+    Some(array)
+}
+
+/// Indices below `values`.
+fn indices(length: usize, values: usize, part: &mut impl FnMut(usize) -> Option<Bytes>) -> Option<Vec<[u32; 3]>> {
+    let indices: Vec<[u32; 3]> = array(length, part)?;
+    let largest = indices.as_flattened().iter().fold(0, |largest, &i| largest.max(i));
+    (indices.is_empty() || (largest as usize) < values).then_some(indices)
+}
+
+fn corners<const N: usize>(
+    values: usize,
+    triangles: usize,
+    part: &mut impl FnMut(usize) -> Option<Bytes>,
+) -> Option<Corners<[f32; N]>>
+where
+    [f32; N]: Pod,
+{
+    Some(Corners { values: array(values, part)?, indices: indices(triangles, values, part)? })
+}
+
 /// The arrays of a mesh, as they are in memory.
 fn arrays(mesh: &Mesh) -> Vec<&[u8]> {
     fn of<T: Pod>(corners: &Corners<T>) -> [&[u8]; 2] {
@@ -255,15 +303,18 @@ pub fn spilled(mesh: Mesh, store: &Store) -> Mesh {
     if !store.is_to_spill(arrays.iter().map(|array| array.len()).sum()) {
         return mesh;
     }
-    let had = store.later(&key_of_arrays(&mesh.digest)).or_else(|| {
-        let piece = store.spill(&arrays)?;
-        let later: Later = Box::new(move || piece.bytes());
-        Some(later)
-    });
-    let Some(had) = had else { return mesh };
     let (outline, shape) = (*mesh.outline(), Shape::of(&mesh));
-    let kept = move || Reader { rest: &had()? }.arrays(&shape);
-    Mesh::kept(outline, Arc::new(kept), mesh.parts, mesh.materials, mesh.digest)
+    let kept: Box<Kept> = if let Some(later) = store.later(&key_of_arrays(&mesh.digest)) {
+        Box::new(move || shape.arrays_in(later()?))
+    } else if let Some(pieces) = arrays.iter().map(|array| store.spill(array)).collect::<Option<Vec<_>>>() {
+        Box::new(move || {
+            let mut pieces = pieces.iter();
+            shape.arrays(|_| pieces.next()?.bytes())
+        })
+    } else {
+        return mesh;
+    };
+    Mesh::kept(outline, kept, mesh.parts, mesh.materials, mesh.digest)
 }
 
 /// Takes an entry apart. Whatever does not fit makes it `None`.
@@ -283,36 +334,6 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    fn array<T: Pod>(&mut self, length: usize) -> Option<Vec<T>> {
-        let bytes = self.take(length.checked_mul(size_of::<T>())?)?;
-        let mut array = vec![T::zeroed(); length];
-        bytemuck::cast_slice_mut(&mut array).copy_from_slice(bytes);
-        Some(array)
-    }
-
-    /// Indices below `values`.
-    fn indices(&mut self, length: usize, values: usize) -> Option<Vec<[u32; 3]>> {
-        let indices: Vec<[u32; 3]> = self.array(length)?;
-        let largest = indices.as_flattened().iter().fold(0, |largest, &i| largest.max(i));
-        (indices.is_empty() || (largest as usize) < values).then_some(indices)
-    }
-
-    fn corners<const N: usize>(&mut self, values: usize, triangles: usize) -> Option<Corners<[f32; N]>>
-    where
-        [f32; N]: Pod,
-    {
-        Some(Corners { values: self.array(values)?, indices: self.indices(triangles, values)? })
-    }
-
-    fn arrays(mut self, shape: &Shape) -> Option<MeshArrays> {
-        let points = self.array(shape.points)?;
-        let triangles = self.indices(shape.triangles, shape.points)?;
-        let normals = self.corners(shape.normals, shape.triangles)?;
-        let uvs = shape.uvs.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
-        let colors = shape.colors.map_or(Some(None), |values| self.corners(values, shape.triangles).map(Some))?;
-        self.rest.is_empty().then_some(MeshArrays { points, triangles, normals, uvs, colors })
-    }
-
     /// Meshes whose arrays are in `store`.
     fn meshes(&mut self, shapes: Vec<(Shape, KeptOutline)>, materials: &[Material], store: &Store) -> Option<Vec<Mesh>> {
         let mesh = |(shape, (bounds, has_translucent_corners)): (Shape, KeptOutline)| {
@@ -326,8 +347,8 @@ impl<'a> Reader<'a> {
                 has_colors: shape.colors.is_some(),
                 has_translucent_corners,
             };
-            let kept = move || Reader { rest: &arrays()? }.arrays(&shape);
-            Some(Mesh::kept(outline, Arc::new(kept), parts, materials.to_vec(), digest))
+            let kept = move || shape.arrays_in(arrays()?);
+            Some(Mesh::kept(outline, Box::new(kept), parts, materials.to_vec(), digest))
         };
         shapes.into_iter().map(mesh).collect()
     }
@@ -693,7 +714,7 @@ mod tests {
                 let mesh = spilled(mesh(), &spilling(limit));
                 assert_eq!(mesh.has_arrays(), stays);
                 assert_eq!((mesh.outline(), &*mesh.for_now()), (there.outline(), &there));
-                assert_eq!((mesh.has_arrays(), mesh.into_arrays()), (stays, there.clone().into_arrays()));
+                assert_eq!((mesh.has_arrays(), mesh.arrays()), (stays, there.arrays()));
             }
             // Who makes all anew has all in memory.
             assert!(spilled(mesh(), &spilling(0).anew()).has_arrays());

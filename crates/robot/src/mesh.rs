@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use nalgebra::Vector3;
 
@@ -20,10 +20,10 @@ use super::{ImagePlacement, Material};
 /// somebody does so: most of what there is to say of a mesh is in its [`Outline`].
 #[derive(Clone)]
 pub struct Mesh {
-    arrays: OnceLock<MeshArrays>,
+    arrays: OnceLock<Arc<MeshArrays>>,
     outline: OnceLock<Outline>,
     /// Where the arrays are had if they are not there.
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<Elsewhere>>,
     /// Runs of triangles with one material, in order, covering all triangles; at least one.
     pub parts: Vec<Part>,
     /// The mesh's own materials, which `parts` refer to.
@@ -35,6 +35,26 @@ pub struct Mesh {
 
 /// Has the arrays of a mesh from where they are kept; `None` if they are not there any more.
 pub type Kept = dyn Fn() -> Option<MeshArrays> + Send + Sync;
+
+/// Where the arrays of a mesh are.
+struct Elsewhere {
+    kept: Box<Kept>,
+    /// Those that somebody has now, who shares them.
+    now: Mutex<Weak<MeshArrays>>,
+}
+
+impl Elsewhere {
+    fn arrays(&self) -> Option<Arc<MeshArrays>> {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let arrays = now.upgrade();
+        if arrays.is_some() {
+            return arrays;
+        }
+        let arrays = Arc::new((self.kept)()?);
+        *now = Arc::downgrade(&arrays);
+        Some(arrays)
+    }
+}
 
 /// What a panic carries if something, such as the arrays of a mesh, is no longer where it was kept. Who made use of what is kept begins
 /// anew without.
@@ -161,7 +181,7 @@ impl DerefMut for Mesh {
         }
         // They may be others from now on.
         (self.outline, self.kept) = (OnceLock::new(), None);
-        self.arrays.get_mut().unwrap_or_else(lost)
+        Arc::make_mut(self.arrays.get_mut().unwrap_or_else(lost))
     }
 }
 
@@ -182,17 +202,18 @@ impl fmt::Debug for Mesh {
 impl Mesh {
     /// A mesh of these arrays, without a digest.
     pub fn new(arrays: MeshArrays, parts: Vec<Part>, materials: Vec<Material>) -> Self {
-        Self { arrays: arrays.into(), outline: OnceLock::new(), kept: None, parts, materials, digest: [0; 32] }
+        Self { arrays: Arc::new(arrays).into(), outline: OnceLock::new(), kept: None, parts, materials, digest: [0; 32] }
     }
 
     /// A mesh whose arrays are kept elsewhere. `outline` and `digest` are those of what `kept` gives.
-    pub fn kept(outline: Outline, kept: Arc<Kept>, parts: Vec<Part>, materials: Vec<Material>, digest: [u8; 32]) -> Self {
-        Self { arrays: OnceLock::new(), outline: outline.into(), kept: Some(kept), parts, materials, digest }
+    pub fn kept(outline: Outline, kept: Box<Kept>, parts: Vec<Part>, materials: Vec<Material>, digest: [u8; 32]) -> Self {
+        let kept = Some(Arc::new(Elsewhere { kept, now: Mutex::default() }));
+        Self { arrays: OnceLock::new(), outline: outline.into(), kept, parts, materials, digest }
     }
 
     /// Its arrays, from where they are kept.
-    fn fetched(&self) -> MeshArrays {
-        self.kept.as_ref().and_then(|kept| kept()).unwrap_or_else(lost)
+    fn fetched(&self) -> Arc<MeshArrays> {
+        self.kept.as_ref().and_then(|kept| kept.arrays()).unwrap_or_else(lost)
     }
 
     /// What can be said of it without its arrays.
@@ -214,12 +235,12 @@ impl Mesh {
         if self.has_arrays() { Cow::Borrowed(self) } else { Cow::Owned(self.clone()) }
     }
 
-    /// Its arrays.
+    /// The arrays as [`Self::for_now`] has them.
     ///
     /// # Panics
     /// As [`Self::deref`].
-    pub fn into_arrays(mut self) -> MeshArrays {
-        self.arrays.take().unwrap_or_else(|| self.fetched())
+    pub fn arrays(&self) -> Arc<MeshArrays> {
+        self.arrays.get().cloned().unwrap_or_else(|| self.fetched())
     }
 
     /// The mesh with texture coordinates that say where on its images a corner is, whatever the placement of these. `other` is the material
@@ -254,9 +275,9 @@ impl Mesh {
     #[must_use]
     pub fn scaled(self: &Arc<Self>, scale: Vector3<f64>) -> Self {
         let of = self.clone();
-        let kept = move || Some(of.for_now().into_owned().into_arrays().scaled(scale));
+        let kept = move || Some(Arc::unwrap_or_clone(of.arrays()).scaled(scale));
         let (parts, materials) = (self.parts.clone(), self.materials.clone());
-        let mut mesh = Self::kept(self.outline().scaled(scale), Arc::new(kept), parts, materials, self.digest);
+        let mut mesh = Self::kept(self.outline().scaled(scale), Box::new(kept), parts, materials, self.digest);
         if mesh.digest != [0; 32] {
             // As good as computed anew: what else would differ in nothing but these bits of its hash?
             let bytes = scale.iter().flat_map(|factor| (factor.to_bits() ^ 1.0_f64.to_bits()).to_le_bytes());

@@ -143,15 +143,15 @@ impl Store {
         self.spill.as_ref().is_some_and(|spill| spill.is_due(length))
     }
 
-    /// Puts `parts`, one after the other, into the job's temporary file. `None` if that can't be.
-    pub fn spill(&self, parts: &[&[u8]]) -> Option<Piece> {
-        self.spill.as_ref()?.put(parts)
+    /// Puts `bytes` into the job's temporary file. `None` if that can't be.
+    pub fn spill(&self, bytes: &[u8]) -> Option<Piece> {
+        self.spill.as_ref()?.put(bytes)
     }
 
     /// The bytes, in the job's temporary file if they are too many to stay in memory.
     pub fn piece(&self, bytes: Bytes) -> Piece {
         let is_to_spill = bytes.len() >= pieces::LARGE && self.is_to_spill(bytes.len());
-        let spilled = if is_to_spill { self.spill(&[&bytes]) } else { None };
+        let spilled = if is_to_spill { self.spill(&bytes) } else { None };
         spilled.unwrap_or_else(|| bytes.into())
     }
 

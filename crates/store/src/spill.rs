@@ -44,18 +44,13 @@ impl Spill {
         self.bytes.fetch_add(length, Ordering::Relaxed).saturating_add(length) > self.limit
     }
 
-    /// Writes `parts`, one after the other.
-    pub(super) fn put(self: &Arc<Self>, parts: &[&[u8]]) -> Option<Piece> {
+    /// Writes `bytes`.
+    pub(super) fn put(self: &Arc<Self>, bytes: &[u8]) -> Option<Piece> {
         let made = || self.directories.iter().find_map(|directory| tempfile::tempfile_in(directory).ok());
         let file = self.file.get_or_init(made).as_ref()?;
-        let length = parts.iter().map(|part| part.len()).sum();
-        let start = self.end.fetch_add(length as u64, Ordering::Relaxed);
-        let mut at = start;
-        for part in parts {
-            file.write_all_at(part, at).ok()?;
-            at += part.len() as u64;
-        }
-        Some(Piece(Place::Spilled { spill: self.clone(), start, length }))
+        let start = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        file.write_all_at(bytes, start).ok()?;
+        Some(Piece(Place::Spilled { spill: self.clone(), start, length: bytes.len() }))
     }
 
     fn read(&self, start: u64, length: usize) -> Option<Bytes> {
@@ -142,7 +137,7 @@ mod tests {
         let spill = Arc::new(Spill::new(&folder.path().join("to/be/made"), 10));
         assert!(!spill.is_due(10) && spill.is_due(1) && spill.is_due(0));
         let large: Vec<u8> = (0..CHUNK + 5).map(|i| i as u8).collect();
-        let pieces = [spill.put(&[b"ab", b"", b"c"]).unwrap(), Piece::from(&b"defg"[..]), spill.put(&[&large]).unwrap()];
+        let pieces = [spill.put(b"abc").unwrap(), Piece::from(&b"defg"[..]), spill.put(&large).unwrap()];
         assert_eq!(pieces.each_ref().map(Piece::len), [3, 4, CHUNK + 5]);
         assert_eq!(pieces.each_ref().map(|piece| piece.chunks().count()), [1, 1, 2]);
         assert_eq!(joined(&pieces).unwrap(), [b"abcdefg", &large[..]].concat());
@@ -157,6 +152,6 @@ mod tests {
     fn where_nothing_can_be_written_all_stays_in_memory() {
         let nowhere = || PathBuf::from("/proc");
         let spill = Spill { directories: [nowhere(), nowhere()], ..Spill::new(Path::new("/"), 0) };
-        assert!(spill.is_due(1) && Arc::new(spill).put(&[b"a"]).is_none());
+        assert!(spill.is_due(1) && Arc::new(spill).put(b"a").is_none());
     }
 }

@@ -44,14 +44,17 @@ impl Array<'_> {
 #[derive(Clone, Copy)]
 pub(super) enum Kept {
     Indices(Indices),
-    Pairs(Take<2>),
-    Triples(Take<3>),
+    Pairs(Of<2>, Take<2>),
+    Triples(Of<3>, Take<3>),
 }
 
 /// Where a mesh has indices.
 pub(super) type Indices = fn(&MeshArrays) -> &[[u32; 3]];
 
-/// Where a mesh has vectors, which may be taken from it.
+/// Where a mesh has vectors.
+pub(super) type Of<const N: usize> = fn(&MeshArrays) -> &[[f32; N]];
+
+/// The same, to be taken from it.
 pub(super) type Take<const N: usize> = fn(&mut MeshArrays) -> &mut Vec<[f32; N]>;
 
 /// Vectors that something owns which others have, too: their bytes are those of the file, and need not be copied.
@@ -108,15 +111,15 @@ fn signed(index: u32) -> i32 {
     i32::try_from(index).unwrap_or(i32::MAX)
 }
 
-impl From<Take<2>> for Kept {
-    fn from(take: Take<2>) -> Self {
-        Self::Pairs(take)
+impl From<(Of<2>, Take<2>)> for Kept {
+    fn from((of, take): (Of<2>, Take<2>)) -> Self {
+        Self::Pairs(of, take)
     }
 }
 
-impl From<Take<3>> for Kept {
-    fn from(take: Take<3>) -> Self {
-        Self::Triples(take)
+impl From<(Of<3>, Take<3>)> for Kept {
+    fn from((of, take): (Of<3>, Take<3>)) -> Self {
+        Self::Triples(of, take)
     }
 }
 
@@ -142,28 +145,21 @@ impl<'a> Arrays<'a> {
         placeholder(self.0.len() - 1)
     }
 
-    /// The one vector that a layer has in the place of an array of them, which a mesh has at `vectors`, or `take` takes from it. `N` is 2 or
-    /// 3.
-    pub(super) fn vectors<const N: usize>(
-        &mut self,
-        mesh: &'a Arc<Mesh>,
-        vectors: fn(&Mesh) -> &[[f32; N]],
-        take: Take<N>,
-    ) -> [f32; N]
+    /// The one vector that a layer has in the place of an array of them, which a mesh has. `N` is 2 or 3.
+    pub(super) fn vectors<const N: usize>(&mut self, mesh: &'a Arc<Mesh>, vectors: Of<N>, take: Take<N>) -> [f32; N]
     where
-        Kept: From<Take<N>>,
+        Kept: From<(Of<N>, Take<N>)>,
     {
         if mesh.has_arrays() {
-            return self.shared(mesh, vectors);
+            return self.shared(mesh.arrays(), vectors);
         }
-        self.0.push(Array::Kept(mesh, take.into()));
+        self.0.push(Array::Kept(mesh, (vectors, take).into()));
         self.vector()
     }
 
     /// The same of vectors that `owner` has.
-    fn shared<T: Send + Sync + 'static, const N: usize>(&mut self, owner: &Arc<T>, vectors: fn(&T) -> &[[f32; N]]) -> [f32; N] {
-        let bytes = Bytes::from_owner(Vectors { owner: owner.clone(), vectors });
-        self.0.push(Array::Vectors(vectors(owner).len(), bytes));
+    fn shared<T: Send + Sync + 'static, const N: usize>(&mut self, owner: Arc<T>, vectors: fn(&T) -> &[[f32; N]]) -> [f32; N] {
+        self.0.push(Array::Vectors(vectors(&owner).len(), Bytes::from_owner(Vectors { owner, vectors })));
         self.vector()
     }
 
@@ -218,8 +214,21 @@ impl Content {
         Self { is_coded: true, count: ints.len(), bytes: store.piece(ints.coded().into()) }
     }
 
-    fn of_taken<const N: usize>(vectors: &mut Vec<[f32; N]>, store: &Store) -> Self {
-        Self { is_coded: false, count: vectors.len(), bytes: store.piece(bytes_of(std::mem::take(vectors))) }
+    /// Of vectors of a mesh that nobody has but who calls this, or else of one that others have, too.
+    fn of_mesh<const N: usize>(
+        mesh: &mut Result<MeshArrays, Arc<MeshArrays>>,
+        vectors: Of<N>,
+        take: Take<N>,
+        store: &Store,
+    ) -> Self {
+        let (count, bytes) = match mesh {
+            Ok(mesh) => {
+                let taken = std::mem::take(take(mesh));
+                (taken.len(), bytes_of(taken))
+            }
+            Err(mesh) => (vectors(mesh).len(), Bytes::from_owner(Vectors { owner: mesh.clone(), vectors })),
+        };
+        Self { is_coded: false, count, bytes: store.piece(bytes) }
     }
 }
 
@@ -231,16 +240,17 @@ fn contents(arrays: &[Array<'_>], store: &Store) -> Vec<Content> {
         [Array::Kept(mesh, _), ..] => mesh,
         _ => return Vec::new(),
     };
-    let mut mesh = mesh.for_now().into_owned().into_arrays();
+    let mesh = mesh.arrays();
     let indices = arrays.par_iter().map(|array| match array {
         Array::Kept(_, Kept::Indices(indices)) => Some(Content::of(Ints::Indices(indices(&mesh).as_flattened()), store)),
         _ => None,
     });
     let mut contents: Vec<Option<Content>> = indices.collect();
+    let mut mesh = Arc::try_unwrap(mesh);
     for (array, content) in arrays.iter().zip(&mut contents) {
         match array {
-            Array::Kept(_, Kept::Pairs(pairs)) => *content = Some(Content::of_taken(pairs(&mut mesh), store)),
-            Array::Kept(_, Kept::Triples(triples)) => *content = Some(Content::of_taken(triples(&mut mesh), store)),
+            Array::Kept(_, Kept::Pairs(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
+            Array::Kept(_, Kept::Triples(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
             _ => {}
         }
     }
@@ -459,7 +469,9 @@ mod tests {
         for (i, vectors) in vectors.iter().enumerate() {
             let name = format!("v{i}");
             plain.over("/Arrays").attribute(&name, Attribute::point3f_array(vectors.iter().copied()));
-            layer.over("/Arrays").attribute(&name, Attribute::point3f_array([arrays.shared(vectors, |vectors| vectors)]));
+            layer
+                .over("/Arrays")
+                .attribute(&name, Attribute::point3f_array([arrays.shared(vectors.clone(), |vectors| vectors)]));
         }
         plain.over("/Arrays").attribute("same", Attribute::int_array(vec![same.0; same.1]));
         layer.over("/Arrays").attribute("same", Attribute::int_array(arrays.ints(Ints::Same(same.0, same.1))));
@@ -469,7 +481,7 @@ mod tests {
         plain.over("/Arrays").attribute("pairs", Attribute::tex_coord2f_array(pairs.iter().copied()));
         layer
             .over("/Arrays")
-            .attribute("pairs", Attribute::tex_coord2f_array([arrays.shared(&Arc::new(pairs.to_vec()), |pairs| pairs)]));
+            .attribute("pairs", Attribute::tex_coord2f_array([arrays.shared(Arc::new(pairs.to_vec()), |pairs| pairs)]));
         assert!(written(&layer, &arrays).unwrap() == written(&plain, &Arrays::default()).unwrap());
     }
 
@@ -491,7 +503,7 @@ mod tests {
         let points = Arc::new(vec![[0.0_f32; 3]]);
         for places in [0, 2] {
             let mut arrays = Arrays::default();
-            let placeholder = arrays.shared(&points, |points| points);
+            let placeholder = arrays.shared(points.clone(), |points| points);
             let mut layer = Layer::new("Arrays", "Arrays");
             layer.def("/Arrays", "Scope");
             for place in 0..places {
