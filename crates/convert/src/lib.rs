@@ -64,7 +64,7 @@ use urdf_usd_time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
 
 /// How many bytes of meshes and of what is written a conversion has in memory, but for those that are worked on; the rest is in a
-/// temporary file. It is several times what robots with half a million triangles take.
+/// temporary file. Robots with half a million triangles, coarse tiers and all, stay below it or nearly so.
 const IN_MEMORY: usize = 48 << 20;
 /// What the text of an XRDF that is in no file is called in diagnostics.
 const XRDF_TEXT: &str = "<xrdf>";
