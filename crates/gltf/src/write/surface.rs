@@ -136,7 +136,8 @@ pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted, vertices: &mut Vertices
             }
         }
     }
-    vertices.clear(mesh.triangles.get(part.triangles.clone()).unwrap_or_default());
+    let end = part.triangles.end.min(mesh.triangles.len());
+    vertices.clear(mesh.triangles.get(part.triangles.start..end).unwrap_or_default());
     (!surface.indices.is_empty()).then_some(surface)
 }
 
