@@ -730,15 +730,15 @@ def test_a_recording_is_played(viewed, tmp_path):
     viewer.until(lambda: viewer.get("#player").is_visible(), "nothing is played")
     assert "1 joint" in viewer.get("#said").inner_text() and "2.00 s" in viewer.get("#said").inner_text()
     line = viewer.page.get_by_role("slider", name="Time")
-    # By keys: to its start, its end, and from the one to the other.
-    line.press("Home")
-    line.press(" ")
-    line.press(" ")
-    line.press("Home")
-    assert at() == 0 and viewer.get("#player-toggle").get_attribute("aria-label") in ("Play", "Stop")
+    mark = lambda: viewer.get("#player-toggle").get_attribute("aria-label")  # noqa: E731
+    # By keys: to its end, where it stops, to its start, and back.
     line.press("End")
     assert at() == 0.5 and line.get_attribute("aria-valuetext") == "2.00 of 2.00 seconds"
-    viewer.until(lambda: viewer.get("#player-toggle").get_attribute("aria-label") == "Play", "it does not stop at the end")
+    viewer.until(lambda: mark() == "Play", "it does not stop at the end")
+    line.press("Home")
+    assert at() == 0 and mark() == "Play"
+    line.press("End")
+    assert at() == 0.5
     line.press("ArrowLeft")
     assert at() == pytest.approx(0.501, abs=1e-9)
     bounds = line.bounding_box()
@@ -746,10 +746,16 @@ def test_a_recording_is_played(viewed, tmp_path):
     assert at() == pytest.approx(1, abs=0.05)
     viewer.holds(key, urdf)
     viewer.keep("timeline")
-    # It runs by itself.
+    # It runs by itself, slowly so that it is not at its end before it is stopped.
+    viewer.page.get_by_label("Speed").select_option("0.25")
     line.press("Home")
     line.press(" ")
     viewer.until(lambda: at() not in (0, 0.5), "it does not move")
+    line.press(" ")
+    stopped = at()
+    assert mark() == "Play" and at() == stopped != 0.5
+    viewer.page.get_by_label("Speed").select_option("4")
+    line.press(" ")
     viewer.until(lambda: at() == 0.5, "it does not come to its end")
     # A bag, too, by the button.
     bag = tmp_path / "moves.mcap"

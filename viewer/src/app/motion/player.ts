@@ -13,6 +13,8 @@ export class Player {
   time = 0;
   speed = 1;
   private last: number | null = null;
+  /** Whether a frame is asked for: who stops and goes on before it comes has no need of another. */
+  private waiting = false;
 
   constructor(
     private readonly state: State,
@@ -50,7 +52,7 @@ export class Player {
     if (running && this.time >= this.duration) this.time = 0;
     if (running && !this.running) {
       this.last = null;
-      this.frame((time) => this.tick(time));
+      this.next();
     }
     this.running = running;
     this.state.emit('player', undefined);
@@ -66,12 +68,21 @@ export class Player {
     this.state.emit('player', undefined);
   }
 
+  private next(): void {
+    if (this.waiting) return;
+    this.waiting = true;
+    this.frame((time) => {
+      this.waiting = false;
+      this.tick(time);
+    });
+  }
+
   private tick(now: number): void {
     if (!this.running || !this.playing) return;
     const passed = this.last === null ? 0 : (now - this.last) / 1000;
     this.last = now;
     this.seek(this.time + passed * this.speed);
     if (this.time >= this.duration) this.run(false);
-    else this.frame((time) => this.tick(time));
+    else this.next();
   }
 }
