@@ -10,7 +10,7 @@ const LEAF: usize = 4;
 
 type Point = [f32; 3];
 
-/// Triangles to search, in a tree of boxes around them. They are not in it: of a large mesh that would be as much as the mesh.
+/// A tree of boxes around triangles, to search these. It has their numbers alone: they are as much as the mesh.
 pub(super) struct Surface {
     /// Their numbers, in the order of the tree's leaves.
     numbers: Vec<u32>,

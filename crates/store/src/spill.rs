@@ -11,15 +11,15 @@ use bytes::Bytes;
 /// How many bytes of a piece in the file are read at a time.
 const CHUNK: usize = 1 << 20;
 
-/// The temporary file of a job. It has no name, so it goes with the process whatever ends that; if it can't be made or the disk is full,
-/// all stays in memory.
+/// The temporary file of a job. It has no name, so it goes with the process whatever ends that. What can't be put there stays in memory: if the
+/// file can't be made, or if it would leave less room on the disk than it takes, which what is written in the end needs.
 #[derive(Debug)]
 pub struct Spill {
     /// Where it is made, the first that can be written to.
     directories: [PathBuf; 2],
     /// How many bytes stay in memory.
     limit: usize,
-    /// How many there are, those in the file too.
+    /// How many do.
     bytes: AtomicUsize,
     file: OnceLock<Option<File>>,
     end: AtomicU64,
@@ -39,9 +39,10 @@ impl Spill {
         }
     }
 
-    /// Counts so many bytes more, and says whether they are too many to stay in memory.
+    /// Whether so many bytes more are too many to stay in memory. Counts them if they stay.
     pub(super) fn is_due(&self, length: usize) -> bool {
-        self.bytes.fetch_add(length, Ordering::Relaxed).saturating_add(length) > self.limit
+        let stays = |bytes: usize| bytes.checked_add(length).filter(|bytes| *bytes <= self.limit);
+        self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, stays).is_err()
     }
 
     /// Writes `bytes`.
@@ -49,6 +50,10 @@ impl Spill {
         let made = || self.directories.iter().find_map(|directory| tempfile::tempfile_in(directory).ok());
         let file = self.file.get_or_init(made).as_ref()?;
         let start = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let disk = rustix::fs::fstatvfs(file).ok()?;
+        if disk.f_bavail.saturating_mul(disk.f_frsize) < start.saturating_add(2 * bytes.len() as u64) {
+            return None;
+        }
         file.write_all_at(bytes, start).ok()?;
         Some(Piece(Place::Spilled { spill: self.clone(), start, length: bytes.len() }))
     }
@@ -79,7 +84,14 @@ impl<T: Into<Bytes>> From<T> for Piece {
 impl PartialEq for Piece {
     /// Whether the bytes are equal. What can't be read any more is equal to nothing.
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len() && self.bytes().is_some_and(|bytes| Some(bytes) == other.bytes())
+        // In memory it is in one chunk, so that is cut as the other is.
+        self.len() == other.len()
+            && match (&self.0, &other.0) {
+                (Place::Memory(bytes), Place::Memory(other)) => bytes == other,
+                (Place::Memory(bytes), _) => other.is_same(bytes),
+                (_, Place::Memory(bytes)) => self.is_same(bytes),
+                _ => self.chunks().zip(other.chunks()).all(|(chunk, other)| chunk.is_some() && chunk == other),
+            }
     }
 }
 
@@ -90,6 +102,11 @@ impl Piece {
             Place::Memory(bytes) => bytes.len(),
             Place::Spilled { length, .. } => *length,
         }
+    }
+
+    /// Whether these, as many, are the bytes.
+    fn is_same(&self, bytes: &[u8]) -> bool {
+        self.chunks().zip(bytes.chunks(CHUNK)).all(|(chunk, other)| chunk.is_some_and(|chunk| *chunk == *other))
     }
 
     /// Whether there are none.
@@ -135,7 +152,7 @@ mod tests {
     fn what_is_beyond_the_limit_is_in_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let spill = Arc::new(Spill::new(&folder.path().join("to/be/made"), 10));
-        assert!(!spill.is_due(10) && spill.is_due(1) && spill.is_due(0));
+        assert!(spill.is_due(11) && !spill.is_due(10) && spill.is_due(1) && !spill.is_due(0));
         let large: Vec<u8> = (0..CHUNK + 5).map(|i| i as u8).collect();
         let pieces = [spill.put(b"abc").unwrap(), Piece::from(&b"defg"[..]), spill.put(&large).unwrap()];
         assert_eq!(pieces.each_ref().map(Piece::len), [3, 4, CHUNK + 5]);

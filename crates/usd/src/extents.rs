@@ -2,6 +2,8 @@
 //!
 //! This module computes; it authors nothing.
 
+use std::collections::HashMap;
+
 use nalgebra::{Matrix3, Vector3};
 use rayon::prelude::*;
 
@@ -128,7 +130,19 @@ fn bounds_of_meshes<'a>(meshes: impl Iterator<Item = (&'a Place, &'a Mesh)>, sto
         (bounds.len() == meshes.len()).then_some(bounds)
     };
     key.and_then(|key| store.get(&key, known)).unwrap_or_else(|| {
-        let bounds: Vec<Bounds> = meshes.par_iter().map(|(place, mesh)| place.bounds_of_mesh(&mesh.for_now())).collect();
+        // Each mesh is had once, however often it is there.
+        let mut places: HashMap<*const Mesh, (&Mesh, Vec<usize>)> = HashMap::new();
+        for (index, (_, mesh)) in meshes.iter().enumerate() {
+            places.entry(std::ptr::from_ref(*mesh)).or_insert((mesh, Vec::new())).1.push(index);
+        }
+        let places: Vec<(&Mesh, Vec<usize>)> = places.into_values().collect();
+        let found = places.into_par_iter().flat_map_iter(|(mesh, indices)| {
+            let mesh = mesh.for_now();
+            let meshes = &meshes;
+            indices.into_iter().map(move |index| (index, meshes[index].0.bounds_of_mesh(&mesh)))
+        });
+        let mut bounds = vec![Bounds::EMPTY; meshes.len()];
+        found.collect::<Vec<_>>().into_iter().for_each(|(index, found)| bounds[index] = found);
         if let Some(key) = key {
             let corners = || bounds.iter().flat_map(|bounds| [bounds.low, bounds.high]);
             store.put(&key, || corners().flat_map(|corner| corner.data.0[0]).flat_map(f64::to_le_bytes).collect::<Vec<u8>>());

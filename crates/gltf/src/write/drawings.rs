@@ -130,13 +130,12 @@ impl Form<'_> {
             }
             Some(mesh) => {
                 let mesh = &*mesh.for_now();
-                let vertices = || Vertices::new(mesh.points.len());
                 let of_part = |vertices: &mut Vertices, (part, &wanted): (&Part, &Wanted)| {
                     let mut surface = surface::of_part(mesh, part, wanted, vertices);
                     surface.iter_mut().filter(|_| wanted.tangents).for_each(tangents::add);
                     surface
                 };
-                mesh.parts.par_iter().zip(&self.wanted).map_init(vertices, of_part).collect()
+                mesh.parts.par_iter().zip(&self.wanted).map_init(Vertices::new, of_part).collect()
             }
         }
     }

@@ -108,6 +108,7 @@ pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted, vertices: &mut Vertices
         indices: Vec::with_capacity(part.triangles.len() * 3),
         ..Surface::default()
     };
+    vertices.begin(part.triangles.len(), mesh.points.len());
     for triangle in part.triangles.clone() {
         let Some(points) = mesh.triangles.get(triangle) else { break };
         let positions = points.map(|point| mesh.points.get(point as usize));
@@ -145,20 +146,30 @@ const NONE: u32 = u32::MAX;
 
 /// The vertices of one part of a mesh by their points and what else they have, numbered as they first appear.
 pub struct Vertices {
-    /// Of each point its vertex that came last; [`NONE`] if it has none.
+    /// Of each point its vertex that came last; [`NONE`] if it has none. Empty as long as no part has a large share of the points.
     last: Vec<u32>,
     /// Of each vertex the one of its point that came before, and what it has beside the point.
     vertices: Vec<(u32, [u32; 3])>,
-    /// Those of points that have more than [`Self::FEW`]: to go through all of them would take time with the square of their number.
+    /// Those of points that have more than [`Self::FEW`]: to go through all of them would take time with the square of their number. And those
+    /// of points that are not in `last`.
     many: HashMap<(u32, [u32; 3]), u32, FixedState>,
 }
 
 impl Vertices {
     const FEW: usize = 16;
 
-    /// None yet, of a mesh with so many points.
-    pub fn new(points: usize) -> Self {
-        Self { last: vec![NONE; points], vertices: Vec::new(), many: HashMap::default() }
+    /// None yet.
+    pub fn new() -> Self {
+        Self { last: Vec::new(), vertices: Vec::new(), many: HashMap::default() }
+    }
+
+    /// Makes ready for a part of so many triangles of a mesh of so many points.
+    fn begin(&mut self, triangles: usize, points: usize) {
+        /// A part with so many triangles for the points of the mesh has a large share of these.
+        const SHARE: usize = 8;
+        if triangles >= points / SHARE {
+            self.last.resize(points, NONE);
+        }
     }
 
     /// Leaves none, where there were those of these triangles: it takes no longer than these, however many points the mesh has.
@@ -170,20 +181,21 @@ impl Vertices {
         self.many.clear();
     }
 
-    /// The number of the vertex at a point, which is in range, with these others.
+    /// The number of the vertex at a point with these others.
     fn of(&mut self, point: u32, others: [u32; 3]) -> u32 {
-        let Some(last) = self.last.get_mut(point as usize) else { return NONE };
         let new = self.vertices.len() as u32;
-        let mut at = *last;
-        for _ in 0..Self::FEW {
-            let Some(&(before, known)) = self.vertices.get(at as usize) else {
-                self.vertices.push((std::mem::replace(last, new), others));
-                return new;
-            };
-            if known == others {
-                return at;
+        if let Some(last) = self.last.get_mut(point as usize) {
+            let mut at = *last;
+            for _ in 0..Self::FEW {
+                let Some(&(before, known)) = self.vertices.get(at as usize) else {
+                    self.vertices.push((std::mem::replace(last, new), others));
+                    return new;
+                };
+                if known == others {
+                    return at;
+                }
+                at = before;
             }
-            at = before;
         }
         let number = *self.many.entry((point, others)).or_insert(new);
         if number == new {
@@ -261,7 +273,7 @@ mod tests {
         let corners =
             |values: Vec<[f32; 2]>| Corners { values, indices: vec![[0, 1, 1], [1, 1, 1], [0, 1, 1], [0; 3], [0; 3]] };
         let (mesh, part) = mesh(Some(corners(vec![[0.5, 0.25], [1.0, 0.0]])), None);
-        let mut vertices = Vertices::new(mesh.points.len());
+        let mut vertices = Vertices::new();
         let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }, &mut vertices).unwrap();
         assert_eq!(surface.indices, [0, 1, 2, 3, 1, 2, 0, 1, 2]);
         assert_eq!(surface.positions, [[0.0; 3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0; 3]]);
@@ -277,7 +289,7 @@ mod tests {
     fn corners_of_two_colours_are_two_vertices() {
         let values = vec![[0.0, 0.5, 1.0, 0.25], [f32::NAN, 2.0, -1.0, 1.0]];
         let (mesh, part) = mesh(None, Some(Corners { values, indices: vec![[0; 3], [1; 3], [0; 3], [0; 3], [0; 3]] }));
-        let mut vertices = Vertices::new(mesh.points.len());
+        let mut vertices = Vertices::new();
         let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }, &mut vertices).unwrap();
         assert_eq!(surface.indices, [0, 1, 2, 3, 4, 5, 0, 1, 2]);
         let colors = surface.colors.unwrap();
@@ -291,14 +303,18 @@ mod tests {
     #[test]
     fn many_vertices_at_a_point() {
         const COUNT: u32 = 100_000;
-        let mut vertices = Vertices::new(2);
-        for _ in 0..2 {
-            assert!((0..COUNT).all(|i| vertices.of(i % 2, [i / 2, 7, NONE]) == i));
+        for triangles in [COUNT as usize, 0] {
+            let mut vertices = Vertices::new();
+            vertices.begin(triangles, 20);
+            assert_eq!(vertices.last.len(), if triangles > 0 { 20 } else { 0 });
+            for _ in 0..2 {
+                assert!((0..COUNT).all(|i| vertices.of(i % 2, [i / 2, 7, NONE]) == i));
+            }
+            assert_eq!(vertices.of(0, [0, 8, NONE]), COUNT);
+            assert_eq!(vertices.vertices.len() as u32, COUNT + 1);
+            vertices.clear(&[[0, 0, 1]]);
+            assert_eq!([0, 1, 1].map(|point| vertices.of(point, [3, 7, NONE])), [0, 1, 1]);
         }
-        assert_eq!(vertices.of(0, [0, 8, NONE]), COUNT);
-        assert_eq!(vertices.vertices.len() as u32, COUNT + 1);
-        vertices.clear(&[[0, 0, 1]]);
-        assert_eq!([0, 1, 1].map(|point| vertices.of(point, [3, 7, NONE])), [0, 1, 1]);
     }
 
     #[test]
