@@ -208,9 +208,7 @@ impl Shape {
             parts: mesh.parts.iter().map(|part| (part.triangles.len(), part.material)).collect(),
         }
     }
-}
 
-impl Shape {
     /// The arrays of a mesh of this shape, which `part` gives in turn, each of so many bytes. `None` if they don't fit.
     fn arrays(&self, mut part: impl FnMut(usize) -> Option<Bytes>) -> Option<MeshArrays> {
         let Self { triangles, .. } = *self;

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::spill::Piece;
 
-/// The bytes of `values` as they are in memory, and so in the files of little-endian formats on the machines that this is for. No copy is made.
+/// The bytes of `values` as they are in memory, and so in the files of little-endian formats on the machines that this is for. Room that is not used is given back.
 pub fn bytes_of<T: NoUninit + Send>(mut values: Vec<T>) -> Bytes {
     struct Owner<T>(Vec<T>);
     impl<T: NoUninit> AsRef<[u8]> for Owner<T> {

@@ -30,7 +30,7 @@ enum Array<'a> {
     /// The number of vectors, and their bytes.
     Vectors(usize, Bytes),
     /// Of a mesh whose arrays are not at hand.
-    Kept(&'a Arc<Mesh>, Kept),
+    Kept(&'a Arc<Mesh>, Which),
 }
 
 impl Array<'_> {
@@ -42,7 +42,7 @@ impl Array<'_> {
 
 /// Which array of a mesh it is.
 #[derive(Clone, Copy)]
-pub(super) enum Kept {
+pub(super) enum Which {
     Indices(Indices),
     Pairs(Of<2>, Take<2>),
     Triples(Of<3>, Take<3>),
@@ -111,13 +111,13 @@ fn signed(index: u32) -> i32 {
     i32::try_from(index).unwrap_or(i32::MAX)
 }
 
-impl From<(Of<2>, Take<2>)> for Kept {
+impl From<(Of<2>, Take<2>)> for Which {
     fn from((of, take): (Of<2>, Take<2>)) -> Self {
         Self::Pairs(of, take)
     }
 }
 
-impl From<(Of<3>, Take<3>)> for Kept {
+impl From<(Of<3>, Take<3>)> for Which {
     fn from((of, take): (Of<3>, Take<3>)) -> Self {
         Self::Triples(of, take)
     }
@@ -141,14 +141,14 @@ impl<'a> Arrays<'a> {
         if mesh.outline().triangles * 3 < MIN_CODED {
             return Ints::Indices(indices(&mesh.for_now()).as_flattened()).values();
         }
-        self.0.push(Array::Kept(mesh, Kept::Indices(indices)));
+        self.0.push(Array::Kept(mesh, Which::Indices(indices)));
         placeholder(self.0.len() - 1)
     }
 
     /// The one vector that a layer has in the place of an array of them, which a mesh has. `N` is 2 or 3.
     pub(super) fn vectors<const N: usize>(&mut self, mesh: &'a Arc<Mesh>, vectors: Of<N>, take: Take<N>) -> [f32; N]
     where
-        Kept: From<(Of<N>, Take<N>)>,
+        Which: From<(Of<N>, Take<N>)>,
     {
         if mesh.has_arrays() {
             return self.shared(mesh.arrays(), vectors);
@@ -180,7 +180,7 @@ impl<'a> Arrays<'a> {
     ) -> Result<Vec<Piece>, String> {
         let by_mesh: Vec<&[Array<'_>]> = self.0.chunk_by(Array::is_with).collect();
         let contents: Vec<Content> = by_mesh.into_par_iter().flat_map(|arrays| contents(arrays, store)).collect();
-        let ints = (0..).zip(&self.0).filter(|(_, array)| matches!(array, Array::Ints(_) | Array::Kept(_, Kept::Indices(_))));
+        let ints = (0..).zip(&self.0).filter(|(_, array)| matches!(array, Array::Ints(_) | Array::Kept(_, Which::Indices(_))));
         let mut output = Output {
             file: File::default(),
             placeholders: ints.map(|(number, _)| (coded(placeholder(number).into_iter()), number)).collect(),
@@ -242,15 +242,15 @@ fn contents(arrays: &[Array<'_>], store: &Store) -> Vec<Content> {
     };
     let mesh = mesh.arrays();
     let indices = arrays.par_iter().map(|array| match array {
-        Array::Kept(_, Kept::Indices(indices)) => Some(Content::of(Ints::Indices(indices(&mesh).as_flattened()), store)),
+        Array::Kept(_, Which::Indices(indices)) => Some(Content::of(Ints::Indices(indices(&mesh).as_flattened()), store)),
         _ => None,
     });
     let mut contents: Vec<Option<Content>> = indices.collect();
     let mut mesh = Arc::try_unwrap(mesh);
     for (array, content) in arrays.iter().zip(&mut contents) {
         match array {
-            Array::Kept(_, Kept::Pairs(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
-            Array::Kept(_, Kept::Triples(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
+            Array::Kept(_, Which::Pairs(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
+            Array::Kept(_, Which::Triples(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 
 use super::compact::{self, Compression, Grid, Stream};
-use super::numbers::{bounds, eight_bits};
+use super::numbers::{self, bounds, eight_bits};
 use super::surface::Surface;
 use crate::json::document::{
     Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView, FallbackBuffer,
@@ -183,7 +183,7 @@ impl Packed {
         });
         let stride = if positions.len() <= MOST_NARROW { 2 } else { 4 };
         let stream = if compress { Stream::triangles(&indices, positions.len(), stride) } else { None };
-        let indices = Array { stream, ..numbers(indices, positions.len()) };
+        let indices = Array { stream, ..index_array(indices, positions.len()) };
         let positions = match grid {
             Some(grid) => squeezed(steps(&positions, grid), 8),
             None => plain(positions),
@@ -269,7 +269,7 @@ fn turned(tangents: &[[f32; 4]]) -> Array {
 /// Texture coordinates in 16 bits; `None` if some lie outside the image, where the bits end.
 fn shares(uvs: &[[f32; 2]]) -> Option<Array> {
     let inside = uvs.as_flattened().iter().all(|share| (0.0..=1.0).contains(share));
-    let content = inside.then(|| Content::of(uvs.as_flattened(), |share| super::numbers::sixteen_bits(share).to_le_bytes()))?;
+    let content = inside.then(|| Content::of(uvs.as_flattened(), |share| numbers::sixteen_bits(share).to_le_bytes()))?;
     Some(Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, uvs.len(), "VEC2") })
 }
 
@@ -282,8 +282,8 @@ fn sixteen_bits(colors: &[[u16; 4]]) -> Array {
 /// So many vertices at most have indices of two bytes: 65535 itself would restart the primitive.
 const MOST_NARROW: usize = u16::MAX as usize;
 
-/// Indices of so many vertices.
-fn numbers(indices: Vec<u32>, vertices: usize) -> Array {
+/// The array of indices into so many vertices.
+fn index_array(indices: Vec<u32>, vertices: usize) -> Array {
     let count = indices.len();
     let (component_type, content) = if vertices <= MOST_NARROW {
         (UNSIGNED_SHORT, Content::of(&indices, |i| (i as u16).to_le_bytes()))
@@ -547,7 +547,7 @@ mod tests {
 
     #[test]
     fn indices_are_wide_only_where_they_must_be() {
-        let (narrow, wide) = (numbers(vec![0, 1, 65534], 65535), numbers(vec![0, 1, 65535], 65536));
+        let (narrow, wide) = (index_array(vec![0, 1, 65534], 65535), index_array(vec![0, 1, 65535], 65536));
         assert_eq!((narrow.component_type, narrow.content.bytes), (UNSIGNED_SHORT, vec![0, 0, 1, 0, 254, 255].into()));
         assert_eq!((wide.component_type, wide.content.bytes.len()), (UNSIGNED_INT, 12));
     }
