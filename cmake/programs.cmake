@@ -42,25 +42,13 @@ elseif(client STREQUAL "auto")
   set(client rclrs)
 endif()
 set(zenoh FALSE)
-set(cyclone FALSE)
 if(client STREQUAL "embedded")
   # Nodes under it may be met where it is installed.
   ament_index_has_resource(zenoh rmw_typesupport rmw_zenoh_cpp)
-  # Its bindings are made from the headers, by the library of clang. Where the build of them looks for it, first of all.
-  file(GLOB cyclone LIST_DIRECTORIES FALSE
-    $ENV{LIBCLANG_PATH}/libclang.* $ENV{LIBCLANG_PATH}/libclang-[0-9]*
-    /usr/lib/llvm-*/lib/libclang.* /usr/lib/llvm-*/lib/libclang-[0-9]* /usr/lib/*/libclang.so* /usr/lib/*/libclang-[0-9]*.so*
-    /usr/lib/libclang.so* /usr/lib64/libclang.so* /usr/lib64/llvm*/lib64/libclang.so* /usr/local/lib/libclang.*)
-  if(NOT cyclone)
-    message(STATUS "libclang was not found (libclang-dev): under RMW_IMPLEMENTATION=rmw_cyclonedds_cpp, urdf_usd is on RustDDS")
-  endif()
 endif()
 message(STATUS "urdf_usd: ROS client ${client}")
 if(zenoh)
   message(STATUS "urdf_usd: on Zenoh under RMW_IMPLEMENTATION=rmw_zenoh_cpp, which this workspace has")
-endif()
-if(cyclone)
-  message(STATUS "urdf_usd: on Cyclone DDS under RMW_IMPLEMENTATION=rmw_cyclonedds_cpp")
 endif()
 
 # --ignore-rust-version: see .cargo/config.toml. --quiet: colcon takes progress on standard error for a problem.
@@ -74,9 +62,6 @@ else()
 endif()
 if(zenoh)
   list(APPEND cargo_build --features zenoh)
-endif()
-if(cyclone)
-  list(APPEND cargo_build --features cyclone)
 endif()
 if(client STREQUAL "rclrs")
   list(APPEND cargo_build --features rclrs)

@@ -43,7 +43,7 @@ pub struct Options {
 /// Runs the demo until it is interrupted, or until the first revision.
 pub fn main(options: Options) -> ExitCode {
     // What goes well is told below, in fewer words than in the log of a node.
-    logging::start_in_terminal(NAME, "warn,rustdds=off,mio=off");
+    logging::start_in_terminal(NAME, "warn");
     let result = runtime().and_then(|runtime| {
         let result = runtime.block_on(run(&options));
         runtime.shutdown_timeout(Duration::from_millis(500));

@@ -238,14 +238,6 @@ def domain():
     pytest.fail(f"every DDS domain is taken (locks in {folder})")
 
 
-@pytest.fixture(params=["rustdds", "cyclone"])
-def dds(request, monkeypatch):
-    """Has the nodes of a test on each DDS library that the program is built with. Others are on RustDDS."""
-    if request.param == "cyclone" and not os.environ.get("URDF_USD_WITH_CYCLONE"):
-        pytest.skip("the program is built without Cyclone DDS (test/run says why, and sets URDF_USD_WITH_CYCLONE)")
-    monkeypatch.setenv("URDF_USD_DDS", request.param)
-
-
 @pytest.fixture
 def start(domain, tmp_path):
     """Starts nodes; all have ended when the test is over, and none has panicked."""

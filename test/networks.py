@@ -1,7 +1,7 @@
 """What a node does whose network changes: run in a network of its own, `unshare -rn python test/networks.py FOLDER moves|goes`.
 
-moves: the addresses of the machine change. Before and after that a latched description becomes an asset that its publisher hears of, and
-a call is answered. goes: the network is taken away. The node tries to join anew, and ends with exit code 1 after 90 s.
+Before and after, a latched description becomes an asset that its publisher hears of, and a call is answered. moves: the addresses of the
+machine change. goes: the network is taken away, and comes back with another address.
 """
 
 import fcntl
@@ -45,9 +45,8 @@ def main(folder, what):
             assets.wait(lambda asset: asset.robot == "before", PATIENCE)
             if what == "goes":
                 take_down("lo")
-                code = node.ended(3 * PATIENCE)
-                assert code == 1 and "90 s of joining the ROS graph anew have not helped" in node.log, (code, node.log)
-                return
+                node.logged("the addresses of this machine have changed")
+                set_address("lo", "127.0.0.1")
             set_address("lo:1", "10.9.8.2")
             node.logged("the addresses of this machine have changed: joined the ROS graph anew")
             topic.write(String(data=box("after")))

@@ -66,7 +66,6 @@ class Node:
                     "ROS_DOMAIN_ID": str(domain),
                     "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
                     "RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp",
-                    "URDF_USD_DDS": os.environ.get("URDF_USD_DDS", "rustdds"),
                 }
                 | (environment or {}),
             )

@@ -168,6 +168,8 @@ pub(super) struct Engine<N> {
     graph_changes: watch::Receiver<()>,
     /// How many robots the system has room for.
     holding: Holding,
+    /// Nodes whose requests the ROS client can't answer, each with the service it calls.
+    unreachable_clients: BTreeSet<(String, String)>,
     /// When was looked which assets there are.
     counted_assets: Option<Instant>,
     /// What ended that the node can't do without.
@@ -235,6 +237,7 @@ impl<N: Node> Engine<N> {
             waiting_checks: Vec::new(),
             graph_changes: node.graph_changes(),
             holding: Holding::new(room),
+            unreachable_clients: BTreeSet::new(),
             counted_assets: None,
             ended,
             graph_due: Gathered::default(),

@@ -107,8 +107,6 @@ async fn live(args: Args, limit: usize) -> Result<(), Diagnostic> {
     let ready = Ready::new(node.clone(), parameters, changes, Arc::default(), limit).await?;
     let result = tokio::select! {
         ended = ready.run() => {
-            // The network's reason, if it is the network's.
-            let ended = node.failure().unwrap_or(ended);
             tracing::error!("{ended}");
             Err(ended)
         }

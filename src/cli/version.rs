@@ -11,7 +11,7 @@ const COMMIT: Option<&str> = option_env!("URDF_USD_COMMIT");
 pub(super) fn long() -> String {
     let commit = COMMIT.map_or_else(String::new, |commit| format!(" ({commit})"));
     let build = if cfg!(debug_assertions) { ", development build" } else { "" };
-    let has = [("rclrs", cfg!(feature = "rclrs")), ("zenoh", cfg!(feature = "zenoh")), ("cyclone", cfg!(feature = "cyclone"))];
+    let has = [("rclrs", cfg!(feature = "rclrs")), ("zenoh", cfg!(feature = "zenoh"))];
     let has: Vec<&str> = has.into_iter().filter(|(_, is_in)| *is_in).map(|(name, _)| name).collect();
     let features = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
     format!("{SHORT}{commit}{build}\nfeatures: {features}")

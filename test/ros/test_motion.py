@@ -17,7 +17,6 @@ from ros_peer import (  # noqa: E402
 )  # fmt: skip
 from test_frames import ARM, quaternion  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("dds")
 AT = {"turn": 0.7, "slide": -0.25}
 
 

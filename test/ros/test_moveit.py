@@ -13,7 +13,6 @@ from ros_peer import Asset, Header, JointState, Time  # noqa: E402
 from test_frames import ARM  # noqa: E402
 from test_motion import AT, matrix, message, state  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("dds")
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import ros_peer  # noqa: E402
 from ros_node import PATIENCE, box, description  # noqa: E402
 from ros_peer import DiagnosticArray, GetParameters, Log, ParameterEvent, ParticipantEntitiesInfo, SetParameters  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("dds")
 
 
 

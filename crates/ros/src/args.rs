@@ -172,12 +172,11 @@ impl Args {
     }
 
     /// These levels as a filter for `tracing_subscriber::EnvFilter`, for the node whose logger is called `node`: `left.urdf_usd`. That
-    /// logger is the target `urdf_usd` with all crates of the program, and `left.urdf_usd.ros` is `urdf_usd::ros` or `urdf_usd_ros`. Of the network libraries only errors are told,
-    /// as warnings, unless one is asked for more by name (`rustdds:=debug`): they warn of peers that come and go. (RustDDS calls it an
-    /// error when it leaves a group that it has never been in.)
+    /// logger is the target `urdf_usd` with all crates of the program, and `left.urdf_usd.ros` is `urdf_usd::ros` or `urdf_usd_ros`. Of Zenoh
+    /// only errors are logged, unless it is asked for more by name (`zenoh:=debug`): it warns of peers that come and go.
     pub fn log_filter(&self, node: &str) -> String {
         let mut filter = self.log_level.unwrap_or(LogLevel::Info).as_filter().to_owned();
-        filter.push_str(",rustdds=error,rustdds::network::udp_listener=off,mio=error,zenoh=error");
+        filter.push_str(",zenoh=error");
         for (logger, level) in &self.logger_levels {
             let targets = match logger.strip_prefix(node) {
                 Some("") => vec![PROGRAM.to_owned()],
@@ -367,19 +366,16 @@ mod tests {
     #[test]
     fn log_arguments() {
         let args = args(
-            "--ros-args --log-level WARN --log-level urdf_usd.frames:=debug --log-level rustdds:=info --disable-rosout-logs \
+            "--ros-args --log-level WARN --log-level urdf_usd.frames:=debug --log-level zenoh:=info --disable-rosout-logs \
              --enable-stdout-logs --log-file-name x --log-config-file y --disable-external-lib-logs -e /here",
         );
-        assert_eq!(
-            args.log_filter("n"),
-            "warn,rustdds=error,rustdds::network::udp_listener=off,mio=error,zenoh=error,urdf_usd::frames=debug,rustdds=info"
-        );
+        assert_eq!(args.log_filter("n"), "warn,zenoh=error,urdf_usd::frames=debug,zenoh=info");
         assert_eq!((args.stdout_logs, args.rosout_logs, args.file_logs), (Some(true), Some(false), Some(false)));
         assert_eq!(args.log_file_name.as_deref(), Some("x"));
         assert_eq!(args.without_effect, ["--log-config-file y"]);
         assert_eq!(args.enclave.as_deref(), Some("/here"));
         let levels = "--ros-args --log-level left.twin:=debug --log-level left.twin.bridge:=error --log-level left.twins:=warn";
-        let expected = "info,rustdds=error,rustdds::network::udp_listener=off,mio=error,zenoh=error,urdf_usd=debug,urdf_usd::bridge=error,urdf_usd_bridge=error,left::twins=warn";
+        let expected = "info,zenoh=error,urdf_usd=debug,urdf_usd::bridge=error,urdf_usd_bridge=error,left::twins=warn";
         assert_eq!(self::args(levels).log_filter("left.twin"), expected);
         // As rcl has it, the last of two opposite flags holds.
         assert_eq!(self::args("--ros-args --enable-rosout-logs --disable-rosout-logs").rosout_logs, Some(false));

@@ -1,9 +1,6 @@
-//! Messages as bytes: CDR, as ROS 2 clients write it, with the four bytes in front that tell the order of bytes.
-//!
-//! The serializer is that of RustDDS; where it is also the transport, it adds those four bytes itself.
+//! Messages as bytes: CDR, as ROS 2 clients write it, with its encapsulation header of four bytes (RTPS 2.5, section 10.2).
 
-use rustdds::RepresentationIdentifier;
-use rustdds::serialization::{deserialize_from_cdr_with_rep_id, to_writer_with_rep_id};
+use byteorder::{BigEndian, LittleEndian};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -14,39 +11,54 @@ use super::msg::std_msgs::Header;
 /// The longest frame name believed, in bytes.
 const LONGEST_FRAME: usize = 1024;
 const SECOND: u32 = 1_000_000_000;
-/// How many bytes stand in front.
-const FRONT: usize = 4;
+/// Length of the encapsulation header.
+const HEADER: usize = 4;
 
-/// Writes a message, little-endian.
+/// Order of the bytes in numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Endian {
+    Big,
+    Little,
+}
+
+/// Encodes a message, little-endian.
 ///
 /// # Errors
-/// Why it can't be written.
+/// Why it can't be encoded.
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
-    let encoding = RepresentationIdentifier::CDR_LE;
-    let [first, second] = encoding.to_bytes();
-    let mut bytes = vec![first, second, 0, 0];
-    to_writer_with_rep_id(&mut bytes, message, encoding).map_err(|error| error.to_string())?;
+    let mut bytes = vec![0, 1, 0, 0];
+    cdr_encoding::to_writer::<_, LittleEndian, _>(&mut bytes, message).map_err(|error| error.to_string())?;
     Ok(bytes)
 }
 
-/// Reads a message.
+/// Decodes a message.
 ///
 /// # Errors
-/// Why it can't be read.
+/// Why it can't be decoded.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    let (encoding, body) = split(bytes).ok_or("it is too short")?;
-    deserialize_from_cdr_with_rep_id(body, encoding).map(|(message, _)| message).map_err(|error| error.to_string())
+    let (endian, body) = split(bytes).ok_or("it is no message in CDR")?;
+    let decoded = match endian {
+        Endian::Big => cdr_encoding::from_bytes::<T, BigEndian>(body),
+        Endian::Little => cdr_encoding::from_bytes::<T, LittleEndian>(body),
+    };
+    decoded.map(|(message, _)| message).map_err(|error| error.to_string())
 }
 
 /// Looks at a message of any type.
 pub fn observe(bytes: &[u8]) -> Observed {
-    let header = split(bytes).and_then(|(encoding, body)| header(body, encoding == RepresentationIdentifier::CDR_LE));
+    let header = split(bytes).and_then(|(endian, body)| header(body, endian == Endian::Little));
     Observed { header }
 }
 
-fn split(bytes: &[u8]) -> Option<(RepresentationIdentifier, &[u8])> {
-    let (front, body) = bytes.split_at_checked(FRONT)?;
-    Some((RepresentationIdentifier::from_bytes(front).ok()?, body))
+/// Splits off the header. Plain CDR of either order only: the encodings of mutable types are not used by ROS 2.
+fn split(bytes: &[u8]) -> Option<(Endian, &[u8])> {
+    let (header, body) = bytes.split_at_checked(HEADER)?;
+    let endian = match header {
+        [0, 0, ..] => Endian::Big,
+        [0, 1, ..] => Endian::Little,
+        _ => return None,
+    };
+    Some((endian, body))
 }
 
 /// The `std_msgs/msg/Header` that a message in CDR begins with, if it looks like one.
@@ -74,16 +86,14 @@ mod tests {
     use proptest::prelude::*;
     use serde::Serialize;
 
-    fn cdr(message: &impl Serialize, encoding: RepresentationIdentifier) -> Vec<u8> {
-        let mut bytes = encoding.to_bytes().to_vec();
-        bytes.extend([0, 0]);
-        to_writer_with_rep_id(&mut bytes, message, encoding).expect("CDR");
+    fn big_endian(message: &impl Serialize) -> Vec<u8> {
+        let mut bytes = vec![0; HEADER];
+        cdr_encoding::to_writer::<_, BigEndian, _>(&mut bytes, message).expect("CDR");
         bytes
     }
 
     fn seen(message: &impl Serialize) -> Option<Header> {
-        let [little, big] = [RepresentationIdentifier::CDR_LE, RepresentationIdentifier::CDR_BE]
-            .map(|encoding| observe(&cdr(message, encoding)).header);
+        let [little, big] = [encode(message).expect("CDR"), big_endian(message)].map(|bytes| observe(&bytes).header);
         assert_eq!(little, big);
         little
     }
@@ -92,7 +102,7 @@ mod tests {
     fn messages_come_back_in_either_order_of_bytes() {
         let message = JointState { name: vec!["a".into(), "ö".into()], position: vec![0.5, -1.0], ..JointState::default() };
         assert_eq!(decode(&encode(&message).expect("CDR")), Ok(message.clone()));
-        assert_eq!(decode(&cdr(&message, RepresentationIdentifier::CDR_BE)), Ok(message));
+        assert_eq!(decode(&big_endian(&message)), Ok(message));
         // As Fast CDR writes it.
         assert_eq!(encode(&Text { data: "hi".into() }), Ok(b"\0\x01\0\0\x03\0\0\0hi\0".to_vec()));
         for bytes in [&b""[..], b"\0\x01\0", b"\0\x01\0\0\x09\0\0\0hi\0"] {

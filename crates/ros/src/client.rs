@@ -317,10 +317,6 @@ impl<B: Backend> Node for Client<B> {
         self.0.graph.changes.subscribe()
     }
 
-    fn failure(&self) -> Option<Diagnostic> {
-        self.0.backend.failure()
-    }
-
     fn shutdown(&self) {
         let Some(threads) = locked(&self.0.threads).take() else { return };
         self.0.life.end();

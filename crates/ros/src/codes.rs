@@ -25,4 +25,7 @@ codes! {
         "At start: the node does not start. Later: that message or answer is lost.";
     NO_ANSWER Error "ros-no-answer": "A service of another node that is not there, or does not answer in time.",
         "What was asked stays unknown; the message says what follows.";
+    OTHER_SERVICE_WIRE Warning "ros-other-service-wire":
+        "A service between this node on its embedded Cyclone DDS and a node on Fast DDS or Connext, which identify requests differently.",
+        "The request is refused, or the service is not called. Topics are not affected.";
 }

@@ -20,6 +20,15 @@ pub(super) fn no_answer(service: &str, patience: std::time::Duration, why: &str)
         .help("is its node running, in this ROS_DOMAIN_ID and with the same RMW_IMPLEMENTATION?")
 }
 
+/// A service between this node and one on Fast DDS or Connext, which this build can't carry in either direction.
+pub(super) fn other_wire(service: &str) -> Diagnostic {
+    let message = format!("{service}: services can't be exchanged with nodes on Fast DDS or Connext by this build; topics can");
+    Diagnostic::new(&codes::OTHER_SERVICE_WIRE, Place::default(), message).help(
+        "build the node in a ROS 2 workspace, where it runs on rcl with any RMW (docs/ros.md), or start the other node with \
+         RMW_IMPLEMENTATION=rmw_cyclonedds_cpp",
+    )
+}
+
 /// Tells of something that may recur without end: of the 1st, 2nd, 4th, 8th … time only.
 #[derive(Default)]
 pub(super) struct Recurring(u64);

@@ -64,6 +64,9 @@ pub struct ServiceEnd {
     pub role: ServiceRole,
     /// The node's fully qualified name; `None` while discovery has not told it.
     pub node: Option<String>,
+    /// Whether requests and answers can be exchanged with it. Not between the embedded client and nodes on Fast DDS or Connext
+    /// ([`super::codes::OTHER_SERVICE_WIRE`]).
+    pub is_reachable: bool,
 }
 
 /// Which end of a service.

@@ -8,7 +8,7 @@
 //! Everything that arrives goes into a bounded queue ([`queue`]) that is read with `await`, so no user code ever runs on a client's own
 //! thread, and no network holds the node up. Messages are plain structs ([`msg`]).
 //!
-//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] and [`cdr`] may name `rustdds`, only [`embedded`]
+//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name
 //! `urdf_usd_cyclone`, only `rclrs` and `zenoh` those crates.
 
 use std::any::Any;
@@ -164,11 +164,6 @@ pub trait Node: Send + Sync + 'static {
     /// The time in ROS terms: the system clock, or `/clock` while the parameter `use_sim_time` is true (zero until it ticks).
     fn now(&self) -> Time {
         self.state().clock.now()
-    }
-
-    /// Why the node left the ROS graph by itself; `None` if it did not.
-    fn failure(&self) -> Option<Diagnostic> {
-        None
     }
 
     /// Leaves the ROS graph, and waits for that, a few seconds at most. Every [`Subscription`], [`Requests`] and [`Changes`] ends (its `next` returns `None`). Doing it twice is

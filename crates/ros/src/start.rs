@@ -34,5 +34,7 @@ fn join(default_name: &str, args: &Args) -> Result<Started, Diagnostic> {
         settings.without_effect.iter().for_each(|diagnostic| tracing::warn!("{diagnostic}"));
         return super::zenoh::start(default_name, args, &settings);
     }
-    super::embedded::start(default_name, args, &super::embedded::Network::from_env()?)
+    let network = super::embedded::Network::from_env()?;
+    network.notice.iter().for_each(|notice| tracing::warn!("{notice}"));
+    super::embedded::start(default_name, args, &network)
 }

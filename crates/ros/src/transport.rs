@@ -121,11 +121,6 @@ pub trait Transport: Send + Sync + 'static {
     /// What is known of the ROS graph, in any order.
     fn graph(&self) -> Graph;
 
-    /// Why the node left the graph by itself. It never waits.
-    fn failure(&self) -> Option<Diagnostic> {
-        None
-    }
-
     /// Leaves the graph, with all that is open; `threads` are those that tasks run on.
     fn leave(&self, open: Vec<Open>, threads: Threads);
 }
@@ -171,9 +166,6 @@ pub trait Backend: Send + Sync + 'static {
     /// See [`Transport::graph`].
     fn graph(&self) -> Graph;
 
-    /// See [`Transport::failure`].
-    fn failure(&self) -> Option<Diagnostic>;
-
     /// See [`Transport::leave`].
     fn leave(&self, open: Vec<Open>, threads: Threads);
 }
@@ -210,10 +202,6 @@ impl Backend for Box<dyn Transport> {
 
     fn graph(&self) -> Graph {
         (**self).graph()
-    }
-
-    fn failure(&self) -> Option<Diagnostic> {
-        (**self).failure()
     }
 
     fn leave(&self, open: Vec<Open>, threads: Threads) {

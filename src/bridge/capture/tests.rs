@@ -25,7 +25,13 @@ fn subscriber(topic: &str, type_name: &str, node: &str) -> TopicEnd {
 }
 
 fn service(service: &str, type_name: &str, role: ServiceRole, node: &str) -> ServiceEnd {
-    ServiceEnd { service: service.to_owned(), type_name: type_name.to_owned(), role, node: Some(node.to_owned()) }
+    ServiceEnd {
+        service: service.to_owned(),
+        type_name: type_name.to_owned(),
+        role,
+        node: Some(node.to_owned()),
+        is_reachable: true,
+    }
 }
 
 fn seen(topics: Vec<TopicEnd>, services: Vec<ServiceEnd>) -> Seen {

@@ -27,6 +27,8 @@ const ANY: &str = "/*";
 const MOST_ODD: usize = 1000;
 /// How many nodes are asked.
 const MOST_ASKED: usize = 64;
+/// Maximum number of clients listed whose requests can't be answered.
+const MAX_UNREACHABLE_CLIENTS: usize = 100;
 /// How many nodes are named where there may be many.
 const MOST_NAMED: usize = 5;
 /// How long a topic may take to be there before a parameter is read in its place.
@@ -127,6 +129,7 @@ impl<N: Node> Engine<N> {
         if self.nodes.odd.len() > MOST_ODD {
             self.nodes.odd.retain(|topic| offered.others.contains_key(topic.as_str()));
         }
+        self.note_unreachable_clients(&graph);
         self.holding.begin(now);
         let dropped = self.descriptions.follow(&*self.node, &wanted, &mut self.holding, now);
         // A client that tells nothing of the graph tells of nobody that left either.
@@ -144,6 +147,28 @@ impl<N: Node> Engine<N> {
         }
         self.ask_nodes(&graph, !offered.descriptions.is_empty(), now);
         self.give_description(&graph, now);
+    }
+
+    /// Notes nodes that call a service of this one, and whose requests its ROS client can't answer.
+    fn note_unreachable_clients(&mut self, graph: &Graph) {
+        let this = self.node.fully_qualified_name();
+        let ends = |role| graph.services.iter().filter(move |end| end.role == role);
+        let own: BTreeSet<&str> = ends(ServiceRole::Server)
+            .filter(|end| end.node.as_deref() == Some(&*this))
+            .map(|end| end.service.as_str())
+            .collect();
+        let clients = ends(ServiceRole::Client).filter(|end| !end.is_reachable && own.contains(end.service.as_str()));
+        let clients: BTreeSet<(String, String)> = clients
+            .map(|end| (end.node.clone().unwrap_or_else(|| "a node".to_owned()), end.service.clone()))
+            .take(MAX_UNREACHABLE_CLIENTS)
+            .collect();
+        for (node, service) in clients.difference(&self.unreachable_clients) {
+            tracing::warn!(
+                "{node} calls {service} and gets no answer: services can't be exchanged with nodes on Fast DDS or Connext by this \
+                 build; run it with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp, or build this node in a ROS 2 workspace (docs/ros.md)"
+            );
+        }
+        self.unreachable_clients = clients;
     }
 
     /// Notes which robots left.

@@ -133,6 +133,27 @@ impl<N: Node> Engine<N> {
         })
     }
 
+    /// Returns a warning about nodes whose requests the node's ROS client can't answer; `None` if there are none.
+    pub(super) fn services_status(&self) -> Option<DiagnosticStatus> {
+        let first: Vec<String> = self
+            .unreachable_clients
+            .iter()
+            .take(robots::MOST_NAMED)
+            .map(|(node, service)| format!("{node} ({service})"))
+            .collect();
+        (!first.is_empty()).then(|| DiagnosticStatus {
+            level: DiagnosticStatus::WARN,
+            name: format!("{}: services", self.node.name()),
+            message: "services can't be exchanged with nodes on Fast DDS or Connext by this build; topics can".to_owned(),
+            hardware_id: "none".to_owned(),
+            values: vec![
+                pair("code", crate::ros::codes::OTHER_SERVICE_WIRE.id),
+                pair("clients", self.unreachable_clients.len()),
+                pair("clients first", first.join(", ")),
+            ],
+        })
+    }
+
     /// A conversion lacked descriptors, or did not: then the next time is the first again.
     pub(super) fn note_starved(&mut self, key: &str, diagnostics: &[Diagnostic]) {
         let Some(robot) = self.robots.get_mut(key) else { return };

@@ -24,7 +24,7 @@ use super::super::tf_messages::tests::transform;
 use super::Engine;
 use crate::convert::{Counts, Failure, FileInfo, Job, Report, Source, SourceInfo, Status, Timings};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::ros::graph::{TopicEnd, TopicRole};
+use crate::ros::graph::{ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use crate::ros::msg::rcl_interfaces::{GetParameters, GetParametersResponse};
@@ -659,6 +659,24 @@ async fn robots_leave_and_come_back() {
     bed.shows("r1/arm", |robot| robot.presence == Presence::Gone).await;
     bed.shows("r2/arm", |robot| robot.presence == Presence::Gone).await;
     bed.unheard(r2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_whose_requests_can_t_be_answered_are_named_in_diagnostics() {
+    let mut bed = bed();
+    let this = bed.node.fully_qualified_name().to_string();
+    let end = |role, node: &str, is_reachable| ServiceEnd {
+        service: "/convert".to_owned(),
+        type_name: "urdf_usd/srv/Convert".to_owned(),
+        role,
+        node: Some(node.to_owned()),
+        is_reachable,
+    };
+    let server = end(ServiceRole::Server, &this, true);
+    let with = |client| Graph { services: vec![end(ServiceRole::Client, "/cli", client), server.clone()], ..Graph::default() };
+    bed.node.set_graph(with(false));
+    let status = bed.status(|s| s.name == "urdf_usd: services").await;
+    assert_eq!((status.level, value(&status, "clients first")), (DiagnosticStatus::WARN, Some("/cli (/convert)")));
 }
 
 #[tokio::test(flavor = "multi_thread")]

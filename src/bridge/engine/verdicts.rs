@@ -135,6 +135,7 @@ impl<N: Node> Engine<N> {
             statuses.push(robots::unheard(self.node.name(), "conversion", message));
         }
         statuses.extend(self.holding_status());
+        statuses.extend(self.services_status());
         let mut in_full = 0;
         for (key, robot) in &self.robots {
             for mut status in self.statuses(key, robot) {

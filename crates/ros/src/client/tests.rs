@@ -200,7 +200,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
         drop(opening.advertise::<Text>("unsaid", Qos::reliable(1)).expect("a publisher"));
         drop(opening.serve::<Convert>("unasked").expect("a service"));
         (0..10).for_each(|n| publisher.publish(text(n)).expect("published"));
-        assert!(opening.declare(Declaration::new("a", Value::Bool(true), "")).is_ok() && opening.failure().is_none());
+        assert!(opening.declare(Declaration::new("a", Value::Bool(true), "")).is_ok());
         opening.now();
         (subscription, publisher, requests)
     })

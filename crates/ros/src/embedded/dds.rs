@@ -1,39 +1,57 @@
-//! One DDS participant: its readers and writers of undecoded messages, and what discovery tells it.
+//! One participant on Cyclone DDS: its readers and writers of undecoded messages, and what discovery reports.
 //!
-//! It is on RustDDS, or on Cyclone DDS where this is built with it and the node is to speak as `rmw_cyclonedds_cpp` does. It knows
-//! nothing of nodes, and nothing here outlives its participant: that is for [`super::session`] and [`super::supervisor`].
+//! Others take it for a participant of `rmw_cyclonedds_cpp`: it announces the hashes of its types, and which endpoints make up a service.
+//! Must not know nodes; nothing here outlives its participant: that is for [`super::session`] and [`super::supervisor`].
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use futures::{Stream, StreamExt};
+use futures::Stream;
 use serde::{Deserialize, Serialize};
+use tokio::sync::{Mutex, Notify, mpsc};
+use urdf_usd_cyclone as cyclone;
 
 use super::network::Network;
-use super::rtps::Ports;
-use crate::Qos;
+use super::wire;
+use crate::faults::transport;
 use crate::graph::EndQos;
+use crate::{Durability, Qos, Reliability, names, types};
 use urdf_usd_diagnostic::Diagnostic;
 
-#[cfg(feature = "cyclone")]
-mod cyclone;
-mod rust;
+/// How long a write may wait for slow readers before it gives up; the writer's task tries again.
+const MAX_BLOCKING: Duration = Duration::from_millis(100);
+/// Poll interval for acknowledgements, which Cyclone does not report.
+const ACKNOWLEDGEMENT_POLL: Duration = Duration::from_millis(2);
+/// Maximum size of a message: the longest description has 16 MiB, and answers repeat it.
+const MAX_MESSAGE_BYTES: usize = 32 << 20;
+/// Bytes that the unread messages of a subscription may take together, unless each has [`MIN_LIMIT_BYTES`] or less.
+const MAX_UNREAD_BYTES: usize = 64 << 20;
+const MIN_LIMIT_BYTES: usize = 1 << 20;
+/// What GUIDs of Fast DDS and of RTI Connext begin with: their vendor identifiers (RTPS 2.5, section 9.3.1.5).
+const OTHER_SERVICE_WIRES: [[u8; 2]; 2] = [[0x01, 0x0f], [0x01, 0x01]];
 
 /// The identity of a participant, a reader or a writer as ROS writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) struct Gid(pub [u8; 16]);
 
 impl Gid {
-    /// What all ends of its participant begin with.
+    /// Returns the prefix that it shares with its participant.
     pub(super) fn prefix(self) -> Prefix {
         let mut prefix = [0; 12];
         prefix.copy_from_slice(&self.0[..12]);
         Prefix(prefix)
     }
+
+    /// Whether services of its participant look as those of `rmw_cyclonedds_cpp` do. Fast DDS and Connext carry the identity of a
+    /// request in the inline QoS instead, which Cyclone's programming interface does not reach.
+    pub(super) fn has_our_service_wire(self) -> bool {
+        !OTHER_SERVICE_WIRES.iter().any(|vendor| self.0.starts_with(vendor))
+    }
 }
 
-/// What the identities of a participant and its ends begin with.
+/// The part of a GUID that all endpoints of a participant share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Prefix(pub [u8; 12]);
 
@@ -41,31 +59,22 @@ pub(super) struct Prefix(pub [u8; 12]);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DdsTopic {
     pub name: String,
-    pub kind: String,
+    pub type_name: String,
 }
 
-/// Which way an end looks.
+/// The role of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// It listens.
     Reader,
-    /// It writes.
     Writer,
 }
 
 /// A reader or writer in DDS terms.
-pub(super) struct End {
+pub(super) struct Endpoint {
     pub gid: Gid,
     pub direction: Direction,
     pub topic: DdsTopic,
     pub qos: EndQos,
-}
-
-/// The request that an answer is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Related {
-    pub writer: Gid,
-    pub number: i64,
 }
 
 /// A message that arrived.
@@ -73,51 +82,29 @@ pub(super) struct Arrived {
     /// In CDR, with its header of four bytes.
     pub payload: Bytes,
     pub writer: Gid,
-    /// Its number among those of its writer: later ones have higher numbers.
-    pub number: i64,
-    pub related: Option<Related>,
-    /// Whether it arrived before its reader was made: for an earlier reader of this topic.
-    pub is_old: bool,
+    /// When it was written, in nanoseconds by its writer's clock. Cyclone does not tell sequence numbers; this rises like them.
+    pub written: i64,
 }
 
-/// What discovery tells.
+/// A change that discovery reports.
 pub(super) enum Event {
-    /// A writer was found.
-    Writer(Gid),
-    /// A reader was found.
-    Reader,
+    /// A reader or writer was found.
+    Found,
     /// A reader or writer left.
     EndLost(Gid),
-    /// A participant was found.
-    Participant(Prefix),
-    /// A participant left, or was silent for longer than it said it would be.
-    ParticipantLost { prefix: Prefix, was_silent: bool },
-    /// An own end is connected with another one.
+    /// A participant left, or its lease ran out.
+    ParticipantLost(Prefix),
+    /// An own endpoint is connected with another one.
     Matched { own: Gid, other: Gid },
-    /// It is not any more. The other one may still be there.
-    #[cfg_attr(not(feature = "cyclone"), allow(dead_code, reason = "RustDDS does not tell"))]
+    /// The connection has ended; the other endpoint may still be there.
     Unmatched { own: Gid, other: Gid },
-    /// An own end can't be connected with another one.
+    /// An own endpoint can't be connected with another one of its topic.
     Incompatible { own: Gid, who: &'static str, offered: String, requested: String },
 }
 
 /// Why something could not be read or written.
+#[derive(Clone, Debug)]
 pub(super) struct Fault(String);
-
-impl From<std::io::Error> for Fault {
-    fn from(error: std::io::Error) -> Self {
-        Self(error.to_string())
-    }
-}
-
-/// The same.
-pub(super) type ReadError = Fault;
-
-impl fmt::Debug for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -125,153 +112,264 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One of the libraries.
-enum Either<R, C> {
-    Rust(R),
-    #[cfg_attr(not(feature = "cyclone"), allow(dead_code, reason = "there is only the other one"))]
-    Cyclone(C),
-}
-
-// Without it the second one is the first, and never met.
-#[cfg(not(feature = "cyclone"))]
-use rust as cyclone;
-
-macro_rules! either {
-    ($either:expr, $one:ident => $what:expr) => {
-        match $either {
-            Either::Rust($one) => $what,
-            Either::Cyclone($one) => $what,
-        }
-    };
+impl From<cyclone::Error> for Fault {
+    fn from(error: cyclone::Error) -> Self {
+        Self(error.to_string())
+    }
 }
 
 /// The participant.
-pub(super) struct Dds(Either<rust::Dds, cyclone::Dds>);
+pub(super) struct Dds {
+    participant: cyclone::Participant,
+    events: Mutex<mpsc::UnboundedReceiver<cyclone::Event>>,
+}
 
 impl Dds {
-    /// Opens the network.
+    /// Joins the network.
+    ///
+    /// # Errors
+    /// [`crate::codes::TRANSPORT`].
     pub(super) fn join(network: &Network) -> Result<Self, Diagnostic> {
-        #[cfg(feature = "cyclone")]
-        if let Some(config) = &network.cyclone {
-            return Ok(Self(Either::Cyclone(cyclone::Dds::join(network.domain, config)?)));
-        }
-        rust::Dds::join(network).map(|dds| Self(Either::Rust(dds)))
+        let (sender, events) = mpsc::unbounded_channel();
+        let hear = move |event| {
+            // Fails once the session has ended.
+            let _ = sender.send(event);
+        };
+        let domain = network.domain;
+        let joined = cyclone::Participant::join(domain.into(), &network.cyclone, "enclave=/;", hear);
+        let participant = joined.map_err(|error| {
+            transport(&format!("can't open the network (domain {domain})"), error).help(
+                "is UDP allowed here, is this domain not full, and is CYCLONEDDS_URI right? ROS_DOMAIN_ID chooses another domain",
+            )
+        })?;
+        Ok(Self { participant, events: Mutex::new(events) })
     }
 
-    /// Its identity.
+    /// Returns its identity.
     pub(super) fn gid(&self) -> Gid {
-        either!(&self.0, dds => dds.gid())
+        Gid(self.participant.guid())
     }
 
-    /// Whether it stays good whatever happens but for a change of this machine's addresses: it meets again by itself whom it has given
-    /// up, or who has given it up, its threads don't end, and it forgets who has left.
-    pub(super) fn is_lasting(&self) -> bool {
-        matches!(self.0, Either::Cyclone(_))
-    }
-
-    /// Where it takes what others send.
-    pub(super) fn ports(&self) -> Ports {
-        either!(&self.0, dds => dds.ports())
-    }
-
-    /// Whether its threads are still there.
-    pub(super) fn is_alive(&self) -> bool {
-        either!(&self.0, dds => dds.is_alive())
-    }
-
-    /// Listens to `topic`. `cached`: how many messages of all publishers together may wait to be read.
+    /// Subscribes to `topic`. At most `cached` messages of all publishers together wait to be read.
+    ///
+    /// # Errors
+    /// [`crate::codes::TRANSPORT`].
     pub(super) fn reader(&self, topic: &DdsTopic, qos: Qos, cached: usize) -> Result<Reader, Diagnostic> {
-        Ok(Reader(match &self.0 {
-            Either::Rust(dds) => Either::Rust(dds.reader(topic, qos, cached)?),
-            Either::Cyclone(dds) => Either::Cyclone(dds.reader(topic, qos, cached)?),
-        }))
+        let arrived = Arc::new(Notify::new());
+        let notify = arrived.clone();
+        let qos = Qos { depth: cached.max(qos.depth), lifespan: None, ..qos };
+        let qos = self.qos(topic, qos, Direction::Reader);
+        let created = self.participant.reader(&topic.name, &topic.type_name, &qos, move || notify.notify_one());
+        let inner = created.map_err(|error| transport(&format!("can't subscribe to {}", topic.name), error))?;
+        Ok(Reader { inner, arrived })
     }
 
-    /// Writes to `topic`.
+    /// Advertises `topic`.
+    ///
+    /// # Errors
+    /// [`crate::codes::TRANSPORT`].
     pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<Writer, Diagnostic> {
-        Ok(Writer(match &self.0 {
-            Either::Rust(dds) => Either::Rust(dds.writer(topic, qos)?),
-            Either::Cyclone(dds) => Either::Cyclone(dds.writer(topic, qos)?),
-        }))
+        let created = self.participant.writer(&topic.name, &topic.type_name, &self.qos(topic, qos, Direction::Writer));
+        let inner = created.map_err(|error| transport(&format!("can't advertise {}", topic.name), error))?;
+        Ok(Writer { inner: Arc::new(inner) })
     }
 
-    /// Tells `hear` what discovery tells, until the future is dropped.
-    pub(super) async fn listen(&self, hear: impl FnMut(Event)) {
-        either!(&self.0, dds => dds.listen(hear).await);
+    fn qos(&self, topic: &DdsTopic, qos: Qos, direction: Direction) -> cyclone::Qos {
+        cyclone::Qos {
+            reliable: (qos.reliability == Reliability::Reliable).then_some(MAX_BLOCKING),
+            is_durable: qos.durability == Durability::TransientLocal,
+            depth: qos.depth,
+            lifespan: qos.lifespan,
+            ignores_own: !wire::is_of_ros(&topic.name),
+            max_bytes: max_bytes(topic, qos),
+            user_data: user_data(self.gid(), topic, direction),
+        }
     }
 
-    /// Waits until the library has done what it was asked for, a moment.
-    pub(super) fn let_finish(&self) {
-        either!(&self.0, dds => dds.let_finish());
+    /// Hands `hear` what discovery reports, until the future is dropped.
+    pub(super) async fn listen(&self, mut hear: impl FnMut(Event)) {
+        let mut events = self.events.lock().await;
+        while let Some(event) = events.recv().await {
+            match event {
+                cyclone::Event::Found { .. } => hear(Event::Found),
+                cyclone::Event::Lost(guid) => hear(Event::EndLost(Gid(guid))),
+                cyclone::Event::ParticipantLost(guid) => hear(Event::ParticipantLost(Gid(guid).prefix())),
+                cyclone::Event::Matched { own, other } => hear(Event::Matched { own: Gid(own), other: Gid(other) }),
+                cyclone::Event::Unmatched { own, other } => hear(Event::Unmatched { own: Gid(own), other: Gid(other) }),
+                cyclone::Event::Incompatible { own } => self.incompatible(own).into_iter().for_each(&mut hear),
+            }
+        }
     }
 
-    /// The ends of others that discovery knows.
-    pub(super) fn ends(&self) -> impl Iterator<Item = End> {
-        let ends: Vec<End> = either!(&self.0, dds => dds.ends().collect());
-        ends.into_iter()
+    /// Finds an endpoint that `own` is incompatible with; Cyclone only says that there is one.
+    fn incompatible(&self, own: cyclone::Guid) -> Option<Event> {
+        let ends = self.participant.own_endpoints();
+        let end = ends.iter().find(|end| end.guid == own)?;
+        let text = |end: &cyclone::Endpoint| {
+            let qos = end_qos(end);
+            format!("{:?}, {:?}", qos.reliability, qos.durability)
+        };
+        let others = self.participant.endpoints().into_iter();
+        let mut others = others.filter(|other| other.topic == end.topic && other.is_writer != end.is_writer);
+        others.find_map(|other| {
+            let (offers, asks) = if end.is_writer { (end, &other) } else { (&other, end) };
+            let is_less = (asks.is_reliable && !offers.is_reliable) || (asks.is_durable && !offers.is_durable);
+            let who = if end.is_writer { "subscriber" } else { "publisher" };
+            is_less.then(|| Event::Incompatible { own: Gid(own), who, offered: text(offers), requested: text(asks) })
+        })
     }
 
-    /// Where `reader` takes datagrams; nowhere if it is not known.
-    pub(super) fn addresses(&self, reader: Gid) -> Vec<SocketAddr> {
-        either!(&self.0, dds => dds.addresses(reader))
-    }
-
-    /// Lets a writer on Fast DDS send its first sample once more; see [`super::rtps`].
-    pub(super) fn ask_for_first(&self, reader: Gid, writer: Gid) {
-        either!(&self.0, dds => dds.ask_for_first(reader, writer));
+    /// Returns the endpoints of others that discovery knows.
+    pub(super) fn endpoints(&self) -> Vec<Endpoint> {
+        let endpoints = self.participant.endpoints().into_iter();
+        let in_ros_terms = endpoints.map(|end| Endpoint {
+            gid: Gid(end.guid),
+            direction: if end.is_writer { Direction::Writer } else { Direction::Reader },
+            qos: end_qos(&end),
+            topic: DdsTopic { name: end.topic, type_name: end.type_name },
+        });
+        in_ros_terms.collect()
     }
 }
 
-/// The listening end of a topic.
-pub(super) struct Reader(Either<rust::Reader, cyclone::Reader>);
+/// Returns the maximum size of a message of a topic: the deeper its history, the less. Requests and answers may carry a description, however
+/// many may wait.
+fn max_bytes(topic: &DdsTopic, qos: Qos) -> u32 {
+    let is_service = topic.name.starts_with("rq/") || topic.name.starts_with("rr/");
+    let share = MAX_UNREAD_BYTES / qos.depth.max(1);
+    let limit = if is_service { MAX_MESSAGE_BYTES } else { share.clamp(MIN_LIMIT_BYTES, MAX_MESSAGE_BYTES) };
+    u32::try_from(limit).unwrap_or(u32::MAX)
+}
+
+/// Translates the quality of service that discovery tells.
+fn end_qos(end: &cyclone::Endpoint) -> EndQos {
+    EndQos {
+        reliability: if end.is_reliable { Reliability::Reliable } else { Reliability::BestEffort },
+        durability: if end.is_durable { Durability::TransientLocal } else { Durability::Volatile },
+        depth: None,
+    }
+}
+
+/// Returns the USER_DATA of an endpoint as `rmw_cyclonedds_cpp` writes it: for half of a service, the identifier that both halves share;
+/// and the hash of the type, where it is known.
+fn user_data(participant: Gid, topic: &DdsTopic, direction: Direction) -> String {
+    let mut data = String::new();
+    let (requests, answers) = (topic.name.starts_with("rq/"), topic.name.starts_with("rr/"));
+    if requests || answers {
+        let is_server = requests == (direction == Direction::Reader);
+        let base = topic.name[2..].strip_suffix(if requests { "Request" } else { "Reply" }).unwrap_or_default();
+        // The participant, and a hash (FNV-1a) of the service's name.
+        let number = base.bytes().fold(0xcbf2_9ce4u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let id: Vec<String> = participant.0[..12].iter().chain(&number.to_be_bytes()).map(|byte| format!("{byte:x}")).collect();
+        data = format!("{}={};", if is_server { "serviceid" } else { "clientid" }, id.join("."));
+    }
+    match types::hash(&names::type_of_dds(&topic.type_name, "")) {
+        Some(hash) => data + &format!("typehash={hash};"),
+        // Every ROS tool reports an empty USER_DATA as unreadable.
+        None if data.is_empty() => "typehash_unknown=1;".to_owned(),
+        None => data,
+    }
+}
+
+/// A subscription.
+pub(super) struct Reader {
+    inner: cyclone::Reader,
+    arrived: Arc<Notify>,
+}
 
 impl Reader {
+    /// Returns its identity.
     pub(super) fn gid(&self) -> Gid {
-        either!(&self.0, reader => reader.gid())
+        Gid(self.inner.guid())
     }
 
-    /// What arrives, without end.
-    pub(super) fn stream(&self) -> impl Stream<Item = Result<Arrived, ReadError>> + '_ {
-        match &self.0 {
-            Either::Rust(reader) => reader.stream().left_stream(),
-            Either::Cyclone(reader) => reader.stream().right_stream(),
+    /// Returns the messages that arrive, without end.
+    pub(super) fn stream(&self) -> impl Stream<Item = Result<Arrived, Fault>> + '_ {
+        futures::stream::unfold((), move |()| async {
+            loop {
+                match self.inner.take() {
+                    Ok(Some(sample)) => {
+                        let cyclone::Sample { payload, writer, written } = sample;
+                        return Some((Ok(Arrived { payload, writer: Gid(writer), written }), ()));
+                    }
+                    Ok(None) => self.arrived.notified().await,
+                    Err(error) => {
+                        self.arrived.notified().await;
+                        return Some((Err(error.into()), ()));
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// A publisher. Messages are in CDR, little-endian, with their header of four bytes.
+pub(super) struct Writer {
+    inner: Arc<cyclone::Writer>,
+}
+
+impl Writer {
+    /// Returns its identity.
+    pub(super) fn gid(&self) -> Gid {
+        Gid(self.inner.guid())
+    }
+
+    /// Writes a message to all readers.
+    pub(super) async fn write(&self, message: Bytes) -> Result<(), Fault> {
+        self.blocking(move |writer| writer.write(&message)).await
+    }
+
+    /// Runs a call that may wait for slow readers.
+    async fn blocking(
+        &self,
+        call: impl FnOnce(&cyclone::Writer) -> Result<(), cyclone::Error> + Send + 'static,
+    ) -> Result<(), Fault> {
+        let writer = self.inner.clone();
+        match tokio::task::spawn_blocking(move || call(&writer)).await {
+            Ok(done) => done.map_err(Fault::from),
+            Err(_) => Err(Fault("the node has shut down".to_owned())),
+        }
+    }
+
+    /// Waits until all readers have acknowledged everything written.
+    pub(super) async fn acknowledged(&self) {
+        while !self.inner.is_acknowledged() {
+            tokio::time::sleep(ACKNOWLEDGEMENT_POLL).await;
+        }
+    }
+
+    /// Writes the last message of all: there is no second chance.
+    pub(super) fn write_last(&self, message: &Bytes) {
+        let _ = self.inner.write(message);
+    }
+
+    /// Waits until all readers connected now deliver what is written from then on.
+    ///
+    /// A reader under Cyclone takes everything written before the first heartbeat it sees for history, and does not deliver it.
+    pub(super) async fn settle(&self) {
+        if self.blocking(cyclone::Writer::write_unregister).await.is_ok() {
+            self.acknowledged().await;
         }
     }
 }
 
-/// The writing end of a topic. Messages are in CDR, little-endian, with their header of four bytes.
-pub(super) struct Writer(Either<rust::Writer, cyclone::Writer>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Writer {
-    pub(super) fn gid(&self) -> Gid {
-        either!(&self.0, writer => writer.gid())
-    }
-
-    /// Writes, about another message if there is one, to all readers or only one, as far as the library can; returns the number of
-    /// what was written.
-    pub(super) async fn write(&self, message: Bytes, related: Option<Related>, only: Option<Gid>) -> Result<i64, Fault> {
-        either!(&self.0, writer => writer.write(message, related, only).await)
-    }
-
-    /// Whether all readers have what was written.
-    pub(super) fn is_acknowledged(&self) -> bool {
-        either!(&self.0, writer => writer.is_acknowledged())
-    }
-
-    /// Waits until all readers have what was written.
-    pub(super) async fn acknowledged(&self) {
-        either!(&self.0, writer => writer.acknowledged().await);
-    }
-
-    /// Writes at once, or not at all if the network is busy.
-    pub(super) fn write_now(&self, message: Bytes) {
-        either!(&self.0, writer => writer.write_now(message));
-    }
-
-    /// Waits until all readers that are connected now take what is written from now on for news.
-    ///
-    /// A reader under Cyclone takes all that was written before the first heartbeat it sees for history that is none of its business.
-    pub(super) async fn settle(&self) {
-        either!(&self.0, writer => writer.settle().await);
+    #[test]
+    fn ends_tell_of_themselves_as_those_of_rmw_cyclonedds_do() {
+        let gid = Gid([0xab; 16]);
+        let text = user_data(gid, &wire::topic("/t", "std_msgs/msg/String"), Direction::Reader);
+        assert_eq!(text, "typehash=RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18;");
+        let unknown = user_data(gid, &wire::topic("/t", "a/msg/B"), Direction::Reader);
+        assert!(!unknown.is_empty() && !unknown.contains("typehash="), "{unknown}");
+        let (asked, answered) = wire::service("/s", "rcl_interfaces/srv/GetParameters");
+        let [server, also_server, client] =
+            [(&asked, Direction::Reader), (&answered, Direction::Writer), (&asked, Direction::Writer)]
+                .map(|(topic, direction)| user_data(gid, topic, direction));
+        let id = |text: &str| text.split_once(';').map(|(id, _)| id.to_owned());
+        assert!(server.starts_with("serviceid=ab.ab.ab.") && id(&server) == id(&also_server), "{server} {also_server}");
+        assert!(client.starts_with("clientid=ab.") && client.contains("typehash=RIHS01_"), "{client}");
     }
 }

@@ -33,7 +33,8 @@ pub(super) trait End: Send + Sync {
     fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<InSession, Diagnostic>;
 }
 
-/// Which messages of a topic were heard: those that arrive in two sessions are handed on once.
+/// Which messages of a topic were heard: those that arrive in two sessions are handed on once. Messages are numbered by the time of their
+/// writing.
 #[derive(Default)]
 pub(super) struct SeenMessages(HashMap<Gid, Window>);
 
@@ -99,7 +100,7 @@ impl End for SubscriptionEnd {
         let task = handle.spawn(async move {
             let hear = |arrived: Arrived| {
                 let is_new =
-                    self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.number);
+                    self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.written);
                 if is_new {
                     (self.hear)(arrived);
                 }
@@ -130,8 +131,8 @@ impl End for PublisherEnd {
         (self.opened)(Arc::new(move |message: &Bytes| {
             let (writer, message) = (writing.clone(), message.clone());
             Ok(async move {
-                match tokio::time::timeout(WRITE, writer.write(message, None, None)).await {
-                    Ok(written) => written.map(drop).map_err(|e| e.to_string()),
+                match tokio::time::timeout(WRITE, writer.writer.write(message)).await {
+                    Ok(written) => written.map_err(|fault| fault.to_string()),
                     Err(_) => Err(format!("it takes more than {WRITE:?}")),
                 }
             }

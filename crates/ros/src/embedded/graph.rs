@@ -9,17 +9,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 
-use super::dds::{DdsTopic, Direction, End, Event, Gid, Prefix};
+use super::dds::{DdsTopic, Direction, Endpoint, Event, Gid, Prefix};
 use super::wire;
 use crate::graph::{EndQos, Graph as RosGraph, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 use crate::names::{self, NodeName};
-use crate::{Durability, PublisherId, Qos};
+use crate::{PublisherId, Qos};
 
 /// `rmw_dds_common/msg/ParticipantEntitiesInfo`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ParticipantInfo {
     participant: Gid,
     nodes: Vec<NodeInfo>,
+}
+
+impl ParticipantInfo {
+    /// Whether it is about this participant.
+    pub(super) fn is_of(&self, participant: Prefix) -> bool {
+        self.participant.prefix() == participant
+    }
 }
 
 /// `rmw_dds_common/msg/NodeEntitiesInfo`.
@@ -33,23 +40,14 @@ struct NodeInfo {
 
 /// The topic on which participants tell of their nodes.
 pub(super) fn discovery_topic() -> DdsTopic {
-    DdsTopic { name: "ros_discovery_info".to_owned(), kind: "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_".to_owned() }
+    DdsTopic {
+        name: "ros_discovery_info".to_owned(),
+        type_name: "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_".to_owned(),
+    }
 }
 
-/// How many participants may leave in one session: RustDDS 0.15 keeps what each has told of its ends, which is some 10 kB.
-const MOST_LEFT: u32 = 1000;
-/// How many of the node's own ends may be closed in one session. RustDDS 0.15 keeps the last 8192 announcements of writers, and as many
-/// of readers, for participants that come later; an end that was closed leaves two. What is announced before these stays unknown to
-/// them.
-const MOST_CLOSED: u32 = 2000;
-
-/// How many messages of one publisher, and how many bytes of them, somebody may leave unacknowledged before a new session is wanted: RustDDS
-/// keeps them all.
-const MOST_UNACKNOWLEDGED: u32 = 1 << 15;
-const MOST_UNACKNOWLEDGED_BYTES: usize = 256 << 20;
-
-/// A connection of an own end with one of another participant. If that is given up and comes back, it is another connection, and nothing
-/// that was sent in the first has to have arrived.
+/// A connection of an own endpoint with one of another participant. An endpoint that is lost and comes back has a new connection, and
+/// nothing that was sent over the old one has to have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Connection {
     pub other: Gid,
@@ -58,30 +56,29 @@ pub(super) struct Connection {
 
 #[derive(Default)]
 struct Known {
-    /// The node's own ends.
-    own: BTreeMap<Gid, End>,
-    /// Whether the node's own ends may still be told of.
+    /// The node's own endpoints.
+    own: BTreeMap<Gid, Endpoint>,
+    /// Whether the node has left, so that its endpoints are no longer announced.
     has_left: bool,
     /// The nodes of each participant.
     nodes: HashMap<Gid, Vec<NodeInfo>>,
-    /// The writers of others.
-    writers: HashSet<Gid>,
-    /// The ends of others, as the library knew them last.
-    ends: Vec<End>,
-    /// Own ends and those of others that they are connected with, and which connection of all it is.
+    /// The endpoints of others, as last listed.
+    endpoints: Vec<Endpoint>,
+    /// Own endpoints and those of others that they are connected with, with the number of the connection.
     matched: HashMap<(Gid, Gid), u64>,
     /// How many connections there were.
     connections: u64,
-    /// Those of them that take what is written for news.
+    /// Those of them that deliver what is written from now on ([`super::dds::Writer::settle`]).
     settled: HashSet<(Gid, Gid)>,
-    /// The participants that were given up because they were silent for too long.
-    given_up: HashSet<Prefix>,
-    /// How many participants have left, or were given up.
-    left: u32,
-    /// How many own ends were closed.
-    closed: u32,
-    /// Why a new session is wanted.
-    worn: Option<&'static str>,
+}
+
+/// Whether a service can be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Server {
+    Found,
+    Missing,
+    /// Its node runs on another middleware, whose services look otherwise ([`Gid::has_our_service_wire`]).
+    OtherWire,
 }
 
 /// The node and its neighbours.
@@ -104,17 +101,12 @@ impl Graph {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes an end of this node until the guard is dropped.
+    /// Adds an endpoint of this node until the guard is dropped.
     pub(super) fn own(self: &Arc<Self>, gid: Gid, direction: Direction, topic: DdsTopic, qos: Qos) -> OwnEnd {
         let qos = EndQos { reliability: qos.reliability, durability: qos.durability, depth: Some(qos.depth) };
-        self.known().own.insert(gid, End { gid, direction, topic, qos });
+        self.known().own.insert(gid, Endpoint { gid, direction, topic, qos });
         self.own_changed();
-        OwnEnd {
-            gid,
-            is_latched: qos.durability == Durability::TransientLocal,
-            unacknowledged: Mutex::default(),
-            graph: self.clone(),
-        }
+        OwnEnd { gid, graph: self.clone() }
     }
 
     fn own_changed(&self) {
@@ -149,34 +141,17 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// Notes what discovery tells.
+    /// Takes up what discovery reports.
     pub(super) fn hear(&self, event: Event) {
         let mut known = self.known();
         match event {
-            Event::Writer(writer) => {
-                known.writers.insert(writer);
-            }
-            Event::Reader => {}
-            Event::Participant(prefix) => {
-                if known.given_up.remove(&prefix) {
-                    known.worn = Some("a node is back that was silent for too long");
-                }
-            }
+            Event::Found => {}
             Event::EndLost(end) => {
-                known.writers.remove(&end);
                 known.matched.retain(|(_, other), _| *other != end);
                 known.settled.retain(|(_, other)| *other != end);
             }
-            Event::ParticipantLost { prefix, was_silent } => {
-                if was_silent {
-                    known.given_up.insert(prefix);
-                }
-                known.left += 1;
-                if known.left == MOST_LEFT {
-                    known.worn = Some("many nodes have left, of which the network's library keeps something");
-                }
+            Event::ParticipantLost(prefix) => {
                 known.nodes.retain(|participant, _| participant.prefix() != prefix);
-                known.writers.retain(|writer| writer.prefix() != prefix);
                 known.matched.retain(|(_, other), _| other.prefix() != prefix);
                 known.settled.retain(|(_, other)| other.prefix() != prefix);
             }
@@ -184,7 +159,7 @@ impl Graph {
                 let number = known.connections;
                 known.matched.entry((own, other)).or_insert(number);
                 known.connections += 1;
-                // It may be connected anew, and know of nothing.
+                // A new connection has seen no heartbeat yet.
                 known.settled.remove(&(own, other));
             }
             Event::Unmatched { own, other } => {
@@ -205,26 +180,10 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// Why RustDDS wants a new session, if it does: a participant is back that it has given up, too many have left, too many ends
-    /// were closed, or too much is not acknowledged. Asked twice, it says so once.
-    pub(super) fn take_worn(&self) -> Option<&'static str> {
-        self.known().worn.take()
-    }
-
-    /// Notes all ends of others that the library knows.
-    pub(super) fn note_ends(&self, ends: Vec<End>) {
-        self.known().ends = ends;
+    /// Replaces the endpoints of others by those that discovery knows now.
+    pub(super) fn note_endpoints(&self, endpoints: Vec<Endpoint>) {
+        self.known().endpoints = endpoints;
         self.changes.send_replace(());
-    }
-
-    /// Whether `own` is connected with `other`.
-    pub(super) fn has_matched(&self, own: Gid, other: Gid) -> bool {
-        self.known().matched.contains_key(&(own, other))
-    }
-
-    /// All ends that `own` is connected with.
-    pub(super) fn all_matches(&self, own: Gid) -> Vec<Gid> {
-        self.known().matched.keys().filter(|(one, _)| *one == own).map(|(_, other)| *other).collect()
     }
 
     /// The ends of the participant `prefix` that `own` is connected with.
@@ -255,17 +214,17 @@ impl Graph {
         }
     }
 
-    /// Whether an own end is half of a service that this node calls or serves.
-    pub(super) fn is_server(&self, own: Gid) -> bool {
-        self.known().own.get(&own).is_some_and(|end| wire::service_of(&end.topic.name).is_some())
-    }
-
-    /// Whether one participant listens to `writer` and speaks to `reader`, both ends of ours: whether a service that they call is
-    /// there.
-    pub(super) fn has_server(&self, writer: Gid, reader: Gid) -> bool {
+    /// Looks for a participant that listens to `writer` and speaks to `reader`, both endpoints of ours: for the server of a service.
+    pub(super) fn server(&self, writer: Gid, reader: Gid) -> Server {
         let known = self.known();
-        let others = |own: Gid| known.matched.keys().filter(move |ends| ends.0 == own).map(|ends| ends.1.prefix());
-        others(writer).any(|listens| others(reader).any(|speaks| listens == speaks))
+        let others = |own: Gid| known.matched.keys().filter(move |ends| ends.0 == own).map(|ends| ends.1);
+        let mut servers = others(writer).filter(|listens| others(reader).any(|speaks| listens.prefix() == speaks.prefix()));
+        match servers.next() {
+            None => Server::Missing,
+            // Of several, one that can be called.
+            Some(first) if first.has_our_service_wire() || servers.any(Gid::has_our_service_wire) => Server::Found,
+            Some(_) => Server::OtherWire,
+        }
     }
 
     /// Adds all that is known to `union`: `is_current` says whether the node's own ends are in this session.
@@ -282,7 +241,7 @@ impl Graph {
                 }
             }
         }
-        for end in &known.ends {
+        for end in &known.endpoints {
             if !union.own.contains(&end.gid.prefix()) && union.ends.insert(end.gid) {
                 add_end(end, owners.get(&end.gid).map(|name| name.to_string()), &mut union.graph);
             }
@@ -319,12 +278,12 @@ impl Union {
 }
 
 /// Adds an end in ROS terms, if it has any.
-fn add_end(end: &End, node: Option<String>, graph: &mut RosGraph) {
+fn add_end(end: &Endpoint, node: Option<String>, graph: &mut RosGraph) {
     let is_writer = end.direction == Direction::Writer;
     if let Some(topic) = wire::topic_of(&end.topic.name) {
         graph.topics.push(TopicEnd {
             topic,
-            type_name: names::type_of_dds(&end.topic.kind, ""),
+            type_name: names::type_of_dds(&end.topic.type_name, ""),
             role: if is_writer { TopicRole::Publisher } else { TopicRole::Subscriber },
             node,
             id: is_writer.then_some(PublisherId(end.gid.0)),
@@ -333,39 +292,18 @@ fn add_end(end: &End, node: Option<String>, graph: &mut RosGraph) {
     } else if let Some(service) = wire::service_of(&end.topic.name) {
         graph.services.push(ServiceEnd {
             service,
-            type_name: names::type_of_dds(&end.topic.kind, "_Request"),
+            type_name: names::type_of_dds(&end.topic.type_name, "_Request"),
             role: if is_writer { ServiceRole::Client } else { ServiceRole::Server },
             node,
+            is_reachable: end.gid.has_our_service_wire(),
         });
     }
 }
 
-/// An end of this node; the others are told of it until this is dropped.
+/// An endpoint of this node, announced until it is dropped.
 pub(super) struct OwnEnd {
     pub gid: Gid,
-    is_latched: bool,
-    /// How many messages, and how many bytes of them, were written since all that was written had been acknowledged.
-    unacknowledged: Mutex<(u32, usize)>,
     graph: Arc<Graph>,
-}
-
-impl OwnEnd {
-    /// Whether what `writer` said is worth hearing later: this end asks for latched messages, and the writer is still there.
-    pub(super) fn is_still_latched(&self, writer: Gid) -> bool {
-        self.is_latched && self.graph.known().writers.contains(&writer)
-    }
-
-    /// Notes that so many bytes are being written, and whether all that was written before was acknowledged.
-    pub(super) fn note_writing(&self, bytes: usize, is_acknowledged: bool) {
-        let mut unacknowledged = self.unacknowledged.lock().unwrap_or_else(PoisonError::into_inner);
-        let (messages, total) = if is_acknowledged { (0, 0) } else { *unacknowledged };
-        *unacknowledged = (messages + 1, total.saturating_add(bytes));
-        if unacknowledged.0 > MOST_UNACKNOWLEDGED || unacknowledged.1 > MOST_UNACKNOWLEDGED_BYTES {
-            *unacknowledged = (0, 0);
-            self.graph.known().worn =
-                Some("somebody acknowledges nothing of what is published, and the network's library keeps it");
-        }
-    }
 }
 
 impl Drop for OwnEnd {
@@ -374,21 +312,8 @@ impl Drop for OwnEnd {
         known.own.remove(&self.gid);
         known.matched.retain(|(own, _), _| *own != self.gid);
         known.settled.retain(|(own, _)| *own != self.gid);
-        known.closed += 1;
-        if known.closed == MOST_CLOSED {
-            known.worn = Some("many ends of topics were closed, of which the network's library keeps something");
-        }
         drop(known);
         self.graph.own_changed();
-    }
-}
-
-#[cfg(test)]
-impl Graph {
-    /// Opens and closes so many ends.
-    fn close_ends(self: &Arc<Self>, count: u32) {
-        let open = || self.own(Gid([7; 16]), Direction::Writer, discovery_topic(), Qos::latched(1));
-        (0..count).for_each(|_| drop(open()));
     }
 }
 
@@ -407,41 +332,31 @@ mod tests {
         };
         let first = matched();
         assert_eq!((first.len(), matched()), (1, first.clone()));
-        let ends = [
-            Event::Unmatched { own, other },
-            Event::EndLost(other),
-            Event::ParticipantLost { prefix: other.prefix(), was_silent: true },
-        ];
+        let ends = [Event::Unmatched { own, other }, Event::EndLost(other), Event::ParticipantLost(other.prefix())];
         for end in ends {
             graph.hear(end);
-            assert!(!graph.has_matched(own, other));
+            assert!(graph.matches(own, other.prefix()).is_empty());
             let again = matched();
             assert!(again.len() == 1 && again != first, "{again:?}");
         }
     }
 
     #[test]
-    fn a_session_in_which_many_ends_were_closed_is_worn() {
+    fn a_server_whose_services_look_otherwise_is_told_from_one_that_is_missing() {
         let node = NodeName { namespace: "/".to_owned(), name: "n".to_owned() };
         let graph = Graph::new(node, watch::channel(()).0);
-        graph.close_ends(MOST_CLOSED - 1);
-        assert_eq!(graph.take_worn(), None);
-        graph.close_ends(1);
-        assert!(graph.take_worn().is_some() && graph.take_worn().is_none());
-    }
-
-    #[test]
-    fn a_session_in_which_nothing_is_acknowledged_is_worn() {
-        let node = NodeName { namespace: "/".to_owned(), name: "n".to_owned() };
-        let graph = Graph::new(node, watch::channel(()).0);
-        let end = graph.own(Gid([7; 16]), Direction::Writer, discovery_topic(), Qos::latched(1));
-        for n in 0..3 * MOST_UNACKNOWLEDGED {
-            end.note_writing(1000, n % 5000 == 0);
-        }
-        assert_eq!(graph.take_worn(), None);
-        (0..MOST_UNACKNOWLEDGED).for_each(|_| end.note_writing(1000, false));
-        assert!(graph.take_worn().is_some());
-        (0..20).for_each(|_| end.note_writing(16 << 20, false));
-        assert!(graph.take_worn().is_some());
+        let (writer, reader) = (Gid([7; 16]), Gid([8; 16]));
+        let of = |vendor: u8, end: u8| Gid([1, vendor, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, end, 0, 0, 4]);
+        let connect = |vendor: u8| {
+            graph.hear(Event::Matched { own: writer, other: of(vendor, 1) });
+            graph.hear(Event::Matched { own: reader, other: of(vendor, 2) });
+            graph.server(writer, reader)
+        };
+        assert_eq!(connect(0x0f), Server::OtherWire);
+        assert_eq!(connect(0x10), Server::Found);
+        graph.hear(Event::EndLost(of(0x10, 2)));
+        assert_eq!(graph.server(writer, reader), Server::OtherWire);
+        graph.hear(Event::ParticipantLost(of(0x0f, 0).prefix()));
+        assert_eq!(graph.server(writer, reader), Server::Missing);
     }
 }

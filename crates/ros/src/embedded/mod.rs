@@ -1,16 +1,12 @@
-//! The node without a ROS installation: DDS in the program itself, in Rust (RustDDS) or, with the feature `cyclone` and among nodes of
-//! `rmw_cyclonedds_cpp`, in C (Cyclone DDS), on the same network as any ROS 2 node.
+//! The node without a ROS installation: Eclipse Cyclone DDS in the program itself, on the same network as any ROS 2 node.
 //!
-//! Only this module and its children name those crates. What makes a ROS node of a DDS participant is added here: the names and wire
-//! formats of ROS, the graph, the network settings of ROS 2.
-//!
-//! What every client does is in [`super::client`]; here is a [`Transport`]. Its ends are opened by threads of their own, once in each
-//! session, and it has a session after the other ([`supervisor`]).
+//! Here a DDS participant becomes a ROS node: the names and wire formats of ROS, the graph, the network settings of ROS 2. What every
+//! client does is in [`super::client`]; this is a [`Transport`]. Its endpoints are opened by a thread of their own, once in each
+//! session ([`supervisor`]).
 
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -19,7 +15,6 @@ mod dds;
 mod ends;
 mod graph;
 mod network;
-mod rtps;
 mod service;
 mod session;
 mod supervisor;
@@ -28,28 +23,23 @@ mod tests;
 mod wire;
 
 pub use super::environment::Reach;
-pub use network::{Network, ServiceWire};
+pub use network::Network;
 
 use super::args::Args;
 use super::client::Client;
 use super::threads::Threads;
 use super::transport::{Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, Transport};
-use super::{Graph, PublisherId, Qos, Sample, codes};
+use super::{Graph, PublisherId, Qos, Sample};
 use dds::Arrived;
 use ends::{PublisherEnd, SubscriptionEnd};
-use supervisor::{Patience, Supervisor};
-use urdf_usd_diagnostic::{Diagnostic, Place};
+use supervisor::Supervisor;
+use urdf_usd_diagnostic::Diagnostic;
 
 /// The ROS graph, over DDS.
 struct Embedded {
-    services: ServiceWire,
     handle: Handle,
     changes: watch::Sender<()>,
     supervisor: Supervisor,
-}
-
-fn transport(what: &str, why: impl std::fmt::Debug) -> Diagnostic {
-    Diagnostic::new(&codes::TRANSPORT, Place::default(), format!("{what}: {why:?}"))
 }
 
 /// Joins the ROS graph as the node that calls itself `default_name`, under `args`.
@@ -61,9 +51,9 @@ fn transport(what: &str, why: impl std::fmt::Debug) -> Diagnostic {
 pub fn start(default_name: &str, args: &Args, network: &Network) -> Result<Client, Diagnostic> {
     Client::join(default_name, args, |setup| {
         let Setup { node, handle, changes, end } = setup;
-        let supervisor = Supervisor::start(network, &node, &changes, &handle, Patience::default(), move || end())?;
+        let supervisor = Supervisor::start(network, &node, &changes, &handle, end)?;
         tracing::debug!(?network, "joined DDS");
-        Ok(Box::new(Embedded { services: network.services, handle, changes, supervisor }) as Box<dyn Transport>)
+        Ok(Box::new(Embedded { handle, changes, supervisor }) as Box<dyn Transport>)
     })
 }
 
@@ -89,25 +79,15 @@ impl Transport for Embedded {
     }
 
     fn serve(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Result<Open, Diagnostic> {
-        Ok(match self.services {
-            ServiceWire::Cyclone => self.serve_as::<service::Cyclone>(service, ask),
-            ServiceWire::FastDds => self.serve_as::<service::FastDds>(service, ask),
-        })
+        Ok(self.serve_service(service, ask))
     }
 
     fn call<'a>(&'a self, service: &'a Name, request: Bytes, limit: Limit) -> BoxFuture<'a, Result<Bytes, Diagnostic>> {
-        match self.services {
-            ServiceWire::Cyclone => self.call_as::<service::Cyclone>(service, request, limit).boxed(),
-            ServiceWire::FastDds => self.call_as::<service::FastDds>(service, request, limit).boxed(),
-        }
+        Box::pin(self.call_service(service, request, limit))
     }
 
     fn graph(&self) -> Graph {
         self.supervisor.sessions.graph()
-    }
-
-    fn failure(&self) -> Option<Diagnostic> {
-        self.supervisor.failure()
     }
 
     fn leave(&self, open: Vec<Open>, mut threads: Threads) {

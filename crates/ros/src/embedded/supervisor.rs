@@ -1,15 +1,13 @@
-//! Keeps the node in the ROS graph, whatever happens to the network, the machine and the library beneath.
+//! Keeps the node in the ROS graph while the addresses of this machine change.
 //!
-//! Two kinds of threads do that. One per session opens there what the node wants to hear and say, so that nobody else waits for the
-//! network, or for a library that hangs. One for all keeps watch and never calls what may hang: when the session has become worthless
-//! it joins the graph anew, has everything opened there, and leaves the old session when the new one has had time to meet everybody.
-//! A new participant is what every DDS library knows how to meet. What RustDDS 0.15 has given up for dead it never hears again, even
-//! when it is back; that is why the node takes a new session then, which knows nothing of it. Cyclone DDS meets everybody again by
-//! itself; there, only a change of this machine's addresses takes a new session.
+//! Cyclone DDS chooses its network interfaces when a participant is created. When the machine's addresses change, the node joins again with a
+//! new participant, opens all its endpoints there, and leaves the old session once what was under way there had time to end. Everything
+//! else (peers that stood still, whose lease ran out, or that come back) Cyclone handles by itself.
+//!
+//! One thread opens and closes everything, so that neither tasks nor callers wait for the network.
 
-use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::thread::{self, JoinHandle};
@@ -27,53 +25,39 @@ use crate::faults::{ended, transport};
 use crate::names::NodeName;
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How often to look whether all is well.
+/// Interval at which the thread looks for standstills and for work that is due.
 pub(super) const TICK: Duration = Duration::from_millis(200);
-/// What happens while a process stands still for so long is heard late, and in any order.
-const MISSED: Duration = Duration::from_millis(100);
-/// A machine or a process that stood still for so long could not hear itself; one that is only busy sleeps a little too long as well.
-const NAP: Duration = Duration::from_secs(1);
-/// A machine or a process that stood still for so long may have been given up by others, whose patience with it is 80 s.
-const STANDSTILL: Duration = Duration::from_secs(65);
-/// How often to look at the addresses of this machine.
-const ADDRESSES: Duration = Duration::from_secs(2);
-/// How long an old session stays beside the new one if it is deaf, or others may have given it up.
-const RETIRED: Duration = Duration::from_millis(700);
-/// How long it stays otherwise: what is under way there comes to its end, and the others meet the new one meanwhile, which on a busy machine
-/// takes long.
-const RETIRED_WELL: Duration = CATCH_UP;
-/// How long what was open in a session may take to end before the session itself does.
+/// Events during a standstill of this process are heard late, and in any order; shorter ones are scheduling.
+const MIN_STANDSTILL: Duration = Duration::from_millis(100);
+/// Poll interval for the addresses of this machine.
+const ADDRESS_POLL: Duration = Duration::from_secs(2);
+/// How long the old session stays beside the new one: exchanges under way end there, and peers discover the new one meanwhile.
+const OVERLAP: Duration = CATCH_UP;
+/// How long tasks may take to drop their endpoints before their session ends.
 const CLOSE: Duration = Duration::from_millis(50);
-/// How long after a new session the next one may come.
-const AGAIN: Duration = Duration::from_secs(1);
-/// How long to wait at most, where it does not help: after each that was for nothing twice as long.
-const AGAIN_AT_MOST: Duration = Duration::from_secs(30);
-/// How many sessions may fail to hear themselves, where none ever did, before that is put down to the network.
-const NEVER_HEARD: u64 = 3;
+/// Pause before something that failed is tried again: at first, and doubled up to.
+const RETRY: Duration = Duration::from_millis(200);
+const MAX_RETRY: Duration = Duration::from_secs(30);
 /// How long shutting down may take.
 const LEAVE: Duration = Duration::from_secs(2);
 
-/// How long what may be wrong is borne.
-#[derive(Clone, Copy)]
-pub(super) struct Patience {
-    /// How long a session may be without hearing itself.
-    pub deaf: Duration,
-    /// How long the node may be without a session that hears itself before it ends.
-    pub give_up: Duration,
-}
+/// Returns the addresses of this machine that sessions depend on.
+type Addresses = Box<dyn Fn() -> Vec<std::net::IpAddr> + Send>;
 
-impl Default for Patience {
-    fn default() -> Self {
-        Self { deaf: Duration::from_secs(6), give_up: Duration::from_secs(90) }
+/// Called if the node can't be kept in the graph.
+type EndNode = Arc<dyn Fn() + Send + Sync>;
+
+/// Ends the node if the thread that keeps it in the graph panics, rather than leave it there deaf.
+struct EndOnPanic(EndNode);
+
+impl Drop for EndOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            (self.0)();
+        }
     }
 }
 
-/// How long a task that is ended may take to drop what it has.
-const DROP: Duration = Duration::from_millis(1);
-/// How long the old session waits at most for everything to be open in the new one.
-const OPEN_AT_MOST: Duration = Duration::from_secs(10);
-
-/// What a thread is asked for.
 enum Command {
     Open(u64, Weak<dyn End>),
     Close(u64),
@@ -85,15 +69,15 @@ enum Command {
 pub(super) struct Sessions(RwLock<Vec<Arc<Session>>>);
 
 impl Sessions {
-    /// All of them, the current one first.
+    /// Returns all of them, the current one first.
     pub(super) fn all(&self) -> Vec<Arc<Session>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The current one.
+    /// Returns the current one.
     ///
     /// # Errors
-    /// [`codes::TRANSPORT`] after the node has left.
+    /// [`crate::codes::TRANSPORT`] after the node has left.
     pub(super) fn current(&self) -> Result<Arc<Session>, Diagnostic> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).first().cloned().ok_or_else(ended)
     }
@@ -102,7 +86,7 @@ impl Sessions {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = sessions;
     }
 
-    /// What all of them know. Who was there in the old session is not gone because the new one has not met everybody yet.
+    /// Returns what all of them know together: the new session may not have discovered everyone yet.
     pub(super) fn graph(&self) -> Graph {
         let sessions = self.all();
         let mut union = Union::without(sessions.iter().map(|session| session.dds.gid()));
@@ -113,7 +97,7 @@ impl Sessions {
     }
 }
 
-/// Ends what was registered, when dropped.
+/// Closes what was opened, when dropped.
 pub(super) struct Registered {
     id: u64,
     commands: Sender<Command>,
@@ -121,7 +105,7 @@ pub(super) struct Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        // The thread has ended, and all with it.
+        // Fails once the thread has ended, and everything with it.
         let _ = self.commands.send(Command::Close(self.id));
     }
 }
@@ -132,82 +116,73 @@ pub(super) struct Supervisor {
     commands: Sender<Command>,
     next: AtomicU64,
     thread: std::sync::Mutex<Option<JoinHandle<()>>>,
-    failure: Arc<RwLock<Option<Diagnostic>>>,
 }
 
 impl Supervisor {
-    /// Joins the ROS graph. What changes in it ticks `changes`; `end` is called if the node can't be kept in it.
+    /// Joins the ROS graph. Every change in it ticks `changes`; `end` is called if the thread ends by a defect.
     ///
     /// # Errors
-    /// [`codes::TRANSPORT`].
+    /// [`crate::codes::TRANSPORT`].
     pub(super) fn start(
         network: &Network,
         node: &NodeName,
         changes: &watch::Sender<()>,
         handle: &Handle,
-        patience: Patience,
-        end: impl FnOnce() + Send + 'static,
+        end: EndNode,
+    ) -> Result<Self, Diagnostic> {
+        let network_addresses = network.clone();
+        Self::start_with(network, node, changes, handle, end, Box::new(move || addresses(&network_addresses)))
+    }
+
+    fn start_with(
+        network: &Network,
+        node: &NodeName,
+        changes: &watch::Sender<()>,
+        handle: &Handle,
+        end: EndNode,
+        addresses: Addresses,
     ) -> Result<Self, Diagnostic> {
         let join = {
             let (network, node, changes, handle) = (network.clone(), node.clone(), changes.clone(), handle.clone());
             move |number| Session::join(number, &network, node.clone(), changes.clone(), &handle)
         };
-        let first = Live::begin(join(0)?, handle)?;
+        let known_addresses = addresses();
+        let first = Live::new(join(0)?);
         let sessions = Arc::<Sessions>::default();
-        let failure = Arc::<RwLock<Option<Diagnostic>>>::default();
         let (sender, receiver) = channel();
-        let keeper = Keeper {
+        let mut keeper = Keeper {
             join: Box::new(join),
-            patience,
             handle: handle.clone(),
             changes: changes.clone(),
             sessions: sessions.clone(),
-            wanted: HashMap::new(),
+            wanted: BTreeMap::new(),
             lives: vec![first],
-            since: Instant::now(),
-            awake_since: Instant::now(),
-            well_since: Instant::now(),
-            has_heard_itself: false,
-            waited_since: now(),
-            stood_still: Duration::ZERO,
-            addresses: addresses(network),
-            addresses_due: Instant::now() + ADDRESSES,
-            network: network.clone(),
-            again: AGAIN,
-            due: None,
+            looked: now(),
+            addresses,
+            known_addresses,
+            addresses_due: Instant::now() + ADDRESS_POLL,
+            replacement: None,
         };
-        keeper.show();
-        let failed = failure.clone();
+        keeper.publish();
         let thread = thread::Builder::new().name("ros-keeper".to_owned()).spawn(move || {
-            let mut keeper = keeper;
-            let kept = catch_unwind(AssertUnwindSafe(|| keeper.keep(&receiver)));
-            let kept = kept
-                .unwrap_or_else(|_| Err(transport("the ROS graph", "a defect of urdf_usd ended what keeps the node in it")));
-            if let Err(failure) = kept {
-                *failed.write().unwrap_or_else(PoisonError::into_inner) = Some(failure);
-                end();
-            }
+            let _guard = EndOnPanic(end);
+            keeper.run(&receiver);
             keeper.leave();
         });
         let thread = thread.map_err(|error| transport("can't start threads", error))?;
-        Ok(Self { sessions, commands: sender, next: AtomicU64::new(0), thread: Some(thread).into(), failure })
+        Ok(Self { sessions, commands: sender, next: AtomicU64::new(0), thread: Some(thread).into() })
     }
 
-    /// Opens `end` in this session and all later ones, until what is returned is dropped. Returns at once.
+    /// Opens `end` in this session and all later ones, until the guard returned is dropped. Returns at once.
     pub(super) fn open(&self, end: &Arc<impl End + 'static>) -> Registered {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let weak: Weak<dyn End> = Arc::downgrade(end) as Weak<dyn End>;
-        // After the end nothing is opened any more.
+        // Fails after the node has left, when nothing is opened any more.
         let _ = self.commands.send(Command::Open(id, weak));
         Registered { id, commands: self.commands.clone() }
     }
 
-    /// Why the node could not be kept in the ROS graph.
-    pub(super) fn failure(&self) -> Option<Diagnostic> {
-        self.failure.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Leaves the ROS graph, and waits for that, a moment.
+    /// Leaves the ROS graph, and waits for it for [`LEAVE`] at most.
     pub(super) fn leave(&self) {
         let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let _ = self.commands.send(Command::Leave);
@@ -221,339 +196,212 @@ impl Supervisor {
     }
 }
 
-/// A session, and the thread that opens things in it.
+/// When to try something again that failed.
+struct Retry {
+    due: Instant,
+    pause: Duration,
+}
+
+impl Retry {
+    fn first() -> Self {
+        Self { due: Instant::now() + RETRY, pause: RETRY }
+    }
+
+    fn later(&self) -> Self {
+        let pause = (self.pause * 2).min(MAX_RETRY);
+        Self { due: Instant::now() + pause, pause }
+    }
+}
+
+/// A session and what is open in it.
 struct Live {
     session: Arc<Session>,
-    commands: Sender<Command>,
-    /// How many commands that thread has not carried out yet.
-    pending: Arc<AtomicUsize>,
-    /// When it was replaced, and everything was open in the next one.
+    open: BTreeMap<u64, InSession>,
+    /// What could not be opened yet.
+    failed: BTreeMap<u64, (Weak<dyn End>, Retry)>,
+    /// When it was replaced.
     retired: Option<Instant>,
-    /// Whether others may have given it up.
-    is_given_up: bool,
 }
 
 impl Live {
-    fn begin(session: Arc<Session>, handle: &Handle) -> Result<Self, Diagnostic> {
-        let (commands, receiver) = channel();
-        let pending = Arc::<AtomicUsize>::default();
-        let opener = Opener {
-            session: session.clone(),
-            handle: handle.clone(),
-            pending: pending.clone(),
-            opened: HashMap::new(),
-            unopened: Vec::new(),
-        };
-        let thread = thread::Builder::new().name("ros-open".to_owned()).spawn(move || opener.run(&receiver));
-        thread.map_err(|error| transport("can't start threads", error))?;
-        Ok(Self { session, commands, pending, retired: None, is_given_up: false })
+    fn new(session: Arc<Session>) -> Self {
+        Self { session, open: BTreeMap::new(), failed: BTreeMap::new(), retired: None }
     }
 
-    fn tell(&self, command: Command) {
-        self.pending.fetch_add(1, Ordering::Relaxed);
-        // A thread that has ended has nothing open any more.
-        let _ = self.commands.send(command);
-    }
-
-    fn is_open(&self) -> bool {
-        self.pending.load(Ordering::Relaxed) == 0
-    }
-
-    /// Whether it has been beside the one that replaced it for long enough. `is_last`: it is the one that was replaced last.
-    fn is_over(&self, is_last: bool, instant: Instant) -> bool {
-        self.retired.is_some_and(|retired| {
-            // Only a session that hears itself now was not deaf.
-            let is_well = is_last && self.session.hears_itself(instant) && !self.is_given_up;
-            instant.duration_since(retired) > if is_well { RETIRED_WELL } else { RETIRED }
-        })
-    }
-}
-
-/// What the thread of a session works on. It waits for the library as long as that takes, which may be for ever.
-struct Opener {
-    session: Arc<Session>,
-    handle: Handle,
-    pending: Arc<AtomicUsize>,
-    opened: HashMap<u64, InSession>,
-    /// What could not be opened, when to try again, and how long to wait then.
-    unopened: Vec<(u64, Weak<dyn End>, Instant, Duration)>,
-}
-
-impl Opener {
-    /// Works until the session is over, and leaves it then.
-    fn run(mut self, commands: &Receiver<Command>) {
-        loop {
-            match commands.recv_timeout(TICK) {
-                Ok(Command::Open(id, end)) => self.open(id, end, TICK),
-                Ok(Command::Close(id)) => {
-                    self.unopened.retain(|(other, ..)| *other != id);
-                    if let Some(opened) = self.opened.remove(&id) {
-                        self.close(opened);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    self.open_again();
-                    continue;
-                }
-                Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => break,
-            }
-            self.pending.fetch_sub(1, Ordering::Relaxed);
-        }
-        self.session.leave();
-        let start = Instant::now();
-        for (_, opened) in std::mem::take(&mut self.opened) {
-            if start.elapsed() < LEAVE / 2 {
-                self.close(opened);
-            }
-        }
-        thread::sleep(CLOSE);
-        drop(self.session);
-        self.pending.store(0, Ordering::Relaxed);
-    }
-
-    /// Opens something; what fails is tried again after a while.
-    fn open(&mut self, id: u64, weak: Weak<dyn End>, wait: Duration) {
+    fn open(&mut self, id: u64, weak: &Weak<dyn End>, retry: Option<Retry>, handle: &Handle) {
         let Some(end) = weak.upgrade() else { return };
         let name = end.name().to_owned();
-        match end.open(&self.session, &self.handle) {
-            Ok(opened) => drop(self.opened.insert(id, opened)),
-            Err(why) => {
-                if wait == TICK {
-                    tracing::warn!("{name} can't be opened yet: {why}");
+        match end.open(&self.session, handle) {
+            Ok(opened) => drop(self.open.insert(id, opened)),
+            Err(error) => {
+                if retry.is_none() {
+                    tracing::warn!("{name} can't be opened yet: {error}");
                 }
-                self.unopened.push((id, weak, Instant::now() + wait, (wait * 2).min(AGAIN_AT_MOST)));
+                let retry = retry.map_or_else(Retry::first, |retry| retry.later());
+                self.failed.insert(id, (weak.clone(), retry));
             }
         }
     }
 
-    /// Closes something, and lets the library take it back.
-    fn close(&self, opened: InSession) {
-        drop(opened);
-        // What is dropped may be in a task, that ends elsewhere.
-        thread::sleep(DROP);
-        self.session.dds.let_finish();
+    /// Tries again what could not be opened, where that is due.
+    fn retry(&mut self, handle: &Handle) {
+        let now = Instant::now();
+        let due: Vec<u64> = self.failed.iter().filter(|(_, (_, retry))| retry.due <= now).map(|(id, _)| *id).collect();
+        for id in due {
+            if let Some((end, retry)) = self.failed.remove(&id) {
+                self.open(id, &end, Some(retry), handle);
+            }
+        }
     }
 
-    fn open_again(&mut self) {
-        let now = Instant::now();
-        let (due, later) = std::mem::take(&mut self.unopened).into_iter().partition(|(_, _, due, _)| *due <= now);
-        self.unopened = later;
-        let due: Vec<(u64, Weak<dyn End>, Instant, Duration)> = due;
-        due.into_iter().for_each(|(id, end, _, wait)| self.open(id, end, wait));
+    fn close(&mut self, id: u64) {
+        self.failed.remove(&id);
+        self.open.remove(&id);
+    }
+
+    /// Leaves the session.
+    fn leave(self) {
+        self.session.leave();
+        drop(self.open);
+        // Aborted tasks drop their endpoints on other threads.
+        thread::sleep(CLOSE);
     }
 }
 
 /// Joins the ROS graph as the session of a number.
 type Join = dyn Fn(u64) -> Result<Arc<Session>, Diagnostic> + Send;
 
-/// What the thread works on.
+/// The state of the thread.
 struct Keeper {
     join: Box<Join>,
-    patience: Patience,
     handle: Handle,
     changes: watch::Sender<()>,
     sessions: Arc<Sessions>,
-    network: Network,
-    /// All that the node wants to have open.
-    wanted: HashMap<u64, Weak<dyn End>>,
+    /// Everything that the node wants to have open.
+    wanted: BTreeMap<u64, Weak<dyn End>>,
     /// The current session first.
     lives: Vec<Live>,
-    /// When the current session began.
-    since: Instant,
-    /// Since when it has not stood still.
-    awake_since: Instant,
-    /// When all was well last.
-    well_since: Instant,
-    /// Whether any session ever heard itself: there are networks where none does.
-    has_heard_itself: bool,
-    /// When it began to wait last, by the clock of the machine.
-    waited_since: Duration,
-    /// How much longer than it wanted to the thread slept last, or was held up meanwhile.
-    stood_still: Duration,
-    /// The addresses of this machine.
-    addresses: Vec<std::net::IpAddr>,
+    /// When the thread last looked at the clock.
+    looked: Duration,
+    addresses: Addresses,
+    known_addresses: Vec<std::net::IpAddr>,
     addresses_due: Instant,
-    /// How long to wait before the next session.
-    again: Duration,
-    /// Why a new session is wanted.
-    due: Option<String>,
+    /// When to join again, if the current session has to be replaced.
+    replacement: Option<Retry>,
 }
 
 impl Keeper {
     /// Works until the node leaves.
-    ///
-    /// # Errors
-    /// If the node can't be kept in the graph.
-    fn keep(&mut self, commands: &Receiver<Command>) -> Result<(), Diagnostic> {
+    fn run(&mut self, commands: &Receiver<Command>) {
         loop {
             let command = commands.recv_timeout(TICK);
-            // From one look to the next: it may be stopped anywhere in between.
-            let looked = std::mem::replace(&mut self.waited_since, now());
-            self.stood_still = self.waited_since.saturating_sub(looked + TICK);
-            if self.stood_still > MISSED {
-                self.lives.iter().for_each(|live| live.session.note_standstill());
-            }
+            self.look(TICK);
             match command {
                 Ok(Command::Open(id, end)) => {
-                    self.wanted.insert(id, end.clone());
-                    if let Some(live) = self.lives.first() {
-                        live.tell(Command::Open(id, end));
+                    if let Some(live) = self.lives.first_mut() {
+                        live.open(id, &end, None, &self.handle);
                     }
+                    self.wanted.insert(id, end);
                 }
                 Ok(Command::Close(id)) => {
                     self.wanted.remove(&id);
-                    self.lives.iter().for_each(|live| live.tell(Command::Close(id)));
+                    self.lives.iter_mut().for_each(|live| live.close(id));
                 }
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => self.lives.iter_mut().for_each(|live| live.retry(&self.handle)),
+                Ok(Command::Leave) | Err(RecvTimeoutError::Disconnected) => return,
             }
-            self.tick()?;
+            self.look(Duration::ZERO);
+            self.tick();
         }
     }
 
-    /// Ends all that is open, and leaves.
+    /// Notes a standstill if more time than `expected` has passed since the last look.
+    fn look(&mut self, expected: Duration) {
+        let looked = std::mem::replace(&mut self.looked, now());
+        if self.looked.saturating_sub(looked + expected) > MIN_STANDSTILL {
+            self.lives.iter().for_each(|live| live.session.note_standstill());
+        }
+    }
+
+    /// Ends everything that is open, and leaves.
     fn leave(&mut self) {
         self.sessions.set(Vec::new());
         self.wanted.clear();
-        let ending: Vec<_> = std::mem::take(&mut self.lives).into_iter().map(end).collect();
-        let start = Instant::now();
-        while ending.iter().any(|pending| pending.load(Ordering::Relaxed) > 0) && start.elapsed() < LEAVE {
-            thread::sleep(Duration::from_millis(2));
-        }
+        std::mem::take(&mut self.lives).into_iter().for_each(Live::leave);
     }
 
-    /// Shows the others which sessions there are.
-    fn show(&self) {
+    /// Publishes which sessions there are.
+    fn publish(&self) {
         self.sessions.set(self.lives.iter().map(|live| live.session.clone()).collect());
         self.changes.send_replace(());
     }
 
-    /// Looks whether all is well, and does what is due.
-    fn tick(&mut self) -> Result<(), Diagnostic> {
+    /// Does what is due.
+    fn tick(&mut self) {
         let instant = Instant::now();
-        self.retire(instant);
-        if let Some(why) = self.trouble(instant) {
-            self.due.get_or_insert(why);
-        }
-        if self.due.is_some() && instant.duration_since(self.since) >= self.again {
-            self.replace()?;
-        }
-        Ok(())
-    }
-
-    /// Retires sessions when everything is open in the one that replaces them, and ends those that were retired a while ago.
-    fn retire(&mut self, instant: Instant) {
-        if self.lives.first().is_some_and(Live::is_open) || instant.duration_since(self.since) > OPEN_AT_MOST {
-            for live in self.lives.iter_mut().skip(1).filter(|live| live.retired.is_none()) {
-                live.retired = Some(instant);
-                live.session.retire();
-            }
-        }
-        let (over, lives): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.lives).into_iter().enumerate().partition(|(n, live)| live.is_over(*n == 1, instant));
-        self.lives = lives.into_iter().map(|(_, live)| live).collect();
-        if over.is_empty() {
-            return;
-        }
-        self.show();
-        over.into_iter().map(|(_, live)| end(live)).for_each(drop);
-    }
-
-    /// Why the current session is not good enough any more.
-    fn trouble(&mut self, instant: Instant) -> Option<String> {
-        let stood_still = std::mem::take(&mut self.stood_still);
-        let session = self.lives.first()?.session.clone();
-        let heard = session.last_heard();
-        self.has_heard_itself |= heard.is_some();
-        if stood_still > NAP {
-            // What was not heard meanwhile says nothing.
-            (self.awake_since, self.well_since) = (instant, instant);
-        }
-        let since = self.since.max(self.awake_since);
-        let silence = instant.duration_since(heard.unwrap_or(since).max(since));
-        if stood_still >= STANDSTILL && !session.dds.is_lasting() {
-            self.lives.iter_mut().for_each(|live| live.is_given_up = true);
-            return Some(format!("this process stood still for {:.0} s", stood_still.as_secs_f64()));
-        }
-        let is_watched = session.has_pulse && (self.has_heard_itself || session.number < NEVER_HEARD);
-        if !self.has_heard_itself || heard.is_some_and(|heard| instant.duration_since(heard) < self.patience.deaf) {
-            self.well_since = instant;
-        }
-        if is_watched && silence >= self.patience.deaf {
-            return Some(format!("the node has not heard itself for {:.0} s", silence.as_secs_f64()));
-        }
-        if let Some(why) = session.graph.take_worn().filter(|_| !session.dds.is_lasting()) {
-            return Some(why.to_owned());
-        }
-        if !session.dds.is_alive() {
-            return Some("the network's threads have ended".to_owned());
+        let is_over = |live: &Live| live.retired.is_some_and(|retired| instant.duration_since(retired) > OVERLAP);
+        if self.lives.iter().any(is_over) {
+            let (over, lives) = std::mem::take(&mut self.lives).into_iter().partition(is_over);
+            self.lives = lives;
+            self.publish();
+            let over: Vec<Live> = over;
+            over.into_iter().for_each(Live::leave);
+            // What that took is no standstill.
+            self.looked = now();
         }
         if instant >= self.addresses_due {
-            self.addresses_due = instant + ADDRESSES;
-            let found = addresses(&self.network);
-            if found != self.addresses {
-                self.addresses = found;
+            self.addresses_due = instant + ADDRESS_POLL;
+            let addresses = (self.addresses)();
+            if addresses != self.known_addresses {
+                self.known_addresses = addresses;
                 self.lives.iter().for_each(|live| live.session.note_moved());
-                return Some("the addresses of this machine have changed".to_owned());
+                self.replacement = Some(Retry { due: instant, pause: RETRY });
             }
         }
-        None
+        if let Some(retry) = self.replacement.take_if(|retry| retry.due <= instant) {
+            self.replace(&retry);
+        }
     }
 
-    /// Takes up a new session.
-    fn replace(&mut self) -> Result<(), Diagnostic> {
-        let Some(why) = self.due.take() else { return Ok(()) };
-        let instant = Instant::now();
-        if instant.duration_since(self.well_since) > self.patience.give_up {
-            let message =
-                format!("{why}, and {} s of joining the ROS graph anew have not helped", self.patience.give_up.as_secs());
-            return Err(transport("the node is deaf", message).help("start it again; is the network of this machine up?"));
-        }
+    /// Replaces the current session by a new one.
+    fn replace(&mut self, retry: &Retry) {
         let number = self.lives.first().map_or(0, |live| live.session.number + 1);
-        match (self.join)(number).and_then(|session| Live::begin(session, &self.handle)) {
-            Ok(live) => {
-                tracing::info!("{why}: joined the ROS graph anew");
+        match (self.join)(number) {
+            Ok(session) => {
+                tracing::info!("the addresses of this machine have changed: joined the ROS graph anew");
+                let mut live = Live::new(session);
                 self.wanted.retain(|_, end| end.strong_count() > 0);
-                self.wanted.iter().for_each(|(id, end)| live.tell(Command::Open(*id, end.clone())));
-                self.lives.insert(0, live);
-                self.show();
-            }
-            Err(failure) => {
-                tracing::warn!("{why}, and the ROS graph can't be joined anew: {failure}");
-                self.due = Some(why);
-                if instant.duration_since(self.well_since) > self.patience.give_up {
-                    return Err(failure);
+                self.wanted.iter().for_each(|(id, end)| live.open(*id, end, None, &self.handle));
+                for old in self.lives.iter_mut().filter(|old| old.retired.is_none()) {
+                    old.retired = Some(Instant::now());
+                    old.session.retire();
                 }
+                self.lives.insert(0, live);
+                self.publish();
+            }
+            Err(error) => {
+                if retry.pause == RETRY {
+                    tracing::warn!(
+                        "the addresses of this machine have changed, and the ROS graph can't be joined anew yet: {error}"
+                    );
+                }
+                self.replacement = Some(retry.later());
             }
         }
         // What that took is no standstill.
-        self.waited_since = now();
-        self.since = Instant::now();
-        self.again = if instant.duration_since(self.well_since) > self.patience.deaf {
-            (self.again * 2).min(AGAIN_AT_MOST)
-        } else {
-            AGAIN
-        };
-        Ok(())
+        self.looked = now();
     }
 }
 
-/// Has a session ended by its thread. What is returned becomes 0 when that is done.
-fn end(live: Live) -> Arc<AtomicUsize> {
-    live.tell(Command::Leave);
-    live.pending
-}
-
-/// The time since the machine was started, in sleep too.
+/// The time since the machine was started, sleep included.
 fn now() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// The addresses of this machine as far as the node uses them.
+/// Returns the addresses of this machine that the node uses. Limited to this machine, it does not depend on any.
 fn addresses(network: &Network) -> Vec<std::net::IpAddr> {
-    // With a list of its own it does not follow what else comes and goes.
-    if network.interfaces().is_some() {
+    if !network.uses_all_interfaces() {
         return Vec::new();
     }
     let mut found: Vec<_> = if_addrs::get_if_addrs().unwrap_or_default().into_iter().map(|interface| interface.ip()).collect();
@@ -564,10 +412,10 @@ fn addresses(network: &Network) -> Vec<std::net::IpAddr> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Mutex;
-    use std::sync::atomic::AtomicBool;
 
-    use super::super::dds::{DdsTopic, Event, Prefix};
+    use super::super::dds::DdsTopic;
     use super::super::ends::{PublisherEnd, SubscriptionEnd};
     use super::super::tests::network;
     use super::*;
@@ -577,16 +425,7 @@ mod tests {
     use crate::publishing::publish;
     use crate::{Qos, cdr, queue};
 
-    const DEAF: Duration = Duration::from_secs(2);
     const PATIENCE: Duration = Duration::from_secs(30);
-
-    fn start(domain: u16, name: &str, give_up: Duration, ended: &Arc<AtomicBool>) -> Supervisor {
-        let node = NodeName { namespace: "/".to_owned(), name: name.to_owned() };
-        let (changes, ended) = (watch::channel(()).0, ended.clone());
-        let end = move || ended.store(true, Ordering::Relaxed);
-        let patience = Patience { deaf: DEAF, give_up };
-        Supervisor::start(&network(domain), &node, &changes, &Handle::current(), patience, end).expect("a node")
-    }
 
     async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         let start = Instant::now();
@@ -596,16 +435,18 @@ mod tests {
         }
     }
 
-    /// One whose sessions never hear themselves again.
-    fn mute(supervisor: &Supervisor) {
-        supervisor.sessions.all().iter().for_each(|session| session.mute());
-    }
-
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_node_that_does_not_hear_itself_joins_anew_and_hears_and_says_all() {
-        let ended = Arc::<AtomicBool>::default();
-        let (node, other) = (start(9, "node", PATIENCE, &ended), start(9, "other", PATIENCE, &ended));
-        let topic = DdsTopic { name: "rt/t".to_owned(), kind: "std_msgs::msg::dds_::String_".to_owned() };
+    async fn after_a_change_of_addresses_a_node_joins_anew_and_hears_and_says_all() {
+        let machine: Arc<Mutex<Vec<IpAddr>>> = Arc::default();
+        let start = |name: &str| {
+            let node = NodeName { namespace: "/".to_owned(), name: name.to_owned() };
+            let (changes, machine) = (watch::channel(()).0, machine.clone());
+            let addresses = Box::new(move || machine.lock().unwrap().clone());
+            Supervisor::start_with(&network(9), &node, &changes, &Handle::current(), Arc::new(|| ()), addresses)
+                .expect("a node")
+        };
+        let (node, other) = (start("node"), start("other"));
+        let topic = DdsTopic { name: "rt/t".to_owned(), type_name: "std_msgs::msg::dds_::String_".to_owned() };
         let texts: Arc<Mutex<Vec<String>>> = Arc::default();
         let heard = texts.clone();
         let subscription = Arc::new(SubscriptionEnd {
@@ -625,62 +466,19 @@ mod tests {
         let say = |text: &str| sender.push(cdr::encode(&Text { data: text.to_owned() }).unwrap().into());
         say("one");
         until("one is not heard", || texts.lock().unwrap().len() == 1).await;
-        until("it does not hear itself", || node.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
-        mute(&node);
-        until("the listener is not there anew", || node.sessions.current().is_ok_and(|session| session.number == 1)).await;
+        machine.lock().unwrap().push(Ipv4Addr::new(192, 0, 2, 7).into());
+        let is_anew = |node: &Supervisor| node.sessions.current().is_ok_and(|session| session.number == 1);
+        until("they do not join anew", || is_anew(&node) && is_anew(&other)).await;
+        assert!(node.sessions.all().len() == 2, "the old session has gone, with all that was under way");
         say("two");
-        until("two is not heard", || texts.lock().unwrap().len() == 2).await;
-        until("it does not hear itself", || other.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
-        mute(&other);
-        until("the speaker is not there anew", || other.sessions.current().is_ok_and(|session| session.number == 1)).await;
+        until("two is not heard", || texts.lock().unwrap().iter().any(|text| text == "two")).await;
+        until("the old sessions stay", || node.sessions.all().len() == 1 && other.sessions.all().len() == 1).await;
         say("three");
         until("three is not heard", || texts.lock().unwrap().iter().any(|text| text == "three")).await;
-        // The old sessions end, and what is latched was not taken for new: each is heard once, but what the new writer repeats.
-        until("the old session stays", || node.sessions.all().len() == 1 && other.sessions.all().len() == 1).await;
+        // Messages that arrive in both sessions are delivered once, but for what the new writer repeats.
         let texts = texts.lock().unwrap().clone();
-        assert!(
-            texts.starts_with(&["one".to_owned(), "two".to_owned()]) && texts.last().is_some_and(|text| text == "three"),
-            "{texts:?}"
-        );
-        assert!(texts.len() <= 4 && node.failure().is_none() && !ended.load(Ordering::Relaxed), "{texts:?}");
+        assert!(texts.starts_with(&["one".to_owned()]) && texts.len() <= 4, "{texts:?}");
         node.leave();
         assert!(node.sessions.current().is_err());
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_session_that_hears_stays_beside_the_next_and_a_deaf_one_does_not() {
-        let ended = Arc::<AtomicBool>::default();
-        let node = start(11, "node", PATIENCE, &ended);
-        let is_there = |number| node.sessions.all().iter().any(|session| session.number == number);
-        until("it does not hear itself", || node.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
-        let graph = node.sessions.current().expect("a session").graph.clone();
-        // Who is back meets the new session; calls of others are under way in the old one.
-        graph.hear(Event::ParticipantLost { prefix: Prefix([8; 12]), was_silent: true });
-        graph.hear(Event::Participant(Prefix([8; 12])));
-        until("it does not join anew", || is_there(1)).await;
-        // Calls that are under way come to their end there.
-        tokio::time::sleep(4 * RETIRED).await;
-        assert!(is_there(0), "the old session has gone, with all that was under way");
-        let start = Instant::now();
-        mute(&node);
-        until("the old session stays", || !is_there(0)).await;
-        assert!(start.elapsed() < RETIRED_WELL / 2, "{:?}", start.elapsed());
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_node_that_can_t_be_helped_ends_and_says_why() {
-        let ended = Arc::<AtomicBool>::default();
-        let node = start(10, "node", Duration::from_secs(6), &ended);
-        until("it does not hear itself", || node.sessions.current().is_ok_and(|session| session.last_heard().is_some())).await;
-        // Who keeps watch has to have seen that, or takes it for a network on which nobody hears himself.
-        tokio::time::sleep(2 * TICK).await;
-        until("it stays", || {
-            mute(&node);
-            ended.load(Ordering::Relaxed)
-        })
-        .await;
-        let failure = node.failure().expect("why");
-        assert!(failure.message.contains("has not heard itself") && !failure.help.is_empty(), "{failure}");
-        until("it is still there", || node.sessions.current().is_err()).await;
     }
 }

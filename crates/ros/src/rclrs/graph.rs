@@ -35,7 +35,13 @@ pub(super) fn look(node: &Node) -> Graph {
         for (role, ends) in [(ServiceRole::Server, served), (ServiceRole::Client, called)] {
             let ends = ends.unwrap_or_default().into_iter();
             graph.services.extend(ends.flat_map(|(service, types)| {
-                let end = |type_name| ServiceEnd { service: service.clone(), type_name, role, node: Some(name.clone()) };
+                let end = |type_name| ServiceEnd {
+                    service: service.clone(),
+                    type_name,
+                    role,
+                    node: Some(name.clone()),
+                    is_reachable: true,
+                };
                 types.into_iter().map(end).collect::<Vec<_>>()
             }));
         }

@@ -242,10 +242,6 @@ impl Backend for Rclrs {
         self.node().map(|node| graph::look(&node)).unwrap_or_default()
     }
 
-    fn failure(&self) -> Option<Diagnostic> {
-        None
-    }
-
     fn leave(&self, open: Vec<Open>, mut threads: Threads) {
         threads.end();
         drop(open);

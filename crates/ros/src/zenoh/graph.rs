@@ -75,7 +75,13 @@ impl Graph {
                 let (topic, type_name, node) = (name.clone(), type_name.clone(), node.clone());
                 all.topics.push(TopicEnd { topic, type_name, role, node, id, qos: Some(*qos) });
             };
-            let service = |role| ServiceEnd { service: name.clone(), type_name: type_name.clone(), role, node: node.clone() };
+            let service = |role| ServiceEnd {
+                service: name.clone(),
+                type_name: type_name.clone(),
+                role,
+                node: node.clone(),
+                is_reachable: true,
+            };
             match end.kind {
                 Kind::Publisher => topic(TopicRole::Publisher, Some(wire::identity(token))),
                 Kind::Subscriber => topic(TopicRole::Subscriber, None),
