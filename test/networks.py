@@ -45,10 +45,10 @@ def main(folder, what):
             assets.wait(lambda asset: asset.robot == "before", PATIENCE)
             if what == "goes":
                 take_down("lo")
-                node.logged("the addresses of this machine have changed")
+                node.logged("have changed, and the ROS graph")
                 set_address("lo", "127.0.0.1")
             set_address("lo:1", "10.9.8.2")
-            node.logged("the addresses of this machine have changed: joined the ROS graph anew")
+            node.logged("have changed: joined the ROS graph anew")
             topic.write(String(data=box("after")))
             assets.wait(lambda asset: asset.robot == "after", PATIENCE)
             answer = peer.call("/urdf_usd/get_parameters", GetParameters, GetParameters.request(names=["settle_time"]), PATIENCE)

@@ -18,8 +18,6 @@ codes! {
          stays.";
     ENDED Error "bridge-ended": "A part of the node ended that it would be deaf or dumb without.",
         "The node ends with exit code 1, so that it can be started again.";
-    DESCRIPTORS Warning "bridge-descriptors": "The system lets the process open too few files for all robots.",
-        "The node goes on with as many robots as it can hold; the others are taken in when there is room.";
     TOO_MANY_ASSETS Error "bridge-too-many-assets":
         "A robot of a new name where output_dir holds as many assets as max_assets allows.",
         "It is not converted; robots whose assets are there go on.";

@@ -7,12 +7,12 @@ mod capture;
 mod descriptions;
 mod finish;
 mod graph;
-mod holding;
 mod motion;
 #[cfg(not(feature = "rclrs"))]
 mod moveit;
 mod published;
 mod running;
+mod shortages;
 mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -28,14 +28,12 @@ use tokio::time::{Interval, MissedTickBehavior};
 use self::capture::Capture;
 use self::descriptions::{Descriptions, SourceFile};
 use self::graph::Nodes;
-use self::holding::Holding;
 use self::motion::MotionCalls;
 use self::published::Published;
 use self::running::{Caller, Running, Task};
 use super::asset_paths::{self, AssetPaths};
 use super::description_publishers::DescriptionPublishers;
 use super::description_source::{Origin, RobotNamespace};
-use super::descriptors::Room;
 use super::jobs::{Attempt, Convert, attempt};
 use super::name::robot_name;
 use super::namespace_subscriptions::NamespaceSubscriptions;
@@ -166,8 +164,6 @@ pub(super) struct Engine<N> {
     attend: Interval,
     changes: Changes,
     graph_changes: watch::Receiver<()>,
-    /// How many robots the system has room for.
-    holding: Holding,
     /// Nodes whose requests the ROS client can't answer, each with the service it calls.
     unreachable_clients: BTreeSet<(String, String)>,
     /// When was looked which assets there are.
@@ -185,8 +181,7 @@ pub(super) struct Engine<N> {
 }
 
 impl<N: Node> Engine<N> {
-    /// Opens the node's topics and services. `places`: where assets lie in the output directory; `room`: for how many robots there are
-    /// descriptors. Call it in a tokio runtime.
+    /// Opens the node's topics and services. `places`: where assets lie in the output directory. Call it in a tokio runtime.
     ///
     /// # Errors
     /// If the transport refuses, or a remapped name is invalid.
@@ -197,7 +192,6 @@ impl<N: Node> Engine<N> {
         convert: Arc<Convert>,
         site: Arc<Site>,
         asset_paths: AssetPaths,
-        room: Room,
     ) -> Result<Self, Diagnostic> {
         let (parts, ended) = Parts::new();
         let (sender, events) = tokio::sync::mpsc::unbounded_channel();
@@ -236,7 +230,6 @@ impl<N: Node> Engine<N> {
             heard: None,
             waiting_checks: Vec::new(),
             graph_changes: node.graph_changes(),
-            holding: Holding::new(room),
             unreachable_clients: BTreeSet::new(),
             counted_assets: None,
             ended,
@@ -517,7 +510,6 @@ impl<N: Node> Engine<N> {
         if is_news
             || self.publishers.is_waiting()
             || self.nodes.are_waiting()
-            || self.holding.is_short()
             || self.subscriptions.are_waiting()
             || self.published.is_waiting()
         {

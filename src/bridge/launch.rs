@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures::FutureExt;
 
 use super::asset_paths::AssetPaths;
-use super::descriptors::{self, Room};
+use super::descriptors;
 use super::engine::Engine;
 use super::jobs::Convert;
 use super::ownership::OutputDir;
@@ -165,8 +165,7 @@ impl<N: Node> Ready<N> {
         let pools = Pools::new(parameters.workers);
         let convert: Arc<Convert> = Arc::new(move |job: &Job| pools.run(|| convert::convert(job, &context)));
         let asset_paths = AssetPaths::scan(output.path());
-        let room = Room::new(limit, parameters.workers, server.as_ref().map_or(0, |_| connections));
-        let engine = Engine::start(node, parameters, changes, convert, site.clone(), asset_paths, room)?;
+        let engine = Engine::start(node, parameters, changes, convert, site.clone(), asset_paths)?;
         Ok(Self { engine, server, site, cancelled, _output: output })
     }
 

@@ -94,13 +94,8 @@ impl<N: Node> NamespaceSubscriptions<N> {
     }
 
     /// Opens and closes subscriptions: `wanted` are the namespaces of robots that are there, each with the keys of its robots; `offered`
-    /// are the topics that somebody publishes. `has_room`: whether so many more topics of a namespace may be heard.
-    pub(super) fn set(
-        &mut self,
-        wanted: &BTreeMap<Arc<str>, BTreeSet<String>>,
-        offered: &BTreeSet<&str>,
-        mut has_room: impl FnMut(&Arc<str>, usize) -> bool,
-    ) {
+    /// are the topics that somebody publishes.
+    pub(super) fn set(&mut self, wanted: &BTreeMap<Arc<str>, BTreeSet<String>>, offered: &BTreeSet<&str>) {
         self.others.retain(|namespace, _| wanted.contains_key(&**namespace));
         let mut by_robot = HashMap::new();
         for (namespace, keys) in wanted {
@@ -119,7 +114,6 @@ impl<N: Node> NamespaceSubscriptions<N> {
             let Some(scope) = self.others.get_mut(&**namespace) else { continue };
             let new = scope.new_topics(&*self.node, offered, &self.own.topics);
             if !new.is_empty()
-                && has_room(namespace, new.len())
                 && let Err(error) = scope.open(&*self.node, new, &self.site, &self.parts)
             {
                 tracing::warn!("{error}");

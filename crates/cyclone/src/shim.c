@@ -3,6 +3,8 @@
  * Payloads travel undecoded: the type below ("blob") keeps the bytes of a sample as they arrived, with their CDR header. Types are keyless,
  * as those of ROS 2 are on the wire. */
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dds/dds.h"
@@ -13,6 +15,11 @@
 #include "dds/ddsrt/log.h"
 
 #define CDR_HEADER 4u
+
+/* The importance of a line of the log, and where lines go. */
+enum level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_DEBUG };
+
+static void (*log_line) (enum level level, const char *line, size_t size);
 
 /* A sample: `size` bytes, followed by zeroes up to the next multiple of four, which Cyclone may read. */
 struct blob {
@@ -63,7 +70,15 @@ static uint32_t blob_size (const struct ddsi_serdata *sample)
 /* `size` is what the sender announced; Cyclone calls this once all of it has arrived, in fragments ordered by their offset that may overlap. */
 static struct ddsi_serdata *blob_from_ser (const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const struct ddsi_rdata *fragments, size_t size)
 {
-  struct blob *blob = size > ((const struct blob_type *) type)->max_size ? NULL : new_blob (type, kind, size);
+  const uint32_t max_size = ((const struct blob_type *) type)->max_size;
+  if (size > max_size)
+  {
+    char line[256];
+    const int length = snprintf (line, sizeof (line), "a %s of %zu bytes is dropped: at most %" PRIu32 " are taken", type->type_name, size, max_size);
+    log_line (LEVEL_WARNING, line, length < (int) sizeof (line) ? (size_t) length : sizeof (line) - 1);
+    return NULL;
+  }
+  struct blob *blob = new_blob (type, kind, size);
   if (blob == NULL)
     return NULL;
   uint32_t done = 0;
@@ -441,11 +456,6 @@ const uint32_t shim_subscription_matched = DDS_SUBSCRIPTION_MATCHED_STATUS;
 const uint32_t shim_publication_matched = DDS_PUBLICATION_MATCHED_STATUS;
 const uint32_t shim_requested_incompatible = DDS_REQUESTED_INCOMPATIBLE_QOS_STATUS;
 const uint32_t shim_offered_incompatible = DDS_OFFERED_INCOMPATIBLE_QOS_STATUS;
-
-/* The importance of a line of Cyclone's log. */
-enum level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_DEBUG };
-
-static void (*log_line) (enum level level, const char *line, size_t size);
 
 static void log_sink (void *nothing, const dds_log_data_t *data)
 {

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::holding::Holding;
 use super::{Done, Engine, Order, Task, Work, codes, jobs, request, robot_name};
 use crate::bridge::asset_paths;
 use crate::bridge::description_source::{DESCRIPTION, Origin, RobotNamespace};
@@ -77,19 +76,12 @@ impl Descriptions {
         }
     }
 
-    /// Follows these topics beside the node's own, as far as there is room, and no others. Returns those that are followed no more.
-    pub(super) fn follow(
-        &mut self,
-        node: &impl Node,
-        topics: &BTreeSet<&str>,
-        holding: &mut Holding,
-        now: Instant,
-    ) -> Vec<String> {
+    /// Follows these topics beside the node's own, and no others. Returns those that are followed no more.
+    pub(super) fn follow(&mut self, node: &impl Node, topics: &BTreeSet<&str>) -> Vec<String> {
         let gone: Vec<String> = self.discovered.keys().filter(|topic| !topics.contains(&***topic)).cloned().collect();
         for topic in &gone {
             tracing::debug!("no longer listening to {topic}");
             self.discovered.remove(topic).inspect(AbortHandle::abort);
-            holding.release(topic);
         }
         while self.listeners.try_join_next().is_some() {}
         for topic in topics.iter().filter(|topic| ***topic != *self.own_topic) {
@@ -107,9 +99,6 @@ impl Descriptions {
                 }
                 break;
             }
-            if !holding.admit(topic, now) {
-                continue;
-            }
             match node.subscribe::<std_msgs::String>(topic, Qos::latched(DESCRIPTIONS)) {
                 Ok(subscription) => {
                     tracing::info!("listening to {topic} too");
@@ -117,10 +106,7 @@ impl Descriptions {
                     let listener = self.parts.clone().run(format!("listening to {topic}"), listener);
                     self.discovered.insert((*topic).to_owned(), self.listeners.spawn(listener));
                 }
-                Err(error) => {
-                    holding.release(topic);
-                    tracing::warn!("{topic} is not followed: {error}");
-                }
+                Err(error) => tracing::warn!("{topic} is not followed: {error}"),
             }
         }
         gone

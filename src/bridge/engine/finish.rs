@@ -289,13 +289,6 @@ impl<N: Node> Engine<N> {
         let event = serde_json::json!({ "robot": report.robot, "key": key, "revision": report.revision });
         self.site.tell("revision", &event);
     }
-
-    /// What is announced of robots that are gone makes room for robots that are there. It is announced again when they come back.
-    pub(super) fn withdraw_gone(&mut self) {
-        for robot in self.robots.values_mut().filter(|robot| robot.gone.is_some()) {
-            robot.announcer = None;
-        }
-    }
 }
 
 /// Publishes a robot's asset. `first`: what stands for the topic until the first robot takes it.

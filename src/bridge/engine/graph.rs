@@ -130,8 +130,7 @@ impl<N: Node> Engine<N> {
             self.nodes.odd.retain(|topic| offered.others.contains_key(topic.as_str()));
         }
         self.note_unreachable_clients(&graph);
-        self.holding.begin(now);
-        let dropped = self.descriptions.follow(&*self.node, &wanted, &mut self.holding, now);
+        let dropped = self.descriptions.follow(&*self.node, &wanted);
         // A client that tells nothing of the graph tells of nobody that left either.
         let is_known = !graph.topics.is_empty();
         if is_known {
@@ -141,7 +140,6 @@ impl<N: Node> Engine<N> {
         dropped.iter().for_each(|topic| self.publishers.forget(topic));
         self.note_presence(&graph, is_known);
         self.open_scopes(&offered.topics.keys().copied().collect(), now);
-        self.tell_holding();
         if is_known {
             self.subscriptions.note_publishers(|topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice), now);
         }
@@ -211,8 +209,7 @@ impl<N: Node> Engine<N> {
                 wanted.entry(namespace.into()).or_default();
             }
         }
-        let holding = &mut self.holding;
-        self.subscriptions.set(&wanted, offered, |namespace, topics| holding.hear(namespace, topics, now));
+        self.subscriptions.set(&wanted, offered);
     }
 
     /// Whether a robot of the node's own is there, and no frame of it is heard where it should be.

@@ -16,7 +16,6 @@ mod endure;
 mod published;
 
 use super::super::asset_paths::AssetPaths;
-use super::super::descriptors::Room;
 use super::super::fake::{self, Fake};
 use super::super::jobs::Convert;
 use super::super::parameters::Parameters;
@@ -157,10 +156,6 @@ fn real_bed(set: impl FnOnce(&mut Parameters)) -> Bed {
 }
 
 fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Parameters)) -> Bed {
-    bed_in(node, convert, set, Room::with(1 << 20, || 0))
-}
-
-fn bed_in(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Parameters), room: Room) -> Bed {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().canonicalize().unwrap().join("out");
     fs::create_dir(&own).unwrap();
@@ -172,7 +167,7 @@ fn bed_in(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
     let stand_in = converter.clone();
     let convert = convert.unwrap_or_else(|| Arc::new(move |job: &Job| stand_in.convert(job)));
     let changes = node.changes();
-    let engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default(), room).unwrap();
+    let engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default()).unwrap();
     let engine = tokio::spawn(engine.run());
     Bed { folder, node, converter, site, assets, diagnostics, engine }
 }

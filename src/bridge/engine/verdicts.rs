@@ -134,7 +134,6 @@ impl<N: Node> Engine<N> {
             let message = format!("no robot description heard on {} yet", self.descriptions.topic());
             statuses.push(robots::unheard(self.node.name(), "conversion", message));
         }
-        statuses.extend(self.holding_status());
         statuses.extend(self.services_status());
         let mut in_full = 0;
         for (key, robot) in &self.robots {

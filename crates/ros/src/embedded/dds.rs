@@ -4,6 +4,7 @@
 //! Must not know nodes; nothing here outlives its participant: that is for [`super::session`] and [`super::supervisor`].
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -125,18 +126,18 @@ pub(super) struct Dds {
 }
 
 impl Dds {
-    /// Joins the network.
+    /// Joins the network, with static peers at these addresses.
     ///
     /// # Errors
     /// [`crate::codes::TRANSPORT`].
-    pub(super) fn join(network: &Network) -> Result<Self, Diagnostic> {
+    pub(super) fn join(network: &Network, peers: &[IpAddr]) -> Result<Self, Diagnostic> {
         let (sender, events) = mpsc::unbounded_channel();
         let hear = move |event| {
             // Fails once the session has ended.
             let _ = sender.send(event);
         };
         let domain = network.domain;
-        let joined = cyclone::Participant::join(domain.into(), &network.cyclone, "enclave=/;", hear);
+        let joined = cyclone::Participant::join(domain.into(), &network.config(peers), "enclave=/;", hear);
         let participant = joined.map_err(|error| {
             transport(&format!("can't open the network (domain {domain})"), error).help(
                 "is UDP allowed here, is this domain not full, and is CYCLONEDDS_URI right? ROS_DOMAIN_ID chooses another domain",
@@ -232,12 +233,12 @@ impl Dds {
     }
 }
 
-/// Returns the maximum size of a message of a topic: the deeper its history, the less. Requests and answers may carry a description, however
-/// many may wait.
+/// Returns the maximum size of a message of a topic: the deeper its history, the less. Texts, requests and answers may be or carry a
+/// description, however many may wait.
 fn max_bytes(topic: &DdsTopic, qos: Qos) -> u32 {
-    let is_service = topic.name.starts_with("rq/") || topic.name.starts_with("rr/");
+    let has_text = !topic.name.starts_with("rt/") || topic.type_name == "std_msgs::msg::dds_::String_";
     let share = MAX_UNREAD_BYTES / qos.depth.max(1);
-    let limit = if is_service { MAX_MESSAGE_BYTES } else { share.clamp(MIN_LIMIT_BYTES, MAX_MESSAGE_BYTES) };
+    let limit = if has_text { MAX_MESSAGE_BYTES } else { share.clamp(MIN_LIMIT_BYTES, MAX_MESSAGE_BYTES) };
     u32::try_from(limit).unwrap_or(u32::MAX)
 }
 

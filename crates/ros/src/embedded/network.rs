@@ -1,6 +1,8 @@
 //! Where the node may talk and how: the environment variables of ROS 2, read as `rcl` and `rmw_cyclonedds_cpp` read them, as a
 //! configuration of Cyclone DDS.
 
+use std::net::{IpAddr, ToSocketAddrs};
+
 use crate::environment::{Environment, Reach, fault};
 use crate::faults::other_wire;
 use urdf_usd_diagnostic::Diagnostic;
@@ -15,7 +17,9 @@ pub struct Network {
     pub domain: u16,
     /// `ROS_AUTOMATIC_DISCOVERY_RANGE`, `ROS_LOCALHOST_ONLY`.
     pub reach: Reach,
-    /// The configuration of Cyclone DDS, in its XML.
+    /// `ROS_STATIC_PEERS`: machines on which nodes are looked for, by name or address, wherever they are.
+    pub static_peers: Vec<String>,
+    /// The configuration of Cyclone DDS, in its XML, but for the static peers.
     pub cyclone: String,
     /// That services can't be exchanged with the nodes that `RMW_IMPLEMENTATION` announces.
     pub notice: Option<Diagnostic>,
@@ -40,7 +44,8 @@ impl Network {
     }
 
     fn loopback(variables: Environment) -> Result<Self, Diagnostic> {
-        let variables = variables.without("RMW_IMPLEMENTATION");
+        // Cyclone refuses an interface that is named twice.
+        let variables = variables.without("RMW_IMPLEMENTATION").without("CYCLONEDDS_URI");
         let mut network = Self::from_variables(&variables)?;
         if network.reach != Reach::Off {
             network.reach = Reach::Localhost;
@@ -55,9 +60,33 @@ impl Network {
         Ok(Self {
             domain: variables.domain(LAST_DOMAIN)?,
             reach,
+            static_peers: static_peers(variables, reach),
             cyclone: cyclone_config(variables, reach),
             notice: variables.get("RMW_IMPLEMENTATION").map(notice).transpose()?.flatten(),
         })
+    }
+
+    /// Returns the configuration with static peers at these addresses. Cyclone refuses names that it can't resolve, which may be found later.
+    pub(super) fn config(&self, peers: &[IpAddr]) -> String {
+        let peers: String = peers.iter().map(|peer| format!("<Peer address=\"{peer}\"/>")).collect();
+        if peers.is_empty() {
+            return self.cyclone.clone();
+        }
+        format!("{},<CycloneDDS><Domain><Discovery><Peers>{peers}</Peers></Discovery></Domain></CycloneDDS>", self.cyclone)
+    }
+
+    /// Returns the addresses of the static peers that can be resolved now. Waits for name servers where one is a name.
+    pub(super) fn resolve_static_peers(&self) -> Vec<IpAddr> {
+        let found = self.static_peers.iter().flat_map(|peer| (peer.as_str(), 0).to_socket_addrs().into_iter().flatten());
+        let mut found: Vec<IpAddr> = found.map(|address| address.ip()).filter(IpAddr::is_ipv4).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Whether a static peer is a name, whose address may change.
+    pub(super) fn has_named_peers(&self) -> bool {
+        self.static_peers.iter().any(|peer| peer.parse::<IpAddr>().is_err())
     }
 
     /// Whether the node follows the interfaces of this machine as they come and go.
@@ -100,11 +129,7 @@ pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
     if is_left_to_cyclone {
         return format!("<CycloneDDS><Domain>{BOUNDS}</Domain></CycloneDDS>,{own}");
     }
-    let peers = variables.get("ROS_STATIC_PEERS").filter(|_| reach != Reach::Off && !is_localhost_only).unwrap_or_default();
-    let peers = peers.split(';').map(str::trim).filter(|peer| !peer.is_empty());
-    let localhost = (reach == Reach::Localhost).then_some("localhost");
-    let peers: String =
-        localhost.into_iter().chain(peers).map(|peer| format!("<Peer address=\"{}\"/>", escaped(peer))).collect();
+    let peers = if reach == Reach::Localhost { "<Peers><Peer address=\"localhost\"/></Peers>" } else { "" };
     let multicast = if reach == Reach::Subnet { "spdp" } else { "false" };
     let discovery = if reach == Reach::Off {
         // Only participants with the same tag discover each other.
@@ -113,16 +138,19 @@ pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
         "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>".to_owned()
     };
     let announced = if reach == Reach::Localhost { ANNOUNCED_HERE } else { ANNOUNCED };
-    let peers = if peers.is_empty() { peers } else { format!("<Peers>{peers}</Peers>") };
     format!(
         "<CycloneDDS><Domain><General><AllowMulticast>{multicast}</AllowMulticast></General>{BOUNDS}\
          <Discovery>{LEASE}{announced}{discovery}{peers}</Discovery></Domain></CycloneDDS>,{own}"
     )
 }
 
-/// Escapes a text as the value of an XML attribute.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+/// Returns the machines of `ROS_STATIC_PEERS`, as far as `rcl` follows it.
+fn static_peers(variables: &Environment, reach: Reach) -> Vec<String> {
+    let is_followed = reach != Reach::Off
+        && variables.get("ROS_LOCALHOST_ONLY") != Some("1")
+        && variables.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != Some("SYSTEM_DEFAULT");
+    let peers = variables.get("ROS_STATIC_PEERS").filter(|_| is_followed).unwrap_or_default();
+    peers.split(';').map(str::trim).filter(|peer| !peer.is_empty()).map(str::to_owned).collect()
 }
 
 /// Returns the notice about an RMW whose services look otherwise.
@@ -189,28 +217,12 @@ mod tests {
         let config = |variables: &[(&str, &str)]| network(variables).expect("valid").cyclone;
         let indices = "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>";
         let off = format!("<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag>", std::process::id());
-        let peers = |peers: &[&str]| {
-            let peers: String = peers.iter().map(|peer| format!("<Peer address=\"{peer}\"/>")).collect();
-            format!("<Peers>{peers}</Peers>")
-        };
+        let here = "<Peers><Peer address=\"localhost\"/></Peers>";
         for (variables, multicast, discovery) in [
             (&[][..], "spdp", format!("{ANNOUNCED}{indices}")),
-            (
-                &[("ROS_STATIC_PEERS", "10.0.0.7; a\"&b;")],
-                "spdp",
-                format!("{ANNOUNCED}{indices}{}", peers(&["10.0.0.7", "a&quot;&amp;b"])),
-            ),
-            (
-                &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"), ("ROS_STATIC_PEERS", "h")],
-                "false",
-                format!("{ANNOUNCED_HERE}{indices}{}", peers(&["localhost", "h"])),
-            ),
-            (
-                &[("ROS_LOCALHOST_ONLY", "1"), ("ROS_STATIC_PEERS", "h")],
-                "false",
-                format!("{ANNOUNCED_HERE}{indices}{}", peers(&["localhost"])),
-            ),
-            (&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"), ("ROS_STATIC_PEERS", "h")], "false", format!("{ANNOUNCED}{off}")),
+            (&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")], "false", format!("{ANNOUNCED_HERE}{indices}{here}")),
+            (&[("ROS_LOCALHOST_ONLY", "1")], "false", format!("{ANNOUNCED_HERE}{indices}{here}")),
+            (&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")], "false", format!("{ANNOUNCED}{off}")),
         ] {
             let expected = format!(
                 "<CycloneDDS><Domain><General><AllowMulticast>{multicast}</AllowMulticast></General>{BOUNDS}\
@@ -225,9 +237,26 @@ mod tests {
     }
 
     #[test]
+    fn static_peers_are_followed_as_rcl_follows_them_and_names_may_be_unknown() {
+        let peers = ("ROS_STATIC_PEERS", "10.0.0.7; nowhere.invalid;");
+        let with = |variable| network(&[peers, variable]).expect("valid");
+        let here = with(("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST"));
+        assert_eq!(here.static_peers, ["10.0.0.7", "nowhere.invalid"]);
+        assert!(here.has_named_peers());
+        let found = here.resolve_static_peers();
+        assert_eq!(found, [IpAddr::from([10, 0, 0, 7])]);
+        assert!(here.config(&found).ends_with("<Peers><Peer address=\"10.0.0.7\"/></Peers></Discovery></Domain></CycloneDDS>"));
+        for variable in [("ROS_LOCALHOST_ONLY", "1"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")] {
+            assert!(with(variable).static_peers.is_empty(), "{variable:?}");
+        }
+    }
+
+    #[test]
     fn nodes_that_talk_to_each_other_stay_on_this_machine_and_need_no_rmw() {
         for rmw in ["", "rmw_zenoh_cpp", "rmw_cyclonedds_cpp", "rmw_x"] {
-            let network = Network::loopback(Environment::of(&[("RMW_IMPLEMENTATION", rmw)])).expect(rmw);
+            let variables = [("RMW_IMPLEMENTATION", rmw), ("CYCLONEDDS_URI", LOOPBACK)];
+            let network = Network::loopback(Environment::of(&variables)).expect(rmw);
+            assert_eq!(network.cyclone.matches("127.0.0.1").count(), 1, "{}", network.cyclone);
             assert_eq!((network.reach, network.notice), (Reach::Localhost, None), "{rmw}");
             assert!(network.cyclone.ends_with(LOOPBACK), "{}", network.cyclone);
         }

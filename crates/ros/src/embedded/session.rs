@@ -3,6 +3,7 @@
 //! A node has one session after the other ([`super::supervisor`]); for some seconds it may have two. Whoever needs the network for
 //! one exchange holds its session for as long.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -46,18 +47,19 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Joins the ROS graph. Every change in it ticks `changes`.
+    /// Joins the ROS graph, with static peers at these addresses. Every change in it ticks `changes`.
     ///
     /// # Errors
     /// [`crate::codes::TRANSPORT`].
     pub(super) fn join(
         number: u64,
         network: &Network,
+        peers: &[IpAddr],
         node: NodeName,
         changes: watch::Sender<()>,
         handle: &Handle,
     ) -> Result<Arc<Self>, Diagnostic> {
-        let (dds, graph) = (Dds::join(network)?, Graph::new(node, changes));
+        let (dds, graph) = (Dds::join(network, peers)?, Graph::new(node, changes));
         let infos = dds.writer(&graph::discovery_topic(), Qos::latched(1))?;
         let nodes = dds.reader(&graph::discovery_topic(), Qos::latched(1), MAX_WAITING_INFOS)?;
         let session = Arc::new(Self {

@@ -7,6 +7,7 @@
 //! One thread opens and closes everything, so that neither tasks nor callers wait for the network.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock, Weak};
@@ -31,6 +32,9 @@ pub(super) const TICK: Duration = Duration::from_millis(200);
 const MIN_STANDSTILL: Duration = Duration::from_millis(100);
 /// Poll interval for the addresses of this machine.
 const ADDRESS_POLL: Duration = Duration::from_secs(2);
+/// Interval at which names of static peers are resolved anew, and how long the node waits for the first time.
+const RESOLVE_INTERVAL: Duration = Duration::from_secs(30);
+const FIRST_RESOLVE: Duration = Duration::from_secs(1);
 /// How long the old session stays beside the new one: exchanges under way end there, and peers discover the new one meanwhile.
 const OVERLAP: Duration = CATCH_UP;
 /// How long tasks may take to drop their endpoints before their session ends.
@@ -41,8 +45,17 @@ const MAX_RETRY: Duration = Duration::from_secs(30);
 /// How long shutting down may take.
 const LEAVE: Duration = Duration::from_secs(2);
 
-/// Returns the addresses of this machine that sessions depend on.
-type Addresses = Box<dyn Fn() -> Vec<std::net::IpAddr> + Send>;
+/// The addresses that a session depends on: Cyclone takes neither up later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Addresses {
+    /// This machine's, as far as the node uses them.
+    own: Vec<IpAddr>,
+    /// Those of static peers.
+    peers: Vec<IpAddr>,
+}
+
+/// Looks up the addresses as they are now. Never waits.
+type LookUp = Box<dyn Fn() -> Addresses + Send>;
 
 /// Called if the node can't be kept in the graph.
 type EndNode = Arc<dyn Fn() + Send + Sync>;
@@ -130,8 +143,7 @@ impl Supervisor {
         handle: &Handle,
         end: EndNode,
     ) -> Result<Self, Diagnostic> {
-        let network_addresses = network.clone();
-        Self::start_with(network, node, changes, handle, end, Box::new(move || addresses(&network_addresses)))
+        Self::start_with(network, node, changes, handle, end, look_up(network)?)
     }
 
     fn start_with(
@@ -140,14 +152,14 @@ impl Supervisor {
         changes: &watch::Sender<()>,
         handle: &Handle,
         end: EndNode,
-        addresses: Addresses,
+        look_up: LookUp,
     ) -> Result<Self, Diagnostic> {
         let join = {
             let (network, node, changes, handle) = (network.clone(), node.clone(), changes.clone(), handle.clone());
-            move |number| Session::join(number, &network, node.clone(), changes.clone(), &handle)
+            move |number, peers: &[IpAddr]| Session::join(number, &network, peers, node.clone(), changes.clone(), &handle)
         };
-        let known_addresses = addresses();
-        let first = Live::new(join(0)?);
+        let addresses = look_up();
+        let first = Live::new(join(0, &addresses.peers)?);
         let sessions = Arc::<Sessions>::default();
         let (sender, receiver) = channel();
         let mut keeper = Keeper {
@@ -158,8 +170,8 @@ impl Supervisor {
             wanted: BTreeMap::new(),
             lives: vec![first],
             looked: now(),
+            look_up,
             addresses,
-            known_addresses,
             addresses_due: Instant::now() + ADDRESS_POLL,
             replacement: None,
         };
@@ -268,8 +280,8 @@ impl Live {
     }
 }
 
-/// Joins the ROS graph as the session of a number.
-type Join = dyn Fn(u64) -> Result<Arc<Session>, Diagnostic> + Send;
+/// Joins the ROS graph as the session of a number, with static peers at these addresses.
+type Join = dyn Fn(u64, &[IpAddr]) -> Result<Arc<Session>, Diagnostic> + Send;
 
 /// The state of the thread.
 struct Keeper {
@@ -283,8 +295,8 @@ struct Keeper {
     lives: Vec<Live>,
     /// When the thread last looked at the clock.
     looked: Duration,
+    look_up: LookUp,
     addresses: Addresses,
-    known_addresses: Vec<std::net::IpAddr>,
     addresses_due: Instant,
     /// When to join again, if the current session has to be replaced.
     replacement: Option<Retry>,
@@ -351,9 +363,9 @@ impl Keeper {
         }
         if instant >= self.addresses_due {
             self.addresses_due = instant + ADDRESS_POLL;
-            let addresses = (self.addresses)();
-            if addresses != self.known_addresses {
-                self.known_addresses = addresses;
+            let addresses = (self.look_up)();
+            if addresses != self.addresses {
+                self.addresses = addresses;
                 self.lives.iter().for_each(|live| live.session.note_moved());
                 self.replacement = Some(Retry { due: instant, pause: RETRY });
             }
@@ -366,9 +378,9 @@ impl Keeper {
     /// Replaces the current session by a new one.
     fn replace(&mut self, retry: &Retry) {
         let number = self.lives.first().map_or(0, |live| live.session.number + 1);
-        match (self.join)(number) {
+        match (self.join)(number, &self.addresses.peers) {
             Ok(session) => {
-                tracing::info!("the addresses of this machine have changed: joined the ROS graph anew");
+                tracing::info!("the addresses of this machine or of static peers have changed: joined the ROS graph anew");
                 let mut live = Live::new(session);
                 self.wanted.retain(|_, end| end.strong_count() > 0);
                 self.wanted.iter().for_each(|(id, end)| live.open(*id, end, None, &self.handle));
@@ -382,7 +394,7 @@ impl Keeper {
             Err(error) => {
                 if retry.pause == RETRY {
                     tracing::warn!(
-                        "the addresses of this machine have changed, and the ROS graph can't be joined anew yet: {error}"
+                        "the addresses of this machine or of static peers have changed, and the ROS graph can't be joined anew yet: {error}"
                     );
                 }
                 self.replacement = Some(retry.later());
@@ -399,8 +411,32 @@ fn now() -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
+/// Returns the look-up of a network's addresses. Names of static peers are resolved by a thread of their own, which may wait for name servers.
+fn look_up(network: &Network) -> Result<LookUp, Diagnostic> {
+    if !network.has_named_peers() {
+        let (network, peers) = (network.clone(), network.resolve_static_peers());
+        return Ok(Box::new(move || Addresses { own: own_addresses(&network), peers: peers.clone() }));
+    }
+    let (resolved, peers) = watch::channel(Vec::new());
+    let (told, first) = channel();
+    let resolving = network.clone();
+    let resolve = move || {
+        // Until the node has left.
+        while resolved.send(resolving.resolve_static_peers()).is_ok() {
+            let _ = told.send(());
+            thread::sleep(RESOLVE_INTERVAL);
+        }
+    };
+    let thread = thread::Builder::new().name("ros-peers".to_owned()).spawn(resolve);
+    thread.map_err(|error| transport("can't start threads", error))?;
+    // What is found later is taken up by another session.
+    let _ = first.recv_timeout(FIRST_RESOLVE);
+    let network = network.clone();
+    Ok(Box::new(move || Addresses { own: own_addresses(&network), peers: peers.borrow().clone() }))
+}
+
 /// Returns the addresses of this machine that the node uses. Limited to this machine, it does not depend on any.
-fn addresses(network: &Network) -> Vec<std::net::IpAddr> {
+fn own_addresses(network: &Network) -> Vec<IpAddr> {
     if !network.uses_all_interfaces() {
         return Vec::new();
     }
@@ -412,7 +448,7 @@ fn addresses(network: &Network) -> Vec<std::net::IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{IpAddr, Ipv4Addr};
+    use std::net::Ipv4Addr;
     use std::sync::Mutex;
 
     use super::super::dds::DdsTopic;
@@ -441,7 +477,7 @@ mod tests {
         let start = |name: &str| {
             let node = NodeName { namespace: "/".to_owned(), name: name.to_owned() };
             let (changes, machine) = (watch::channel(()).0, machine.clone());
-            let addresses = Box::new(move || machine.lock().unwrap().clone());
+            let addresses = Box::new(move || Addresses { own: machine.lock().unwrap().clone(), ..Addresses::default() });
             Supervisor::start_with(&network(9), &node, &changes, &Handle::current(), Arc::new(|| ()), addresses)
                 .expect("a node")
         };

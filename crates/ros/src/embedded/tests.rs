@@ -48,6 +48,7 @@ pub(super) fn network(test: u16) -> Network {
     Network {
         domain: domain(test),
         reach: Reach::Localhost,
+        static_peers: Vec::new(),
         cyclone: network::cyclone_config(&crate::environment::Environment::of(&variables), Reach::Localhost),
         notice: None,
     }

@@ -1,4 +1,4 @@
-//! What the node outlives: conversions that never come back, parts that end, peers without end, too few descriptors.
+//! What the node outlives: conversions that never come back, parts that end, peers without end, conversions without descriptors.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -135,37 +135,6 @@ async fn the_node_ends_when_a_part_of_it_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn as_many_robots_are_held_as_there_are_descriptors_for() {
-    let limit = Arc::new(AtomicUsize::new(0));
-    let free = limit.clone();
-    // Three robots fit to begin with.
-    let room = Room::with(1000, move || 1000 - 3 * 18 - 5 - free.load(Ordering::SeqCst));
-    let mut bed = bed_in(Fake::default(), None, |parameters| parameters.discover = true, room);
-    let topics: Vec<String> = (0..5).map(|n| format!("/r{n}/robot_description")).collect();
-    let all: Vec<_> = topics.iter().zip(2..).map(|(topic, who)| (topic.as_str(), STRING, who)).collect();
-    bed.node.set_graph(graph(&all));
-    let status = bed.status(|s| s.name == "urdf_usd: robots held").await;
-    assert!(status.level == DiagnosticStatus::WARN && status.message.contains("enough for 3 of 5"), "{}", status.message);
-    assert_eq!((value(&status, "code"), value(&status, "left out")), (Some("bridge-descriptors"), Some("2")));
-    for (topic, who) in topics.iter().zip(2..).take(3) {
-        bed.describe_on(topic, TWO, who).await;
-        bed.asset().await;
-    }
-    assert_eq!((bed.node.listeners(&topics[3]), bed.node.listeners(&topics[4])), (0, 0));
-    // One leaves, and another has its place.
-    bed.node.set_graph(graph(&all[1..]));
-    bed.unheard(&topics[0]).await;
-    limit.store(18, Ordering::SeqCst);
-    bed.describe_on(&topics[3], TWO, 5).await;
-    assert_eq!(bed.asset().await.robot, "arm");
-    limit.store(900, Ordering::SeqCst);
-    bed.heard(&topics[4]).await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    let array = within(bed.diagnostics.next()).await.unwrap().message;
-    assert!(!array.status.iter().any(|status| status.name.ends_with("robots held")), "all are held: {array:?}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_conversion_that_lacked_descriptors_is_made_again() {
     let mut bed = bed();
     bed.converter.starving.store(2, Ordering::SeqCst);
@@ -277,9 +246,7 @@ async fn a_third_one_who_describes_the_same_robot_is_told_too() {
     let stand_in = converter.clone();
     let convert: Arc<Convert> = Arc::new(move |job: &Job| stand_in.convert(job));
     let (parameters, changes) = (fake::parameters(folder.path()), node.changes());
-    let room = Room::with(1 << 20, || 0);
-    let mut engine =
-        Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default(), room).unwrap();
+    let mut engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default()).unwrap();
     let topic: Arc<str> = "/robot_description".into();
     let hear = |engine: &mut Engine<Fake>, who: u8, link: &str| {
         engine.hear(super::super::descriptions::Described {
@@ -324,9 +291,8 @@ async fn nothing_grows_with_robots_that_are_gone() {
     let convert: Arc<Convert> = Arc::new(move |job: &Job| converter.convert(job));
     let mut parameters = fake::parameters(folder.path());
     (parameters.max_assets, parameters.settle_time) = (usize::MAX, Duration::ZERO);
-    let (changes, room) = (node.changes(), Room::with(1 << 20, || 0));
-    let mut engine =
-        Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default(), room).unwrap();
+    let changes = node.changes();
+    let mut engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default()).unwrap();
     let topic: Arc<str> = "/robot_description".into();
     let mut sizes = Vec::new();
     for batch in 0..20 {
