@@ -63,11 +63,6 @@ impl Descriptions {
         &self.own_topic
     }
 
-    /// How many topics are followed beside the node's own.
-    pub(super) fn followed(&self) -> usize {
-        self.discovered.len()
-    }
-
     /// Waits for the next description; `None` when the node has shut down. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Described> {
         tokio::select! {

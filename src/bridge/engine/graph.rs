@@ -139,7 +139,7 @@ impl<N: Node> Engine<N> {
         }
         dropped.iter().for_each(|topic| self.publishers.forget(topic));
         self.note_presence(&graph, is_known);
-        self.open_scopes(&offered.topics.keys().copied().collect(), now);
+        self.open_scopes(&offered.topics.keys().copied().collect());
         if is_known {
             self.subscriptions.note_publishers(|topic| offered.topics.get(topic).map_or(&[][..], Vec::as_slice), now);
         }
@@ -194,7 +194,7 @@ impl<N: Node> Engine<N> {
     }
 
     /// Listens to what the robots that are there say of themselves.
-    fn open_scopes(&mut self, offered: &BTreeSet<&str>, now: Instant) {
+    fn open_scopes(&mut self, offered: &BTreeSet<&str>) {
         let mut wanted: BTreeMap<Arc<str>, BTreeSet<String>> = BTreeMap::new();
         for (key, robot) in self.robots.iter().filter(|(_, robot)| robot.gone.is_none()) {
             if let Some(namespace) = self.subscriptions.namespace(&robot.robot_namespace) {
