@@ -112,20 +112,20 @@ fn hull(bencher: Bencher, case: &Case) {
 #[divan::bench(args = cases(), sample_count = 10, sample_size = 1, max_time = 10)]
 fn write_usd(bencher: Bencher, case: &Case) {
     let (robot, options) = (robot_of(&case.mesh), usd::Options { entry: "bench".to_owned(), ..Default::default() });
-    let bytes: u64 = usd::write(&robot, &options, &Store::none()).files.values().map(|content| content.length()).sum();
+    let bytes: u64 = usd::write(&robot, &options, &Store::none()).unwrap().files.values().map(|content| content.length()).sum();
     bencher
         .counter(BytesCount::new(bytes))
         .counter(ItemsCount::new(case.mesh.triangles.len()))
-        .bench(|| usd::write(black_box(&robot), &options, &Store::none()));
+        .bench(|| usd::write(black_box(&robot), &options, &Store::none()).unwrap());
 }
 
 #[divan::bench(args = cases(), sample_count = 10, sample_size = 1, max_time = 10)]
 fn write_glb(bencher: Bencher, case: &Case) {
     let (robot, options) = (robot_of(&case.mesh), gltf::Options::default());
     bencher
-        .counter(BytesCount::new(gltf::write(&robot, &options, &Store::none()).glb().map_or(0, |glb| glb.len())))
+        .counter(BytesCount::new(gltf::write(&robot, &options, &Store::none()).unwrap().glb().map_or(0, |glb| glb.len())))
         .counter(ItemsCount::new(case.mesh.triangles.len()))
-        .bench(|| gltf::write(black_box(&robot), &options, &Store::none()));
+        .bench(|| gltf::write(black_box(&robot), &options, &Store::none()).unwrap());
 }
 
 /// A robot that shows the mesh and nothing else.
@@ -133,7 +133,7 @@ fn robot_of(mesh: &Mesh) -> Robot {
     let text = r#"<robot name="bench"><link name="base"><visual><geometry><mesh filename="a.stl"/></geometry></visual></link></robot>"#;
     let outcome = urdf::read(text, None);
     let Some(mut robot) = outcome.robot else { panic!("the URDF of the bench is sound") };
-    outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh.clone()));
+    outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh.clone().into()));
     robot
 }
 

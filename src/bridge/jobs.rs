@@ -82,9 +82,7 @@ pub(super) fn attempt(job: Arc<Job>, last: Option<&Fingerprint>, convert: &Conve
 
 /// That work ended in a panic.
 pub(super) fn defect(panic: &str) -> Diagnostic {
-    let message = format!("the conversion failed for a reason of its own: {panic}");
-    Diagnostic::new(&codes::DEFECT, Place::default(), message)
-        .help("this is a defect of urdf_usd: report it with the description")
+    Diagnostic::new(&codes::DEFECT, Place::default(), convert::defect_message(panic)).help(convert::REPORT_IT)
 }
 
 pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

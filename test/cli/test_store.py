@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import time
@@ -234,3 +235,22 @@ def test_where_nothing_can_be_kept(tmp_path, monkeypatch):
 
 def test_no_bar_in_a_pipe(tmp_path):
     assert "\x1b" not in converted(copy_of("sample_arm", tmp_path), tmp_path / "out", "--no-cache")
+
+
+def test_what_lacked_descriptors_is_not_recalled(cache, tmp_path):
+    """The limit of open files differs between machines and moments: whichever file it hits, the next conversion tries again."""
+    robot, out = source("sample_arm"), tmp_path / "out"
+    command = ["convert", robot.urdf, "-o", out, *robot.options, "--json"]
+    hit = []
+    for limit in range(6, 30):
+        done = run(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+        report = json.loads(done.stdout) if done.stdout.startswith("{") else {"diagnostics": []}
+        codes = [found["code"] for found in report["diagnostics"]]
+        # Every message of the system about it comes with the code that decides.
+        assert ("Too many open files" in done.stdout) <= ("resolve-too-many-open-files" in codes), done.stdout
+        hit += [limit] * ("resolve-too-many-open-files" in codes)
+        if "status" in report and not codes:
+            break
+    assert hit
+    again = json.loads(run(*command).stdout)
+    assert again["status"] == "ok" and not again["diagnostics"]

@@ -8,19 +8,27 @@ use std::sync::Arc;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_rep158 as rep158;
 use urdf_usd_resolve as resolve;
+use urdf_usd_robot::CacheEvicted;
 
 use super::{codes, publish};
 
 /// What the OpenUSD files break of the rules, in every variant. `directory`: where they will be.
-pub(super) fn found(files: &publish::Files, name: &str, directory: &Path, resolve: &resolve::Options) -> Vec<Diagnostic> {
+///
+/// # Errors
+/// If the content of a file is no longer in the cache.
+pub(super) fn found(
+    files: &publish::Files,
+    name: &str,
+    directory: &Path,
+    resolve: &resolve::Options,
+) -> Result<Vec<Diagnostic>, CacheEvicted> {
     let entry = ["usda", "usdz"].map(|ending| format!("{name}.{ending}")).into_iter().find(|entry| files.contains_key(entry));
-    let Some(entry) = entry else { return Vec::new() };
-    checked(files, &entry, directory, resolve).unwrap_or_else(|error| {
+    let Some(entry) = entry else { return Ok(Vec::new()) };
+    checked(files, &entry, directory, resolve).or_else(|error| {
+        publish::unless_evicted(&error)?;
         let message = format!("the asset could not be held against REP-158: {error}");
-        vec![
-            Diagnostic::new(&codes::UNCHECKED, Place::default(), message)
-                .help("free room in the folder for temporary files (TMPDIR)"),
-        ]
+        let help = "free room in the folder for temporary files (TMPDIR)";
+        Ok(vec![Diagnostic::new(&codes::UNCHECKED, Place::default(), message).help(help)])
     })
 }
 
@@ -60,7 +68,7 @@ mod tests {
     fn findings_name_the_files_that_will_be() {
         let text = "#usda 1.0\n(\n    defaultPrim = \"r\"\n    subLayers = [@./gone.usda@]\n)\ndef \"r\" {\n}\n";
         let files = [("r.usda".to_owned(), text.as_bytes().to_vec().into())].into();
-        let found = found(&files, "r", "/assets/r".as_ref(), &urdf_usd_resolve::Options::default());
+        let found = found(&files, "r", "/assets/r".as_ref(), &urdf_usd_resolve::Options::default()).unwrap();
         let gone = found.iter().find(|finding| finding.code == "REP158-0.1").unwrap();
         assert_eq!(gone.place.file.as_deref(), Some("/assets/r/r.usda".as_ref()));
         let temporary = std::env::temp_dir().to_string_lossy().into_owned();

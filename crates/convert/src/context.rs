@@ -2,14 +2,15 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use urdf_usd_robot::Lost;
+use super::{REPORT_IT, codes};
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
 
@@ -98,14 +99,58 @@ impl Longest {
     }
 }
 
-/// What `work` makes with a store; again with one that gives nothing, if something that is kept there, such as arrays of meshes, went
-/// meanwhile or was spoilt.
+/// The reason why a conversion ends early.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// Something is wrong with the job, or the time is up.
+    Found(Vec<Diagnostic>),
+    /// The cache lost what the conversion had found in it: it starts over without the cache.
+    Evicted(CacheEvicted),
+}
+
+impl From<Diagnostic> for Stop {
+    fn from(found: Diagnostic) -> Self {
+        Self::Found(vec![found])
+    }
+}
+
+impl From<Vec<Diagnostic>> for Stop {
+    fn from(found: Vec<Diagnostic>) -> Self {
+        Self::Found(found)
+    }
+}
+
+impl From<CacheEvicted> for Stop {
+    fn from(evicted: CacheEvicted) -> Self {
+        Self::Evicted(evicted)
+    }
+}
+
+impl Stop {
+    /// The same with what was `found` before it, as `told` says it.
+    pub(super) fn after(self, found: Vec<Diagnostic>, told: impl FnOnce(Vec<Diagnostic>) -> Vec<Diagnostic>) -> Self {
+        match self {
+            Self::Found(stop) => Self::Found(told(found.into_iter().chain(stop).collect())),
+            Self::Evicted(evicted) => Self::Evicted(evicted),
+        }
+    }
+}
+
+/// Does `work` with a store. If the store evicts what it gave, `work` starts over with one that gives nothing and keeps all in memory.
 ///
 /// # Errors
-/// What `work` panicked with.
-pub(super) fn unless_lost<T>(store: &Store, work: impl Fn(&Store) -> T) -> std::thread::Result<T> {
-    let tried = |store: &Store| catch_unwind(AssertUnwindSafe(|| work(store)));
-    tried(store).or_else(|panic| if panic.is::<Lost>() { tried(&store.anew()) } else { Err(panic) })
+/// What stopped `work`.
+pub(super) fn retry_if_evicted<T>(store: &Store, work: impl Fn(&Store) -> Result<T, Stop>) -> Result<T, Vec<Diagnostic>> {
+    let done = work(store).or_else(|stop| match stop {
+        Stop::Evicted(_) => work(&store.anew()),
+        stop => Err(stop),
+    });
+    done.map_err(|stop| match stop {
+        Stop::Found(found) => found,
+        Stop::Evicted(evicted) => {
+            vec![Diagnostic::new(&codes::INTERNAL, Place::default(), evicted.to_string()).help(REPORT_IT)]
+        }
+    })
 }
 
 impl Context {

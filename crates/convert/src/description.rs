@@ -13,7 +13,7 @@ use super::{Options, codes, publish};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mesh::{mean_color, write as mesh};
-use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, MeshSource, Robot, Shape, Texture};
+use urdf_usd_robot::{CacheEvicted, Geometry, LazyMesh, Material, MaterialId, MeshSource, Robot, Shape, Texture};
 use urdf_usd_sdf as sdf;
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
@@ -94,7 +94,7 @@ impl UrdfOptions {
 /// A mesh file: a mesh, and what shows where it has no material of its own.
 struct MeshFile<'a> {
     stem: String,
-    mesh: &'a Arc<Mesh>,
+    mesh: &'a Arc<LazyMesh>,
     look: Option<MaterialId>,
     /// What refers to it first.
     place: &'a Place,
@@ -120,15 +120,18 @@ struct Beside {
 
 /// Writes the URDF and the SDF `name`, as far as they are asked for, and the files that both refer to. `references`: those of the URDF
 /// that the robot was read from, if it was. `directory`: where the asset will be.
+///
+/// # Errors
+/// If a mesh is no longer in the cache.
 pub(super) fn write(
     robot: &Robot,
     references: &References,
     (options, limit): (&Options, &TimeLimit),
     (name, directory): (&str, &Path),
     store: &Store,
-) -> (publish::Files, Vec<Diagnostic>) {
+) -> Result<(publish::Files, Vec<Diagnostic>), CacheEvicted> {
     let UrdfOptions { mesh_format, package, file_uris } = &options.urdf;
-    let mut beside = Beside::of(robot, (*mesh_format, options.formats.urdf), limit, store);
+    let mut beside = Beside::of(robot, (*mesh_format, options.formats.urdf), limit, store)?;
     let own = if *file_uris {
         let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
         format!("file://{}/{FOLDER}/", utf8_percent_encode(&directory.to_string_lossy(), IN_PATH))
@@ -153,12 +156,17 @@ pub(super) fn write(
         beside.diagnostics.extend(diagnostics);
     }
     texts.append(&mut beside.outputs);
-    (texts, beside.diagnostics)
+    Ok((texts, beside.diagnostics))
 }
 
 impl Beside {
     /// Makes the files. `has_all`: the images of all materials, as a URDF names them, and not only of those that no mesh file has.
-    fn of(robot: &Robot, (format, has_all): (MeshFormat, bool), limit: &TimeLimit, store: &Store) -> Self {
+    fn of(
+        robot: &Robot,
+        (format, has_all): (MeshFormat, bool),
+        limit: &TimeLimit,
+        store: &Store,
+    ) -> Result<Self, CacheEvicted> {
         let mut taken = Stems::default();
         let mut described = robot.clone();
         match format {
@@ -172,7 +180,7 @@ impl Beside {
             MeshFormat::Obj => {}
         }
         let renamed = urdf::write::rename_materials(&mut described);
-        let (files, visuals, collisions) = mesh_files(robot, format, &mut taken);
+        let (files, visuals, collisions) = mesh_files(robot, format, &mut taken)?;
         let mut images = Images { taken, files: HashMap::new(), written: Vec::new() };
         let solids = described
             .links
@@ -192,20 +200,20 @@ impl Beside {
                 let in_time = |file: &&MeshFile<'_>| !limit.is_over(|| format!("writing the mesh {}", file.stem));
                 let written = files.par_iter().filter(in_time).map(|file| {
                     let look = file.look.and_then(|look| described.materials.get(look.0));
-                    (file, gltf::write_mesh(&file.stem, file.mesh, look, file.place, store))
-                });
-                for (file, written) in written.collect::<Vec<_>>() {
-                    match written {
-                        Ok((bytes, found)) => {
-                            diagnostics.extend(found);
-                            put(format!("{}.glb", file.stem), bytes);
-                        }
-                        Err(diagnostic) => diagnostics.push(diagnostic),
+                    match gltf::write_mesh(&file.stem, &file.mesh.load()?, look, file.place, store) {
+                        Err(gltf::GlbError::Evicted(evicted)) => Err(evicted),
+                        Err(gltf::GlbError::TooLarge(found)) => Ok((file, None, vec![*found])),
+                        Ok((bytes, found)) => Ok((file, Some(bytes), found)),
                     }
+                });
+                for (file, bytes, found) in written.collect::<Result<Vec<_>, _>>()? {
+                    diagnostics.extend(found);
+                    bytes.map(|bytes| put(format!("{}.glb", file.stem), bytes));
                 }
             }
             MeshFormat::Stl => {
-                let written: Vec<_> = files.par_iter().map(|file| mesh::stl(file.mesh)).collect();
+                let written = files.par_iter().map(|file| Ok(mesh::stl(&*file.mesh.arrays()?)));
+                let written: Vec<_> = written.collect::<Result<_, _>>()?;
                 for (file, bytes) in files.iter().zip(written) {
                     diagnostics.extend(mesh::lost_in_stl(file.mesh).map(|lost| looks_lost(file, format, lost)));
                     put(format!("{}.stl", file.stem), bytes);
@@ -215,7 +223,7 @@ impl Beside {
                 for file in &files {
                     let look = file.look.and_then(|look| described.materials.get(look.0));
                     let library = format!("{}.mtl", file.stem);
-                    let written = mesh::obj(file.mesh, look, &library, &mut |texture| images.file(texture));
+                    let written = mesh::obj(&file.mesh.load()?, look, &library, &mut |texture| images.file(texture));
                     diagnostics.extend((!written.lost.is_empty()).then(|| looks_lost(file, format, &written.lost.join(", "))));
                     put(format!("{}.obj", file.stem), written.obj.into_bytes());
                     if let Some(mtl) = written.mtl {
@@ -228,7 +236,7 @@ impl Beside {
             put(file, texture.bytes.to_vec());
         }
         let meshes = files.iter().map(|file| format!("{}.{format}", file.stem)).collect();
-        Self { robot: described, renamed, meshes, visuals, collisions, textures, outputs, diagnostics }
+        Ok(Self { robot: described, renamed, meshes, visuals, collisions, textures, outputs, diagnostics })
     }
 
     /// The names that a text has for the files, which begin with `prefix`. A mesh that was not read keeps the name that it has in the
@@ -256,11 +264,15 @@ impl Beside {
 type Uses = Vec<Vec<Option<usize>>>;
 
 /// Each mesh with each of its looks once, and which of them visuals and collisions have. What collides has a file that is there anyway.
-fn mesh_files<'a>(robot: &'a Robot, format: MeshFormat, taken: &mut Stems) -> (Vec<MeshFile<'a>>, Uses, Uses) {
+fn mesh_files<'a>(
+    robot: &'a Robot,
+    format: MeshFormat,
+    taken: &mut Stems,
+) -> Result<(Vec<MeshFile<'a>>, Uses, Uses), CacheEvicted> {
     let mut files: Vec<MeshFile<'a>> = Vec::new();
-    let mut known: HashMap<(*const Mesh, Option<MaterialId>), usize> = HashMap::new();
-    let mut any: HashMap<*const Mesh, usize> = HashMap::new();
-    let alike = if format == MeshFormat::Stl { alike_in_stl(robot) } else { HashMap::new() };
+    let mut known: HashMap<(*const LazyMesh, Option<MaterialId>), usize> = HashMap::new();
+    let mut any: HashMap<*const LazyMesh, usize> = HashMap::new();
+    let alike = if format == MeshFormat::Stl { alike_in_stl(robot)? } else { HashMap::new() };
     let mut file = |shape: &'a Shape, is_seen: bool| {
         let Geometry::Mesh { mesh, .. } = shape.geometry else { return None };
         let source = robot.meshes.get(mesh.0)?;
@@ -280,18 +292,19 @@ fn mesh_files<'a>(robot: &'a Robot, format: MeshFormat, taken: &mut Stems) -> (V
     };
     let visuals = robot.links.iter().map(|link| link.visuals.iter().map(|shape| file(shape, true)).collect()).collect();
     let collisions = robot.links.iter().map(|link| link.collisions.iter().map(|shape| file(shape, false)).collect()).collect();
-    (files, visuals, collisions)
+    Ok((files, visuals, collisions))
 }
 
 /// Of meshes that differ in what no STL holds alone, the one that stands for all of them.
-fn alike_in_stl(robot: &Robot) -> HashMap<*const Mesh, *const Mesh> {
-    let hashed: Vec<_> = robot.meshes.par_iter().map(|source| super::sha256(&mesh::stl(&source.mesh))).collect();
-    let mut first: HashMap<String, *const Mesh> = HashMap::new();
+fn alike_in_stl(robot: &Robot) -> Result<HashMap<*const LazyMesh, *const LazyMesh>, CacheEvicted> {
+    let hashed = robot.meshes.par_iter().map(|source| Ok(super::sha256(&mesh::stl(&*source.mesh.arrays()?))));
+    let hashed: Vec<_> = hashed.collect::<Result<_, _>>()?;
+    let mut first: HashMap<String, *const LazyMesh> = HashMap::new();
     let of = |(source, hash): (&MeshSource, String)| {
         let pointer = Arc::as_ptr(&source.mesh);
         (pointer, *first.entry(hash).or_insert(pointer))
     };
-    robot.meshes.iter().zip(hashed).map(of).collect()
+    Ok(robot.meshes.iter().zip(hashed).map(of).collect())
 }
 
 /// Gives visuals the material of most of their mesh, without images, where that has its own.

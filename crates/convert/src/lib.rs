@@ -37,12 +37,14 @@ pub mod xrdf;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 pub use asset::{entry, named};
+use context::Stop;
 pub use context::{Context, Progress, Show, Step, Tell};
 pub use description::{MeshFormat, UrdfOptions};
 use identity::Identity;
@@ -58,7 +60,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mjcf as mjcf;
 use urdf_usd_resolve as resolve;
-use urdf_usd_robot::{Captured, Robot, lost};
+use urdf_usd_robot::{CacheEvicted, Captured, Robot};
 use urdf_usd_store::{Content, Spill, Store, hex};
 use urdf_usd_time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
@@ -66,6 +68,8 @@ use urdf_usd_usd as usd;
 /// How many bytes of meshes and of what is written a conversion has in memory, but for those that are worked on; the rest is in a
 /// temporary file. Robots with half a million triangles, coarse tiers and all, stay below it or nearly so.
 const IN_MEMORY: usize = 48 << 20;
+/// The remedy of a defect.
+pub const REPORT_IT: &str = "please report it with the file";
 /// What the text of an XRDF that is in no file is called in diagnostics.
 const XRDF_TEXT: &str = "<xrdf>";
 /// The folder of the MJCF's mesh files and images.
@@ -267,7 +271,9 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
     let store = memo::for_job(job, &context.store).spilling(Spill::new(&job.output_dir, in_memory));
     // Whoever watches the files that were used tries again when one changes, whatever it was about them.
     let run = |store: &Store| run(job, (&expanded, hash.as_deref()), &files, (context, store), (start, &limit));
-    let result = context::unless_lost(&store, run).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
+    let work = || context::retry_if_evicted(&store, run);
+    // Isolation, not control flow: callers, such as a node with other robots, go on after a defect.
+    let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
     // One that ended early asked for a part alone.
     if result.is_ok() {
         store.keep_together();
@@ -284,6 +290,7 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
             Ok(report)
         }
         Err(mut diagnostics) => {
+            note_descriptors(&files, &mut diagnostics);
             diagnostics.sort_by_key(|d| std::cmp::Reverse(d.severity));
             Err(Failure { diagnostics, used })
         }
@@ -292,18 +299,30 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
     result
 }
 
-/// Whether a conversion could not open files since the process or the system had too many open: the next one may find it otherwise.
+/// Whether a conversion could not open files because the process or the system had too many open: trying again later may succeed.
 pub fn is_out_of_files(diagnostics: &[Diagnostic]) -> bool {
-    // EMFILE and ENFILE, as errors of the system are shown.
-    diagnostics.iter().any(|d| d.message.contains("(os error 24)") || d.message.contains("(os error 23)"))
+    diagnostics.iter().any(|found| found.code == resolve::codes::TOO_MANY_OPEN.id)
+}
+
+/// Adds to `diagnostics` that files could not be opened for want of descriptors, if none of them says so.
+fn note_descriptors(files: &resolve::Files, diagnostics: &mut Vec<Diagnostic>) {
+    if files.lacked_descriptors() && !is_out_of_files(diagnostics) {
+        diagnostics.push(
+            resolve::Error::too_many_open("too many files are open to read all that the robot needs").at(Place::default()),
+        );
+    }
+}
+
+/// The message about a conversion that ended in a panic with this text, which may be empty. Its remedy is [`REPORT_IT`].
+pub fn defect_message(panic: &str) -> String {
+    let colon = if panic.is_empty() { "" } else { ": " };
+    format!("internal error during conversion{colon}{panic}")
 }
 
 /// A conversion that ended in a panic.
 fn defect(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    let message = format!("the conversion failed for a reason of its own: {}", text.unwrap_or("it does not say which"));
-    Diagnostic::new(&codes::INTERNAL, Place::default(), message)
-        .help("this is a defect of urdf_usd: report it with the description")
+    Diagnostic::new(&codes::INTERNAL, Place::default(), defect_message(text.unwrap_or_default())).help(REPORT_IT)
 }
 
 fn run(
@@ -312,7 +331,7 @@ fn run(
     files: &Arc<resolve::Files>,
     (context, store): (&Context, &Store),
     (start, limit): (Instant, &TimeLimit),
-) -> Result<(Report, resolve::States), Vec<Diagnostic>> {
+) -> Result<(Report, resolve::States), Stop> {
     let source = expanded.clone().map_or_else(|| source::open(&job.source, hash, files), Ok).map_err(|d| vec![d])?;
     let source::Reading { mut robot, mut references, mut diagnostics, sha256: source_hash, namespace, version } =
         source.read(job, files).map_err(|found| source.told(found))?;
@@ -325,16 +344,16 @@ fn run(
             diagnostics.extend(found);
             images
         }
-        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+        Err(stop) => return Err(stop.after(diagnostics, |found| source.told(found))),
     };
     match supplement(&mut robot, &mut references, job, files) {
         Ok(found) => diagnostics.extend(found),
-        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+        Err(stop) => return Err(Stop::from(stop).after(diagnostics, |found| source.told(found))),
     }
     robot.take_captured(&job.captured);
     match masses::assume(&mut robot, &job.options, files) {
         Ok(found) => diagnostics.extend(found),
-        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+        Err(stop) => return Err(stop.after(diagnostics, |found| source.told(found))),
     }
     diagnostics.extend(pieces::hint(&robot, job.options.meshes.up_axis));
     if job.options.formats.usd || job.options.formats.usdz {
@@ -366,15 +385,15 @@ fn run(
         sha256: &source_hash,
         namespace: &namespace,
     };
-    let (mut outputs, written) = write((job, limit), (&robot, images), &origin, store, &mut diagnostics);
+    let (mut outputs, written) = write((job, limit), (&robot, images), &origin, store, &mut diagnostics)?;
     if job.options.formats.urdf || job.options.formats.sdf {
-        let (files, found) = description::write(&robot, &references, (&job.options, limit), (&name, &directory), store);
+        let (files, found) = description::write(&robot, &references, (&job.options, limit), (&name, &directory), store)?;
         outputs.extend(files);
         diagnostics.extend(found);
     }
     if job.options.formats.mjcf {
         in_time(limit, "writing the MJCF")?;
-        let mjcf::Written { text, files, diagnostics: found } = mjcf::write(&robot, job.options.base, MJCF_FOLDER);
+        let mjcf::Written { text, files, diagnostics: found } = mjcf::write(&robot, job.options.base, MJCF_FOLDER)?;
         outputs.insert(format!("{name}.xml"), text.into_bytes().into());
         outputs.extend(files.into_iter().map(|(file, bytes)| (format!("{MJCF_FOLDER}/{file}"), bytes.into())));
         diagnostics.extend(found);
@@ -390,18 +409,20 @@ fn run(
             provenance: &provenance,
             directory: &directory,
         };
-        diagnostics.extend(simready::add(simready, &subject, &mut outputs));
+        diagnostics.extend(simready::add(simready, &subject, &mut outputs)?);
     }
     if job.options.check {
-        diagnostics.extend(check::found(&outputs, &name, &directory, &job.options.resolve));
+        diagnostics.extend(check::found(&outputs, &name, &directory, &job.options.resolve)?);
     }
     let write = start.elapsed();
+    note_descriptors(files, &mut diagnostics);
     diagnostics = source.told(diagnostics);
 
     if job.options.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
-        return Err(diagnostics);
+        return Err(diagnostics.into());
     }
-    let distinct: HashSet<*const urdf_usd_robot::Mesh> = robot.meshes.iter().map(|source| Arc::as_ptr(&source.mesh)).collect();
+    let distinct: HashSet<*const urdf_usd_robot::LazyMesh> =
+        robot.meshes.iter().map(|source| Arc::as_ptr(&source.mesh)).collect();
     let mut seen = HashSet::new();
     let triangles = robot
         .meshes
@@ -472,7 +493,16 @@ fn supplement(
 /// If the robot can't be read.
 pub fn read_robot(job: &Job, context: &Context) -> Result<(Robot, Vec<Diagnostic>), Failure> {
     let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
-    described(job, &files, (context, &context.store), false).map_err(|diagnostics| Failure { diagnostics, used: files.used() })
+    described_alone(job, &files, context).map_err(|diagnostics| Failure { diagnostics, used: files.used() })
+}
+
+/// The robot of a job, with its SRDF and XRDF, without meshes.
+fn described_alone(
+    job: &Job,
+    files: &Arc<resolve::Files>,
+    context: &Context,
+) -> Result<(Robot, Vec<Diagnostic>), Vec<Diagnostic>> {
+    context::retry_if_evicted(&context.store, |store| described(job, files, (context, store), false))
 }
 
 /// The robot of a job, with its SRDF and XRDF, and with meshes if they are wanted.
@@ -481,7 +511,7 @@ fn described(
     files: &Arc<resolve::Files>,
     (context, store): (&Context, &Store),
     has_meshes: bool,
-) -> Result<(Robot, Vec<Diagnostic>), Vec<Diagnostic>> {
+) -> Result<(Robot, Vec<Diagnostic>), Stop> {
     let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
     let source = match job.source.xacro() {
         Some((file, arguments)) => source::expand(file, arguments, files, context, &limit).map_err(|stop| vec![*stop])?,
@@ -490,7 +520,7 @@ fn described(
     let source::Reading { mut robot, mut references, mut diagnostics, .. } =
         source.read(job, files).map_err(|found| source.told(found))?;
     let base = source.file.as_deref().and_then(Path::parent);
-    let mut load = || -> Result<Vec<Diagnostic>, Diagnostic> {
+    let mut load = || -> Result<Vec<Diagnostic>, Stop> {
         let mut found = Vec::new();
         if has_meshes {
             found.extend(load::load(&mut robot, &references, files, (job, &limit), (context, store), base)?.diagnostics);
@@ -500,25 +530,27 @@ fn described(
     };
     match load() {
         Ok(found) => diagnostics.extend(found),
-        Err(stop) => return Err(source.told(diagnostics.into_iter().chain([stop]).collect())),
+        Err(stop) => return Err(stop.after(diagnostics, |found| source.told(found))),
     }
     in_time(&limit, "fitting spheres")?;
     Ok((robot, source.told(diagnostics)))
 }
 
 /// Refuses to write over what was read with something else, or to remove it as a part of the last revision.
-fn spare_inputs(report: &Report, outputs: &publish::Files, files: &resolve::Files) -> Result<(), Vec<Diagnostic>> {
+fn spare_inputs(report: &Report, outputs: &publish::Files, files: &resolve::Files) -> Result<(), Stop> {
     let used: HashSet<PathBuf> = files.used().into_iter().collect();
     let last = previous(&report.directory).1;
     let replaced = outputs.keys().chain(last.iter().filter(|path| !outputs.contains_key(*path)));
-    let mut inputs = replaced.filter_map(|path| {
-        let input = report.directory.join(path).canonicalize().ok().filter(|input| used.contains(input))?;
-        let is_kept = outputs.get(path).is_some_and(|content| publish::is_in(content, &input));
-        (!is_kept).then_some(input)
-    });
-    let Some(input) = inputs.next() else { return Ok(()) };
-    let message = format!("the asset would take the place of {}, which it is made from", input.display());
-    Err(vec![Diagnostic::new(&codes::OUTPUT, Place::file(input), message).help("choose another output directory (-o)")])
+    for path in replaced {
+        let input = report.directory.join(path).canonicalize().ok().filter(|input| used.contains(input));
+        let Some(input) = input else { continue };
+        if !outputs.get(path).map_or(Ok(false), |content| publish::is_in(content, &input))? {
+            let message = format!("the asset would take the place of {}, which it is made from", input.display());
+            let found = Diagnostic::new(&codes::OUTPUT, Place::file(input), message);
+            return Err(found.help("choose another output directory (-o)").into());
+        }
+    }
+    Ok(())
 }
 
 /// Goes on, unless the time is up before what comes `next`.
@@ -562,7 +594,7 @@ pub fn write_asset(
     diagnostics: Vec<Diagnostic>,
 ) -> Result<Report, Vec<Diagnostic>> {
     let start = Instant::now();
-    let mut report = Report {
+    let report = Report {
         robot: name.to_owned(),
         status: Status::of(&diagnostics),
         source,
@@ -578,9 +610,12 @@ pub fn write_asset(
         changed: false,
         used: Vec::new(),
     };
-    let files = files.into_iter().map(|(path, bytes)| (path, bytes.into())).collect();
-    publish(&mut report, files, &Store::none(), Duration::ZERO, start, milliseconds)?;
-    Ok(report)
+    let files: publish::Files = files.into_iter().map(|(path, bytes)| (path, bytes.into())).collect();
+    context::retry_if_evicted(&Store::none(), |store| {
+        let mut report = report.clone();
+        publish(&mut report, files.clone(), store, Duration::ZERO, start, milliseconds)?;
+        Ok(report)
+    })
 }
 
 /// Puts the files in place under the next revision's number, if they differ from what is there, and tells of them in the report.
@@ -591,14 +626,18 @@ fn publish(
     before: Duration,
     start: Instant,
     ms: impl Fn(Duration) -> f64,
-) -> Result<resolve::States, Vec<Diagnostic>> {
+) -> Result<resolve::States, Stop> {
     let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
     let failed = |error: publish::Error| {
+        if let Err(evicted) = publish::unless_evicted(&error.source) {
+            return Stop::Evicted(evicted);
+        }
         let place = Place::file(error.path.clone());
-        vec![
-            Diagnostic::new(&codes::OUTPUT, place, error.to_string())
-                .help("choose another output directory, or make this one writable"),
-        ]
+        if resolve::is_out_of_descriptors(&error.source) {
+            return Stop::from(resolve::Error::too_many_open(error.to_string()).at(place));
+        }
+        let found = Diagnostic::new(&codes::OUTPUT, place, error.to_string());
+        Stop::from(found.help("choose another output directory, or make this one writable"))
     };
     let listed = |directory: &Path| previous(directory).1.into_iter().chain([REPORT.to_owned()]).collect();
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
@@ -608,12 +647,14 @@ fn publish(
     // What is compared from here on may be written to by somebody else meanwhile.
     let at_first = resolve::States::now(&paths);
     let (last, mut ours) = previous(&slot.directory());
-    report.changed = !(last > 0 && slot.holds(&outputs, &ours));
+    report.changed = last == 0 || !slot.holds(&outputs, &ours)?;
     report.revision = last + u64::from(report.changed);
-    let infos = || -> Vec<FileInfo> {
-        let infos = outputs.par_iter();
-        let sha256 = |content: &Content| content.sha256().unwrap_or_else(lost).to_owned();
-        infos.map(|(path, content)| FileInfo { path: path.clone(), bytes: content.length(), sha256: sha256(content) }).collect()
+    let infos = || -> Result<Vec<FileInfo>, CacheEvicted> {
+        let infos = outputs.par_iter().map(|(path, content)| {
+            let sha256 = content.sha256().ok_or(CacheEvicted)?.to_owned();
+            Ok(FileInfo { path: path.clone(), bytes: content.length(), sha256 })
+        });
+        infos.collect()
     };
     // While the lock is held: after it, the files may be another writer's.
     let states = |report: &Report| {
@@ -622,7 +663,7 @@ fn publish(
         states
     };
     if !report.changed {
-        report.files = infos();
+        report.files = infos()?;
         report.timings_ms.total = ms(start.elapsed());
         return Ok(states(report));
     }
@@ -630,12 +671,12 @@ fn publish(
     // Each is a quarter of the time of a small change.
     let (staged, infos) = rayon::join(|| slot.stage(&outputs, &ours), infos);
     let mut staged = staged.map_err(failed)?;
-    report.files = infos;
+    report.files = infos?;
     // The report is part of the revision, so its own publication is all that it can't time.
     report.timings_ms.publish = ms(start.elapsed() - before);
     report.timings_ms.total = ms(start.elapsed());
     let text = serde_json::to_vec_pretty(report).map_err(|error| {
-        vec![Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))]
+        Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))
     })?;
     staged.add(REPORT, &text.into()).and_then(|()| staged.publish()).map_err(failed)?;
     Ok(states(report))
@@ -668,7 +709,7 @@ fn write(
     &Origin { name, identity, kind, sha256, namespace, provenance }: &Origin<'_>,
     store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (publish::Files, usd::Written) {
+) -> Result<(publish::Files, usd::Written), CacheEvicted> {
     let usd_options = usd::Options {
         entry: name.to_owned(),
         identifier: identity.identifier.clone(),
@@ -706,10 +747,11 @@ fn write(
         images,
         limit: limit.clone(),
     };
-    let (asset, (gltf, found)) = rayon::join(
+    let (asset, gltf) = rayon::join(
         || usd::write(robot, &usd_options, store),
         || write_gltf(robot, name, (&job.options.formats, &gltf_options), store),
     );
+    let (asset, (gltf, found)) = (asset?, gltf?);
     diagnostics.extend(asset.diagnostics);
     diagnostics.extend(found);
     let mut files = gltf;
@@ -717,7 +759,7 @@ fn write(
     if job.options.formats.usd {
         files.extend(asset.files);
     }
-    (files, asset.written)
+    Ok((files, asset.written))
 }
 
 /// The glTF files that are asked for, and what they can't hold.
@@ -726,12 +768,12 @@ fn write_gltf(
     name: &str,
     (formats, options): (&Formats, &gltf::Options),
     store: &Store,
-) -> (publish::Files, Vec<Diagnostic>) {
+) -> Result<(publish::Files, Vec<Diagnostic>), CacheEvicted> {
     let mut files = publish::Files::new();
     if !(formats.glb || formats.gltf) {
-        return (files, Vec::new());
+        return Ok((files, Vec::new()));
     }
-    let mut gltf = gltf::write(robot, options, store);
+    let mut gltf = gltf::write(robot, options, store)?;
     let mut found = std::mem::take(&mut gltf.diagnostics);
     if formats.gltf {
         let binary = format!("{name}.bin");
@@ -754,7 +796,7 @@ fn write_gltf(
             Err(diagnostic) => found.push(diagnostic),
         }
     }
-    (files, found)
+    Ok((files, found))
 }
 
 /// The robot's name as the name of a file: without separators and control characters, not hidden, and not that of a layer.

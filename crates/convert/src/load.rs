@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
+use super::context::Stop;
 use super::{Context, Formats, Job, Step, stand_in};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf::Images;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files, Located};
-use urdf_usd_robot::{Geometry, Material, MaterialId, Mesh, MeshId, Robot, Shape, Texture, Tiers};
+use urdf_usd_robot::{CacheEvicted, Geometry, LazyMesh, Material, MaterialId, MeshId, Robot, Shape, Texture, Tiers};
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
 use urdf_usd_urdf::{self as urdf, MeshReference, References, srdf, xrdf};
@@ -38,7 +39,7 @@ pub(super) struct Loaded {
 /// reported and left out. If the time is up, what is left is not loaded.
 ///
 /// # Errors
-/// If the meshes together are beyond the limits.
+/// If the meshes together are beyond the limits, or one is no longer in the cache.
 pub(super) fn load(
     robot: &mut Robot,
     references: &References,
@@ -46,23 +47,23 @@ pub(super) fn load(
     (job, limit): (&Job, &TimeLimit),
     (context, store): (&Context, &Store),
     base: Option<&Path>,
-) -> Result<Loaded, Diagnostic> {
+) -> Result<Loaded, Stop> {
     let mut distinct = Distinct::default();
     let (missing, mut diagnostics) =
         meshes(robot, &references.meshes, files, (job.options.meshes, limit), (context, store), base, &mut distinct)?;
     let mut pixels = mesh::MAX_PIXELS_TOGETHER;
     diagnostics.extend(bound_pixels(robot, &mut pixels));
     if job.options.stand_ins {
-        stand_in::add(robot, &missing, &mut diagnostics);
+        stand_in::add(robot, &missing, &mut diagnostics)?;
     }
-    let loaded: Vec<Arc<Mesh>> = robot.meshes.iter().map(|source| source.mesh.clone()).collect();
+    let loaded: Vec<Arc<LazyMesh>> = robot.meshes.iter().map(|source| source.mesh.clone()).collect();
     let images = || match job.options.formats {
         Formats { glb: false, gltf: false, .. } => Images::default(),
         _ => Images::of(loaded.iter().flat_map(|mesh| &mesh.materials), store, limit),
     };
     // One large image takes as long as many tiers.
     let (found, images) = rayon::join(|| derived(robot, (job.options.tiers, limit), (context, store), &mut distinct), images);
-    diagnostics.extend(found);
+    diagnostics.extend(found?);
     diagnostics.extend(textures(robot, &references.textures, files, base, (limit, pixels)));
     diagnostics.extend(untextured(robot));
     if !references.controller_files.is_empty() {
@@ -143,7 +144,7 @@ fn meshes<'a>(
         return Ok((references.iter().collect(), diagnostics));
     }
     too_much(bytes, triangles.into_inner(), &robot.place)?;
-    let mut meshes: Vec<Option<Arc<Mesh>>> = Vec::with_capacity(loaded.len());
+    let mut meshes: Vec<Option<Arc<LazyMesh>>> = Vec::with_capacity(loaded.len());
     for (mesh, found) in loaded {
         diagnostics.extend(found);
         meshes.push(mesh.map(|mesh| distinct.only(mesh)));
@@ -162,11 +163,11 @@ fn meshes<'a>(
 
 /// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless they look different.
 #[derive(Default)]
-struct Distinct(HashMap<[u8; 32], Vec<Arc<Mesh>>>);
+struct Distinct(HashMap<[u8; 32], Vec<Arc<LazyMesh>>>);
 
 impl Distinct {
     /// The one that stands for `mesh`.
-    fn only(&mut self, mesh: Arc<Mesh>) -> Arc<Mesh> {
+    fn only(&mut self, mesh: Arc<LazyMesh>) -> Arc<LazyMesh> {
         let equal = self.0.entry(mesh.digest).or_default();
         if let Some(known) = equal.iter().find(|other| other.materials == mesh.materials) {
             return known.clone();
@@ -309,26 +310,25 @@ fn derived(
     (tiers, limit): (super::Tiers, &TimeLimit),
     (context, store): (&Context, &Store),
     distinct: &mut Distinct,
-) -> Vec<Diagnostic> {
+) -> Result<Vec<Diagnostic>, CacheEvicted> {
     enum Derived {
         Tiers(Tiers),
-        /// And whether the mesh is watertight.
-        Hull(Box<Result<mesh::Hull, mesh::Error>>, bool),
+        Hull(Box<Result<mesh::Hull, mesh::NoHull>>),
     }
     let seen = meshes_of(robot.links.iter().flat_map(|link| &link.visuals));
     let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
-    let mut jobs: Vec<(Arc<Mesh>, Option<Place>)> = Vec::new();
+    let mut jobs: Vec<(Arc<LazyMesh>, Option<Place>)> = Vec::new();
     if tiers == super::Tiers::All {
         jobs.extend(distinct_meshes(robot, &seen).into_iter().map(|(mesh, _)| (mesh, None)));
     }
     jobs.extend(distinct_meshes(robot, &colliding).into_iter().map(|(mesh, place)| (mesh, Some(place))));
-    let mut sources: HashMap<*const Mesh, Vec<usize>> = HashMap::new();
+    let mut sources: HashMap<*const LazyMesh, Vec<usize>> = HashMap::new();
     for (index, source) in robot.meshes.iter().enumerate() {
         sources.entry(Arc::as_ptr(&source.mesh)).or_default().push(index);
     }
     let names: HashMap<_, &str> =
         robot.meshes.iter().rev().map(|source| (Arc::as_ptr(&source.mesh) as usize, source.uri.as_str())).collect();
-    let name = |mesh: &Arc<Mesh>| {
+    let name = |mesh: &Arc<LazyMesh>| {
         let uri = names.get(&(Arc::as_ptr(mesh) as usize)).copied().unwrap_or_default();
         format!("{} ({} triangles)", uri.rsplit('/').next().unwrap_or(uri), mesh.outline().triangles)
     };
@@ -337,24 +337,20 @@ fn derived(
         limit,
         &jobs,
         (|(mesh, _)| mesh.outline().triangles, |(mesh, _)| name(mesh)),
-        |(mesh, collider)| match (&*mesh.for_now(), collider) {
-            (mesh, None) => {
-                let spilled = |tier: Arc<Mesh>| Arc::new(mesh::spilled(Arc::unwrap_or_clone(tier), store));
-                let Tiers { medium, low } = mesh::kept_tiers(mesh, store);
-                Derived::Tiers(Tiers { medium: medium.map(spilled), low: low.map(spilled) })
+        |(mesh, collider)| match collider {
+            None => {
+                let spilled = |tier: Arc<LazyMesh>| Arc::new(mesh::spilled(Arc::unwrap_or_clone(tier), store));
+                let Tiers { medium, low } = mesh::kept_tiers(mesh, store)?;
+                Ok(Derived::Tiers(Tiers { medium: medium.map(spilled), low: low.map(spilled) }))
             }
-            (mesh, Some(_)) => {
-                let hull = mesh::kept_hull(mesh, store);
-                let is_watertight = hull.as_ref().map_or_else(|_| mesh.is_watertight(), |hull| hull.is_of_watertight);
-                Derived::Hull(Box::new(hull), is_watertight)
-            }
+            Some(_) => Ok(Derived::Hull(Box::new(mesh::kept_hull(mesh, store)?))),
         },
     );
     let mut diagnostics = Vec::new();
     if limit.ended().is_some() {
-        return diagnostics;
+        return Ok(diagnostics);
     }
-    for ((mesh, place), made) in jobs.into_iter().zip(made) {
+    for ((mesh, place), made) in jobs.into_iter().zip(made.into_iter().collect::<Result<Vec<_>, CacheEvicted>>()?) {
         let sources = sources.get(&Arc::as_ptr(&mesh)).map_or(&[][..], Vec::as_slice);
         match made {
             Derived::Tiers(tiers) => {
@@ -364,7 +360,11 @@ fn derived(
                 };
                 sources.iter().for_each(|&source| robot.meshes[source].tiers = tiers.clone());
             }
-            Derived::Hull(hull, is_watertight) => {
+            Derived::Hull(hull) => {
+                let is_watertight = match &*hull {
+                    Ok(hull) => hull.is_of_watertight,
+                    Err(none) => none.is_of_watertight,
+                };
                 let uri = sources.first().map_or("", |&source| robot.meshes[source].uri.as_str());
                 let mut report = |code, message, help: &str| {
                     diagnostics.push(Diagnostic::new(code, place.clone().unwrap_or_default(), message).help(help));
@@ -375,7 +375,7 @@ fn derived(
                         report(&mesh::codes::HULL_FLAT, message, "use a box for the collider, or a mesh with a thickness");
                     }
                     Ok(_) => {}
-                    Err(error) => {
+                    Err(mesh::NoHull { error, .. }) => {
                         let help = "the collider keeps the mesh as it is; give it some volume, or use a primitive";
                         report(error.code, format!("no convex hull of the mesh \"{uri}\": {error}"), help);
                     }
@@ -393,7 +393,7 @@ fn derived(
             }
         }
     }
-    diagnostics
+    Ok(diagnostics)
 }
 
 /// The meshes that shapes refer to, each with the first shape that does.
@@ -408,9 +408,9 @@ fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashMap<MeshId, &'a
 }
 
 /// What was loaded for these meshes, each once, with the first shape that shows it.
-fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<Mesh>, Place)> {
-    let mut distinct: Vec<(Arc<Mesh>, Place)> = Vec::new();
-    let mut known: HashSet<*const Mesh> = HashSet::new();
+fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<LazyMesh>, Place)> {
+    let mut distinct: Vec<(Arc<LazyMesh>, Place)> = Vec::new();
+    let mut known: HashSet<*const LazyMesh> = HashSet::new();
     for (index, source) in robot.meshes.iter().enumerate() {
         if let Some(place) = wanted.get(&MeshId(index))
             && known.insert(Arc::as_ptr(&source.mesh))
@@ -426,7 +426,7 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     // Whether each image had room, and what each mesh became.
     let mut fits: HashMap<String, bool> = HashMap::new();
-    let mut without: HashMap<*const Mesh, Arc<Mesh>> = HashMap::new();
+    let mut without: HashMap<*const LazyMesh, Arc<LazyMesh>> = HashMap::new();
     for source in &mut robot.meshes {
         let mesh = &mut source.mesh;
         let mut too_many = HashSet::new();
@@ -448,7 +448,7 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
                 format!("of \"{}\" {} images are left out: there are too many pixels in all", source.uri, too_many.len());
             let found = Diagnostic::new(&mesh::codes::TEXTURE_TOO_MANY_PIXELS, source.place.clone(), message);
             diagnostics.push(found.help("scale the images down"));
-            let mut plain = Mesh::clone(mesh);
+            let mut plain = LazyMesh::clone(mesh);
             plain
                 .materials
                 .iter_mut()

@@ -7,9 +7,10 @@ use std::path::Path;
 use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::Files;
-use urdf_usd_robot::{Geometry, Inertial, Link, Pose, Robot, Role, Roles, Shape, Solid};
+use urdf_usd_robot::{CacheEvicted, Geometry, Inertial, Link, Pose, Robot, Role, Roles, Shape, Solid};
 use urdf_usd_yaml as yaml;
 
+use super::context::Stop;
 use super::{Options, codes};
 
 /// How many bytes of a file with masses are read.
@@ -18,8 +19,8 @@ const MAX_FILE: u64 = 4 << 20;
 /// Gives links that are bodies, and whose source gives no mass above zero, the mass that `options` say; and says so.
 ///
 /// # Errors
-/// If the file with masses can't be read.
-pub(super) fn assume(robot: &mut Robot, options: &Options, files: &Files) -> Result<Vec<Diagnostic>, Diagnostic> {
+/// If the file with masses can't be read, or a mesh is no longer in the cache.
+pub(super) fn assume(robot: &mut Robot, options: &Options, files: &Files) -> Result<Vec<Diagnostic>, Stop> {
     let mut found = Vec::new();
     let given = match &options.masses {
         Some(path) => read(path, robot, files, &mut found)?,
@@ -38,7 +39,7 @@ pub(super) fn assume(robot: &mut Robot, options: &Options, files: &Files) -> Res
         if is_measured || !(is_body || is_solid) || roles.of[index] == Role::World {
             continue;
         }
-        let solid = evenly_filled(robot, link, if options.density > 0.0 { options.density } else { 1.0 });
+        let solid = evenly_filled(robot, link, if options.density > 0.0 { options.density } else { 1.0 })?;
         let (mass, how) = match (given.get(&link.name), solid) {
             (Some(&mass), _) => (mass, "as the file of masses says".to_owned()),
             (None, Some(solid)) if options.density > 0.0 => (solid.mass, format!("its volume with {} kg/m³", options.density)),
@@ -62,30 +63,33 @@ pub(super) fn assume(robot: &mut Robot, options: &Options, files: &Files) -> Res
 
 /// The form of a link, filled evenly: its colliders, or what is seen of it if it has none. Meshes that are not closed count with their
 /// convex hull. `None` if nothing of it encloses anything.
-fn evenly_filled(robot: &Robot, link: &Link, density: f64) -> Option<Solid> {
+fn evenly_filled(robot: &Robot, link: &Link, density: f64) -> Result<Option<Solid>, CacheEvicted> {
     let of = |shapes: &[Shape]| {
-        let solids: Vec<Solid> = shapes.iter().filter_map(|shape| of_shape(robot, shape, density)).collect();
-        Solid::together(&solids)
+        let solids = shapes.iter().map(|shape| of_shape(robot, shape, density)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Solid::together(&solids.into_iter().flatten().collect::<Vec<_>>()))
     };
-    of(&link.collisions).or_else(|| of(&link.visuals))
+    match of(&link.collisions)? {
+        Some(solid) => Ok(Some(solid)),
+        None => of(&link.visuals),
+    }
 }
 
-fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Option<Solid> {
+fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Solid>, CacheEvicted> {
     let solid = match &shape.geometry {
         Geometry::Mesh { mesh: id, .. } => {
-            let source = robot.meshes.get(id.0)?;
-            if source.mesh.is_watertight() {
-                Solid::of(&shape.geometry, Some(&source.mesh), density)
-            } else if let Some(hull) = &source.hull {
-                Solid::of(&shape.geometry, Some(hull), density)
-            } else {
-                let hull = mesh::convex_hull(&source.mesh.points).ok()?;
-                Solid::of(&shape.geometry, Some(&hull), density)
+            let Some(source) = robot.meshes.get(id.0) else { return Ok(None) };
+            let arrays = source.mesh.arrays()?;
+            match &source.hull {
+                _ if arrays.is_watertight() => Solid::of(&shape.geometry, Some(&arrays), density),
+                Some(hull) => Solid::of(&shape.geometry, Some(&*hull.arrays()?), density),
+                None => {
+                    mesh::convex_hull(&arrays.points).ok().and_then(|hull| Solid::of(&shape.geometry, Some(&hull), density))
+                }
             }
         }
         geometry => Solid::of(geometry, None, density),
     };
-    solid.map(|solid| solid.placed(&shape.origin))
+    Ok(solid.map(|solid| solid.placed(&shape.origin)))
 }
 
 /// The masses in a file, in kg by link.

@@ -245,7 +245,7 @@ mod tests {
         let files = resolve::Files::new(std::sync::Arc::new(resolve::Resolver::new(job(&root).options.resolve)));
         let located = files.locate(&obj.to_string_lossy(), None).unwrap();
         let (mesh, _) = urdf_usd_mesh::load(&located, &files, Default::default(), &Store::none()).unwrap();
-        let hull = urdf_usd_mesh::kept_hull(&mesh, &Store::none()).unwrap().mesh;
+        let hull = urdf_usd_mesh::kept_hull(&mesh, &Store::none()).unwrap().unwrap().mesh;
         let keys = [mesh, hull].map(|mesh| urdf_usd_store::Key::of("arrays").and(&mesh.digest).key());
 
         for store in [Store::on_disk(&root.join("cache"), 1 << 20), Store::in_memory(1 << 20)] {

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::REPORT;
 use urdf_usd_resolve::States;
-use urdf_usd_robot::lost;
+use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::Content;
 
 /// How often the last revision's directory is emptied once more because something was saved into it meanwhile.
@@ -54,28 +54,45 @@ impl Known {
     }
 }
 
-/// The bytes of `content`, one part after the other.
-fn chunks(content: &Content) -> impl Iterator<Item = Bytes> {
-    content.chunks().map(|chunk| chunk.unwrap_or_else(lost))
+/// The bytes of `content`, one part after the other. An error carries a [`CacheEvicted`].
+fn chunks(content: &Content) -> impl Iterator<Item = io::Result<Bytes>> {
+    content.chunks().map(|chunk| chunk.ok_or_else(|| io::Error::other(CacheEvicted)))
+}
+
+/// Tells the failures of a file apart from those of the cache.
+///
+/// # Errors
+/// If `error` carries a [`CacheEvicted`].
+pub(super) fn unless_evicted(error: &io::Error) -> Result<(), CacheEvicted> {
+    let evicted = error.get_ref().and_then(|inner| inner.downcast_ref::<CacheEvicted>());
+    evicted.map_or(Ok(()), |evicted| Err(*evicted))
 }
 
 /// Writes `content` to a file.
+///
+/// # Errors
+/// If that fails, or `content` is no longer in the cache ([`unless_evicted`]).
 pub(super) fn write(content: &Content, path: &Path) -> io::Result<()> {
     let mut file = File::create(path)?;
-    chunks(content).try_for_each(|chunk| file.write_all(&chunk))
+    chunks(content).try_for_each(|chunk| file.write_all(&chunk?))
 }
 
 /// Whether the file holds exactly these bytes.
-pub(super) fn is_in(content: &Content, path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == content.length())
-        && begins_with(path, content).unwrap_or(false)
+///
+/// # Errors
+/// If `content` is no longer in the cache.
+pub(super) fn is_in(content: &Content, path: &Path) -> Result<bool, CacheEvicted> {
+    if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == content.length()) {
+        return Ok(false);
+    }
+    begins_with(path, content).or_else(|error| unless_evicted(&error).map(|()| false))
 }
 
 /// Whether the file begins with these bytes. It is read in steps: most that differ do so early.
 fn begins_with(path: &Path, content: &Content) -> io::Result<bool> {
     let (mut file, mut read) = (File::open(path)?, vec![0; COMPARED]);
     for chunk in chunks(content) {
-        for bytes in chunk.chunks(COMPARED) {
+        for bytes in chunk?.chunks(COMPARED) {
             let read = &mut read[..bytes.len()];
             file.read_exact(read)?;
             if read != bytes {
@@ -194,9 +211,9 @@ impl Slot {
     }
 
     /// Whether the file `relative` of the published revision holds `content`.
-    fn has(&self, relative: &str, content: &Content) -> bool {
+    fn has(&self, relative: &str, content: &Content) -> Result<bool, CacheEvicted> {
         let path = self.directory().join(relative);
-        self.known.says(&path, relative, content) || is_in(content, &path)
+        if self.known.says(&path, relative, content) { Ok(true) } else { is_in(content, &path) }
     }
 
     /// Where the asset is.
@@ -213,13 +230,22 @@ impl Slot {
     }
 
     /// Whether the published revision holds exactly `files` beside `extra` (and whatever else people put there).
-    pub(super) fn holds(&self, files: &Files, previous: &[String]) -> bool {
+    ///
+    /// # Errors
+    /// If the content of a file is no longer in the cache.
+    pub(super) fn holds(&self, files: &Files, previous: &[String]) -> Result<bool, CacheEvicted> {
         // A change mostly shows in small files.
         let mut smallest_first: Vec<_> = files.iter().collect();
         smallest_first.sort_by_key(|(_, content)| content.length());
-        previous.len() == files.len()
-            && previous.iter().all(|path| files.contains_key(path))
-            && smallest_first.into_iter().all(|(path, content)| self.has(path, content))
+        if previous.len() != files.len() || !previous.iter().all(|path| files.contains_key(path)) {
+            return Ok(false);
+        }
+        for (path, content) in smallest_first {
+            if !self.has(path, content)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Makes a revision of `files` beside the last one. `previous` names the files of that: those that are not in `files` are not in the
@@ -248,7 +274,8 @@ impl Slot {
     /// Puts a file into the new revision, whose folder is there.
     fn put(&self, path: &str, content: &Content) -> Result<(), Error> {
         let (old, new) = (self.directory().join(path), self.staging().join(path));
-        if self.has(path, content) && self.keep(&old, &new) {
+        let has = self.has(path, content).map_err(|evicted| at("write", &new)(io::Error::other(evicted)))?;
+        if has && self.keep(&old, &new) {
             return Ok(());
         }
         write(content, &new).map_err(at("write", &new))
@@ -618,10 +645,10 @@ mod tests {
         let written = fs::metadata(&texture).unwrap().modified().unwrap();
         fs::write(slot.directory().join("notes.txt"), "mine").unwrap();
         let previous = names(&first);
-        assert!(slot.holds(&first, &previous));
+        assert!(slot.holds(&first, &previous).unwrap());
 
         let second = files(&[("arm.usda", "two"), ("textures/a.png", "same")]);
-        assert!(!slot.holds(&second, &previous));
+        assert!(!slot.holds(&second, &previous).unwrap());
         publish(&slot, &second, &previous);
         assert_eq!(read(&slot.directory().join("arm.usda")), "two");
         assert_eq!(fs::metadata(&texture).unwrap().modified().unwrap(), written);
@@ -641,11 +668,11 @@ mod tests {
         let content = |last: u8| Content::of([b"head".to_vec(), [vec![7; 2 * COMPARED], vec![last]].concat()], None);
         write(&content(1), &path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), [b"head".to_vec(), vec![7; 2 * COMPARED], vec![1]].concat());
-        assert!(is_in(&content(1), &path) && !is_in(&content(2), &path));
+        assert!(is_in(&content(1), &path).unwrap() && !is_in(&content(2), &path).unwrap());
         // A beginning is not the whole, on either side.
-        assert!(!is_in(&"head".into(), &path) && !is_in(&"".into(), &path));
+        assert!(!is_in(&"head".into(), &path).unwrap() && !is_in(&"".into(), &path).unwrap());
         fs::write(&path, "head").unwrap();
-        assert!(!is_in(&content(1), &path) && is_in(&"head".into(), &path));
+        assert!(!is_in(&content(1), &path).unwrap() && is_in(&"head".into(), &path).unwrap());
     }
 
     #[test]

@@ -119,11 +119,11 @@ fn every_robot_comes_back() {
             if has_poses {
                 add_poses(&mut robot);
             }
-            let glb = gltf::write(&robot, &options(), &Store::none()).glb().unwrap();
+            let glb = gltf::write(&robot, &options(), &Store::none()).unwrap().glb().unwrap();
             let model = read(&glb, Path::new("r.glb"), &no_files(), &name);
             assert_eq!(model.source, options().source, "{name}");
             same(&robot, &model.robot, &name);
-            let again = gltf::write(&model.robot, &options(), &Store::none()).glb().unwrap();
+            let again = gltf::write(&model.robot, &options(), &Store::none()).unwrap().glb().unwrap();
             if again != glb {
                 if let Some(folder) = std::env::var_os("URDF_USD_ROUND_TRIP") {
                     std::fs::write(Path::new(&folder).join(format!("{name}.1.glb")), &glb).unwrap();
@@ -170,7 +170,7 @@ fn materials_with_images_come_back() {
     let robot = loaded(&folder.path().canonicalize().unwrap().join("r.urdf"), folder.path());
     for compression in [gltf::Compression::None, gltf::Compression::Quantize, gltf::Compression::Meshopt] {
         let options = || gltf::Options { extent: gltf::Extent { compression, ..Default::default() }, ..options() };
-        let glb = gltf::write(&robot, &options(), &Store::none()).glb().unwrap();
+        let glb = gltf::write(&robot, &options(), &Store::none()).unwrap().glb().unwrap();
         let model = read(&glb, Path::new("r.glb"), &no_files(), "r");
         let materials = &model.robot.meshes[0].mesh.materials;
         let [all, some, none] = &materials[..] else { panic!("{materials:?}") };
@@ -193,7 +193,7 @@ fn materials_with_images_come_back() {
             }
         }
         if compression == gltf::Compression::None {
-            let again = gltf::write(&model.robot, &options(), &Store::none()).glb().unwrap();
+            let again = gltf::write(&model.robot, &options(), &Store::none()).unwrap().glb().unwrap();
             assert!(again == glb, "not the same bytes when written again");
         }
     }
@@ -206,7 +206,7 @@ fn other_forms(robot: &Robot, name: &str) {
     for compression in [gltf::Compression::None, gltf::Compression::Quantize, gltf::Compression::Meshopt] {
         let is_exact = compression == gltf::Compression::None;
         let extent = gltf::Extent { animations: true, physics: true, compression };
-        let mut written = gltf::write(robot, &gltf::Options { extent, ..options() }, &Store::none());
+        let mut written = gltf::write(robot, &gltf::Options { extent, ..options() }, &Store::none()).unwrap();
         let (document, binary) = written.gltf("r data.bin");
         std::fs::write(&path, document).unwrap();
         std::fs::write(path.with_file_name("r data.bin"), urdf_usd_store::joined(&binary).unwrap()).unwrap();
@@ -397,13 +397,14 @@ fn shapes((a, of_a): (&Robot, &[Shape]), (b, of_b): (&Robot, &[Shape]), is_visib
         let meshes = match (&a_shape.geometry, &b_shape.geometry) {
             (Geometry::Mesh { mesh: in_a, scale: of_a }, Geometry::Mesh { mesh: in_b, scale: of_b }) => {
                 assert_eq!(of_a, of_b, "{name}");
-                [Some(&*a.meshes[in_a.0].mesh), Some(&*b.meshes[in_b.0].mesh)]
+                [Some(a.meshes[in_a.0].mesh.load().unwrap()), Some(b.meshes[in_b.0].mesh.load().unwrap())]
             }
             (of_a, of_b) => {
                 assert_eq!(of_a, of_b, "{name}");
                 [None, None]
             }
         };
+        let meshes = meshes.each_ref().map(Option::as_ref);
         if let [Some(a), Some(b)] = meshes {
             assert!(corners(a) == corners(b), "{name}: not the same triangles");
         }

@@ -11,7 +11,7 @@ use super::{codes, publish, time};
 use crate::thumbnail;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::{Files, package_of};
-use urdf_usd_robot::Robot;
+use urdf_usd_robot::{CacheEvicted, Robot};
 use urdf_usd_usd as usd;
 
 /// Pixels a side of the picture.
@@ -118,10 +118,17 @@ pub(super) struct Subject<'a> {
 }
 
 /// Adds the picture and the metadata to the files of an asset.
-pub(super) fn add(simready: &Simready, subject: &Subject<'_>, files: &mut publish::Files) -> Vec<Diagnostic> {
+///
+/// # Errors
+/// If a mesh, or the content of a file, is no longer in the cache.
+pub(super) fn add(
+    simready: &Simready,
+    subject: &Subject<'_>,
+    files: &mut publish::Files,
+) -> Result<Vec<Diagnostic>, CacheEvicted> {
     let metadata_path = format!("{}.json", subject.name);
-    let date = generated_on(subject.directory, &metadata_path, files);
-    let (metadata, missing) = metadata(simready, subject, date);
+    let date = generated_on(subject.directory, &metadata_path, files)?;
+    let (metadata, missing) = metadata(simready, subject, date)?;
     let mut diagnostics = Vec::new();
     if !missing.is_empty() {
         let message = format!("SimReady's metadata lacks {}: neither the source nor its package says", missing.join(" and "));
@@ -130,7 +137,7 @@ pub(super) fn add(simready: &Simready, subject: &Subject<'_>, files: &mut publis
     }
     let text = serde_json::to_vec_pretty(&metadata).unwrap_or_default();
     files.insert(metadata_path, text.into());
-    match thumbnail::png(subject.robot, SIDE) {
+    match thumbnail::png(subject.robot, SIDE)? {
         Some(png) => {
             files.insert(format!(".thumbs/{SIDE}x{SIDE}/{}.usda.png", subject.name), png.into());
         }
@@ -139,12 +146,16 @@ pub(super) fn add(simready: &Simready, subject: &Subject<'_>, files: &mut publis
             diagnostics.push(Diagnostic::new(&codes::INTERNAL, Place::default(), message).help("please report this"));
         }
     }
-    diagnostics
+    Ok(diagnostics)
 }
 
 /// The fields of SR.004, and the names of those that nobody says.
-fn metadata(simready: &Simready, subject: &Subject<'_>, date: String) -> (BTreeMap<&'static str, Value>, Vec<&'static str>) {
-    let size = thumbnail::extents(subject.robot);
+fn metadata(
+    simready: &Simready,
+    subject: &Subject<'_>,
+    date: String,
+) -> Result<(BTreeMap<&'static str, Value>, Vec<&'static str>), CacheEvicted> {
+    let size = thumbnail::extents(subject.robot)?;
     let provenance = subject.provenance;
     let mut fields: BTreeMap<&'static str, Option<Value>> = BTreeMap::from([
         ("asset_name", Some(json!(subject.robot.name))),
@@ -162,21 +173,23 @@ fn metadata(simready: &Simready, subject: &Subject<'_>, date: String) -> (BTreeM
     ]);
     fields.extend(simready.given.iter().map(|(&key, value)| (key, Some(json!(value)))));
     let missing = fields.iter().filter(|(_, value)| value.is_none()).map(|(&key, _)| key).collect();
-    (fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect(), missing)
+    Ok((fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect(), missing))
 }
 
 /// The day on which the files came to be what they are: that of the last revision if they are the same, else today (UTC), or what
 /// `SOURCE_DATE_EPOCH` says. So converting again does not make another revision.
-fn generated_on(directory: &Path, metadata: &str, files: &publish::Files) -> String {
+fn generated_on(directory: &Path, metadata: &str, files: &publish::Files) -> Result<String, CacheEvicted> {
     let last = || {
         let json: Value = serde_json::from_slice(&fs::read(directory.join(metadata)).ok()?).ok()?;
         json["usd_date_generated"].as_str().map(str::to_owned)
     };
     let today = || time::date(time::now());
-    match files.iter().all(|(path, content)| publish::is_in(content, &directory.join(path))) {
-        true => last().unwrap_or_else(today),
-        false => today(),
+    for (path, content) in files {
+        if !publish::is_in(content, &directory.join(path))? {
+            return Ok(today());
+        }
     }
+    Ok(last().unwrap_or_else(today))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use nalgebra::{Isometry3, Point3, Vector3};
 
 use super::codes;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::{Geometry, Inertial, Link, LinkId, Pose, Robot, Shape, principal_axes};
+use urdf_usd_robot::{CacheEvicted, Geometry, Inertial, Link, LinkId, Pose, Robot, Shape, principal_axes};
 use urdf_usd_urdf::MeshReference;
 
 /// The least thickness of a box, as a part of its longest side: without any it could not be scaled.
@@ -18,7 +18,14 @@ const THINNEST: f64 = 1e-3;
 /// Gives the first visual of each link whose mesh is one of the `missing` a box instead, with the visual's name and material, and
 /// says so in `diagnostics`, which have told of the mesh already. One box stands for all such visuals of a link: it is as large as
 /// the link.
-pub(super) fn add(robot: &mut Robot, missing: &[&MeshReference], diagnostics: &mut Vec<Diagnostic>) {
+///
+/// # Errors
+/// If a mesh is no longer in the cache.
+pub(super) fn add(
+    robot: &mut Robot,
+    missing: &[&MeshReference],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<(), CacheEvicted> {
     let mut found = Vec::new();
     let mut first: BTreeMap<LinkId, (usize, &MeshReference)> = BTreeMap::new();
     for &reference in missing {
@@ -32,7 +39,7 @@ pub(super) fn add(robot: &mut Robot, missing: &[&MeshReference], diagnostics: &m
     for (LinkId(index), (visual, reference)) in first {
         let link = &robot.links[index];
         let (name, place, uri) = (link.name.clone(), link.visuals[visual].place.clone(), &reference.uri);
-        let Some(stand_in) = of_link(robot, link) else {
+        let Some(stand_in) = of_link(robot, link)? else {
             let message =
                 format!("nothing stands in for {uri}: link {name:?} has no collider that was loaded and no inertia of a body");
             found.push(
@@ -55,6 +62,7 @@ pub(super) fn add(robot: &mut Robot, missing: &[&MeshReference], diagnostics: &m
         shape.stand_in_for = Some(uri.clone());
     }
     diagnostics.extend(found);
+    Ok(())
 }
 
 /// A box in the frame of a link.
@@ -67,43 +75,42 @@ struct StandIn {
     source: &'static str,
 }
 
-fn of_link(robot: &Robot, link: &Link) -> Option<StandIn> {
-    of_colliders(robot, &link.collisions).or_else(|| link.inertial.as_ref().and_then(of_inertial))
+fn of_link(robot: &Robot, link: &Link) -> Result<Option<StandIn>, CacheEvicted> {
+    let of_colliders = of_colliders(robot, &link.collisions)?;
+    Ok(of_colliders.or_else(|| link.inertial.as_ref().and_then(of_inertial)))
 }
 
 /// The box along the link's axes around all colliders.
-fn of_colliders(robot: &Robot, colliders: &[Shape]) -> Option<StandIn> {
-    let corners = colliders.iter().flat_map(|shape| {
-        let points = points_of(robot, &shape.geometry);
-        points.into_iter().map(|point| (shape.origin * Point3::from(point)).coords)
-    });
-    let (low, high) = corners
-        .fold((Vector3::repeat(f64::INFINITY), Vector3::repeat(f64::NEG_INFINITY)), |(low, high), point| {
-            (low.inf(&point), high.sup(&point))
-        });
-    let size = thick(high - low)?;
+fn of_colliders(robot: &Robot, colliders: &[Shape]) -> Result<Option<StandIn>, CacheEvicted> {
+    let (mut low, mut high) = (Vector3::repeat(f64::INFINITY), Vector3::repeat(f64::NEG_INFINITY));
+    for shape in colliders {
+        for point in points_of(robot, &shape.geometry)? {
+            let point = (shape.origin * Point3::from(point)).coords;
+            (low, high) = (low.inf(&point), high.sup(&point));
+        }
+    }
     let centre = (low + high) / 2.0;
-    Some(StandIn {
+    Ok(thick(high - low).map(|size| StandIn {
         pose: Isometry3::translation(centre.x, centre.y, centre.z),
         size,
         source: "the box around the colliders of",
-    })
+    }))
 }
 
 /// Points whose box is around the geometry: a mesh's own, the corners of a solid's box.
-fn points_of(robot: &Robot, geometry: &Geometry) -> Vec<Vector3<f64>> {
+fn points_of(robot: &Robot, geometry: &Geometry) -> Result<Vec<Vector3<f64>>, CacheEvicted> {
     let half = match *geometry {
         Geometry::Box { size } => size / 2.0,
         Geometry::Cylinder { radius, length } => Vector3::new(radius, radius, length / 2.0),
         Geometry::Sphere { radius } => Vector3::repeat(radius),
         Geometry::Capsule { radius, length } => Vector3::new(radius, radius, length / 2.0 + radius),
         Geometry::Mesh { mesh, scale } => {
-            let points = &robot.meshes[mesh.0].mesh.points;
-            return points.iter().map(|&p| Vector3::from(p).cast::<f64>().component_mul(&scale)).collect();
+            let points = &robot.meshes[mesh.0].mesh.arrays()?.points;
+            return Ok(points.iter().map(|&p| Vector3::from(p).cast::<f64>().component_mul(&scale)).collect());
         }
-        Geometry::Missing { .. } => return Vec::new(),
+        Geometry::Missing { .. } => return Ok(Vec::new()),
     };
-    (0..8).map(|corner| half.map_with_location(|axis, _, x| if corner >> axis & 1 == 1 { x } else { -x })).collect()
+    Ok((0..8).map(|corner| half.map_with_location(|axis, _, x| if corner >> axis & 1 == 1 { x } else { -x })).collect())
 }
 
 /// The solid box of even density with this mass and inertia.
@@ -146,7 +153,7 @@ mod tests {
     /// The first visual, and the codes of what was found.
     fn stand_in((mut robot, references): (Robot, References)) -> (Shape, Vec<&'static str>) {
         let mut diagnostics = Vec::new();
-        add(&mut robot, &references.meshes.iter().collect::<Vec<_>>(), &mut diagnostics);
+        add(&mut robot, &references.meshes.iter().collect::<Vec<_>>(), &mut diagnostics).unwrap();
         (robot.links[0].visuals[0].clone(), diagnostics.iter().map(|d| d.code).collect())
     }
 
@@ -189,7 +196,7 @@ mod tests {
             colors: None,
         };
         let mesh = Mesh::new(arrays, vec![Part { triangles: 0..1, material: None }], Vec::new());
-        references.meshes.remove(b).settle(&mut robot, Arc::new(mesh));
+        references.meshes.remove(b).settle(&mut robot, Arc::new(mesh.into()));
         let (shape, _) = stand_in((robot, references));
         assert!((size(&shape) - Vector3::new(2.0, 6.0, 6e-3)).norm() < 1e-9, "flat ones get a thickness");
         assert!((shape.origin.translation.vector - Vector3::new(-1.0, 3.0, 0.0)).norm() < 1e-9);
@@ -242,7 +249,7 @@ mod tests {
             Diagnostic::new(&codes::INTERNAL, b.place.clone(), "b.stl is missing"),
             Diagnostic::new(&codes::INTERNAL, Place::default(), "else"),
         ];
-        add(&mut robot, &references.meshes.iter().collect::<Vec<_>>(), &mut diagnostics);
+        add(&mut robot, &references.meshes.iter().collect::<Vec<_>>(), &mut diagnostics).unwrap();
         let messages: Vec<_> = diagnostics.iter().map(|d| d.message.as_str()).collect();
         assert_eq!(
             messages,

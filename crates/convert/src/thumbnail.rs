@@ -10,7 +10,7 @@ use std::io::Cursor;
 use nalgebra::{Matrix3, Vector3};
 
 use urdf_usd_mesh as mesh;
-use urdf_usd_robot::{Geometry, Link, Material, Mesh, Pose, Robot, Shape, kinematics};
+use urdf_usd_robot::{CacheEvicted, Geometry, Link, Material, Mesh, Pose, Robot, Shape, kinematics};
 
 /// Each pixel is the mean of a square of this many samples a side.
 const SAMPLES: usize = 4;
@@ -29,23 +29,29 @@ const UNPAINTED: [f32; 4] = [0.5, 0.5, 0.5, 1.0];
 
 /// A picture of `robot` as a square PNG of `side` pixels: from its front, its left and above, without perspective. A robot that
 /// has nothing to see is drawn by what collides. `None` if the PNG cannot be made.
-pub fn png(robot: &Robot, side: u16) -> Option<Vec<u8>> {
-    let pixels = draw(robot, usize::from(side));
-    let image = image::RgbImage::from_raw(side.into(), side.into(), pixels.into_iter().flatten().collect())?;
+///
+/// # Errors
+/// If a mesh is no longer in the cache.
+pub fn png(robot: &Robot, side: u16) -> Result<Option<Vec<u8>>, CacheEvicted> {
+    let pixels = draw(robot, usize::from(side))?;
+    let image = image::RgbImage::from_raw(side.into(), side.into(), pixels.into_iter().flatten().collect());
     let mut bytes = Vec::new();
-    image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).ok()?;
-    Some(bytes)
+    let written = image.and_then(|image| image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).ok());
+    Ok(written.map(|()| bytes))
 }
 
 /// Edge lengths in metres of the box along the root's axes around all that is to see of `robot` at rest; zero if nothing is.
-pub fn extents(robot: &Robot) -> Vector3<f64> {
+///
+/// # Errors
+/// If a mesh is no longer in the cache.
+pub fn extents(robot: &Robot) -> Result<Vector3<f64>, CacheEvicted> {
     let mut bounds = Bounds::default();
-    each_triangle(robot, visuals, |triangle| bounds.add(&triangle));
-    bounds.high.zip_map(&bounds.low, |high, low| (high - low).max(0.0))
+    each_triangle(robot, visuals, |triangle| bounds.add(&triangle))?;
+    Ok(bounds.high.zip_map(&bounds.low, |high, low| (high - low).max(0.0)))
 }
 
 /// The colours of all pixels in sRGB, row by row from the top.
-fn draw(robot: &Robot, side: usize) -> Vec<[u8; 3]> {
+fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
     let camera = camera();
     let in_view = |triangle: Triangle| Triangle {
         points: triangle.points.map(|p| camera * p),
@@ -60,14 +66,14 @@ fn draw(robot: &Robot, side: usize) -> Vec<[u8; 3]> {
             boxes += (own.high.x - own.low.x) * (own.high.y - own.low.y);
             bounds.join(&own);
             count += 1;
-        });
-        (bounds, boxes, count)
+        })?;
+        Ok((bounds, boxes, count))
     };
     let mut shapes: Shapes = visuals;
-    let (mut bounds, mut boxes, mut triangles) = measure(shapes);
+    let (mut bounds, mut boxes, mut triangles) = measure(shapes)?;
     if bounds.is_empty() {
         shapes = |link| &link.collisions;
-        (bounds, boxes, triangles) = measure(shapes);
+        (bounds, boxes, triangles) = measure(shapes)?;
     }
     let mut canvas = Canvas::new(side * SAMPLES, &bounds);
     let every = thinning(boxes * canvas.scale * canvas.scale).max(triangles.div_ceil(MOST_TRIANGLES));
@@ -79,12 +85,12 @@ fn draw(robot: &Robot, side: usize) -> Vec<[u8; 3]> {
             true => translucent.push(in_view(triangle)),
             false => canvas.draw(&in_view(triangle)),
         }
-    });
+    })?;
     // What shows through is drawn last, from back to front.
     let depth = |triangle: &Triangle| triangle.points.iter().map(|p| p.z).sum::<f64>();
     translucent.sort_by(|a, b| depth(a).total_cmp(&depth(b)));
     translucent.iter().for_each(|triangle| canvas.draw(triangle));
-    canvas.pixels(side)
+    Ok(canvas.pixels(side))
 }
 
 /// Every how-many-th triangle is drawn where drawing all takes `work` samples.
@@ -160,7 +166,7 @@ fn visuals(link: &Link) -> &[Shape] {
 }
 
 /// Calls `visit` with every triangle of the robot at rest, in the frame of its root. Those that are not finite are left out.
-fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle)) {
+fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle)) -> Result<(), CacheEvicted> {
     let mut colors = Colors { robot, means: HashMap::new() };
     let mut show = |triangle: Triangle| {
         if triangle.points.iter().all(|p| p.iter().all(|x| x.is_finite())) {
@@ -173,7 +179,7 @@ fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle))
             match shape.geometry {
                 Geometry::Mesh { mesh, scale } => {
                     let Some(source) = robot.meshes.get(mesh.0) else { continue };
-                    of_mesh(&source.mesh, &pose, &scale, own, &mut colors, &mut show);
+                    of_mesh(&source.mesh.load()?, &pose, &scale, own, &mut colors, &mut show);
                 }
                 ref solid => {
                     for corners in of_solid(solid) {
@@ -185,6 +191,7 @@ fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle))
             }
         }
     }
+    Ok(())
 }
 
 /// The triangles of a mesh. `own` is the colour of parts without a material, if the robot gives one.
@@ -451,14 +458,14 @@ mod tests {
 
     /// How much of the picture a robot covers.
     fn covered(robot: &Robot) -> f64 {
-        let pixels = draw(robot, SIDE);
+        let pixels = draw(robot, SIDE).unwrap();
         pixels.iter().filter(|&&pixel| pixel != background()).count() as f64 / pixels.len() as f64
     }
 
     #[test]
     fn a_box_covers_what_it_should() {
         let robot = link(&[visual("<box size='1 2 3'/>", "5 -7 2", "1 0 0 1")]);
-        let pixels = draw(&robot, SIDE);
+        let pixels = draw(&robot, SIDE).unwrap();
         let at = |x: usize, y: usize| pixels[y * SIDE + x];
         for (x, y) in [(0, 0), (SIDE - 1, 0), (0, SIDE - 1), (SIDE - 1, SIDE - 1)] {
             assert_eq!(at(x, y), background());
@@ -475,7 +482,7 @@ mod tests {
         // Pixels that the outline only touches count whole: at most a ring of them.
         let found = covered(&robot);
         assert!(found >= expected && found < expected + 2.5 / SIDE as f64, "{found} for {expected}");
-        assert!((extents(&robot) - size).norm() < 1e-9);
+        assert!((extents(&robot).unwrap() - size).norm() < 1e-9);
     }
 
     #[test]
@@ -485,9 +492,9 @@ mod tests {
         let found = covered(&link(&[visual("<sphere radius='0.3'/>", "0 0 0", "0 1 0 1")]));
         assert!((found - expected).abs() < 2.5 / SIDE as f64, "{found} for {expected}");
         let cylinder = link(&[visual("<cylinder radius='0.25' length='2'/>", "0 0 0", "0 1 0 1")]);
-        assert!((extents(&cylinder) - Vector3::new(0.5, 0.5, 2.0)).norm() < 1e-9);
+        assert!((extents(&cylinder).unwrap() - Vector3::new(0.5, 0.5, 2.0)).norm() < 1e-9);
         let capsule = link(&[visual("<capsule radius='0.25' length='2'/>", "0 0 0", "0 1 0 1")]);
-        assert!((extents(&capsule) - Vector3::new(0.5, 0.5, 2.5)).norm() < 1e-9);
+        assert!((extents(&capsule).unwrap() - Vector3::new(0.5, 0.5, 2.5)).norm() < 1e-9);
     }
 
     #[test]
@@ -495,7 +502,8 @@ mod tests {
         let cube = "<box size='1 1 1'/>";
         let pixel = |near: &str| {
             let visuals = [visual(cube, "8 5.5 4.2", near), visual(cube, "0 0 0", "0 0 1 1")];
-            let pixels = [link(&visuals), link(&[visuals[1].clone(), visuals[0].clone()])].map(|robot| draw(&robot, SIDE));
+            let pixels =
+                [link(&visuals), link(&[visuals[1].clone(), visuals[0].clone()])].map(|robot| draw(&robot, SIDE).unwrap());
             assert!(pixels[0] == pixels[1], "the order of shapes does not matter");
             pixels[0][SIDE / 2 * SIDE + SIDE / 2]
         };
@@ -511,7 +519,7 @@ mod tests {
             "<link name='a'>{geometry}</link><link name='b'>{geometry}</link>
              <joint name='j' type='continuous'><parent link='a'/><child link='b'/><origin xyz='0 0 4'/></joint>"
         ));
-        assert!((extents(&robot) - Vector3::new(1.0, 1.0, 5.0)).norm() < 1e-9);
+        assert!((extents(&robot).unwrap() - Vector3::new(1.0, 1.0, 5.0)).norm() < 1e-9);
     }
 
     #[test]
@@ -531,9 +539,10 @@ mod tests {
         let square = |opacity| Mesh::new(square(opacity), vec![Part { triangles: 0..2, material: None }], Vec::new());
         let pixels = |material: &str, opacity| {
             let mut robot = link(&[format!("<visual><geometry><sphere radius='1'/></geometry>{material}</visual>")]);
-            let mesh = robot.add_mesh(MeshSource::new("square.stl", Place::default(), std::sync::Arc::new(square(opacity))));
+            let mesh =
+                robot.add_mesh(MeshSource::new("square.stl", Place::default(), std::sync::Arc::new(square(opacity).into())));
             robot.links[0].visuals[0].geometry = Geometry::Mesh { mesh, scale: Vector3::repeat(1.0) };
-            let pixels = draw(&robot, SIDE);
+            let pixels = draw(&robot, SIDE).unwrap();
             [SIDE / 8, SIDE / 2, SIDE - 1 - SIDE / 8].map(|x| pixels[SIDE / 2 * SIDE + x])
         };
         let [left, middle, right] = pixels("", 1.0);
@@ -555,14 +564,14 @@ mod tests {
         let collider = "<link name='a'><collision><geometry><sphere radius='1'/></geometry></collision></link>";
         assert!(covered(&robot(collider)) > 0.5);
         let empty = robot("<link name='a'/>");
-        assert_eq!((covered(&empty), extents(&empty)), (0.0, Vector3::zeros()));
+        assert_eq!((covered(&empty), extents(&empty).unwrap()), (0.0, Vector3::zeros()));
         for size in ["1e300 1e300 1e300", "1e-300 1e-300 1e-300", "1 0 0"] {
             let robot = link(&[visual(&format!("<box size='{size}'/>"), "0 0 0", "1 0 0 1")]);
-            assert_eq!(draw(&robot, 8).len(), 64, "{size}");
+            assert_eq!(draw(&robot, 8).unwrap().len(), 64, "{size}");
         }
-        let bytes = png(&empty, 256).expect("a PNG");
+        let bytes = png(&empty, 256).unwrap().expect("a PNG");
         let image = image::load_from_memory(&bytes).expect("readable");
         assert_eq!((image.width(), image.height()), (256, 256));
-        assert_eq!(png(&empty, 256), Some(bytes));
+        assert_eq!(png(&empty, 256), Ok(Some(bytes)));
     }
 }

@@ -74,7 +74,7 @@ struct Asset {
 /// `None` if there is no link in it: what does not move is the world alone.
 fn written(robot: &Robot, base: Base, bodies: Bodies) -> Option<Asset> {
     let options = usd::Options { entry: "r".into(), base, bodies, ..Default::default() };
-    let asset = usd::write(robot, &options, &Store::none());
+    let asset = usd::write(robot, &options, &Store::none()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
         std::fs::write(folder.path().join(path), bytes.bytes().unwrap()).unwrap();
@@ -202,7 +202,7 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
 fn document(robot: &Robot, base: Base) -> serde_json::Value {
     let extent = gltf::Extent { physics: true, ..Default::default() };
     let options = gltf::Options { extent, base, ..Default::default() };
-    serde_json::from_slice(&gltf::write(robot, &options, &Store::none()).gltf("r.bin").0).unwrap()
+    serde_json::from_slice(&gltf::write(robot, &options, &Store::none()).unwrap().gltf("r.bin").0).unwrap()
 }
 
 /// The same of glTF: all joints but those that close loops, which it cannot hold.
@@ -343,7 +343,8 @@ fn a_loop_may_end_at_the_world_but_not_in_its_own_body() {
     assert_eq!(joint("home"), Some((Some("b"), None)));
     assert_eq!(joint("vain"), None);
     assert_eq!(found.physics.matches("physics:excludeFromArticulation = 1").count(), 2);
-    let told = usd::write(&robot, &usd::Options { entry: "r".into(), ..Default::default() }, &Store::none()).diagnostics;
+    let told =
+        usd::write(&robot, &usd::Options { entry: "r".into(), ..Default::default() }, &Store::none()).unwrap().diagnostics;
     let told: Vec<&str> = told.iter().filter(|d| d.code == "usd-loop-in-body").map(|d| d.message.as_str()).collect();
     assert_eq!(told, ["joint \"vain\" closes a loop between links of one rigid body: it cannot move"]);
 }

@@ -1,7 +1,6 @@
 //! XRDF files for robots of any source: checked against one, and written for one.
 
 use std::collections::BTreeSet;
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,14 +9,14 @@ use nalgebra::{Point3, Vector3};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::context::{Progress, Step, unless_lost};
+use super::context::{Progress, Step, Stop, retry_if_evicted};
 use super::{Context, Failure, Job, codes, described};
 use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    Coordinate, DEFAULT_POSE, Geometry, JointId, JointKind, LinkId, NamedPose, PlacedSpheres, Planning, PlanningCollision,
-    Robot, Shape, Sphere, SphereGroup, touches,
+    CacheEvicted, Coordinate, DEFAULT_POSE, Geometry, JointId, JointKind, LinkId, NamedPose, PlacedSpheres, Planning,
+    PlanningCollision, Robot, Shape, Sphere, SphereGroup, touches,
 };
 use urdf_usd_spheres::{self as spheres, Wanted};
 use urdf_usd_store::Store;
@@ -124,7 +123,7 @@ pub fn check(job: &Job, context: &Context) -> Result<(String, Vec<Diagnostic>), 
     let fail = |diagnostics| Failure { diagnostics, used: files.used() };
     let file = job.options.xrdf.as_deref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     let is_of_xrdf = |found: &Diagnostic| found.place.file.as_deref() == file.as_deref();
-    let (robot, found) = described(job, &files, (context, &context.store), false).map_err(fail)?;
+    let (robot, found) = super::described_alone(job, &files, context).map_err(fail)?;
     Ok((robot.name, found.into_iter().filter(is_of_xrdf).collect()))
 }
 
@@ -133,13 +132,18 @@ pub fn check(job: &Job, context: &Context) -> Result<(String, Vec<Diagnostic>), 
 /// # Errors
 /// If the robot can't be read, has nothing to fit spheres to, or lacks what an option names.
 pub fn write(job: &Job, options: &Options, context: &Context) -> Result<Written, Failure> {
-    unless_lost(&context.store, |store| write_with(store, job, options, context)).unwrap_or_else(|panic| resume_unwind(panic))
+    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
+    retry_if_evicted(&context.store, |store| write_with(store, job, options, (context, &files)))
+        .map_err(|diagnostics| Failure { diagnostics, used: files.used() })
 }
 
-fn write_with(store: &Store, job: &Job, options: &Options, context: &Context) -> Result<Written, Failure> {
-    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
-    let (mut robot, mut diagnostics) =
-        described(job, &files, (context, store), true).map_err(|diagnostics| Failure { diagnostics, used: files.used() })?;
+fn write_with(
+    store: &Store,
+    job: &Job,
+    options: &Options,
+    (context, files): (&Context, &Arc<resolve::Files>),
+) -> Result<Written, Stop> {
+    let (mut robot, mut diagnostics) = described(job, files, (context, store), true)?;
     match plan(&mut robot, options, context, &mut diagnostics) {
         Ok(links) => {
             let planning = &robot.planning;
@@ -152,24 +156,18 @@ fn write_with(store: &Store, job: &Job, options: &Options, context: &Context) ->
                 diagnostics,
             })
         }
-        Err(stop) => {
-            diagnostics.push(stop);
-            diagnostics.sort_by_key(|found| std::cmp::Reverse(found.severity));
-            Err(Failure { diagnostics, used: files.used() })
-        }
+        Err(stop) => Err(stop.after(diagnostics, |mut found| {
+            found.sort_by_key(|found| std::cmp::Reverse(found.severity));
+            found
+        })),
     }
 }
 
 /// Gives the robot what an XRDF needs: see [`Options`]. The context hears how far that is.
 ///
 /// # Errors
-/// If an option names what the robot does not have, or there is nothing to fit spheres to.
-pub fn plan(
-    robot: &mut Robot,
-    options: &Options,
-    context: &Context,
-    found: &mut Vec<Diagnostic>,
-) -> Result<Vec<FittedLink>, Diagnostic> {
+/// If an option names what the robot does not have, there is nothing to fit spheres to, or a mesh is no longer in the cache.
+fn plan(robot: &mut Robot, options: &Options, context: &Context, found: &mut Vec<Diagnostic>) -> Result<Vec<FittedLink>, Stop> {
     let place = robot.place.clone();
     default_pose(robot, options)?;
     robot.planning.coordinates = coordinates(robot, options)?;
@@ -321,12 +319,7 @@ fn tip(robot: &Robot) -> Option<LinkId> {
 }
 
 /// Fits spheres to the collision geometry of every link; they become the only group, with the robot's name.
-fn fit(
-    robot: &mut Robot,
-    wanted: Wanted,
-    context: &Context,
-    found: &mut Vec<Diagnostic>,
-) -> Result<Vec<FittedLink>, Diagnostic> {
+fn fit(robot: &mut Robot, wanted: Wanted, context: &Context, found: &mut Vec<Diagnostic>) -> Result<Vec<FittedLink>, Stop> {
     let world = robot.world_root();
     let links: Vec<usize> = (0..robot.links.len())
         .filter(|&link| !robot.links[link].collisions.is_empty() && world != Some(LinkId(link)))
@@ -341,7 +334,7 @@ fn fit(
         tell(&link.name);
         fitted
     };
-    let shapes: Vec<Option<Fitted>> = links.par_iter().map(work).collect();
+    let shapes: Vec<Option<Fitted>> = links.par_iter().map(work).collect::<Result<_, _>>()?;
     let mut group = SphereGroup { name: format!("{}_spheres", robot.name), spheres: Vec::new() };
     let mut fits = Vec::new();
     for (link, fitted) in links.into_iter().zip(shapes) {
@@ -369,7 +362,7 @@ fn fit(
         } else {
             "add collision elements to the description"
         };
-        return Err(option(robot, &codes::SPHERES_NONE, message).help(help));
+        return Err(option(robot, &codes::SPHERES_NONE, message).help(help).into());
     }
     robot.planning =
         Planning { groups: vec![group], collision: None, self_collision: None, ..std::mem::take(&mut robot.planning) };
@@ -383,7 +376,7 @@ struct Fitted {
 }
 
 /// Spheres that cover shapes. `None` if they would be too many.
-fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Option<Fitted> {
+fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitted>, CacheEvicted> {
     let mut spheres: Vec<Sphere> = Vec::new();
     let mut triangles: Vec<spheres::Triangle> = Vec::new();
     // How far what stands for cylinders is outside of them.
@@ -399,7 +392,8 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Option<Fitted> {
                 spheres.push(rounded(center.coords.into(), *radius));
             }
             Geometry::Mesh { mesh, scale } => {
-                let mesh = &robot.meshes.get(mesh.0)?.mesh;
+                let Some(source) = robot.meshes.get(mesh.0) else { return Ok(None) };
+                let mesh = source.mesh.arrays()?;
                 let is_turned = scale.product() < 0.0;
                 for [a, b, c] in &mesh.triangles {
                     let corner = |index: u32| Vector3::from(mesh.points[index as usize].map(f64::from)).component_mul(scale);
@@ -435,7 +429,7 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Option<Fitted> {
         }
     }
     if triangles.is_empty() {
-        return Some(Fitted { error: 0.0, spheres });
+        return Ok(Some(Fitted { error: 0.0, spheres }));
     }
     // The centre moves, the radius grows by as much, and is rounded up.
     let rounding = 3.0 / PER_METRE;
@@ -443,9 +437,9 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Option<Fitted> {
         Wanted::Error(error) => Wanted::Error((error - slack - rounding).max(error / 2.0)),
         Wanted::Count(count) => Wanted::Count(count.saturating_sub(spheres.len()).max(1)),
     };
-    let fit = spheres::fit(&triangles, wanted)?;
+    let Some(fit) = spheres::fit(&triangles, wanted) else { return Ok(None) };
     spheres.extend(fit.spheres.into_iter().map(|(center, radius)| rounded(center, radius)));
-    Some(Fitted { spheres, error: fit.error + slack + rounding })
+    Ok(Some(Fitted { spheres, error: fit.error + slack + rounding }))
 }
 
 /// A sphere with few decimals that has the one of this centre and radius in it.

@@ -477,7 +477,8 @@ impl Writer {
             }
         }
         if let Some(layer) = self.geometries.layer.take() {
-            files.insert(PathBuf::from("geometries.usdc"), crate_file::write(layer.data().map_err(failed)?).map_err(failed)?);
+            let bytes = crate_file::write(layer.data().map_err(failed)?).map_err(|error| Error::Write(error.to_string()))?;
+            files.insert(PathBuf::from("geometries.usdc"), bytes);
         }
         Ok(())
     }

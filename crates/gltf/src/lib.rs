@@ -38,4 +38,4 @@ mod write;
 
 pub use read::read;
 pub use source::Source;
-pub use write::{Compression, Extent, Images, Options, Written, codes, write, write_mesh};
+pub use write::{Compression, Extent, GlbError, Images, Options, Written, codes, write, write_mesh};

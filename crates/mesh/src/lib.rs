@@ -47,7 +47,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 pub use self::cache::digest;
-pub use self::cache::{Hull, kept_hull, kept_tiers, load, spilled};
+pub use self::cache::{Hull, NoHull, kept_hull, kept_tiers, load, spilled};
 pub use self::hull::{convex_hull, thick_hull};
 pub use self::maps::replace_by_mean;
 pub use self::polygons::{PerCorner, Polygons, from_polygons};

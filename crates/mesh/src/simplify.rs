@@ -11,7 +11,7 @@ mod proof;
 mod topology;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use meshopt::SimplifyOptions;
 use nalgebra::Vector3;
@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use self::proof::{Astray, Large, Proof, large};
 use self::topology::{Around, components};
 use super::deviation::{Surface, clusters, distance_squared, is_near, squared_distance};
-use urdf_usd_robot::{Corners, Mesh, MeshArrays, Part, Tiers};
+use urdf_usd_robot::{Corners, Mesh, MeshArrays, Part};
 
 /// How far the medium tier may lie from the source, as a part of the diagonal of its bounding box.
 pub const MEDIUM_DEVIATION: f32 = 0.001;
@@ -77,17 +77,17 @@ const UV_WEIGHT: f32 = 0.1;
 type Set<T> = HashSet<T, foldhash::fast::FixedState>;
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// The coarser tiers of a mesh, as far as they are worth having. The same mesh gives the same tiers.
-pub fn tiers(mesh: &Mesh) -> Tiers {
+/// Makes the medium and the low tier of a mesh, as far as they are worth having. The same mesh gives the same tiers.
+pub fn tiers(mesh: &Mesh) -> [Option<Mesh>; 2] {
     if !(MIN_TRIANGLES..=MAX_TRIANGLES).contains(&mesh.triangles.len()) || most_at_one_point(mesh) > MAX_AT_ONE_POINT {
-        return Tiers::default();
+        return [None, None];
     }
-    let Some(source) = Source::new(mesh) else { return Tiers::default() };
+    let Some(source) = Source::new(mesh) else { return [None, None] };
     let medium = source.tier(MEDIUM_DEVIATION, None);
-    let mesh_of = |tier: &Tier| Arc::new(source.mesh_of(&tier.triangles));
+    let mesh_of = |tier: &Tier| source.mesh_of(&tier.triangles);
     let low = || source.tier(LOW_DEVIATION, medium.as_ref()).as_ref().map(mesh_of);
     let (low, medium) = rayon::join(low, || medium.as_ref().map(mesh_of));
-    Tiers { medium, low }
+    [medium, low]
 }
 
 /// How many triangles share the point that most do.
@@ -726,7 +726,7 @@ mod tests {
     fn a_ball_gets_lighter_within_its_bounds() {
         for faceted in [false, true] {
             let mesh = ball(60, faceted, false);
-            let Tiers { medium: Some(medium), low: Some(low) } = tiers(&mesh) else { panic!("a tier is missing") };
+            let [Some(medium), Some(low)] = tiers(&mesh) else { panic!("a tier is missing") };
             assert!(medium.triangles.len() < mesh.triangles.len() / 2, "{}", medium.triangles.len());
             assert!(low.triangles.len() < medium.triangles.len() / 2, "{}", low.triangles.len());
             for (tier, deviation) in [(&medium, MEDIUM_DEVIATION), (&low, LOW_DEVIATION)] {
@@ -740,7 +740,7 @@ mod tests {
                     assert!((b - a).cross(&(c - a)).dot(&(a + b + c)) > 0.0, "a triangle is turned round");
                 }
             }
-            assert_eq!(tiers(&mesh), Tiers { medium: Some(medium), low: Some(low) });
+            assert_eq!(tiers(&mesh), [Some(medium), Some(low)]);
         }
     }
 
@@ -767,7 +767,7 @@ mod tests {
         assert!(source.is_worth_beginning(&source.whole, &cells, MEDIUM_DEVIATION * source.diagonal));
         let (low, high) = mesh.bounds().unwrap();
         let diagonal = (Vector3::from(high) - Vector3::from(low)).norm();
-        let Tiers { medium: Some(medium), low: Some(low) } = tiers(&mesh) else { panic!("a tier is missing") };
+        let [Some(medium), Some(low)] = tiers(&mesh) else { panic!("a tier is missing") };
         assert!(medium.triangles.len() < mesh.triangles.len() / 3, "{}", medium.triangles.len());
         assert!(low.triangles.len() < medium.triangles.len() / 2, "{}", low.triangles.len());
         for (tier, deviation) in [(&medium, MEDIUM_DEVIATION), (&low, LOW_DEVIATION)] {
@@ -788,7 +788,7 @@ mod tests {
                 is_within(&source, &mesh, ((a + b + c) / 3.0).into(), bound)
             }));
         }
-        assert_eq!(tiers(&mesh), Tiers { medium: Some(medium), low: Some(low) });
+        assert_eq!(tiers(&mesh), [Some(medium), Some(low)]);
     }
 
     #[test]
@@ -908,7 +908,7 @@ mod tests {
     #[test]
     fn the_border_of_parts_stays() {
         let mesh = ball(60, false, true);
-        let low = tiers(&mesh).low.unwrap();
+        let [_, Some(low)] = tiers(&mesh) else { panic!("a tier is missing") };
         check(&low);
         assert_eq!(low.parts.iter().map(|part| part.material).collect::<Vec<_>>(), [Some(0), Some(1)]);
         for (part, below) in low.parts.iter().zip([true, false]) {
@@ -933,11 +933,11 @@ mod tests {
     fn meshes_without_size_have_no_tiers() {
         let mut mesh = ball(30, false, false);
         mesh.points.fill([1.0; 3]);
-        assert_eq!(tiers(&mesh), Tiers::default());
+        assert_eq!(tiers(&mesh), [None, None]);
         mesh.points[0] = [f32::NAN; 3];
         tiers(&mesh);
         mesh.points[0] = [f32::MAX; 3];
         mesh.points[1] = [f32::MIN; 3];
-        assert_eq!(tiers(&mesh), Tiers::default());
+        assert_eq!(tiers(&mesh), [None, None]);
     }
 }

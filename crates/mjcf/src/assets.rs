@@ -12,7 +12,8 @@ use super::names::Unique;
 use super::{Findings, codes};
 use urdf_usd_mesh::{mean_color, write};
 use urdf_usd_robot::{
-    Corners, Geometry, ImageFormat, LinkId, Material, Mesh, MeshArrays, PLAIN_IOR, Part, Robot, Shape, Texture, Wrap, decimal,
+    CacheEvicted, Corners, Geometry, ImageFormat, LazyMesh, LinkId, Material, Mesh, MeshArrays, PLAIN_IOR, Part, Robot, Shape,
+    Texture, Wrap, decimal,
 };
 use urdf_usd_xml::{Attributes, Document, number, numbers};
 
@@ -38,7 +39,7 @@ struct MeshAsset {
 }
 
 /// What identifies a mesh file: the mesh, and which part of it (`None`: its hull).
-type FileKey = (*const Mesh, Option<usize>);
+type FileKey = (*const LazyMesh, Option<usize>);
 
 #[derive(Default)]
 pub(super) struct Assets {
@@ -53,7 +54,7 @@ pub(super) struct Assets {
 }
 
 impl Assets {
-    pub fn of(robot: &Robot, findings: &mut Findings) -> Self {
+    pub fn of(robot: &Robot, findings: &mut Findings) -> Result<Self, CacheEvicted> {
         let mut maker = Maker {
             robot,
             findings,
@@ -67,11 +68,12 @@ impl Assets {
             known_textures: HashMap::new(),
         };
         for (index, link) in robot.links.iter().enumerate() {
-            let visuals = link.visuals.iter().map(|shape| maker.visual(shape)).collect();
-            let collisions = link.collisions.iter().map(|shape| maker.collision(shape, &robot.links[index].name)).collect();
+            let visuals = link.visuals.iter().map(|shape| maker.visual(shape)).collect::<Result<_, _>>()?;
+            let collisions = link.collisions.iter().map(|shape| maker.collision(shape, &robot.links[index].name));
+            let collisions = collisions.collect::<Result<_, _>>()?;
             maker.assets.geoms.push([visuals, collisions]);
         }
-        maker.assets
+        Ok(maker.assets)
     }
 
     /// The geometries of a link's visual or collision.
@@ -118,17 +120,18 @@ struct Maker<'a, 'f> {
 
 impl<'a> Maker<'a, '_> {
     /// The geometries of a visual: the solid, or one mesh for each look.
-    fn visual(&mut self, shape: &'a Shape) -> Vec<Geom> {
+    fn visual(&mut self, shape: &'a Shape) -> Result<Vec<Geom>, CacheEvicted> {
         if !self.can_be(shape, "visual") {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let robot = self.robot;
         let own = shape.material.and_then(|id| robot.materials.get(id.0));
         let Geometry::Mesh { mesh, scale } = shape.geometry else {
             let material = own.map(|own| self.material(own, None, shape));
-            return vec![Geom { mesh: None, material }];
+            return Ok(vec![Geom { mesh: None, material }]);
         };
-        let Some(source) = robot.meshes.get(mesh.0) else { return Vec::new() };
+        let Some(source) = robot.meshes.get(mesh.0) else { return Ok(Vec::new()) };
+        let loaded = source.mesh.load()?;
         let mut geoms = Vec::new();
         let mut looks: Vec<Option<usize>> = Vec::new();
         for part in &source.mesh.parts {
@@ -138,7 +141,7 @@ impl<'a> Maker<'a, '_> {
         }
         for (number, look) in looks.iter().enumerate() {
             let key = (Arc::as_ptr(&source.mesh), Some(number));
-            let piece = piece(&source.mesh, *look);
+            let piece = piece(&loaded, *look);
             if area(&piece, scale) < MIN_AREA {
                 // A part without a surface shows nothing, where others do.
                 if looks.len() == 1 {
@@ -146,8 +149,8 @@ impl<'a> Maker<'a, '_> {
                 }
                 continue;
             }
-            let file = self
-                .file(key, source.stem(), "obj", || padded(write::obj(&piece, None, "", &mut |_| String::new()).obj, &piece));
+            let obj = || Ok(padded(write::obj(&piece, None, "", &mut |_| String::new()).obj, &piece));
+            let file = self.file(key, source.stem(), "obj", obj)?;
             let mesh = self.mesh(file, scale);
             let shown = look.and_then(|look| source.mesh.materials.get(look)).or(own);
             let colors = piece.colors.as_ref();
@@ -163,27 +166,27 @@ impl<'a> Maker<'a, '_> {
             };
             geoms.push(Geom { mesh: Some(mesh), material });
         }
-        geoms
+        Ok(geoms)
     }
 
     /// The geometries of a collision: the solid, or the convex hull of its mesh.
-    fn collision(&mut self, shape: &'a Shape, link: &str) -> Vec<Geom> {
+    fn collision(&mut self, shape: &'a Shape, link: &str) -> Result<Vec<Geom>, CacheEvicted> {
         if !self.can_be(shape, "collision") {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let Geometry::Mesh { mesh, scale } = shape.geometry else { return vec![Geom { mesh: None, material: None }] };
-        let Some(source) = self.robot.meshes.get(mesh.0) else { return Vec::new() };
+        let Geometry::Mesh { mesh, scale } = shape.geometry else { return Ok(vec![Geom { mesh: None, material: None }]) };
+        let Some(source) = self.robot.meshes.get(mesh.0) else { return Ok(Vec::new()) };
         let Some(hull) = &source.hull else {
             self.left_out(shape, "a collision has a mesh without a convex hull");
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let message = format!("link \"{link}\" collides by the convex hull of its mesh");
         let help = "use boxes, cylinders and spheres where the hull is too coarse, or several meshes";
         self.findings.report(&codes::HULL, &shape.place, message, help);
         let key = (Arc::as_ptr(hull), None);
-        let file = self.file(key, &format!("{}_hull", source.stem()), "stl", || write::stl(hull));
+        let file = self.file(key, &format!("{}_hull", source.stem()), "stl", || Ok(write::stl(&*hull.arrays()?)))?;
         let mesh = self.mesh(file, scale);
-        vec![Geom { mesh: Some(mesh), material: None }]
+        Ok(vec![Geom { mesh: Some(mesh), material: None }])
     }
 
     fn can_be(&mut self, shape: &Shape, what: &str) -> bool {
@@ -204,14 +207,20 @@ impl<'a> Maker<'a, '_> {
     }
 
     /// The name of a file, which is made if it is not there yet.
-    fn file(&mut self, key: FileKey, stem: &str, ending: &str, bytes: impl FnOnce() -> Vec<u8>) -> String {
+    fn file(
+        &mut self,
+        key: FileKey,
+        stem: &str,
+        ending: &str,
+        bytes: impl FnOnce() -> Result<Vec<u8>, CacheEvicted>,
+    ) -> Result<String, CacheEvicted> {
         if let Some(known) = self.known_files.get(&key) {
-            return known.clone();
+            return Ok(known.clone());
         }
         let file = format!("{}.{ending}", self.stem(stem, "mesh"));
-        self.assets.files.insert(file.clone(), bytes());
+        self.assets.files.insert(file.clone(), bytes()?);
         self.known_files.insert(key, file.clone());
-        file
+        Ok(file)
     }
 
     /// The nearest to `name` that can be that of a file and is free, whatever the case of its letters.

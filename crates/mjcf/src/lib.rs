@@ -27,7 +27,7 @@ use self::assets::Assets;
 use self::bodies::Bodies;
 use self::names::Names;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
-use urdf_usd_robot::{Base, Pose, Robot};
+use urdf_usd_robot::{Base, CacheEvicted, Pose, Robot};
 use urdf_usd_xml::{Attributes, Document, numbers};
 
 /// Findings with one code beyond this many are counted only.
@@ -48,11 +48,14 @@ pub struct Written {
 
 /// Writes `robot` as MJCF, whose base is held to the world as `base` says, and whose files will be in `folder` beside it. The same robot
 /// gives the same text.
-pub fn write(robot: &Robot, base: Base, folder: &str) -> Written {
+///
+/// # Errors
+/// If a mesh is no longer in the cache.
+pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEvicted> {
     let mut findings = Findings(Collector::new(Most::OfEachCode(FINDINGS_PER_CODE)));
     let names = Names::of(robot, &mut findings);
     let bodies = Bodies::of(robot, base);
-    let assets = Assets::of(robot, &mut findings);
+    let assets = Assets::of(robot, &mut findings)?;
     let mut to = Document::default();
     to.open("mujoco", vec![("model", robot.name.clone())]);
     to.leaf(
@@ -99,7 +102,7 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Written {
         let message = format!("{} more findings of this kind", more.count);
         more.summary(robot.place.clone(), message)
     }));
-    Written { text, files: assets.files, diagnostics }
+    Ok(Written { text, files: assets.files, diagnostics })
 }
 
 struct Findings(Collector);

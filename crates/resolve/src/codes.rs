@@ -23,5 +23,8 @@ codes! {
     MISSING_FILE Error "resolve-missing-file": "A reference leads to a file that does not exist.", STOPS_OR_GOES_ON;
     NOT_A_FILE Error "resolve-not-a-file": "A reference leads to a folder, a pipe or a device.", STOPS_OR_GOES_ON;
     UNREADABLE Error "resolve-unreadable": "A file exists but the operating system refuses to read it.", STOPS_OR_GOES_ON;
+    TOO_MANY_OPEN Error "resolve-too-many-open-files":
+        "A file could not be opened because this process, or the system, has too many files open.",
+        "Goes on without the file and what needs it, or stops if it is needed. The node converts again by itself, after a while.";
     TOO_LARGE Error "resolve-too-large": "A file is larger than 1 GiB.", STOPS_OR_GOES_ON;
 }

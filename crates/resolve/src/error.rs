@@ -1,6 +1,7 @@
 //! Why a reference could not be opened.
 
 use std::fmt;
+use std::io;
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 
@@ -29,10 +30,22 @@ impl Error {
         self
     }
 
+    /// The failure of an operation for which [`is_out_of_descriptors`] is true.
+    pub fn too_many_open(message: impl Into<String>) -> Self {
+        let help = "raise the limit of open files: ulimit -n 65536, LimitNOFILE= of a service, --ulimit nofile= of a container";
+        Self::new(&super::codes::TOO_MANY_OPEN, message, help)
+    }
+
     /// The same as a diagnostic about the `place` that refers to the file.
     pub fn at(&self, place: Place) -> Diagnostic {
         Diagnostic::new(self.code, place, &*self.message).help(&*self.help).because(&*self.cause, &*self.about)
     }
+}
+
+/// Whether an operation failed because this process (EMFILE), or the system (ENFILE), has too many files open: it may succeed later.
+pub fn is_out_of_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
 impl fmt::Display for Error {

@@ -14,7 +14,7 @@ use super::package::{Search, manifests_around};
 use super::roots::Roots;
 use super::states::{Seen, States, stamp};
 use super::uri::{Reference, join_inside, normalised, parse};
-use super::{Error, Package, Resolver, codes};
+use super::{Error, Package, Resolver, codes, is_out_of_descriptors};
 use urdf_usd_diagnostic::did_you_mean;
 
 /// The largest file that is read: 1 GiB.
@@ -63,6 +63,7 @@ struct State {
     seen: Seen,
     /// Where what was refused is, symbolic links resolved: the deepest part of it that there is. Empty if nothing was refused.
     refused: BTreeMap<PathBuf, Option<PathBuf>>,
+    lacked_descriptors: bool,
 }
 
 impl State {
@@ -288,9 +289,26 @@ impl Files {
         if let Some(bytes) = self.state().read.get(path) {
             return Ok(File { bytes: bytes.clone(), path: path.clone() });
         }
-        let bytes = content(path, *length).map_err(|error| unreadable(path, &error))?.ok_or_else(|| too_large(path))?;
+        let bytes = content(path, *length)
+            .map_err(|error| {
+                self.note_failure(&error);
+                unreadable(path, &error)
+            })?
+            .ok_or_else(|| too_large(path))?;
         let bytes = self.state().read.entry(path.clone()).or_insert(bytes).clone();
         Ok(File { path: path.clone(), bytes })
+    }
+
+    /// Notes whether an operation on one of the files failed for want of descriptors.
+    pub fn note_failure(&self, error: &io::Error) {
+        if is_out_of_descriptors(error) {
+            self.state().lacked_descriptors = true;
+        }
+    }
+
+    /// Whether some file could not be opened because too many were: reading it later may succeed.
+    pub fn lacked_descriptors(&self) -> bool {
+        self.state().lacked_descriptors
     }
 
     /// Lets go of the content of a file that nobody is going to read again, which takes memory. Whoever does so all the same gets what is
@@ -354,6 +372,9 @@ fn existing_part(path: &Path) -> Option<PathBuf> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
+    if is_out_of_descriptors(error) {
+        return Error::too_many_open(format!("{} can't be read: {error}", path.display()));
+    }
     let help = "check the file's permissions and those of the folders above it";
     Error::new(&codes::UNREADABLE, format!("{} can't be read: {error}", path.display()), help)
 }

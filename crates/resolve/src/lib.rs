@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 
 use lookups::Lookups;
 
-pub use error::Error;
+pub use error::{Error, is_out_of_descriptors};
 pub use files::{File, Files, Located, MAX_BYTES};
 pub use package::{Package, package_of};
 pub use states::{COARSE, States};

@@ -37,7 +37,7 @@ pub use material::{
     Channel, ImageFormat, ImagePlacement, LookVariant, Map, MapRole, Material, PLAIN_CLEARCOAT_ROUGHNESS, PLAIN_IOR, Texture,
     VisualPart, Wrap,
 };
-pub use mesh::{Corners, Kept, Lost, Mesh, MeshArrays, Outline, Part, Tiers, lost};
+pub use mesh::{CacheEvicted, Corners, LazyMesh, LoadArrays, Mesh, MeshArrays, Outline, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use planning::{Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, Sphere, SphereGroup, Touch, touches};
 pub use roles::Base;
@@ -223,16 +223,16 @@ pub struct MeshSource {
     /// The first place that refers to it.
     pub place: Place,
     /// The triangles.
-    pub mesh: Arc<Mesh>,
+    pub mesh: Arc<LazyMesh>,
     /// Its convex hull, if it collides and has one: closed, wound outwards, in the same coordinates.
-    pub hull: Option<Arc<Mesh>>,
+    pub hull: Option<Arc<LazyMesh>>,
     /// Stand-ins with fewer triangles, if it is seen.
     pub tiers: Tiers,
 }
 
 impl MeshSource {
     /// A mesh without a hull and without stand-ins.
-    pub fn new(uri: impl Into<String>, place: Place, mesh: Arc<Mesh>) -> Self {
+    pub fn new(uri: impl Into<String>, place: Place, mesh: Arc<LazyMesh>) -> Self {
         Self { uri: uri.into(), place, mesh, hull: None, tiers: Tiers::default() }
     }
 

@@ -1,4 +1,4 @@
-//! A triangulated mesh.
+//! Triangulated meshes, in memory and loaded lazily.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,56 +10,71 @@ use nalgebra::Vector3;
 
 use super::{ImagePlacement, Material};
 
-/// Triangles with what is needed to draw them.
+/// Triangles with what is needed to draw them, in memory.
 ///
 /// Points are in metres in the mesh's own frame, exactly as URDF means it: a `scale` of the geometry is not applied. Winding is
 /// counter-clockwise seen from outside. Points are welded; normals and texture coordinates belong to corners, so a hard edge
-/// does not tear the surface.
-///
-/// Its arrays are reached by dereferencing it ([`MeshArrays`]). Those of a mesh that is kept elsewhere ([`Self::kept`]) are only had when
-/// somebody does so: most of what there is to say of a mesh is in its [`Outline`].
-#[derive(Clone)]
+/// does not tear the surface. Dereferences to its arrays; changing them copies them if they are shared.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mesh {
-    arrays: OnceLock<Arc<MeshArrays>>,
-    outline: OnceLock<Outline>,
-    /// Where the arrays are had if they are not there.
-    kept: Option<Arc<Elsewhere>>,
+    /// Points, triangles, and the values of corners.
+    pub arrays: Arc<MeshArrays>,
     /// Runs of triangles with one material, in order, covering all triangles; at least one.
     pub parts: Vec<Part>,
     /// The mesh's own materials, which `parts` refer to.
     pub materials: Vec<Material>,
-    /// What tells this geometry from others: SHA-256 of its arrays and parts. Zero where nobody computed it, which stands for no geometry
-    /// at all.
+    /// Identity of the geometry: SHA-256 of arrays and parts. Zero if it was not computed, which identifies no geometry.
     pub digest: [u8; 32],
 }
 
-/// Has the arrays of a mesh from where they are kept; `None` if they are not there any more.
-pub type Kept = dyn Fn() -> Option<MeshArrays> + Send + Sync;
-
-/// Where the arrays of a mesh are.
-struct Elsewhere {
-    kept: Box<Kept>,
-    /// Those that somebody has now, who shares them.
-    now: Mutex<Weak<MeshArrays>>,
+/// A mesh whose arrays are in memory, or loaded from a cache on each use: all meshes of a robot at once can exceed the memory limit.
+///
+/// What most callers need is in its [`Outline`], which is always at hand.
+#[derive(Clone)]
+pub struct LazyMesh {
+    arrays: LazyArrays,
+    /// As of [`Mesh::parts`].
+    pub parts: Vec<Part>,
+    /// As of [`Mesh::materials`].
+    pub materials: Vec<Material>,
+    /// As of [`Mesh::digest`].
+    pub digest: [u8; 32],
 }
 
-impl Elsewhere {
-    fn arrays(&self) -> Option<Arc<MeshArrays>> {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        let arrays = now.upgrade();
-        if arrays.is_some() {
-            return arrays;
+#[derive(Clone)]
+enum LazyArrays {
+    /// The outline is computed on first use.
+    InMemory(Arc<MeshArrays>, OnceLock<Outline>),
+    Cached(Arc<CachedArrays>),
+}
+
+/// Loads the arrays of a mesh.
+pub type LoadArrays = dyn Fn() -> Result<MeshArrays, CacheEvicted> + Send + Sync;
+
+struct CachedArrays {
+    outline: Outline,
+    load: Box<LoadArrays>,
+    /// The arrays while some caller holds them: callers at the same time share them.
+    loaded: Mutex<Weak<MeshArrays>>,
+}
+
+impl CachedArrays {
+    fn load(&self) -> Result<Arc<MeshArrays>, CacheEvicted> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(arrays) = loaded.upgrade() {
+            return Ok(arrays);
         }
-        let arrays = Arc::new((self.kept)()?);
-        *now = Arc::downgrade(&arrays);
-        Some(arrays)
+        let arrays = Arc::new((self.load)()?);
+        *loaded = Arc::downgrade(&arrays);
+        Ok(arrays)
     }
 }
 
-/// What a panic carries if something, such as the arrays of a mesh, is no longer where it was kept. Who made use of what is kept begins
-/// anew without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost;
+/// Data was removed from its cache, or damaged there, after it was found and before it was loaded. The remedy is to start over without
+/// the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cached data was evicted while it was in use")]
+pub struct CacheEvicted;
 
 /// The arrays of a [`Mesh`].
 #[derive(Clone, Debug, PartialEq)]
@@ -93,25 +108,6 @@ pub struct Outline {
 }
 
 impl Outline {
-    fn of(arrays: &MeshArrays) -> Self {
-        let bounds = arrays.points.first().map(|&first| {
-            arrays.points.iter().fold((first, first), |(mut low, mut high), p| {
-                for k in 0..3 {
-                    low[k] = low[k].min(p[k]);
-                    high[k] = high[k].max(p[k]);
-                }
-                (low, high)
-            })
-        });
-        Self {
-            triangles: arrays.triangles.len(),
-            bounds,
-            has_uvs: arrays.uvs.is_some(),
-            has_colors: arrays.colors.is_some(),
-            has_translucent_corners: arrays.colors.iter().flat_map(|colors| &colors.values).any(|color| color[3] < 1.0),
-        }
-    }
-
     /// Of the mesh with this scale: rounding keeps the order of numbers.
     fn scaled(self, scale: Vector3<f64>) -> Self {
         let bounds = self.bounds.map(|(low, high)| {
@@ -123,12 +119,6 @@ impl Outline {
         });
         Self { bounds, ..self }
     }
-}
-
-/// Ends what needs something that was kept and can't be had, with a panic that carries [`Lost`]. It is not a fault to be told of, so no hook
-/// is run.
-pub fn lost<T>() -> T {
-    std::panic::resume_unwind(Box::new(Lost))
 }
 
 fn scaled(coordinate: f32, scale: f64) -> f32 {
@@ -157,90 +147,126 @@ pub struct Part {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tiers {
     /// For ordinary use; `None` where the mesh itself serves.
-    pub medium: Option<Arc<Mesh>>,
+    pub medium: Option<Arc<LazyMesh>>,
     /// For many robots at once; `None` where the medium tier (or else the mesh itself) serves.
-    pub low: Option<Arc<Mesh>>,
+    pub low: Option<Arc<LazyMesh>>,
 }
 
 impl Deref for Mesh {
     type Target = MeshArrays;
 
-    /// # Panics
-    /// With [`Lost`], if the arrays are kept elsewhere and are not there any more.
     fn deref(&self) -> &MeshArrays {
-        self.arrays.get_or_init(|| self.fetched())
+        &self.arrays
     }
 }
 
 impl DerefMut for Mesh {
-    /// # Panics
-    /// As [`Self::deref`].
     fn deref_mut(&mut self) -> &mut MeshArrays {
-        if !self.has_arrays() {
-            self.arrays = self.fetched().into();
-        }
-        // They may be others from now on.
-        (self.outline, self.kept) = (OnceLock::new(), None);
-        Arc::make_mut(self.arrays.get_mut().unwrap_or_else(lost))
+        Arc::make_mut(&mut self.arrays)
     }
 }
 
-impl PartialEq for Mesh {
+impl From<Mesh> for LazyMesh {
+    fn from(Mesh { arrays, parts, materials, digest }: Mesh) -> Self {
+        Self { arrays: LazyArrays::InMemory(arrays, OnceLock::new()), parts, materials, digest }
+    }
+}
+
+impl PartialEq for LazyMesh {
+    /// Whether the meshes are equal. Arrays that can't be loaded compare unequal.
     fn eq(&self, other: &Self) -> bool {
-        (&self.parts, &self.materials, self.digest) == (&other.parts, &other.materials, other.digest) && **self == **other
+        matches!((self.load(), other.load()), (Ok(mesh), Ok(other)) if mesh == other)
     }
 }
 
-impl fmt::Debug for Mesh {
+impl fmt::Debug for LazyMesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { arrays, parts, materials, digest, .. } = self;
-        let mut shown = f.debug_struct("Mesh");
-        shown.field("arrays", arrays).field("parts", parts).field("materials", materials).field("digest", digest).finish()
+        let Self { parts, materials, digest, .. } = self;
+        let mut shown = f.debug_struct("LazyMesh");
+        shown
+            .field("outline", self.outline())
+            .field("parts", parts)
+            .field("materials", materials)
+            .field("digest", digest)
+            .finish()
+    }
+}
+
+impl LazyMesh {
+    /// Creates a mesh whose arrays `load` gives. `outline` and `digest` are those of that mesh.
+    pub fn cached(
+        outline: Outline,
+        load: Box<LoadArrays>,
+        parts: Vec<Part>,
+        materials: Vec<Material>,
+        digest: [u8; 32],
+    ) -> Self {
+        let cached = CachedArrays { outline, load, loaded: Mutex::default() };
+        Self { arrays: LazyArrays::Cached(Arc::new(cached)), parts, materials, digest }
+    }
+
+    /// Returns what is known of the mesh without loading it.
+    pub fn outline(&self) -> &Outline {
+        match &self.arrays {
+            LazyArrays::InMemory(arrays, outline) => outline.get_or_init(|| arrays.outline()),
+            LazyArrays::Cached(cached) => &cached.outline,
+        }
+    }
+
+    /// Returns the smallest and largest coordinates; `None` if there are no points.
+    pub fn bounds(&self) -> Option<([f32; 3], [f32; 3])> {
+        self.outline().bounds
+    }
+
+    /// Returns the arrays if they are in memory for as long as the mesh is.
+    pub fn in_memory(&self) -> Option<&Arc<MeshArrays>> {
+        match &self.arrays {
+            LazyArrays::InMemory(arrays, _) => Some(arrays),
+            LazyArrays::Cached(_) => None,
+        }
+    }
+
+    /// Loads the mesh: [`Self::arrays`] with everything else.
+    ///
+    /// # Errors
+    /// If the arrays are no longer in the cache.
+    pub fn load(&self) -> Result<Mesh, CacheEvicted> {
+        let arrays = self.arrays()?;
+        Ok(Mesh { arrays, parts: self.parts.clone(), materials: self.materials.clone(), digest: self.digest })
+    }
+
+    /// Loads the arrays. Cached ones are freed with the last reference to them, so hold on to it while they are in use, and no longer.
+    ///
+    /// # Errors
+    /// If they are no longer in the cache.
+    pub fn arrays(&self) -> Result<Arc<MeshArrays>, CacheEvicted> {
+        match &self.arrays {
+            LazyArrays::InMemory(arrays, _) => Ok(arrays.clone()),
+            LazyArrays::Cached(cached) => cached.load(),
+        }
+    }
+
+    /// Returns the mesh with its points multiplied by `scale`, metres; its winding stays counter-clockwise where an odd number of the
+    /// factors is negative. The scaled arrays are computed on each load.
+    #[must_use]
+    pub fn scaled(self: &Arc<Self>, scale: Vector3<f64>) -> Self {
+        let source = self.clone();
+        let load = move || Ok(Arc::unwrap_or_clone(source.arrays()?).scaled(scale));
+        let (parts, materials) = (self.parts.clone(), self.materials.clone());
+        let mut mesh = Self::cached(self.outline().scaled(scale), Box::new(load), parts, materials, self.digest);
+        if mesh.digest != [0; 32] {
+            // As unique as a digest computed from the scaled arrays, which would have to be loaded for it.
+            let bytes = scale.iter().flat_map(|factor| (factor.to_bits() ^ 1.0_f64.to_bits()).to_le_bytes());
+            mesh.digest.iter_mut().zip(bytes).for_each(|(digest, byte)| *digest ^= byte);
+        }
+        mesh
     }
 }
 
 impl Mesh {
-    /// A mesh of these arrays, without a digest.
+    /// Creates a mesh of these arrays, without a digest.
     pub fn new(arrays: MeshArrays, parts: Vec<Part>, materials: Vec<Material>) -> Self {
-        Self { arrays: Arc::new(arrays).into(), outline: OnceLock::new(), kept: None, parts, materials, digest: [0; 32] }
-    }
-
-    /// A mesh whose arrays are kept elsewhere. `outline` and `digest` are those of what `kept` gives.
-    pub fn kept(outline: Outline, kept: Box<Kept>, parts: Vec<Part>, materials: Vec<Material>, digest: [u8; 32]) -> Self {
-        let kept = Some(Arc::new(Elsewhere { kept, now: Mutex::default() }));
-        Self { arrays: OnceLock::new(), outline: outline.into(), kept, parts, materials, digest }
-    }
-
-    /// Its arrays, from where they are kept.
-    fn fetched(&self) -> Arc<MeshArrays> {
-        self.kept.as_ref().and_then(|kept| kept.arrays()).unwrap_or_else(lost)
-    }
-
-    /// What can be said of it without its arrays.
-    pub fn outline(&self) -> &Outline {
-        self.outline.get_or_init(|| Outline::of(self))
-    }
-
-    /// Whether its arrays are there, or would have to be fetched.
-    pub fn has_arrays(&self) -> bool {
-        self.arrays.get().is_some()
-    }
-
-    /// The mesh for a while: arrays that are kept elsewhere are there for as long as what this gives, and no longer. All of a robot's take
-    /// much memory.
-    ///
-    /// # Panics
-    /// Where its arrays are reached, as [`Self::deref`].
-    pub fn for_now(&self) -> Cow<'_, Self> {
-        if self.has_arrays() { Cow::Borrowed(self) } else { Cow::Owned(self.clone()) }
-    }
-
-    /// The arrays as [`Self::for_now`] has them.
-    ///
-    /// # Panics
-    /// As [`Self::deref`].
-    pub fn arrays(&self) -> Arc<MeshArrays> {
-        self.arrays.get().cloned().unwrap_or_else(|| self.fetched())
+        Self { arrays: Arc::new(arrays), parts, materials, digest: [0; 32] }
     }
 
     /// The mesh with texture coordinates that say where on its images a corner is, whatever the placement of these. `other` is the material
@@ -253,7 +279,7 @@ impl Mesh {
         };
         let moved: Vec<(&Part, ImagePlacement)> = self.parts.iter().filter_map(|part| Some((part, placement(part)?))).collect();
         let mut mesh = Cow::Borrowed(self);
-        if moved.is_empty() || !self.outline().has_uvs {
+        if moved.is_empty() || self.uvs.is_none() {
             return mesh;
         }
         let Some(uvs) = &mut mesh.to_mut().uvs else { return mesh };
@@ -269,21 +295,31 @@ impl Mesh {
         }
         mesh
     }
+}
 
-    /// The mesh with its points multiplied by `scale`, metres; its winding stays counter-clockwise where an odd number of the factors
-    /// is negative. Its arrays are made of this one's when somebody needs them.
-    #[must_use]
-    pub fn scaled(self: &Arc<Self>, scale: Vector3<f64>) -> Self {
-        let of = self.clone();
-        let kept = move || Some(Arc::unwrap_or_clone(of.arrays()).scaled(scale));
-        let (parts, materials) = (self.parts.clone(), self.materials.clone());
-        let mut mesh = Self::kept(self.outline().scaled(scale), Box::new(kept), parts, materials, self.digest);
-        if mesh.digest != [0; 32] {
-            // As good as computed anew: what else would differ in nothing but these bits of its hash?
-            let bytes = scale.iter().flat_map(|factor| (factor.to_bits() ^ 1.0_f64.to_bits()).to_le_bytes());
-            mesh.digest.iter_mut().zip(bytes).for_each(|(digest, byte)| *digest ^= byte);
+impl MeshArrays {
+    /// Computes the outline.
+    pub fn outline(&self) -> Outline {
+        Outline {
+            triangles: self.triangles.len(),
+            bounds: self.bounds(),
+            has_uvs: self.uvs.is_some(),
+            has_colors: self.colors.is_some(),
+            has_translucent_corners: self.colors.iter().flat_map(|colors| &colors.values).any(|color| color[3] < 1.0),
         }
-        mesh
+    }
+
+    /// Computes the smallest and largest coordinates; `None` if there are no points.
+    pub fn bounds(&self) -> Option<([f32; 3], [f32; 3])> {
+        self.points.first().map(|&first| {
+            self.points.iter().fold((first, first), |(mut low, mut high), p| {
+                for k in 0..3 {
+                    low[k] = low[k].min(p[k]);
+                    high[k] = high[k].max(p[k]);
+                }
+                (low, high)
+            })
+        })
     }
 
     /// Whether it encloses a space: every edge is one of exactly two triangles, once in each direction.
@@ -315,14 +351,7 @@ impl Mesh {
         (0..self.points.len()).all(|a| from(a).iter().all(|&b| from(b as usize).binary_search(&(a as u32)).is_ok()))
     }
 
-    /// The smallest and largest coordinates; `None` if there are no points.
-    pub fn bounds(&self) -> Option<([f32; 3], [f32; 3])> {
-        self.outline().bounds
-    }
-}
-
-impl MeshArrays {
-    /// See [`Mesh::scaled`].
+    /// See [`LazyMesh::scaled`].
     fn scaled(mut self, scale: Vector3<f64>) -> Self {
         for point in &mut self.points {
             *point = std::array::from_fn(|k| scaled(point[k], scale[k]));
@@ -369,11 +398,11 @@ mod tests {
 
     #[test]
     fn scaled_meshes_keep_their_normals_and_winding() {
-        let mesh = Arc::new(tetrahedron());
+        let mesh = Arc::new(LazyMesh::from(tetrahedron()));
         for scale in
             [[1.0, 1.0, 1.0], [1e-3, 1e-3, 1e-3], [1.0, 2.0, 5.0], [-1.0, 1.0, 1.0], [-2.0, -0.5, 3.0], [-1.0, -1.0, -4.0]]
         {
-            let scaled = mesh.scaled(Vector3::from(scale));
+            let scaled = mesh.scaled(Vector3::from(scale)).load().unwrap();
             for (triangle, normals) in scaled.normals.indices.iter().enumerate() {
                 let normal = Vector3::from(scaled.normals.values[normals[0] as usize]);
                 assert!((normal - geometric_normal(&scaled, triangle)).norm() < 1e-6, "{scale:?}: {normal}");

@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix3, Point3, Vector3};
 
-use super::{Geometry, Mesh, Pose};
+use super::{Geometry, MeshArrays, Pose};
 
 /// A body of even density in a frame.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ impl Solid {
     }
 
     /// A form filled evenly with so many kg/m³; `None` if it encloses nothing. `mesh` is that of the form, if it is a mesh: a closed one.
-    pub fn of(geometry: &Geometry, mesh: Option<&Mesh>, density: f64) -> Option<Self> {
+    pub fn of(geometry: &Geometry, mesh: Option<&MeshArrays>, density: f64) -> Option<Self> {
         let about_origin = |mass: f64, moments: [f64; 3]| Self {
             mass,
             centre: Vector3::zeros(),
@@ -83,7 +83,7 @@ impl Solid {
 }
 
 /// What a closed surface encloses, as a sum of tetrahedra.
-fn of_mesh(mesh: &Mesh, scale: &Vector3<f64>, density: f64) -> Option<Solid> {
+fn of_mesh(mesh: &MeshArrays, scale: &Vector3<f64>, density: f64) -> Option<Solid> {
     // From a point of its own, so that what is far from the origin keeps its digits.
     let at = |index: u32| Vector3::from(mesh.points[index as usize].map(f64::from)).component_mul(scale);
     let origin = at(mesh.triangles.first()?[0]);

@@ -102,7 +102,7 @@ impl Resolver for Shallow {
             Some(content) => content.to_vec(),
             None => {
                 may_open(self.files.as_deref(), &path)?;
-                asset_bytes(&path)?
+                asset_bytes(&path).inspect_err(|error| self.files.iter().for_each(|files| files.note_failure(error)))?
             }
         };
         let is_binary = bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK");

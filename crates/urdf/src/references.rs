@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use urdf_usd_diagnostic::Place;
-use urdf_usd_robot::{Geometry, LinkId, MaterialId, Mesh, MeshId, MeshSource, Robot, Shape};
+use urdf_usd_robot::{Geometry, LazyMesh, LinkId, MaterialId, MeshId, MeshSource, Robot, Shape};
 
 /// The files that a description refers to. Its [`Robot`] is complete without them; whoever reads them adds what they hold.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +50,7 @@ pub struct MeshReference {
 impl MeshReference {
     /// Adds `mesh`, which was read from the file, to `robot`, and gives it to all shapes that refer to the file. Shapes that have
     /// another geometry by now keep that.
-    pub fn settle(&self, robot: &mut Robot, mesh: Arc<Mesh>) -> MeshId {
+    pub fn settle(&self, robot: &mut Robot, mesh: Arc<LazyMesh>) -> MeshId {
         let id = robot.add_mesh(MeshSource::new(self.uri.clone(), self.place.clone(), mesh));
         let give = |shape: Option<&mut Shape>| {
             if let Some(shape) = shape
@@ -105,7 +105,7 @@ mod tests {
         let mesh = Mesh::new(arrays, vec![Part { triangles: 0..1, material: None }], Vec::new());
         let uris: Vec<&str> = references.meshes.iter().map(|reference| reference.uri.as_str()).collect();
         assert_eq!(uris, ["a.stl", "b.stl"]);
-        let id = references.meshes[0].settle(&mut robot, Arc::new(mesh.clone()));
+        let id = references.meshes[0].settle(&mut robot, Arc::new(mesh.clone().into()));
         let source = &robot.meshes[id.0];
         assert_eq!((source.uri.as_str(), &*source.mesh, source.place.line), ("a.stl", &mesh, 1));
         let scale = Vector3::new(2.0, 1.0, 1.0);

@@ -2,17 +2,19 @@
 //!
 //! `openusd` codes arrays of integers one after the other, and wants to have all arrays copied into the layer. So the layer has a small
 //! placeholder in the place of each, and where `openusd` writes that, [`Output`] writes the array. The file is the same in every byte as
-//! if the layer had the arrays itself. Arrays of meshes that are kept elsewhere are had mesh by mesh, and of each what is not in the file
-//! goes at once. This module knows no layers.
+//! if the layer had the arrays itself. Arrays of meshes that are not in memory are loaded mesh by mesh, and what does not go into the file
+//! is freed at once. This module knows no layers.
 
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::author::Error;
+use super::crate_file::WriteError;
 use bytes::Bytes;
 use rayon::prelude::*;
-use urdf_usd_robot::{Mesh, MeshArrays};
+use urdf_usd_robot::{CacheEvicted, LazyMesh, MeshArrays};
 use urdf_usd_store::{Piece, Pieces, Store, bytes_of};
 
 /// Shorter arrays of integers are not coded.
@@ -29,14 +31,14 @@ enum Array<'a> {
     Ints(Ints<'a>),
     /// The number of vectors, and their bytes.
     Vectors(usize, Bytes),
-    /// Of a mesh whose arrays are not at hand.
-    Kept(&'a Arc<Mesh>, Which),
+    /// Of a mesh that is not in memory.
+    Cached(&'a Arc<LazyMesh>, Which),
 }
 
 impl Array<'_> {
     /// Whether both are had from the same mesh.
     fn is_with(&self, other: &Self) -> bool {
-        matches!((self, other), (Self::Kept(mesh, _), Self::Kept(other, _)) if Arc::ptr_eq(mesh, other))
+        matches!((self, other), (Self::Cached(mesh, _), Self::Cached(other, _)) if Arc::ptr_eq(mesh, other))
     }
 }
 
@@ -54,8 +56,8 @@ pub(super) type Indices = fn(&MeshArrays) -> &[[u32; 3]];
 /// Where a mesh has vectors.
 pub(super) type Of<const N: usize> = fn(&MeshArrays) -> &[[f32; N]];
 
-/// The same, to be taken from it.
-pub(super) type Take<const N: usize> = fn(&mut MeshArrays) -> &mut Vec<[f32; N]>;
+/// Moves the vectors out of a mesh.
+pub(super) type Take<const N: usize> = fn(&mut MeshArrays) -> Vec<[f32; N]>;
 
 /// Vectors that something owns which others have, too: their bytes are those of the file, and need not be copied.
 struct Vectors<T, const N: usize> {
@@ -134,26 +136,29 @@ impl<'a> Arrays<'a> {
     }
 
     /// As [`Self::ints`], of what a mesh has for each corner of its triangles.
-    pub(super) fn indices(&mut self, mesh: &'a Arc<Mesh>, indices: Indices) -> Vec<i32> {
-        if mesh.has_arrays() {
-            return self.ints(Ints::Indices(indices(mesh).as_flattened()));
+    ///
+    /// # Errors
+    /// If the mesh is no longer in the cache.
+    pub(super) fn indices(&mut self, mesh: &'a Arc<LazyMesh>, indices: Indices) -> Result<Vec<i32>, CacheEvicted> {
+        if let Some(arrays) = mesh.in_memory() {
+            return Ok(self.ints(Ints::Indices(indices(arrays).as_flattened())));
         }
         if mesh.outline().triangles * 3 < MIN_CODED {
-            return Ints::Indices(indices(&mesh.for_now()).as_flattened()).values();
+            return Ok(Ints::Indices(indices(&*mesh.arrays()?).as_flattened()).values());
         }
-        self.0.push(Array::Kept(mesh, Which::Indices(indices)));
-        placeholder(self.0.len() - 1)
+        self.0.push(Array::Cached(mesh, Which::Indices(indices)));
+        Ok(placeholder(self.0.len() - 1))
     }
 
     /// The one vector that a layer has in the place of an array of them, which a mesh has. `N` is 2 or 3.
-    pub(super) fn vectors<const N: usize>(&mut self, mesh: &'a Arc<Mesh>, vectors: Of<N>, take: Take<N>) -> [f32; N]
+    pub(super) fn vectors<const N: usize>(&mut self, mesh: &'a Arc<LazyMesh>, vectors: Of<N>, take: Take<N>) -> [f32; N]
     where
         Which: From<(Of<N>, Take<N>)>,
     {
-        if mesh.has_arrays() {
-            return self.shared(mesh.arrays(), vectors);
+        if let Some(arrays) = mesh.in_memory() {
+            return self.shared(arrays.clone(), vectors);
         }
-        self.0.push(Array::Kept(mesh, (vectors, take).into()));
+        self.0.push(Array::Cached(mesh, (vectors, take).into()));
         self.vector()
     }
 
@@ -169,18 +174,21 @@ impl<'a> Arrays<'a> {
     }
 
     /// What `write` writes, with the arrays in the places of their placeholders, in pieces. The job of `store` may spill those of meshes that
-    /// are kept elsewhere.
+    /// are not in memory.
     ///
     /// # Errors
-    /// What `write` says, and if an array has not exactly one place.
+    /// What `write` says, if an array has not exactly one place, and if a mesh is no longer in the cache.
     pub(super) fn written(
         &self,
         store: &Store,
-        write: impl FnOnce(&mut Output) -> Result<(), String>,
-    ) -> Result<Vec<Piece>, String> {
+        write: impl FnOnce(&mut Output) -> Result<(), Error>,
+    ) -> Result<Vec<Piece>, WriteError> {
         let by_mesh: Vec<&[Array<'_>]> = self.0.chunk_by(Array::is_with).collect();
-        let contents: Vec<Content> = by_mesh.into_par_iter().flat_map(|arrays| contents(arrays, store)).collect();
-        let ints = (0..).zip(&self.0).filter(|(_, array)| matches!(array, Array::Ints(_) | Array::Kept(_, Which::Indices(_))));
+        let contents: Vec<Vec<Content>> =
+            by_mesh.into_par_iter().map(|arrays| contents(arrays, store)).collect::<Result<_, _>>()?;
+        let contents: Vec<Content> = contents.into_iter().flatten().collect();
+        let ints =
+            (0..).zip(&self.0).filter(|(_, array)| matches!(array, Array::Ints(_) | Array::Cached(_, Which::Indices(_))));
         let mut output = Output {
             file: File::default(),
             placeholders: ints.map(|(number, _)| (coded(placeholder(number).into_iter()), number)).collect(),
@@ -190,7 +198,7 @@ impl<'a> Arrays<'a> {
         write(&mut output)?;
         match output.places.iter().all(|places| *places == 1) {
             true => Ok(output.file.into_pieces()),
-            false => Err("an array has not exactly one place".to_owned()),
+            false => Err(Error { path: "/".to_owned(), reason: "an array has not exactly one place".to_owned() }.into()),
         }
     }
 }
@@ -223,7 +231,7 @@ impl Content {
     ) -> Self {
         let (count, bytes) = match mesh {
             Ok(mesh) => {
-                let taken = std::mem::take(take(mesh));
+                let taken = take(mesh);
                 (taken.len(), bytes_of(taken))
             }
             Err(mesh) => (vectors(mesh).len(), Bytes::from_owner(Vectors { owner: mesh.clone(), vectors })),
@@ -233,28 +241,30 @@ impl Content {
 }
 
 /// The contents of an array, or of several of one mesh.
-fn contents(arrays: &[Array<'_>], store: &Store) -> Vec<Content> {
+fn contents(arrays: &[Array<'_>], store: &Store) -> Result<Vec<Content>, CacheEvicted> {
     let mesh = match arrays {
-        [Array::Ints(ints)] => return vec![Content::of(*ints, store)],
-        [Array::Vectors(count, bytes)] => return vec![Content { is_coded: false, count: *count, bytes: bytes.clone().into() }],
-        [Array::Kept(mesh, _), ..] => mesh,
-        _ => return Vec::new(),
+        [Array::Ints(ints)] => return Ok(vec![Content::of(*ints, store)]),
+        [Array::Vectors(count, bytes)] => {
+            return Ok(vec![Content { is_coded: false, count: *count, bytes: bytes.clone().into() }]);
+        }
+        [Array::Cached(mesh, _), ..] => mesh,
+        _ => return Ok(Vec::new()),
     };
-    let mesh = mesh.arrays();
+    let mesh = mesh.arrays()?;
     let indices = arrays.par_iter().map(|array| match array {
-        Array::Kept(_, Which::Indices(indices)) => Some(Content::of(Ints::Indices(indices(&mesh).as_flattened()), store)),
+        Array::Cached(_, Which::Indices(indices)) => Some(Content::of(Ints::Indices(indices(&mesh).as_flattened()), store)),
         _ => None,
     });
     let mut contents: Vec<Option<Content>> = indices.collect();
     let mut mesh = Arc::try_unwrap(mesh);
     for (array, content) in arrays.iter().zip(&mut contents) {
         match array {
-            Array::Kept(_, Which::Pairs(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
-            Array::Kept(_, Which::Triples(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
+            Array::Cached(_, Which::Pairs(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
+            Array::Cached(_, Which::Triples(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
             _ => {}
         }
     }
-    contents.into_iter().flatten().collect()
+    Ok(contents.into_iter().flatten().collect())
 }
 
 /// A file in memory, in pieces. It is written from its beginning to its end; only what stands before the first array or behind the last

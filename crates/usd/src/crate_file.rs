@@ -11,7 +11,7 @@ use openusd::usdc::CrateWriter;
 
 use super::arrays::{Arrays, Output};
 use super::author::Error;
-use urdf_usd_robot::lost;
+use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::{Piece, Store, joined};
 
 /// Where the version stands in the file's header, and what is put there.
@@ -24,32 +24,44 @@ const MAX_DEPTH: usize = 256;
 /// How deep dictionaries may be nested, as `openusd` has it.
 const MAX_NESTING: usize = 32;
 
+/// The reason why a binary layer could not be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// The layer has what the format can't hold.
+    #[error(transparent)]
+    Layer(#[from] Error),
+    /// An array of a mesh is no longer in the cache.
+    #[error(transparent)]
+    Evicted(#[from] CacheEvicted),
+}
+
 /// The bytes of a binary layer. Equal data gives equal bytes.
 ///
 /// # Errors
 /// The first spec or value that crate version 0.8.0 cannot hold: time codes, path expressions, relocates, splines, strings with a
 /// NUL, asset paths with control characters, prims nested deeper than 256.
-pub fn write(data: &sdf::Data) -> Result<Vec<u8>, Error> {
+pub fn write(data: &sdf::Data) -> Result<Vec<u8>, WriteError> {
     let pieces = write_with(data, &Arrays::default(), &Store::none())?;
-    Ok(joined(&pieces).unwrap_or_else(lost))
+    Ok(joined(&pieces).ok_or(CacheEvicted)?)
 }
 
 /// The same in pieces, for data that has placeholders of `arrays`, which the job of `store` may spill.
 ///
 /// # Errors
 /// Those of [`write`], and if an array has not exactly one place.
-pub(super) fn write_with(data: &sdf::Data, arrays: &Arrays<'_>, store: &Store) -> Result<Vec<Piece>, Error> {
+pub(super) fn write_with(data: &sdf::Data, arrays: &Arrays<'_>, store: &Store) -> Result<Vec<Piece>, WriteError> {
     let paths = data.spec_paths();
     for path in &paths {
         check(data, path)?;
     }
     check_first_token(data, &paths)?;
     let write = |out: &mut Output| {
-        CrateWriter::write(data, &mut *out).map_err(|error| error.to_string())?;
+        let failed = |reason| Error { path: "/".to_owned(), reason };
+        CrateWriter::write(data, &mut *out).map_err(|error| failed(error.to_string()))?;
         let marked = out.seek(SeekFrom::Start(VERSION_AT)).and_then(|_| out.write_all(&VERSION));
-        marked.map_err(|error| format!("the crate has no header: {error}"))
+        marked.map_err(|error| failed(format!("the crate has no header: {error}")))
     };
-    arrays.written(store, write).map_err(|reason| Error { path: "/".to_owned(), reason })
+    arrays.written(store, write)
 }
 
 fn check(data: &sdf::Data, path: &sdf::Path) -> Result<(), Error> {

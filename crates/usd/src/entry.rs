@@ -1,14 +1,13 @@
 //! The entry layer: what the asset is, and the layers that make it up.
 
 use super::author::{Attribute, Layer, Value, dictionary, string};
-use super::{Overlay, Scene, extents};
-use urdf_usd_store::Store;
+use super::{Overlay, Scene};
 
 /// The layers that the entry pulls in, strongest first.
 pub(super) const ORDER: [&str; 6] =
     ["ros.usda", "extended_physics.usda", "planning.usda", "urdf.usda", "physics.usda", "base.usda"];
 
-pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], store: &Store) -> Layer {
+pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], extents: Vec<[f32; 3]>) -> Layer {
     let (mut layer, root) = super::layer(scene, &format!("The robot {}", scene.robot.name));
     layer.sublayers(sublayers.iter().map(|path| format!("./{path}")));
     let options = scene.options;
@@ -22,7 +21,6 @@ pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], store: &Store) -> Lay
     }
     let mut prim = layer.def(&root, "Xform");
     prim.kind("component").asset_info(info);
-    let extents = extents::hint(scene, store);
     if !extents.is_empty() {
         prim.apply(["GeomModelAPI"]).attribute("extentsHint", Attribute::float3_array(extents));
     }

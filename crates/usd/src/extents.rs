@@ -11,7 +11,7 @@ use super::Scene;
 use super::library::{ColliderForm, DEFAULT_TIER, Form};
 use super::plan::LinkPlan;
 use super::planning;
-use urdf_usd_robot::{Geometry, Mesh, Pose};
+use urdf_usd_robot::{CacheEvicted, Geometry, LazyMesh, MeshArrays, Pose};
 use urdf_usd_store::{Key, Store};
 
 /// The bounds of points, in the default prim.
@@ -48,13 +48,16 @@ impl Bounds {
 /// What takes space.
 enum Body<'a> {
     Primitive(&'a Geometry),
-    Mesh(&'a Mesh),
+    Mesh(&'a LazyMesh),
 }
 
 /// `extentsHint` of the default prim, all joints at zero, in the default variants: a pair of corners for each purpose in USD's
 /// order (default, render, proxy, guide), without empty ones at the end. Empty if the robot has no geometry. Where meshes reach is in
 /// `store`, if they stood there before.
-pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Vec<[f32; 3]> {
+///
+/// # Errors
+/// If a mesh is no longer in the cache.
+pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Result<Vec<[f32; 3]>, CacheEvicted> {
     let library = &scene.library;
     let (mut visible, mut colliding) = (Vec::new(), Vec::new());
     for (plan, (visuals, colliders)) in scene.plan.links.iter().zip(library.visuals.iter().zip(&library.colliders)) {
@@ -75,7 +78,7 @@ pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Vec<[f32; 3]> {
     }
     let all = || visible.iter().chain(&colliding);
     let mut of_meshes =
-        bounds_of_meshes(all().filter_map(|(place, body)| as_mesh(body).map(|mesh| (place, mesh))), store).into_iter();
+        bounds_of_meshes(all().filter_map(|(place, body)| as_mesh(body).map(|mesh| (place, mesh))), store)?.into_iter();
     let mut around = |bodies: &[(Place, Body<'_>)]| {
         bodies.iter().fold(Bounds::EMPTY, |mut bounds, (place, body)| {
             bounds.add(match body {
@@ -103,10 +106,10 @@ pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Vec<[f32; 3]> {
     }
     let corners: Vec<_> = purposes.into_iter().flat_map(Bounds::corners).collect();
     // What single precision cannot hold is no extent.
-    if corners.as_flattened().iter().all(|x| x.is_finite()) { corners } else { Vec::new() }
+    Ok(if corners.as_flattened().iter().all(|x| x.is_finite()) { corners } else { Vec::new() })
 }
 
-fn as_mesh<'a>(body: &Body<'a>) -> Option<&'a Mesh> {
+fn as_mesh<'a>(body: &Body<'a>) -> Option<&'a LazyMesh> {
     match body {
         Body::Primitive(_) => None,
         Body::Mesh(mesh) => Some(mesh),
@@ -114,8 +117,11 @@ fn as_mesh<'a>(body: &Body<'a>) -> Option<&'a Mesh> {
 }
 
 /// The bounds of meshes where they stand, in their order, from `store` if it has them: going through all points takes as long as all
-/// layers, and their arrays may not be at hand.
-fn bounds_of_meshes<'a>(meshes: impl Iterator<Item = (&'a Place, &'a Mesh)>, store: &Store) -> Vec<Bounds> {
+/// layers, and their arrays may have to be loaded.
+fn bounds_of_meshes<'a>(
+    meshes: impl Iterator<Item = (&'a Place, &'a LazyMesh)>,
+    store: &Store,
+) -> Result<Vec<Bounds>, CacheEvicted> {
     let meshes: Vec<_> = meshes.collect();
     let has_key = store.keeps() && !meshes.is_empty() && meshes.iter().all(|(_, mesh)| mesh.digest != [0; 32]);
     let key = has_key.then(|| {
@@ -129,26 +135,28 @@ fn bounds_of_meshes<'a>(meshes: impl Iterator<Item = (&'a Place, &'a Mesh)>, sto
         let bounds: Vec<Bounds> = corners.as_chunks().0.iter().map(|&[low, high]| Bounds { low, high }).collect();
         (bounds.len() == meshes.len()).then_some(bounds)
     };
-    key.and_then(|key| store.get(&key, known)).unwrap_or_else(|| {
-        // Each mesh is had once, however often it is there.
-        let mut places: HashMap<*const Mesh, (&Mesh, Vec<usize>)> = HashMap::new();
-        for (index, (_, mesh)) in meshes.iter().enumerate() {
-            places.entry(std::ptr::from_ref(*mesh)).or_insert((mesh, Vec::new())).1.push(index);
-        }
-        let places: Vec<(&Mesh, Vec<usize>)> = places.into_values().collect();
-        let found = places.into_par_iter().flat_map_iter(|(mesh, indices)| {
-            let mesh = mesh.for_now();
-            let meshes = &meshes;
-            indices.into_iter().map(move |index| (index, meshes[index].0.bounds_of_mesh(&mesh)))
-        });
-        let mut bounds = vec![Bounds::EMPTY; meshes.len()];
-        found.collect::<Vec<_>>().into_iter().for_each(|(index, found)| bounds[index] = found);
-        if let Some(key) = key {
-            let corners = || bounds.iter().flat_map(|bounds| [bounds.low, bounds.high]);
-            store.put(&key, || corners().flat_map(|corner| corner.data.0[0]).flat_map(f64::to_le_bytes).collect::<Vec<u8>>());
-        }
-        bounds
-    })
+    if let Some(bounds) = key.and_then(|key| store.get(&key, known)) {
+        return Ok(bounds);
+    }
+    // Each mesh is loaded once, however many places it has.
+    let mut places: HashMap<*const LazyMesh, (&LazyMesh, Vec<usize>)> = HashMap::new();
+    for (index, (_, mesh)) in meshes.iter().enumerate() {
+        places.entry(std::ptr::from_ref(*mesh)).or_insert((mesh, Vec::new())).1.push(index);
+    }
+    let places: Vec<(&LazyMesh, Vec<usize>)> = places.into_values().collect();
+    let found = places.into_par_iter().map(|(mesh, indices)| {
+        let mesh = mesh.arrays()?;
+        let found = indices.into_iter().map(|index| (index, meshes[index].0.bounds_of_mesh(&mesh)));
+        Ok(found.collect())
+    });
+    let found: Vec<Vec<(usize, Bounds)>> = found.collect::<Result<_, _>>()?;
+    let mut bounds = vec![Bounds::EMPTY; meshes.len()];
+    found.into_iter().flatten().for_each(|(index, found)| bounds[index] = found);
+    if let Some(key) = key {
+        let corners = || bounds.iter().flat_map(|bounds| [bounds.low, bounds.high]);
+        store.put(&key, || corners().flat_map(|corner| corner.data.0[0]).flat_map(f64::to_le_bytes).collect::<Vec<u8>>());
+    }
+    Ok(bounds)
 }
 
 /// Where a shape stands in the default prim.
@@ -169,7 +177,7 @@ impl Place {
         self.linear.iter().chain(self.origin.iter()).copied().flat_map(f64::to_le_bytes).collect()
     }
 
-    fn bounds_of_mesh(&self, mesh: &Mesh) -> Bounds {
+    fn bounds_of_mesh(&self, mesh: &MeshArrays) -> Bounds {
         mesh.points.iter().fold(Bounds::EMPTY, |mut bounds, point| {
             let point = self.linear * Vector3::from(point.map(f64::from)) + self.origin;
             bounds.add(Bounds { low: point, high: point });

@@ -1,20 +1,25 @@
 //! `geometries.usdc`: every distinct mesh once with the faces that its materials are for, and nothing else.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use super::arrays::{Arrays, Indices, Ints};
-use super::author::{self, Attribute, Layer};
+use super::author::{Attribute, Layer};
 use super::library::{MeshEntry, Subset};
 use super::{Scene, crate_file};
-use urdf_usd_robot::{Corners, Mesh, Outline, lost};
+use crate_file::WriteError;
+use urdf_usd_robot::{CacheEvicted, Corners, LazyMesh, Outline};
 use urdf_usd_store::{Content, Key, Store};
 
-/// The layer, from `store` if it has it. It is only fetched from there if somebody needs its bytes.
-pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, author::Error> {
+/// Returns the layer, from `store` if it has it; it is loaded from there lazily.
+///
+/// # Errors
+/// If the layer can't be written, and if a mesh in it is no longer in the cache.
+pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, WriteError> {
     let made = || {
         let mut arrays = Arrays::default();
-        let layer = layer(scene, &mut arrays);
-        layer.data().and_then(|data| crate_file::write_with(data, &arrays, store)).map(|pieces| Content::of(pieces, None))
+        let layer = layer(scene, &mut arrays)?;
+        Ok(Content::of(crate_file::write_with(layer.data()?, &arrays, store)?, None))
     };
     let Some(bytes) = store.keeps().then(|| key(scene)).flatten() else { return made() };
     let hash = Key::of("hash of geometries").and(&bytes.bytes()).key();
@@ -48,7 +53,7 @@ fn key(scene: &Scene<'_>) -> Option<Key> {
     Some(key.key())
 }
 
-fn layer<'a>(scene: &'a Scene<'_>, arrays: &mut Arrays<'a>) -> Layer {
+fn layer<'a>(scene: &'a Scene<'_>, arrays: &mut Arrays<'a>) -> Result<Layer, CacheEvicted> {
     let mut layer = Layer::new("Every distinct mesh once", "Geometries");
     layer.def("/Geometries", "Scope");
     for entry in &scene.library.meshes {
@@ -56,55 +61,67 @@ fn layer<'a>(scene: &'a Scene<'_>, arrays: &mut Arrays<'a>) -> Layer {
             break;
         }
         let path = format!("/Geometries/{}", entry.name);
-        author_mesh(&mut layer, &path, &entry.mesh, arrays);
+        author_mesh(&mut layer, &path, &entry.mesh, arrays)?;
         author_subsets(scene, &mut layer, &path, entry, arrays);
     }
-    layer
+    Ok(layer)
 }
 
-fn author_mesh<'a>(layer: &mut Layer, path: &str, mesh: &'a Arc<Mesh>, arrays: &mut Arrays<'a>) {
-    let indices = |arrays: &mut Arrays<'a>, of: Indices| Attribute::int_array(arrays.indices(mesh, of));
+fn author_mesh<'a>(
+    layer: &mut Layer,
+    path: &str,
+    mesh: &'a Arc<LazyMesh>,
+    arrays: &mut Arrays<'a>,
+) -> Result<(), CacheEvicted> {
+    let indices = |arrays: &mut Arrays<'a>, of: Indices| arrays.indices(mesh, of).map(Attribute::int_array);
     let &Outline { triangles, has_uvs, has_colors, has_translucent_corners, .. } = mesh.outline();
     let mut prim = layer.def(path, "Mesh");
     if let Some((low, high)) = mesh.bounds() {
         prim.attribute("extent", Attribute::float3_array([low, high]));
     }
     prim.attribute("faceVertexCounts", Attribute::int_array(arrays.ints(Ints::Same(3, triangles))))
-        .attribute("faceVertexIndices", indices(arrays, |mesh| &mesh.triangles))
+        .attribute("faceVertexIndices", indices(arrays, |mesh| &mesh.triangles)?)
         .attribute("orientation", Attribute::token("rightHanded").uniform())
-        .attribute("points", Attribute::point3f_array([arrays.vectors(mesh, |mesh| &mesh.points, |mesh| &mut mesh.points)]))
+        .attribute(
+            "points",
+            Attribute::point3f_array([arrays.vectors(mesh, |mesh| &mesh.points, |mesh| take(&mut mesh.points))]),
+        )
         .attribute("subdivisionScheme", Attribute::token("none").uniform());
-    let normals = arrays.vectors(mesh, |mesh| &mesh.normals.values, |mesh| &mut mesh.normals.values);
+    let normals = arrays.vectors(mesh, |mesh| &mesh.normals.values, |mesh| take(&mut mesh.normals.values));
     let normals = Attribute::normal3f_array([normals]);
     prim.attribute("primvars:normals", normals.interpolation("faceVarying"))
-        .attribute("primvars:normals:indices", indices(arrays, |mesh| &mesh.normals.indices));
+        .attribute("primvars:normals:indices", indices(arrays, |mesh| &mesh.normals.indices)?);
     if has_uvs {
-        let values = arrays.vectors(mesh, |mesh| &of(&mesh.uvs).values, |mesh| &mut of_mut(&mut mesh.uvs).values);
+        let values = arrays.vectors(mesh, |mesh| values(&mesh.uvs), |mesh| take_values(&mut mesh.uvs));
         let values = Attribute::tex_coord2f_array([values]);
         prim.attribute("primvars:st", values.interpolation("faceVarying"))
-            .attribute("primvars:st:indices", indices(arrays, |mesh| &of(&mesh.uvs).indices));
+            .attribute("primvars:st:indices", indices(arrays, |mesh| corner_indices(&mesh.uvs))?);
     }
     if has_colors {
-        let mesh = mesh.for_now();
-        let values = &of(&mesh.colors).values;
+        let loaded = mesh.arrays()?;
+        let values = values(&loaded.colors);
         let colors = values.iter().map(|&[red, green, blue, _]| [red, green, blue]);
         prim.attribute("primvars:displayColor", Attribute::color3f_array(colors).interpolation("faceVarying"))
-            .attribute("primvars:displayColor:indices", indices(arrays, |mesh| &of(&mesh.colors).indices));
+            .attribute("primvars:displayColor:indices", indices(arrays, |mesh| corner_indices(&mesh.colors))?);
         if has_translucent_corners {
             let opacities = Attribute::float_array(values.iter().map(|color| color[3]));
             prim.attribute("primvars:displayOpacity", opacities.interpolation("faceVarying"))
-                .attribute("primvars:displayOpacity:indices", indices(arrays, |mesh| &of(&mesh.colors).indices));
+                .attribute("primvars:displayOpacity:indices", indices(arrays, |mesh| corner_indices(&mesh.colors))?);
         }
     }
+    Ok(())
 }
 
-/// What a mesh was seen to have.
-fn of<T>(corners: &Option<Corners<T>>) -> &Corners<T> {
-    corners.as_ref().unwrap_or_else(lost)
+fn values<T>(corners: &Option<Corners<T>>) -> &[T] {
+    corners.as_ref().map_or(&[], |corners| &corners.values)
 }
 
-fn of_mut<T>(corners: &mut Option<Corners<T>>) -> &mut Corners<T> {
-    corners.as_mut().unwrap_or_else(lost)
+fn take_values<T>(corners: &mut Option<Corners<T>>) -> Vec<T> {
+    corners.as_mut().map(|corners| take(&mut corners.values)).unwrap_or_default()
+}
+
+fn corner_indices<T>(corners: &Option<Corners<T>>) -> &[[u32; 3]] {
+    corners.as_ref().map_or(&[], |corners| &corners.indices)
 }
 
 /// The faces of each material of a mesh that has several, by the material's name. The materials themselves are bound in

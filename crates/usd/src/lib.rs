@@ -58,10 +58,11 @@ pub use ros::{check_namespace, default_namespace, interfaces};
 pub use schema::{ISAAC_SCHEMA_FILES, SCHEMA_FILES};
 pub use urdf_usd_stage::{Options as ReadOptions, VariantChoice};
 
+use crate_file::WriteError;
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 pub use urdf_usd_robot::Base;
 pub use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
-use urdf_usd_robot::{JointKind, LinkId, Robot, Role, lost, names};
+use urdf_usd_robot::{CacheEvicted, JointKind, LinkId, Robot, Role, names};
 use urdf_usd_store::{Content, Store};
 use urdf_usd_time_limit::TimeLimit;
 
@@ -255,7 +256,10 @@ impl WrittenLayer {
 /// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its textures.
 ///
 /// The same robot and options give the same bytes, whatever is in `store`.
-pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
+///
+/// # Errors
+/// If a mesh of the robot, or a layer, is no longer in the cache.
+pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, CacheEvicted> {
     let plan = Plan::new(robot, options.base, options.bodies);
     let scene = Scene { robot, options, plan, library: Library::new(robot) };
     let mut diagnostics = findings(&scene);
@@ -280,8 +284,9 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     );
     let is_there = |name: &&str| layers.iter().any(|layer| layer.path == *name && layer.text.is_some());
     let sublayers: Vec<&str> = entry::ORDER.into_iter().filter(is_there).collect();
-    layers
-        .push(WrittenLayer::new(&scene, &format!("{}.usda", options.entry), |_| Some(entry::layer(&scene, &sublayers, store))));
+    let path = format!("{}.usda", options.entry);
+    let extents = if scene.is_over(&path) { Vec::new() } else { extents::hint(&scene, store)? };
+    layers.push(WrittenLayer::new(&scene, &path, |_| Some(entry::layer(&scene, &sublayers, extents))));
     for &overlay in &options.overlays {
         let path = format!("{}.{}.usda", options.entry, overlay.as_str());
         of_overlays.insert(path.clone());
@@ -295,21 +300,24 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Asset {
     }
     match geometries.transpose() {
         Ok(bytes) => files.extend(bytes.map(|content| ("geometries.usdc".to_owned(), content))),
-        Err(error) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
+        Err(WriteError::Layer(error)) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
+        Err(WriteError::Evicted(evicted)) => return Err(evicted),
     }
     for (path, texture) in &scene.library.textures {
         let bytes = Bytes::from_owner(texture.bytes.clone());
         files.insert(path.clone(), Content::of(vec![bytes], Some(texture.sha256.clone())));
     }
-    let usdz = (options.usdz && !scene.is_over("the package")).then(|| {
+    let mut usdz = None;
+    if options.usdz && !scene.is_over("the package") {
         let packed = files.iter().filter(|(path, _)| !of_overlays.contains(*path));
-        let packed: Vec<_> = packed.map(|(path, content)| (path.as_str(), content.bytes().unwrap_or_else(lost))).collect();
-        usdz::package(&format!("{}.usda", options.entry), packed.iter().map(|(path, bytes)| (*path, &**bytes)))
-    });
-    let usdz = usdz.and_then(|package| {
-        package.map_err(|error| diagnostics.push(internal(&scene, &format!("{}.usdz", options.entry), &error))).ok()
-    });
-    Asset { files, usdz, written: written(&scene), diagnostics }
+        let packed = packed.map(|(path, content)| Ok((path.as_str(), content.bytes().ok_or(CacheEvicted)?)));
+        let packed: Vec<_> = packed.collect::<Result<_, _>>()?;
+        match usdz::package(&format!("{}.usda", options.entry), packed.iter().map(|(path, bytes)| (*path, &**bytes))) {
+            Ok(package) => usdz = Some(package),
+            Err(error) => diagnostics.push(internal(&scene, &format!("{}.usdz", options.entry), &error)),
+        }
+    }
+    Ok(Asset { files, usdz, written: written(&scene), diagnostics })
 }
 
 fn written(scene: &Scene<'_>) -> Written {

@@ -11,7 +11,7 @@ use nalgebra::Vector3;
 
 use crate::plan::{FIDELITY, TRIMESH};
 use urdf_usd_robot::{
-    Channel, Geometry, LinkId, Map, MapRole, Material, MaterialId, Mesh, MeshId, Pose, Robot, Shape, Texture, names,
+    Channel, Geometry, LazyMesh, LinkId, Map, MapRole, Material, MaterialId, MeshId, Pose, Robot, Shape, Texture, names,
 };
 use urdf_usd_stage::VariantChoice;
 
@@ -23,7 +23,7 @@ pub(super) type InstanceIndex = usize;
 /// A mesh of geometries.usdc.
 pub(super) struct MeshEntry {
     pub name: String,
-    pub mesh: Arc<Mesh>,
+    pub mesh: Arc<LazyMesh>,
     /// The faces of each material that is not the whole mesh's; see [`Form::Mesh`].
     pub subsets: Vec<Subset>,
 }
@@ -68,7 +68,7 @@ pub(super) struct FromCorners {
 
 impl FromCorners {
     /// What `material` takes on `mesh`. UsdPreviewSurface has no product of a texture and colours, so a texture shows alone.
-    fn of(material: &Material, mesh: Option<&Mesh>) -> Self {
+    fn of(material: &Material, mesh: Option<&LazyMesh>) -> Self {
         let Some(mesh) = mesh.filter(|mesh| material.shows_corner_colors && mesh.outline().has_colors) else {
             return Self::default();
         };
@@ -185,7 +185,7 @@ pub(crate) fn default_material() -> Material {
 /// A mesh and the bits of the scale that is in its points.
 #[derive(PartialEq, Eq, Hash, Clone, Copy)]
 struct MeshKey {
-    mesh: *const Mesh,
+    mesh: *const LazyMesh,
     scale: [u64; 3],
 }
 
@@ -231,7 +231,7 @@ struct Builder<'a> {
     /// The scale that each mesh has in its points, if one is in it, else what is left on the leaf; by mesh and scale of the source.
     baked: HashMap<(MeshId, [u64; 3]), Scale>,
     /// Meshes that are there with some scale, and the triangles of those that are there with another too.
-    scaled: HashSet<*const Mesh>,
+    scaled: HashSet<*const LazyMesh>,
     copied: usize,
     mesh_names: Vec<String>,
     /// For meshes that are seen the material of all their parts, if they have one.
@@ -317,7 +317,7 @@ impl Builder<'_> {
     fn tiers(&mut self, id: MeshId, scale: Vector3<f64>) -> ([MeshIndex; 3], Option<Vector3<f64>>) {
         let (high, Scale { baked, left }) = self.mesh(id, scale);
         let tiers = &self.robot.meshes[id.0].tiers;
-        let mut tier = |mesh: &Option<Arc<Mesh>>, finer: MeshIndex, suffix: &str| match mesh {
+        let mut tier = |mesh: &Option<Arc<LazyMesh>>, finer: MeshIndex, suffix: &str| match mesh {
             Some(mesh) => self.mesh_entry(mesh, baked, format!("{}_{suffix}", self.mesh_names[high])),
             None => finer,
         };
@@ -359,7 +359,7 @@ impl Builder<'_> {
 
     /// Where a scale goes: into the points, unless these would be beyond single precision or copies for other scales too many. Signs go
     /// into the points in any case, so that the winding stays right.
-    fn split(&mut self, id: MeshId, mesh: &Arc<Mesh>, scale: Vector3<f64>) -> Scale {
+    fn split(&mut self, id: MeshId, mesh: &Arc<LazyMesh>, scale: Vector3<f64>) -> Scale {
         if let Some(&known) = self.baked.get(&(id, bits(scale))) {
             return known;
         }
@@ -377,7 +377,7 @@ impl Builder<'_> {
         split
     }
 
-    fn mesh_entry(&mut self, mesh: &Arc<Mesh>, scale: Vector3<f64>, name: String) -> MeshIndex {
+    fn mesh_entry(&mut self, mesh: &Arc<LazyMesh>, scale: Vector3<f64>, name: String) -> MeshIndex {
         let key = MeshKey { mesh: Arc::as_ptr(mesh), scale: bits(scale) };
         if let Some(&index) = self.mesh_index.get(&key) {
             return index;
@@ -447,7 +447,7 @@ impl Builder<'_> {
 
     /// The entry of a material that looks like this one. Without a name it is called after what it is `of`, which may be nothing, and
     /// after what it is. `mesh` is what it is on, if that has a say in its looks.
-    fn material(&mut self, material: &Material, of: &str, mesh: Option<&Mesh>) -> MaterialIndex {
+    fn material(&mut self, material: &Material, of: &str, mesh: Option<&LazyMesh>) -> MaterialIndex {
         let from_corners = FromCorners::of(material, mesh);
         let texture = material.base_color_texture.as_ref().map(|texture| (texture.sha256.clone(), texture.has_alpha));
         let surface = [material.metallic, material.roughness, material.ior];
@@ -553,7 +553,7 @@ fn bits(scale: Vector3<f64>) -> [u64; 3] {
 }
 
 /// Whether the points of a mesh can have the scale in them without loss.
-fn is_bakeable(mesh: &Mesh, scale: Vector3<f64>) -> bool {
+fn is_bakeable(mesh: &LazyMesh, scale: Vector3<f64>) -> bool {
     let size = mesh.bounds().map_or(1.0, |(low, high)| {
         let reach = |k: usize| f64::from(low[k].abs().max(high[k].abs())) * scale[k].abs();
         reach(0).max(reach(1)).max(reach(2))

@@ -318,7 +318,7 @@ mod tests {
         );
         let outcome = urdf_usd_urdf::read(&urdf, None);
         let mut robot = outcome.robot.unwrap();
-        outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh));
+        outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh.into()));
         let options = Options { entry: "r".into(), overlays: vec![Overlay::OpenPbr], ..Options::default() };
         let asset = write(&robot, &options, &urdf_usd_store::Store::none());
         move |name| String::from_utf8(asset.files[name].bytes().unwrap().into()).unwrap()

@@ -80,8 +80,8 @@ impl Converter {
             used.push(path.clone());
         }
         if self.starving.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok() {
-            let message = "a.stl can't be read: Too many open files (os error 24)";
-            let diagnostic = Diagnostic::new(&super::codes::REQUEST, Place::default(), message);
+            let message = "a.stl can't be read: Too many open files";
+            let diagnostic = crate::resolve::Error::too_many_open(message).at(Place::default());
             return Err(Failure { diagnostics: vec![diagnostic], used });
         }
         if text.contains("panic") {

@@ -24,7 +24,13 @@ fn robot() -> Robot {
 
 fn planned(options: &Options) -> (Robot, Result<Vec<FittedLink>, Diagnostic>, Vec<&'static str>) {
     let (mut robot, mut found) = (robot(), Vec::new());
-    let links = plan(&mut robot, &Options { samples: 500, ..options.clone() }, &Context::default(), &mut found);
+    let links =
+        plan(&mut robot, &Options { samples: 500, ..options.clone() }, &Context::default(), &mut found).map_err(|stop| {
+            match stop {
+                Stop::Found(mut found) => found.remove(0),
+                Stop::Evicted(evicted) => panic!("{evicted}"),
+            }
+        });
     (robot, links, found.into_iter().map(|found| found.code).collect())
 }
 
@@ -208,14 +214,14 @@ geometry:
     use urdf_usd_store::Store;
     let mut robot = robot();
     xrdf::apply(XRDF, None, &mut robot, &mut Default::default());
-    let glb = urdf_usd_gltf::write(&robot, &crate::round_trip::options(), &Store::none()).glb().unwrap();
+    let glb = urdf_usd_gltf::write(&robot, &crate::round_trip::options(), &Store::none()).unwrap().glb().unwrap();
     let files = resolve::Files::new(Arc::new(resolve::Resolver::new(resolve::Options::default())));
     let again = crate::round_trip::read(&glb, Path::new("r.glb"), &files, "r").robot;
     assert!(said(&again) == said(&robot), "{:?}\n{:?}", said(&again), said(&robot));
 
     let folder = tempfile::tempdir().unwrap();
     let options = urdf_usd_usd::Options { entry: "r".to_owned(), ..Default::default() };
-    for (path, bytes) in urdf_usd_usd::write(&robot, &options, &Store::none()).files {
+    for (path, bytes) in urdf_usd_usd::write(&robot, &options, &Store::none()).unwrap().files {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes.bytes().unwrap()).unwrap();

@@ -367,7 +367,7 @@ impl Maker<'_> {
         let (mesh, numbers) = self.mesh(group, meshes)?;
         // The ending is for those that name what they make of it like a file.
         let uri = format!("{}#{at}/{name}.gltf", file_name(&self.file.path));
-        Some((MeshSource::new(uri, self.findings.place(&at), Arc::new(mesh)), numbers))
+        Some((MeshSource::new(uri, self.findings.place(&at), Arc::new(mesh.into())), numbers))
     }
 
     fn mesh(&mut self, group: &Group, meshes: &mut Meshes<'_, '_, '_>) -> Option<(urdf_usd_robot::Mesh, Vec<usize>)> {

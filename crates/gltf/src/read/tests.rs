@@ -81,7 +81,7 @@ fn the_documents_own_example() {
     let limit = joint.limit.unwrap();
     assert_eq!((limit.bounds.sides(), limit.velocity, limit.effort), ((Some(-1.57), Some(1.57)), Some(2.0), Some(50.0)));
     assert!(robot.links[0].visuals.is_empty() && robot.named_poses.is_empty());
-    let mesh = &robot.meshes[0].mesh;
+    let mesh = robot.meshes[0].mesh.arrays().unwrap();
     assert_eq!(mesh.points, [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]);
     assert_eq!(mesh.normals.values, [[1.0, 0.0, 0.0]]);
     assert_ne!(mesh.digest, [0; 32]);
@@ -246,7 +246,7 @@ fn a_mesh_in_coordinates_of_its_own_is_in_those_of_the_shape_again() {
     assert!(close(shape.origin.translation.vector, [3.0, 1.0, 2.0]));
     let Geometry::Mesh { mesh, scale } = shape.geometry else { panic!("{shape:?}") };
     assert_eq!(scale, Vector3::new(-2.0, 2.0, 2.0));
-    assert_eq!(robot.meshes[mesh.0].mesh.points, [[0.0, 0.0, 1.0], [0.0, 3.0, 1.0], [0.0, 0.0, 2.0]]);
+    assert_eq!(robot.meshes[mesh.0].mesh.arrays().unwrap().points, [[0.0, 0.0, 1.0], [0.0, 3.0, 1.0], [0.0, 0.0, 2.0]]);
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn there_and_back(change: impl FnOnce(&mut Robot)) -> (Robot, Robot) {
     let urdf = format!("<robot name='r'><link name='a'>{visual}{visual}</link></robot>");
     let mut robot = urdf_usd_urdf::read(&urdf, None).robot.unwrap();
     change(&mut robot);
-    let written = crate::write(&robot, &Default::default(), &urdf_usd_store::Store::none()).glb().unwrap();
+    let written = crate::write(&robot, &Default::default(), &urdf_usd_store::Store::none()).unwrap().glb().unwrap();
     let Outcome { mut models, diagnostics } = read(&written, None, &no_files());
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     (robot, models.remove(0).robot)
@@ -457,7 +457,7 @@ proptest! {
             range: (has_range && !is_parallel).then(|| 2.0 + n[6]),
             place: Default::default(),
         });
-        let written = crate::write(&robot, &Default::default(), &urdf_usd_store::Store::none()).glb().unwrap();
+        let written = crate::write(&robot, &Default::default(), &urdf_usd_store::Store::none()).unwrap().glb().unwrap();
         let Outcome { models, diagnostics } = read(&written, None, &no_files());
         prop_assert!(diagnostics.is_empty(), "{:?}", diagnostics);
         let (a, b) = (&robot.lights[0], &models[0].robot.lights[0]);

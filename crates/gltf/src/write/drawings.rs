@@ -18,7 +18,7 @@ use crate::json::values::Index;
 use crate::unpainted::UNPAINTED;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_mesh::MAX_PIXELS_TOGETHER;
-use urdf_usd_robot::{self as robot, Geometry, LinkId, MapRole, Material, Part, Robot, Shape, VisualPart};
+use urdf_usd_robot::{self as robot, CacheEvicted, Geometry, LinkId, MapRole, Material, Part, Robot, Shape, VisualPart};
 use urdf_usd_store::{self as store, Store};
 use urdf_usd_time_limit::TimeLimit;
 
@@ -46,14 +46,17 @@ pub enum Unpainted {
 }
 
 /// Builds what every shape of `robot` needs; if the time is up, less.
+///
+/// # Errors
+/// If a mesh is no longer in the cache.
 pub fn draw(
     robot: &Robot,
     (options, unpainted): (&Options, Unpainted),
     store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Drawings {
+) -> Result<Drawings, CacheEvicted> {
     let forms = Forms::of(robot);
-    let (binary, stored) = forms.stored(options.extent.compression, store, &options.limit);
+    let (binary, stored) = forms.stored(options.extent.compression, store, &options.limit)?;
     let mut drawings =
         Drawings { paint: Paint::new(images(robot, options, store, diagnostics)), binary, ..Drawings::default() };
     let (known, told) = (HashMap::new(), HashSet::new());
@@ -65,7 +68,7 @@ pub fn draw(
         let collisions = link.collisions.iter().map(|shape| meshes.collision(shape, &mut drawings)).collect();
         drawings.collisions.push(collisions);
     }
-    drawings
+    Ok(drawings)
 }
 
 /// The pictures of all materials, by their keys; `None` for those that can't be had.
@@ -108,7 +111,7 @@ struct Form<'a> {
     name: String,
     geometry: &'a Geometry,
     /// What its file holds; `None` for a solid.
-    mesh: Option<&'a robot::Mesh>,
+    mesh: Option<&'a robot::LazyMesh>,
     /// For each part, what any shape shows on it.
     wanted: Vec<Wanted>,
 }
@@ -120,8 +123,8 @@ struct PackedForm {
 }
 
 impl Form<'_> {
-    fn surfaces(&self) -> Vec<Option<Surface>> {
-        match self.mesh {
+    fn surfaces(&self) -> Result<Vec<Option<Surface>>, CacheEvicted> {
+        Ok(match self.mesh {
             None => {
                 let wants = |what: fn(&Wanted) -> bool| self.wanted.iter().any(what);
                 let mut surface = solids::surface(self.geometry, wants(|wanted| wanted.uvs));
@@ -129,22 +132,22 @@ impl Form<'_> {
                 vec![surface]
             }
             Some(mesh) => {
-                let mesh = &*mesh.for_now();
+                let arrays = mesh.arrays()?;
                 let of_part = |vertices: &mut Vertices, (part, &wanted): (&Part, &Wanted)| {
-                    let mut surface = surface::of_part(mesh, part, wanted, vertices);
+                    let mut surface = surface::of_part(&arrays, part, wanted, vertices);
                     surface.iter_mut().filter(|_| wanted.tangents).for_each(tangents::add);
                     surface
                 };
                 mesh.parts.par_iter().zip(&self.wanted).map_init(Vertices::new, of_part).collect()
             }
-        }
+        })
     }
 
-    fn packed(&self, compression: Compression, store: &Store) -> PackedForm {
-        let surfaces = self.surfaces();
+    fn packed(&self, compression: Compression, store: &Store) -> Result<PackedForm, CacheEvicted> {
+        let surfaces = self.surfaces()?;
         let grid = (compression != Compression::None).then(|| Grid::around(surfaces.iter().flatten())).flatten();
         let pack = |surface: Option<Surface>| Some(Packed::new(surface?, grid.as_ref(), compression, store));
-        PackedForm { parts: surfaces.into_par_iter().map(pack).collect(), grid }
+        Ok(PackedForm { parts: surfaces.into_par_iter().map(pack).collect(), grid })
     }
 
     /// Whether the colours of the mesh's corners show where `material` does: where there is no material, or where it says so.
@@ -156,7 +159,7 @@ impl Form<'_> {
 /// What makes two geometries the same form. A scale does not tell them apart: it is the node's.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
-    Mesh(*const robot::Mesh),
+    Mesh(*const robot::LazyMesh),
     Solid(u8, [u64; 3]),
 }
 
@@ -210,24 +213,33 @@ impl<'a> Forms<'a> {
     }
 
     /// All forms in a buffer, from `store` if it has them.
-    fn stored(&self, compression: Compression, store: &Store, limit: &TimeLimit) -> (Binary, Vec<StoredForm>) {
+    ///
+    /// # Errors
+    /// If a mesh is no longer in the cache.
+    fn stored(
+        &self,
+        compression: Compression,
+        store: &Store,
+        limit: &TimeLimit,
+    ) -> Result<(Binary, Vec<StoredForm>), CacheEvicted> {
         let key = store.keeps().then(|| self.key(compression)).flatten();
-        key.and_then(|key| store.take(&key).and_then(Binary::decode)).unwrap_or_else(|| {
-            let in_time = |form: &&Form<'_>| !limit.is_over(|| format!("writing {} into the glTF", form.name));
-            let mut forms: Vec<PackedForm> =
-                self.list.par_iter().filter(in_time).map(|form| form.packed(compression, store)).collect();
-            binary::keep_one_plain(forms.iter_mut().flat_map(|form| &mut form.parts).flatten());
-            let mut binary = Binary::default();
-            let store_form = |form: PackedForm| {
-                let parts = form.parts.into_iter().map(|part| Some(binary.surface(&part?))).collect();
-                StoredForm { parts, grid: form.grid }
-            };
-            let stored: Vec<StoredForm> = forms.into_iter().map(store_form).collect();
-            if let Some(key) = key.filter(|_| limit.ended().is_none()) {
-                store.put_content(&key, &binary.encode(&stored));
-            }
-            (binary, stored)
-        })
+        if let Some(known) = key.and_then(|key| store.take(&key).and_then(Binary::decode)) {
+            return Ok(known);
+        }
+        let in_time = |form: &&Form<'_>| !limit.is_over(|| format!("writing {} into the glTF", form.name));
+        let packed = self.list.par_iter().filter(in_time).map(|form| form.packed(compression, store));
+        let mut forms: Vec<PackedForm> = packed.collect::<Result<_, _>>()?;
+        binary::keep_one_plain(forms.iter_mut().flat_map(|form| &mut form.parts).flatten());
+        let mut binary = Binary::default();
+        let store_form = |form: PackedForm| {
+            let parts = form.parts.into_iter().map(|part| Some(binary.surface(&part?))).collect();
+            StoredForm { parts, grid: form.grid }
+        };
+        let stored: Vec<StoredForm> = forms.into_iter().map(store_form).collect();
+        if let Some(key) = key.filter(|_| limit.ended().is_none()) {
+            store.put_content(&key, &binary.encode(&stored));
+        }
+        Ok((binary, stored))
     }
 
     /// What decides the buffer of all forms. `None` if some mesh has no digest.

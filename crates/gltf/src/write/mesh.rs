@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::drawings::{self, Unpainted};
-use super::{Options, Written};
+use super::{GlbError, Options, Written};
 use crate::json::document::{Document, Node, Scene};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Custom, Geometry, Link, Material, MaterialId, Mesh, MeshId, MeshSource, Pose, Robot, Shape, Tree};
@@ -16,17 +16,17 @@ use urdf_usd_store::Store;
 /// RViz, Drake and this one do, read the mesh as it is.
 ///
 /// # Errors
-/// [`codes::TOO_LARGE`](super::codes::TOO_LARGE) if that is more than a GLB can hold.
+/// Those of [`Written::glb`].
 pub fn write_mesh(
     name: &str,
     mesh: &Mesh,
     material: Option<&Material>,
     place: &Place,
     store: &Store,
-) -> Result<(Vec<u8>, Vec<Diagnostic>), Diagnostic> {
+) -> Result<(Vec<u8>, Vec<Diagnostic>), GlbError> {
     let robot = robot_of(name, turned(mesh), material.cloned(), place);
     let mut diagnostics = Vec::new();
-    let drawings = drawings::draw(&robot, (&Options::default(), Unpainted::Bare), store, &mut diagnostics);
+    let drawings = drawings::draw(&robot, (&Options::default(), Unpainted::Bare), store, &mut diagnostics)?;
     let shown = drawings.visuals.into_iter().flatten().flatten().next();
     let document = Document {
         extensions_used: drawings.paint.extensions().collect(),
@@ -86,7 +86,7 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         joints: Vec::new(),
         tree: Tree::build(1, &mut []),
         materials: material.into_iter().collect(),
-        meshes: vec![MeshSource::new(format!("{name}.glb"), place.clone(), Arc::new(mesh))],
+        meshes: vec![MeshSource::new(format!("{name}.glb"), place.clone(), Arc::new(mesh.into()))],
         sensors: Vec::new(),
         lights: Vec::new(),
         interfaces: Vec::new(),

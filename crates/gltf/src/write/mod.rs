@@ -38,8 +38,19 @@ use crate::glb;
 use crate::json::document::{Document, RootExtensions, Scene, Variant, Variants};
 use crate::json::kinematics::Kinematics;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{Robot, lost};
+use urdf_usd_robot::{CacheEvicted, Robot};
 use urdf_usd_store::{Piece, Pieces, Store, joined};
+
+/// The reason why there is no GLB.
+#[derive(Debug, thiserror::Error)]
+pub enum GlbError {
+    /// It is larger than a GLB can be: [`codes::TOO_LARGE`].
+    #[error("{0}")]
+    TooLarge(Box<Diagnostic>),
+    /// A mesh, or a part of what was written, is no longer in the cache.
+    #[error(transparent)]
+    Evicted(#[from] CacheEvicted),
+}
 
 /// What was written.
 #[derive(Debug)]
@@ -51,18 +62,19 @@ pub struct Written {
 }
 
 impl Written {
-    /// The whole as one GLB.
+    /// Returns the whole as one GLB.
     ///
     /// # Errors
-    /// [`codes::TOO_LARGE`] if that is more than a GLB can hold.
-    pub fn glb(self) -> Result<Vec<u8>, Diagnostic> {
-        self.glb_in_pieces().map(|pieces| joined(&pieces).unwrap_or_else(lost))
+    /// If that is more than a GLB can hold, and if a part of it is no longer in the cache.
+    pub fn glb(self) -> Result<Vec<u8>, GlbError> {
+        let pieces = self.glb_in_pieces().map_err(|found| GlbError::TooLarge(Box::new(found)))?;
+        Ok(joined(&pieces).ok_or(CacheEvicted)?)
     }
 
     /// The same in pieces, which need not be copied to be written one after the other.
     ///
     /// # Errors
-    /// Those of [`Self::glb`].
+    /// [`codes::TOO_LARGE`] if that is more than a GLB can hold.
     pub fn glb_in_pieces(self) -> Result<Vec<Piece>, Diagnostic> {
         let json = serde_json::to_vec(&self.document).ok();
         json.and_then(|json| glb::pack(&json, self.binary)).ok_or_else(|| {
@@ -90,10 +102,13 @@ const IN_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_
 /// Writes `robot` as glTF. The same robot and options give the same bytes, whatever is in `store`.
 ///
 /// Shapes whose mesh was not loaded stay as nodes that draw nothing.
-pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
+///
+/// # Errors
+/// If a mesh is no longer in the cache.
+pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written, CacheEvicted> {
     let Extent { animations, physics, .. } = options.extent;
     let mut diagnostics = Vec::new();
-    let mut drawings = drawings::draw(robot, (options, Unpainted::Grey), store, &mut diagnostics);
+    let mut drawings = drawings::draw(robot, (options, Unpainted::Grey), store, &mut diagnostics)?;
     let mut nodes = nodes::build(robot, &mut drawings, physics);
     let (shapes, rigid_bodies) = if physics { physics::add(robot, options.base, &mut nodes) } else { Default::default() };
     let lights = lights::add(robot, &mut nodes);
@@ -139,5 +154,5 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Written {
         extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies, lights, variants },
         ..Document::default()
     };
-    Written { document, binary: drawings.binary.buffer, diagnostics }
+    Ok(Written { document, binary: drawings.binary.buffer, diagnostics })
 }

@@ -6,7 +6,7 @@ use foldhash::fast::FixedState;
 
 use super::numbers::sixteen_bits;
 use crate::axes;
-use urdf_usd_robot::{Mesh, Part};
+use urdf_usd_robot::{MeshArrays, Part};
 
 /// What a normal is where the source's has no direction.
 const SOME_DIRECTION: [f32; 3] = [0.0, 0.0, 1.0];
@@ -99,7 +99,7 @@ impl Builder {
 ///
 /// Corners that share their point, normal and so on are one vertex, numbered as they first appear. `vertices` are those of the mesh, for all of
 /// its parts in turn.
-pub fn of_part(mesh: &Mesh, part: &Part, wanted: Wanted, vertices: &mut Vertices) -> Option<Surface> {
+pub fn of_part(mesh: &MeshArrays, part: &Part, wanted: Wanted, vertices: &mut Vertices) -> Option<Surface> {
     let uvs = mesh.uvs.as_ref().filter(|_| wanted.uvs);
     let colors = mesh.colors.as_ref().filter(|_| wanted.colors);
     let mut surface = Surface {

@@ -85,7 +85,7 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
 }
 
 fn mesh_source(uri: &str, mesh: Mesh) -> MeshSource {
-    MeshSource::new(uri, Place::default(), Arc::new(mesh))
+    MeshSource::new(uri, Place::default(), Arc::new(mesh.into()))
 }
 
 /// Two triangles: one of no material, one of the mesh's own.
@@ -154,7 +154,7 @@ impl Glb {
             hash: Some("sha256:0".into()),
             ..Source::default()
         };
-        let glb = write(robot, &Options { source: Some(source), ..Options::default() }, &Store::none()).glb().unwrap();
+        let glb = write(robot, &Options { source: Some(source), ..Options::default() }, &Store::none()).unwrap().glb().unwrap();
         let length = |at: usize| u32::from_le_bytes(glb[at..at + 4].try_into().unwrap()) as usize;
         assert_eq!((&glb[..4], length(8)), (&b"glTF"[..], glb.len()));
         let end = 20 + length(12);
@@ -255,7 +255,7 @@ fn the_extensions_pose_algorithm_moves_links_as_the_robot_does() {
 #[test]
 fn the_model_says_what_the_robot_says() {
     let robot = everything();
-    let written = write(&robot, &Options::default(), &Store::none());
+    let written = write(&robot, &Options::default(), &Store::none()).unwrap();
     let codes: Vec<_> = written.diagnostics.iter().map(|d| d.code).collect();
     assert_eq!(codes, ["gltf-texture-without-coordinates", "gltf-loop-joint"]);
     let glb = Glb::of(&robot);
@@ -374,7 +374,7 @@ fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_sa
     assert_eq!(shown(&visuals[2]), [(Some(vec![pink; 3]), white, None), (None, green, blend())]);
     let collider = &glb.model()["links"][0]["collisionNodes"][0];
     assert!(shown(collider).iter().all(|(colors, ..)| colors.is_none()));
-    gltf::Gltf::from_slice(&write(&robot, &Options::default(), &Store::none()).glb().unwrap()).expect("valid glTF");
+    gltf::Gltf::from_slice(&write(&robot, &Options::default(), &Store::none()).unwrap().glb().unwrap()).expect("valid glTF");
 }
 
 #[test]
@@ -386,15 +386,15 @@ fn a_robot_of_frames_alone_has_no_buffer_and_writing_is_repeatable() {
     let nothing = robot(Vec::new(), Vec::new());
     assert_eq!(Glb::of(&nothing).list(&Glb::of(&nothing).json["nodes"]).len(), 1);
     assert_eq!(
-        write(&everything(), &Options::default(), &Store::none()).glb().unwrap(),
-        write(&everything(), &Options::default(), &Store::none()).glb().unwrap()
+        write(&everything(), &Options::default(), &Store::none()).unwrap().glb().unwrap(),
+        write(&everything(), &Options::default(), &Store::none()).unwrap().glb().unwrap()
     );
 }
 
 #[test]
 fn a_document_beside_its_buffer_leaves_the_glb_as_it_is() {
-    let alone = write(&everything(), &Options::default(), &Store::none()).glb().unwrap();
-    let mut written = write(&everything(), &Options::default(), &Store::none());
+    let alone = write(&everything(), &Options::default(), &Store::none()).unwrap().glb().unwrap();
+    let mut written = write(&everything(), &Options::default(), &Store::none()).unwrap();
     let document: Value = serde_json::from_slice(&written.gltf("a.bin").0).unwrap();
     assert_eq!(document["buffers"][0]["uri"], "a.bin");
     assert_eq!(written.glb().unwrap(), alone);
@@ -402,7 +402,7 @@ fn a_document_beside_its_buffer_leaves_the_glb_as_it_is() {
 
 #[test]
 fn what_the_gltf_crate_reads_is_valid() {
-    let glb = write(&everything(), &Options::default(), &Store::none()).glb().unwrap();
+    let glb = write(&everything(), &Options::default(), &Store::none()).unwrap().glb().unwrap();
     gltf::Gltf::from_slice(&glb).expect("valid glTF");
 }
 
@@ -418,7 +418,7 @@ fn copies_of_a_mesh_have_one_node_and_come_back() {
     let points = |robot: &Robot, shapes: &[Shape]| -> Vec<Vec<Vector3<f64>>> {
         let of_shape = |shape: &Shape| {
             let Geometry::Mesh { mesh, scale } = shape.geometry else { panic!() };
-            let points = &robot.meshes[mesh.0].mesh.points;
+            let points = &robot.meshes[mesh.0].mesh.arrays().unwrap().points;
             points
                 .iter()
                 .map(|p| shape.origin * nalgebra::Point3::from(Vector3::from(p.map(f64::from)).component_mul(&scale)))
@@ -431,7 +431,7 @@ fn copies_of_a_mesh_have_one_node_and_come_back() {
         for physics in [false, true] {
             let options =
                 Options { extent: super::Extent { compression, physics, ..Default::default() }, ..Options::default() };
-            let written = write(&robot, &options, &Store::none());
+            let written = write(&robot, &options, &Store::none()).unwrap();
             let nodes: Vec<_> = written.document.nodes.iter().filter(|node| node.extensions.instances.is_some()).collect();
             assert_eq!(nodes.len(), if physics { 1 } else { 2 }, "every collider has a node of its own for physics");
             assert!(written.document.extensions_required.contains(&"EXT_mesh_gpu_instancing"));

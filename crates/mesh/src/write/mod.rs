@@ -5,14 +5,14 @@ mod stl;
 
 pub use obj::{Obj, obj};
 pub use stl::stl;
-use urdf_usd_robot::{Material, Mesh};
+use urdf_usd_robot::{LazyMesh, Material};
 
 /// What of a mesh's looks no STL can hold, in words; `None` if that is nothing.
-pub fn lost_in_stl(mesh: &Mesh) -> Option<&'static str> {
+pub fn lost_in_stl(mesh: &LazyMesh) -> Option<&'static str> {
     let has_pictures = mesh.materials.iter().any(Material::has_textures);
     match mesh {
         _ if has_pictures => Some("its images and colours"),
-        _ if mesh.colors.is_some() || mesh.materials.len() > 1 => Some("its colours"),
+        _ if mesh.outline().has_colors || mesh.materials.len() > 1 => Some("its colours"),
         _ => None,
     }
 }

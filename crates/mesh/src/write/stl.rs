@@ -2,10 +2,10 @@
 
 use nalgebra::Vector3;
 
-use urdf_usd_robot::Mesh;
+use urdf_usd_robot::MeshArrays;
 
 /// The triangles of a mesh as a binary STL, its coordinates as they are. Nothing else of it: no normals of corners, no looks.
-pub fn stl(mesh: &Mesh) -> Vec<u8> {
+pub fn stl(mesh: &MeshArrays) -> Vec<u8> {
     // A header that begins with "solid" would be taken for text.
     let mut bytes = b"binary STL".to_vec();
     bytes.resize(80, b' ');

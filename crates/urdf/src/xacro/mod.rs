@@ -19,7 +19,7 @@ use std::time::Duration;
 use packages::Packages;
 use run::{Ended, Program};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_resolve::Resolver;
+use urdf_usd_resolve::{self as resolve, Resolver};
 
 /// How long the program may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -111,6 +111,10 @@ fn expand_by(
             run::Error::NotFound => not_installed(file),
             run::Error::Patience => timed_out(file, patience),
             run::Error::TooLong => failed(file, "it makes more than 64 MiB of text"),
+            run::Error::Other(error) if resolve::is_out_of_descriptors(&error) => {
+                let stop = resolve::Error::too_many_open(format!("xacro: it can't be run: {error}"));
+                Box::new(stop.at(Place::file(file)))
+            }
             run::Error::Other(error) => failed(file, &format!("it can't be run: {error}")),
         })
         .and_then(|ended| of_ended(ended, file, &packages));

@@ -138,7 +138,7 @@ async fn a_conversion_that_lacked_descriptors_is_made_again() {
     let mut bed = bed();
     bed.converter.starving.store(2, Ordering::SeqCst);
     bed.describe("<robot name='arm'/>");
-    bed.shows("arm", |robot| robot.message.contains("os error 24")).await;
+    bed.shows("arm", |robot| robot.message.contains("Too many open files")).await;
     assert_eq!(bed.asset().await.revision, 1);
     assert_eq!(bed.converter.count(), 3);
 }

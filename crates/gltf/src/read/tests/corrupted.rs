@@ -23,7 +23,7 @@ const URDF: &str = r#"<robot name="r"><material name="m"><color rgba="1 0 0 .5"/
 
 static GLB: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let robot = urdf::read(URDF, None).robot.unwrap();
-    write(&robot, &Options::default(), &Store::none()).glb().unwrap()
+    write(&robot, &Options::default(), &Store::none()).unwrap().glb().unwrap()
 });
 
 /// What the model promises, whatever was read.

@@ -8,7 +8,7 @@ use crate::library::REPRESENTATION;
 use crate::plan::FIDELITY;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{
-    Geometry, Joint, JointId, Light, Link, LinkId, LookVariant, Material, Mesh, Robot, Sensor, Shape, VisualPart,
+    Geometry, Joint, JointId, LazyMesh, Light, Link, LinkId, LookVariant, Material, Robot, Sensor, Shape, VisualPart,
 };
 use urdf_usd_stage::{Options, Stage, VariantChoice, on_large_stack};
 
@@ -188,7 +188,7 @@ fn numbered(shapes: &[Shape]) -> impl Iterator<Item = ((&str, usize), &Shape)> {
     })
 }
 
-fn mesh_of<'a>(robot: &'a Robot, shape: &Shape) -> Option<&'a Mesh> {
+fn mesh_of<'a>(robot: &'a Robot, shape: &Shape) -> Option<&'a LazyMesh> {
     match shape.geometry {
         Geometry::Mesh { mesh, .. } => super::meshes::mesh_of(robot, mesh),
         _ => None,

@@ -8,7 +8,7 @@ use super::meshes::mesh_of;
 use super::scene::{self, Scene};
 use super::shapes::Collider;
 use crate::codes;
-use urdf_usd_robot::{Geometry, Inertial, LinkId, Pose, Robot, Solid};
+use urdf_usd_robot::{Geometry, Inertial, LazyMesh, LinkId, Pose, Robot, Solid};
 use urdf_usd_stage::{Prim, PrimId};
 
 /// The density that UsdPhysics assumes where nothing gives one (UsdPhysicsMassAPI), kg/m³.
@@ -58,10 +58,11 @@ fn of(
         let of_material = material.and_then(|material| density(scene, &scene.stage[material]));
         let density = density(scene, of_collider).or(of_body).or(of_material);
         let mesh = match &collider.geometry {
-            Geometry::Mesh { mesh, .. } => mesh_of(robot, *mesh),
+            // Meshes that are read from USD stay in memory.
+            Geometry::Mesh { mesh, .. } => mesh_of(robot, *mesh).and_then(LazyMesh::in_memory),
             _ => None,
         };
-        let Some(solid) = Solid::of(&collider.geometry, mesh, density.unwrap_or(DENSITY)) else { continue };
+        let Some(solid) = Solid::of(&collider.geometry, mesh.map(AsRef::as_ref), density.unwrap_or(DENSITY)) else { continue };
         let own = above_zero(of_collider, "physics:mass").filter(|_| collider.prim != id).map(|mass| mass * scene.kilogram);
         is_assumed |= given.is_none() && own.is_none() && density.is_none();
         let solid = own.map_or(solid, |own| solid.times(own / solid.mass));

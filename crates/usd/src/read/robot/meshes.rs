@@ -12,7 +12,7 @@ use super::shapes::number_array;
 use crate::codes;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_mesh::{PerCorner, Polygons, from_polygons};
-use urdf_usd_robot::{Mesh, MeshId, MeshSource, Robot};
+use urdf_usd_robot::{LazyMesh, Mesh, MeshId, MeshSource, Robot};
 use urdf_usd_stage::{Prim, PrimId, int_array, pairs, text, vectors};
 
 /// Names of the primvar of texture coordinates, the first that is there counts.
@@ -104,11 +104,11 @@ fn name<'a>(scene: &'a Scene<'_>, id: PrimId) -> &'a str {
 fn source(mesh: Mesh, name: &str, place: Place) -> MeshSource {
     let file = place.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
     let uri = format!("{file}#{}/{name}.usd", place.element);
-    MeshSource::new(uri, place, Arc::new(mesh))
+    MeshSource::new(uri, place, Arc::new(mesh.into()))
 }
 
 /// The mesh of the robot.
-pub(super) fn mesh_of(robot: &Robot, id: MeshId) -> Option<&Mesh> {
+pub(super) fn mesh_of(robot: &Robot, id: MeshId) -> Option<&LazyMesh> {
     robot.meshes.get(id.0).map(|source| source.mesh.as_ref())
 }
 

@@ -218,8 +218,8 @@ fn cones_ellipsoids_and_copies_are_shapes() {
     assert_eq!(robot.lights.len(), 1);
     let visuals = &robot.links[0].visuals;
     assert_eq!(visuals.len(), 4);
-    robot.meshes.iter().for_each(|mesh| urdf_usd_robot::invariants::check(&mesh.mesh));
-    assert!(robot.meshes.iter().all(|mesh| mesh.mesh.is_watertight()));
+    robot.meshes.iter().for_each(|mesh| urdf_usd_robot::invariants::check(&mesh.mesh.load().unwrap()));
+    assert!(robot.meshes.iter().all(|mesh| mesh.mesh.arrays().unwrap().is_watertight()));
     let bounds = |index: usize| robot.meshes[index].mesh.bounds().unwrap();
     assert_eq!((bounds(0).0[2], bounds(0).1[2], bounds(1).1[2]), (-1.0, 1.0, 2.0));
     let radii: Vec<_> = visuals[2..].iter().map(|shape| (shape.origin.translation.x, shape.geometry.clone())).collect();
@@ -457,7 +457,7 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
         match (&of_a.geometry, &of_b.geometry) {
             (Geometry::Mesh { mesh: in_a, scale: of_a }, Geometry::Mesh { mesh: in_b, scale: of_b }) => {
                 let points = |robot: &Robot, mesh: usize, scale: &Vector3<f64>| -> Vec<Vector3<f64>> {
-                    let mesh: &Mesh = &robot.meshes[mesh].mesh;
+                    let mesh = robot.meshes[mesh].mesh.arrays().unwrap();
                     let corners = mesh.triangles.iter().flatten().map(|index| mesh.points[*index as usize]);
                     let mut points: Vec<_> = corners.map(|p| Vector3::from(p.map(f64::from)).component_mul(scale)).collect();
                     points.sort_by(|a, b| a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).fold(Ordering::Equal, Ordering::then));
@@ -722,7 +722,7 @@ proptest! {
             robot.lights.push(light);
         }
         for mesh in &outcome.references.meshes {
-            mesh.settle(&mut robot, Arc::new(solid_mesh()));
+            mesh.settle(&mut robot, Arc::new(solid_mesh().into()));
         }
         for bodies in Bodies::ALL {
             let (read, found) = again(&robot, bodies);
@@ -815,7 +815,7 @@ fn robots_come_back() {
         let outcome = urdf_usd_urdf::read(&text, Some(&path));
         let Some(mut robot) = outcome.robot else { continue };
         for mesh in &outcome.references.meshes {
-            mesh.settle(&mut robot, Arc::new(solid_mesh()));
+            mesh.settle(&mut robot, Arc::new(solid_mesh().into()));
         }
         let folder = tempfile::tempdir().unwrap();
         // One after the other: large robots take their time, and random ones have both.
