@@ -19,7 +19,6 @@ const NODE: u32 = 20;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     name_commit();
-    link();
     println!("cargo:rerun-if-env-changed=URDF_USD_VIEWER");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("viewer");
     let sources = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR")).join("viewer");
@@ -37,17 +36,6 @@ fn main() {
         None
     });
     put(made.as_deref(), &dist).unwrap_or_else(|error| panic!("{}: {error}", dist.display()));
-}
-
-/// Has release builds lie at a fixed address: where the program may lie anywhere, a third of its start goes into writing addresses into its
-/// tables. Not with Cyclone DDS in it, a library in C that reads what anybody sends.
-fn link() {
-    let is = |name: &str, value: &str| env::var(name).as_deref() == Ok(value);
-    let is_static = env::var("CARGO_CFG_TARGET_FEATURE").is_ok_and(|features| features.contains("crt-static"));
-    let is_of_linux = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") && !is_static;
-    if is("PROFILE", "release") && is_of_linux && env::var_os("CARGO_FEATURE_CYCLONE").is_none() {
-        println!("cargo:rustc-link-arg-bins=-no-pie");
-    }
 }
 
 /// Has release builds name the commit that they are made of. Builds for development would be made again after every commit.

@@ -43,7 +43,7 @@ use self::terminal::{ERROR, Manners, say, say_as};
 use crate::convert::{self, Job, Report, STDIN, Source, Status};
 use crate::diagnostic::{self, Severity, escape_controls, escape_controls_in_json, escape_controls_in_list};
 use crate::store::Store;
-use crate::{bridge, demo, gltf, resolve, store, usd, xacro};
+use crate::{ReleaseMemory, bridge, demo, gltf, resolve, store, usd, xacro};
 
 /// The command line was wrong.
 const USAGE: u8 = 2;
@@ -199,8 +199,8 @@ struct Schema {
     output: PathBuf,
 }
 
-/// Runs the command line `arguments`, the first of which is the program's name.
-pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Runs the command line `arguments`, the first of which is the program's name. Commands that stay call `release_memory` when they rest.
+pub fn main(arguments: impl IntoIterator<Item = OsString>, release_memory: ReleaseMemory) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // Help and what is wrong with the arguments are coloured, too.
     anstream::ColorChoice::from(terminal::colour_of(&arguments)).write_global();
@@ -224,9 +224,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Pose(arguments) => pose::run(&arguments),
         Command::Ik(arguments) => ik::run(&arguments.0),
         Command::Schema(arguments) => schema(&arguments.output),
-        Command::View(arguments) => view::run(&arguments.0),
-        Command::Bridge { arguments } => bridge::main(arguments),
-        Command::Demo(options) => demo::main(*options.0),
+        Command::View(arguments) => view::run(&arguments.0, release_memory),
+        Command::Bridge { arguments } => bridge::main(arguments, release_memory),
+        Command::Demo(options) => demo::main(*options.0, release_memory),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut command(), "urdf_usd", &mut text);

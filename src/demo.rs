@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::ReleaseMemory;
 use crate::bridge::parameters::Parameters;
 use crate::bridge::{NAME, Ready, codes, size};
 use crate::diagnostic::{Diagnostic, Place, status};
@@ -41,11 +42,11 @@ pub struct Options {
 }
 
 /// Runs the demo until it is interrupted, or until the first revision.
-pub fn main(options: Options) -> ExitCode {
+pub fn main(options: Options, release_memory: ReleaseMemory) -> ExitCode {
     // What goes well is told below, in fewer words than in the log of a node.
     logging::start_in_terminal(NAME, "warn");
     let result = runtime().and_then(|runtime| {
-        let result = runtime.block_on(run(&options));
+        let result = runtime.block_on(run(&options, release_memory));
         runtime.shutdown_timeout(Duration::from_millis(500));
         result
     });
@@ -59,7 +60,7 @@ fn fault(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(&codes::DEMO, Place::default(), message)
 }
 
-async fn run(options: &Options) -> Result<(), Diagnostic> {
+async fn run(options: &Options, release_memory: ReleaseMemory) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let network = network()?;
     let folder = tempfile::tempdir().map_err(|error| fault(format!("no temporary folder for the sample robot: {error}")))?;
@@ -78,7 +79,8 @@ async fn run(options: &Options) -> Result<(), Diagnostic> {
     }
     let site: Arc<Site> = Arc::default();
     let events = site.events();
-    let ready = Ready::new(node.clone(), parameters, changes, site.clone(), raise_file_limit()).await.map_err(|d| {
+    let ready = Ready::new(node.clone(), parameters, changes, site.clone(), (raise_file_limit(), release_memory));
+    let ready = ready.await.map_err(|d| {
         let is_output = d.code == codes::OUTPUT_DIR.id;
         if is_output { d.help("give another directory: urdf_usd demo -o DIR") } else { d }
     })?;

@@ -3,6 +3,8 @@
 //! One engine behind three entry points: the node `bridge`, the command `urdf_usd`, and this library. A value travels one way: text →
 //! reader ([`urdf::read`]) → [`robot::Robot`] → writer ([`usd::write`], [`gltf::write`]) → files.
 
+#![forbid(unsafe_code)]
+
 pub mod bridge;
 pub mod cli;
 pub mod codes;
@@ -12,6 +14,10 @@ mod process;
 pub mod serve;
 mod variants;
 pub mod view;
+
+/// Returns freed memory to the system, for programs that stay after a large piece of work. The program provides it: this library never acts
+/// on the process.
+pub type ReleaseMemory = fn();
 
 pub use urdf_usd_convert as convert;
 pub use urdf_usd_diagnostic as diagnostic;

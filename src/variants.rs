@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 
+use crate::ReleaseMemory;
 use crate::convert::{self, Context, Formats, Job, Options, Report, Source, Tiers};
 use crate::store::{Key, KeyOf, Store, pack, unpack};
 use crate::usd::{TierSet, VariantChoice, read_tiers};
@@ -36,15 +37,16 @@ pub(crate) struct Drawing {
 #[derive(Debug)]
 pub(crate) struct Drawings {
     kept: Store,
-}
-
-impl Default for Drawings {
-    fn default() -> Self {
-        Self { kept: Store::in_memory(KEPT) }
-    }
+    /// Called after each drawing that was made.
+    release_memory: ReleaseMemory,
 }
 
 impl Drawings {
+    /// Creates an empty cache of drawings.
+    pub(crate) fn new(release_memory: ReleaseMemory) -> Self {
+        Self { kept: Store::in_memory(KEPT), release_memory }
+    }
+
     /// The variant sets that the asset with this entry layer can be drawn in; the first variant of each is what its own GLB shows.
     ///
     /// # Errors
@@ -87,6 +89,7 @@ impl Drawings {
                 return Ok(known);
             }
             let made = make(entry, variants, cancelled.clone());
+            (self.release_memory)();
             if key(content(entry)?, variants) == before {
                 let drawing = made?;
                 self.kept.put_content(&before, &pack(&drawing.sha256, [drawing.bytes.clone()]));
@@ -131,7 +134,6 @@ fn make(entry: &Path, variants: &[VariantChoice], cancelled: Arc<AtomicBool>) ->
     };
     let job = Job { options, ..Job::new(Source::File(entry.to_owned()), folder.path()) };
     let result = convert::convert(&job, &Context { cancelled, ..Context::default() });
-    urdf_usd_allocator::give_back();
     let report = result.map_err(|failure| {
         failure.diagnostics.first().map_or_else(
             || failure.to_string(),
@@ -151,6 +153,7 @@ fn make(entry: &Path, variants: &[VariantChoice], cancelled: Arc<AtomicBool>) ->
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
@@ -182,7 +185,8 @@ mod tests {
     fn a_drawing_is_kept_as_long_as_the_asset_stays() {
         let folder = tempfile::tempdir().unwrap();
         let entry = asset(folder.path(), 40);
-        let drawings = Drawings::default();
+        static RELEASED: AtomicUsize = AtomicUsize::new(0);
+        let drawings = Drawings::new(|| drop(RELEASED.fetch_add(1, Ordering::SeqCst)));
         let sets: Vec<String> = drawings.offered(&entry).unwrap().into_iter().map(|tiers| tiers.set).collect();
         assert_eq!(sets, ["visual_representation", "collision_fidelity"]);
         assert_eq!(drawings.known(&entry, &low()), Ok(None));
@@ -193,6 +197,7 @@ mod tests {
         );
         assert_eq!(first.sha256, convert::sha256(&first.bytes));
         // What is kept can be had even when nothing can be made.
+        assert_eq!(RELEASED.load(Ordering::SeqCst), 1, "memory is released after a drawing is made");
         assert_eq!(drawings.draw(&entry, &low(), &Arc::new(true.into())), Ok(first.clone()));
         assert_eq!(drawings.known(&entry, &["collision_fidelity=convex_hull".parse().unwrap()]), Ok(None));
         // Another revision.
@@ -209,7 +214,7 @@ mod tests {
     fn what_is_in_the_way_is_a_sentence() {
         let folder = tempfile::tempdir().unwrap();
         let entry = asset(folder.path(), 10);
-        let drawings = Drawings::default();
+        let drawings = Drawings::new(|| ());
         // So small a mesh has no tiers.
         assert_eq!(drawings.offered(&entry).unwrap().len(), 1);
         let none = drawings.draw(&entry, &low(), &Arc::default()).unwrap_err();

@@ -16,6 +16,7 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::ReleaseMemory;
 use crate::convert::{Failure, FileInfo, REPORT, Report, Status, file_name, named};
 use crate::diagnostic::{self, Diagnostic, Place, escape_controls};
 use crate::process::signals::Interrupted;
@@ -50,7 +51,7 @@ pub(crate) type Make = Arc<dyn Fn() -> Result<Report, Failure> + Send + Sync>;
 
 /// Serves the viewer for `asset` until it is interrupted. `make` is called at once and whenever a file changes that it used; `open` gets
 /// the address.
-pub(crate) fn main(options: &Options, asset: &Path, make: Option<Make>, open: Option<fn(&str)>) -> ExitCode {
+pub(crate) fn main(options: (&Options, ReleaseMemory), asset: &Path, make: Option<Make>, open: Option<fn(&str)>) -> ExitCode {
     let result = runtime().and_then(|runtime| {
         let result = runtime.block_on(run(options, asset, make, open));
         runtime.shutdown_timeout(PATIENCE);
@@ -62,7 +63,12 @@ pub(crate) fn main(options: &Options, asset: &Path, make: Option<Make>, open: Op
     }
 }
 
-async fn run(options: &Options, asset: &Path, make: Option<Make>, open: Option<fn(&str)>) -> Result<(), Diagnostic> {
+async fn run(
+    (options, release_memory): (&Options, ReleaseMemory),
+    asset: &Path,
+    make: Option<Make>,
+    open: Option<fn(&str)>,
+) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let subject = Subject::find(asset)?;
     let looking = subject.clone();
@@ -74,7 +80,7 @@ async fn run(options: &Options, asset: &Path, make: Option<Make>, open: Option<f
         },
         _ = interrupted.wait() => return Ok(()),
     };
-    let server = bind(options).await?.letting_write(options.allow_writing);
+    let server = bind(options).await?.letting_write(options.allow_writing).releasing_memory(release_memory);
     let (url, site) = (server.url(), Arc::new(Site::default()));
     say(&format!("{}: {}; Ctrl-C ends it", robot.name, robot.message));
     let mut out = std::io::stdout();

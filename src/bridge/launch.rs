@@ -18,6 +18,7 @@ use super::ownership::OutputDir;
 use super::parameters::Parameters;
 use super::pools::Pools;
 use super::{codes, parts};
+use crate::ReleaseMemory;
 use crate::convert::{self, Context, Job};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::process::signals::Interrupted;
@@ -41,11 +42,11 @@ Usage: bridge [--ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [-
 Its topics and services are in the README, its parameters in docs/parameters.md and config/bridge.yaml.
 ";
 
-/// Runs the node with `arguments` (without the program's name) until it is interrupted.
+/// Runs the node with `arguments` (without the program's name) until it is interrupted. It calls `release_memory` when it rests.
 ///
 /// 0: interrupted. 1: it could not start, or something ended that it can't do without. 2: the arguments, the parameters or the environment were wrong.
-pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match run(arguments) {
+pub fn main(arguments: impl IntoIterator<Item = OsString>, release_memory: ReleaseMemory) -> ExitCode {
+    match run(arguments, release_memory) {
         Ok(()) => ExitCode::SUCCESS,
         Err(diagnostic) => {
             let code = fail(&diagnostic);
@@ -54,7 +55,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> {
+fn run(arguments: impl IntoIterator<Item = OsString>, release_memory: ReleaseMemory) -> Result<(), Diagnostic> {
     let wrong = |argument: &str, why: &str| {
         let message = format!("{argument}: {why}");
         Diagnostic::new(&codes::ARGUMENT, Place::default(), message)
@@ -76,7 +77,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Diagnostic> 
     std::panic::set_hook(Box::new(|panic| tracing::error!("a defect of urdf_usd: {panic}")));
     let limit = raise_file_limit();
     let runtime = runtime()?;
-    let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(args, limit))))
+    let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(args, (limit, release_memory)))))
         .unwrap_or_else(|panic| Err(parts::defect("the node", &*panic)));
     // Whatever still runs is not waited for: what it leaves is whole at any instant.
     end_in_time();
@@ -93,7 +94,7 @@ fn end_in_time() {
     });
 }
 
-async fn live(args: Args, limit: usize) -> Result<(), Diagnostic> {
+async fn live(args: Args, process: (usize, ReleaseMemory)) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let node = Arc::new(ros::start(NAME, &args)?);
     if args.rosout_logs != Some(false) {
@@ -104,7 +105,7 @@ async fn live(args: Args, limit: usize) -> Result<(), Diagnostic> {
     for diagnostic in node.unused_overrides() {
         tracing::warn!("{diagnostic}");
     }
-    let ready = Ready::new(node.clone(), parameters, changes, Arc::default(), limit).await?;
+    let ready = Ready::new(node.clone(), parameters, changes, Arc::default(), process).await?;
     let result = tokio::select! {
         ended = ready.run() => {
             tracing::error!("{ended}");
@@ -140,7 +141,8 @@ impl Drop for Cancelled {
 }
 
 impl<N: Node> Ready<N> {
-    /// Takes the output directory and the HTTP port, and opens topics and services. `limit`: how many files the process may have open.
+    /// Takes the output directory and the HTTP port, and opens topics and services. `limit`: how many files the process may have open;
+    /// `release_memory` is called when nothing is converted for a while.
     ///
     /// # Errors
     /// What could not be had.
@@ -149,20 +151,21 @@ impl<N: Node> Ready<N> {
         mut parameters: Parameters,
         changes: Changes,
         site: Arc<Site>,
-        limit: usize,
+        (limit, release_memory): (usize, ReleaseMemory),
     ) -> Result<Self, Diagnostic> {
         let output = OutputDir::claim(&parameters.output_dir, &node.fully_qualified_name())?;
         output.path().clone_into(&mut parameters.output_dir);
         let connections = descriptors::for_http(limit);
         let server = match parameters.http() {
             Some(address) => {
-                Some(Server::bind(address).await?.at_most(connections).letting_write(parameters.http_allow_writing))
+                let server = Server::bind(address).await?.at_most(connections);
+                Some(server.letting_write(parameters.http_allow_writing).releasing_memory(release_memory))
             }
             None => None,
         };
         let context = Context { store: Store::in_memory(parameters.cache_mb << 20), ..Context::default() };
         let cancelled = Cancelled(context.cancelled.clone());
-        let pools = Pools::new(parameters.workers);
+        let pools = Pools::new(parameters.workers, release_memory);
         let convert: Arc<Convert> = Arc::new(move |job: &Job| pools.run(|| convert::convert(job, &context)));
         let asset_paths = AssetPaths::scan(output.path());
         let engine = Engine::start(node, parameters, changes, convert, site.clone(), asset_paths)?;

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::ReleaseMemory;
+
 /// How many threads all pools have together, about; each has two at least.
 const MOST_THREADS: usize = 256;
 
@@ -23,8 +25,8 @@ pub(super) struct Pools {
 }
 
 /// Waits until nothing is converted any more.
-#[derive(Default)]
 struct Rest {
+    release_memory: ReleaseMemory,
     running: AtomicUsize,
     /// How many conversions ended.
     ended: AtomicUsize,
@@ -59,7 +61,7 @@ impl Drop for Running {
                 }
             }
             rest.is_awaited.store(false, Ordering::SeqCst);
-            urdf_usd_allocator::give_back();
+            (rest.release_memory)();
         };
         // Without a thread it waits for the next conversion.
         if std::thread::Builder::new().name("rest".to_owned()).spawn(wait).is_err() {
@@ -69,10 +71,16 @@ impl Drop for Running {
 }
 
 impl Pools {
-    /// For so many conversions at a time.
-    pub(super) fn new(workers: usize) -> Self {
+    /// For so many conversions at a time. `release_memory` is called when nothing was converted for a while.
+    pub(super) fn new(workers: usize, release_memory: ReleaseMemory) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { free: Mutex::default(), threads: (MOST_THREADS / workers.max(1)).min(processors).max(2), rest: Arc::default() }
+        let rest = Rest {
+            release_memory,
+            running: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
+            is_awaited: AtomicBool::new(false),
+        };
+        Self { free: Mutex::default(), threads: (MOST_THREADS / workers.max(1)).min(processors).max(2), rest: Arc::new(rest) }
     }
 
     /// Does something in a pool. One in which it panics is not used again.
@@ -99,7 +107,7 @@ mod tests {
 
     #[test]
     fn one_that_never_comes_back_holds_up_nobody() {
-        let pools = Arc::new(Pools::new(1));
+        let pools = Arc::new(Pools::new(1, || ()));
         let (begun, end) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
         let (stuck, begin, ending) = (pools.clone(), begun.clone(), end.clone());
         let thread = std::thread::spawn(move || {
@@ -116,5 +124,18 @@ mod tests {
         end.wait();
         thread.join().unwrap();
         assert_eq!(pools.free.lock().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn memory_is_released_once_nothing_is_converted_any_more() {
+        static RELEASED: AtomicUsize = AtomicUsize::new(0);
+        let pools = Pools::new(1, || drop(RELEASED.fetch_add(1, Ordering::SeqCst)));
+        (0..3).for_each(|_| pools.run(|| ()));
+        assert_eq!(RELEASED.load(Ordering::SeqCst), 0, "another conversion may follow");
+        let deadline = std::time::Instant::now() + 20 * REST;
+        while RELEASED.load(Ordering::SeqCst) == 0 && std::time::Instant::now() < deadline {
+            std::thread::sleep(REST / 20);
+        }
+        assert_eq!(RELEASED.load(Ordering::SeqCst), 1);
     }
 }

@@ -20,7 +20,7 @@ use crate::convert::{self, Context, Failure, Formats, Job, Options, REPORT, Repo
 use crate::diagnostic::{self, Severity};
 use crate::store::Store;
 use crate::view::{self, Subject};
-use crate::{usd, xacro};
+use crate::{ReleaseMemory, usd, xacro};
 
 /// How long what was made for the viewer is kept after it was last shown.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -58,21 +58,24 @@ enum Shown {
 }
 
 /// Shows what is named until it is interrupted.
-pub(super) fn run(arguments: &View) -> ExitCode {
+pub(super) fn run(arguments: &View, release_memory: ReleaseMemory) -> ExitCode {
     let shown = match find(&arguments.asset, arguments.robot.as_deref(), &arguments.variants) {
         Ok(shown) => shown,
         Err(message) => return failed(&message),
     };
     let open = (!arguments.no_open).then_some(open_browser as fn(&str));
     match shown {
-        Shown::Drawing(path) => view::main(&arguments.server, &path, None, open),
+        Shown::Drawing(path) => view::main((&arguments.server, release_memory), &path, None, open),
         Shown::Description(file) => {
-            let maker = match Maker::new(&file, arguments) {
+            let maker = match Maker::new(&file, arguments, release_memory) {
                 Ok(maker) => maker,
                 Err(message) => return wrong(&message),
             };
             match maker.first() {
-                Some(directory) => view::main(&arguments.server, &directory, Some(Arc::new(move || maker.again())), open),
+                Some(directory) => {
+                    let again = Arc::new(move || maker.again());
+                    view::main((&arguments.server, release_memory), &directory, Some(again), open)
+                }
                 None => ExitCode::FAILURE,
             }
         }
@@ -106,12 +109,13 @@ fn find(path: &Path, robot: Option<&str>, variants: &[usd::VariantChoice]) -> Re
 /// Converts a description into the cache, as often as it is asked to.
 struct Maker {
     job: Job,
+    release_memory: ReleaseMemory,
     /// Where there is no cache: a folder until the program ends.
     _temporary: Option<tempfile::TempDir>,
 }
 
 impl Maker {
-    fn new(file: &Path, arguments: &View) -> Result<Self, String> {
+    fn new(file: &Path, arguments: &View, release_memory: ReleaseMemory) -> Result<Self, String> {
         let file = std::path::absolute(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let (arguments_of_xacro, variants) = (&arguments.xacro_args, &arguments.variants);
         let resolve = arguments.packages.options()?;
@@ -133,7 +137,7 @@ impl Maker {
         };
         // What is wrong with the cache is told before anything is done.
         kept(false)?;
-        Ok(Self { job: Job { options, ..Job::new(source, output) }, _temporary: temporary })
+        Ok(Self { job: Job { options, ..Job::new(source, output) }, release_memory, _temporary: temporary })
     }
 
     /// Converts for the first time, and tells people. Returns the asset's directory; `None` if there is none.
@@ -151,7 +155,7 @@ impl Maker {
             ..Context::default()
         };
         let result = convert::convert(&self.job, &context);
-        urdf_usd_allocator::give_back();
+        (self.release_memory)();
         bar.clear();
         let expanded = expanded.lock().unwrap_or_else(PoisonError::into_inner).take();
         match result {
@@ -176,7 +180,7 @@ impl Maker {
     /// Converts again.
     fn again(&self) -> Result<Report, Failure> {
         let result = convert::convert(&self.job, &Context { store: kept(false).unwrap_or_default(), ..Context::default() });
-        urdf_usd_allocator::give_back();
+        (self.release_memory)();
         result
     }
 }

@@ -32,6 +32,7 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
+use crate::ReleaseMemory;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::variants::Drawings;
 pub(crate) use assets::is_servable;
@@ -80,7 +81,7 @@ impl Server {
         };
         let listener = TcpListener::bind(address).await.map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
-        Ok(Self { listener, address, connections: None, lets_write: address.ip().is_loopback() })
+        Ok(Self { listener, address, connections: None, lets_write: address.ip().is_loopback(), release_memory: || () })
     }
 
     /// The same with so many connections at once at most: the files that the process may open are shared with others.
@@ -93,6 +94,12 @@ impl Server {
     #[must_use]
     pub fn letting_write(self, allowed: bool) -> Self {
         Self { lets_write: allowed || self.address.ip().is_loopback(), ..self }
+    }
+
+    /// The same with a function that is called after a drawing was made.
+    #[must_use]
+    pub fn releasing_memory(self, release_memory: ReleaseMemory) -> Self {
+        Self { release_memory, ..self }
     }
 
     /// The address and port that it listens on.
@@ -118,7 +125,11 @@ impl Server {
     async fn serve_with(self, site: Arc<Site>, page: Page) {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
         let limits = connections::Limits::of(self.connections);
-        let app = App { lets_write: self.lets_write, ..App::new(site.clone(), page) };
+        let app = App {
+            lets_write: self.lets_write,
+            drawings: Arc::new(Drawings::new(self.release_memory)),
+            ..App::new(site.clone(), page)
+        };
         // Where nothing can be watched, requests are answered all the same.
         tokio::join!(connections::serve(self.listener, router(app, hosts), limits), poses::follow(&site));
     }
@@ -151,7 +162,7 @@ impl App {
             listeners: seats(),
             watchers: seats(),
             lets_write: false,
-            drawings: Arc::default(),
+            drawings: Arc::new(Drawings::new(|| ())),
             turn: Arc::new(Semaphore::new(1)),
         }
     }
