@@ -1,0 +1,48 @@
+"""The node is attacked with forged RTPS packets: its memory stays bounded and it still does its work.
+
+More of the same, and floods of forged participants and endpoints: `python test/attack/rtps.py --help`.
+"""
+
+import importlib.util
+from pathlib import Path
+
+import conftest
+import pytest
+
+pytest.importorskip("cyclonedds", reason="the honest peers are CycloneDDS (pip install cyclonedds)")
+
+SCRIPT = Path(__file__).resolve().parents[1] / "attack" / "rtps.py"
+
+
+def attack():
+    spec = importlib.util.spec_from_file_location("attack_rtps", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up.
+    import sys
+
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def limited(start):
+    """A node that may map 16 GiB at most: what takes more fails, and the machine survives."""
+    import resource
+
+    node = start()
+    resource.prlimit(node.process.pid, resource.RLIMIT_AS, (16 << 30, 16 << 30))
+    node.logged("listening")
+    return node
+
+
+@pytest.mark.parametrize("part", ["unmatched", "matched"])
+def test_forged_packets_neither_end_the_node_nor_fill_its_memory(limited, domain, part):
+    packets = int(5_000 * conftest.SOAK)
+    faults = attack().run(domain, limited.process.pid, parts=[part], packets=packets, seed=7)
+    assert not faults, f"{faults}\n{limited.log[-4000:]}"
+
+
+def test_unfinished_samples_hold_a_bounded_amount_of_memory(limited, domain):
+    faults = attack().run(domain, limited.process.pid, parts=["fragments"], megabytes=int(512 * conftest.SOAK), seed=7)
+    assert not faults, f"{faults}\n{limited.log[-4000:]}"
