@@ -4,6 +4,8 @@ More of the same, and floods of forged participants and endpoints: `python test/
 """
 
 import importlib.util
+import resource
+import sys
 from pathlib import Path
 
 import conftest
@@ -18,8 +20,6 @@ def attack():
     spec = importlib.util.spec_from_file_location("attack_rtps", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look their module up.
-    import sys
-
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
@@ -27,11 +27,9 @@ def attack():
 
 @pytest.fixture
 def limited(start):
-    """A node that may map 16 GiB at most: what takes more fails, and the machine survives."""
-    import resource
-
+    """A node that may map 6 GiB at most: what takes more fails, and the machine survives."""
     node = start()
-    resource.prlimit(node.process.pid, resource.RLIMIT_AS, (16 << 30, 16 << 30))
+    resource.prlimit(node.process.pid, resource.RLIMIT_AS, (6 << 30, 6 << 30))
     node.logged("listening")
     return node
 
