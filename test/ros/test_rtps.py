@@ -42,5 +42,5 @@ def test_forged_packets_neither_end_the_node_nor_fill_its_memory(limited, domain
 
 
 def test_unfinished_samples_hold_a_bounded_amount_of_memory(limited, domain):
-    faults = attack().run(domain, limited.process.pid, parts=["fragments"], megabytes=int(512 * conftest.SOAK), seed=7)
+    faults = attack().run(domain, limited.process.pid, parts=["fragments"], megabytes=int(256 * conftest.SOAK), seed=7)
     assert not faults, f"{faults}\n{limited.log[-4000:]}"
