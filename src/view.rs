@@ -22,6 +22,7 @@ use crate::diagnostic::{self, Diagnostic, Place, escape_controls};
 use crate::process::signals::Interrupted;
 use crate::process::watch::{Event, Watch};
 use crate::process::{fail, runtime};
+use crate::resolve::Opened;
 use crate::serve::{Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
 
 /// The largest text of a glTF that is read.
@@ -281,15 +282,15 @@ fn no_drawable(directory: &Path, name: &str) -> Diagnostic {
         .help(format!("view the robot's own file (urdf_usd view ROBOT.urdf), or convert it: urdf_usd convert ROBOT.urdf{output} --formats usd,glb"))
 }
 
-/// What is in a file of JSON. Opening a pipe would wait for its other end, and a device has no end.
+/// What is in a file of JSON.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let meta = fs::metadata(path)?;
-    let refused = |why: &str| Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why));
-    match meta.is_file() {
-        true if meta.len() <= MAX_JSON => fs::read(path),
-        true => refused("it is larger than 512 MiB"),
-        false => refused("it is no regular file"),
+    let Opened { file, meta, .. } = Opened::at(path)?;
+    if meta.len() > MAX_JSON {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is larger than 512 MiB"));
     }
+    let mut text = Vec::new();
+    file.take(MAX_JSON).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// An asset with its report.
@@ -342,7 +343,7 @@ fn alone(directory: &Path, file: &str, before: Option<&RobotView>) -> Result<Rob
         files.extend(model.files().iter().filter_map(|path| file_view(directory, path).ok()));
     } else {
         let mut magic = [0; 4];
-        fs::File::open(&path).and_then(|mut file| file.read_exact(&mut magic)).map_err(|error| unreadable(&error))?;
+        Opened::at(&path).and_then(|mut opened| opened.file.read_exact(&mut magic)).map_err(|error| unreadable(&error))?;
         if &magic != b"glTF" {
             return Err(fault(&path, format!("{} is no binary glTF: it does not begin with \"glTF\"", path.display())));
         }
@@ -406,13 +407,8 @@ impl Model {
 }
 
 fn file_view(directory: &Path, path: &str) -> std::io::Result<FileInfo> {
-    let path_on_disk = directory.join(path);
-    // Opening a pipe would wait for its writer.
-    if !fs::metadata(&path_on_disk)?.is_file() {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no plain file"));
-    }
-    let file = fs::File::open(path_on_disk)?;
-    let (bytes, sha256) = (file.metadata()?.len(), hash(&file)?);
+    let Opened { file, meta, .. } = Opened::at(&directory.join(path))?;
+    let (bytes, sha256) = (meta.len(), hash(&file)?);
     Ok(FileInfo { path: path.to_owned(), bytes, sha256 })
 }
 

@@ -50,6 +50,7 @@ pub(super) fn job(
         Formats::parse(&request.formats).map_err(|message| refuse(message, ""))?
     };
     let (mut robot_namespace, mut below) = (&RobotNamespace::Own, "");
+    let asks_for_file = request.urdf.trim().is_empty() && !request.uri.trim().is_empty();
     let source = match (request.urdf.trim().is_empty(), request.uri.trim().is_empty()) {
         (false, false) => {
             return Err(refuse("both urdf and uri are given", "give one of them, or neither for the last description heard"));
@@ -68,13 +69,19 @@ pub(super) fn job(
     };
     let mut job = jobs::job(parameters, source, robot_namespace, below);
     job.options.formats = formats;
+    // It was found to be where it may be read; what takes its place until then must be too.
+    if let (true, Source::File(path)) = (asks_for_file, &job.source) {
+        job.options.resolve.exact_inputs.push(path.clone());
+    }
     match request.xrdf.trim() {
         "" => {}
         // A path has one line, an XRDF several.
         text if text.contains(['\n', '\r']) => job.xrdf = Some(request.xrdf.as_str().into()),
         uri => {
             let refused = |error: Diagnostic| Diagnostic { message: format!("the XRDF: {}", error.message), ..error };
-            job.options.xrdf = Some(file(uri, parameters).map_err(refused)?);
+            let path = file(uri, parameters).map_err(refused)?;
+            job.options.resolve.exact_inputs.push(path.clone());
+            job.options.xrdf = Some(path);
         }
     }
     Ok(Arc::new(match asked_dir {

@@ -20,6 +20,7 @@ use crate::convert::{self, REPORT, Report, Status};
 use crate::diagnostic::{self, Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest};
 use crate::gltf;
 use crate::rep158::{self, VariantChoice};
+use crate::resolve::Opened;
 use crate::tf_check::Limits;
 
 /// A GLB can't be larger, and a .gltf need not be.
@@ -288,12 +289,13 @@ fn positive(text: &str) -> Result<f64, String> {
 /// An open file with its size in bytes.
 fn regular(asset: &Path) -> Result<(File, u64), String> {
     let cannot = |error: std::io::Error| format!("cannot read {}: {error}", asset.display());
-    // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
-    let metadata = std::fs::metadata(asset).map_err(cannot)?;
-    if !metadata.is_file() {
-        return Err(format!("{} is no regular file; give a .usda, .usd, .usdc, .usdz, .glb or .gltf file", asset.display()));
+    match Opened::at(asset) {
+        Ok(opened) => Ok((opened.file, opened.meta.len())),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+            Err(format!("{} is no regular file; give a .usda, .usd, .usdc, .usdz, .glb or .gltf file", asset.display()))
+        }
+        Err(error) => Err(cannot(error)),
     }
-    Ok((File::open(asset).map_err(cannot)?, metadata.len()))
 }
 
 /// `text`: of a glTF file; the layers of OpenUSD are read for their excerpts.

@@ -1,7 +1,6 @@
 //! The lines of a source around the place of a finding, as a terminal may show them: long lines are cut to what is around the
 //! place, and nothing in them acts on the terminal.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::sync::Arc;
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
 use crate::diagnostic::{acts_on_a_terminal, escape_controls};
+use crate::resolve::Opened;
 
 /// The most characters of a line that are shown.
 const MAX_LINE: usize = 240;
@@ -21,12 +21,8 @@ const CUT: char = '…';
 
 /// The text of `file`, if it is one that excerpts can be taken from.
 pub fn source(file: &Path) -> Option<Arc<str>> {
-    // Asked before it is opened: opening a pipe would wait for its other end.
-    if !std::fs::metadata(file).ok()?.is_file() {
-        return None;
-    }
     let mut text = String::new();
-    File::open(file).ok()?.take(MAX_BYTES + 1).read_to_string(&mut text).ok()?;
+    Opened::at(file).ok()?.file.take(MAX_BYTES + 1).read_to_string(&mut text).ok()?;
     (text.len() as u64 <= MAX_BYTES).then(|| text.into())
 }
 

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{did_you_mean, nearest};
+use crate::resolve::Opened;
 
 /// How many folders deep robots are looked for, from the one that was named.
 const DEPTH: usize = 5;
@@ -103,7 +104,7 @@ fn is_robot(path: &Path) -> bool {
         return false;
     }
     let mut start = Vec::new();
-    if fs::File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut start)).is_err() {
+    if Opened::at(path).and_then(|opened| opened.file.take(BEGINNING).read_to_end(&mut start)).is_err() {
         return false;
     }
     let text = String::from_utf8_lossy(&start);

@@ -1,12 +1,13 @@
 //! What a conversion tells programs: `report.json` (the contract is in the README).
 
 use std::borrow::Cow;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use urdf_usd_diagnostic::{Diagnostic, Severity};
+use urdf_usd_resolve::Opened;
 
 /// The name of the report in an asset's directory.
 pub const REPORT: &str = "report.json";
@@ -67,15 +68,13 @@ impl Report {
     /// If there is no report, or it can't be read or understood.
     pub fn read(directory: &Path) -> io::Result<Self> {
         let path = directory.join(REPORT);
-        let meta = fs::metadata(&path)?;
-        // Opening a pipe would wait for its other end, and a device has no end.
-        let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-        match meta.is_file() {
-            true if meta.len() <= MAX_REPORT => {}
-            true => return refused("it is larger than 256 MiB"),
-            false => return refused("it is no regular file"),
+        let Opened { file, meta, .. } = Opened::at(&path)?;
+        if meta.len() > MAX_REPORT {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is larger than 256 MiB"));
         }
-        let report: Self = serde_json::from_slice(&fs::read(&path)?)?;
+        let mut text = Vec::new();
+        file.take(MAX_REPORT).read_to_end(&mut text)?;
+        let report: Self = serde_json::from_slice(&text)?;
         Ok(Self { name: super::file_name(&report.robot), directory: directory.to_owned(), ..report })
     }
 

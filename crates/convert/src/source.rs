@@ -314,7 +314,8 @@ fn read_usd(
     let mut paths: Vec<PathBuf> = read.layers.iter().filter(|_| bytes.is_none()).map(outer).collect();
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
-    let hashes: Vec<String> = paths.iter().filter_map(|path| sha256_of(path).ok()).collect();
+    let open = |path: &PathBuf| files.open_path(path).ok();
+    let hashes: Vec<String> = paths.iter().filter_map(open).filter_map(|opened| sha256_of(opened.file).ok()).collect();
     let hash = match &hashes[..] {
         [] => hash,
         [one] => one.clone(),
@@ -325,8 +326,8 @@ fn read_usd(
 }
 
 /// SHA-256 of a file, in lower-case hex.
-fn sha256_of(path: &Path) -> std::io::Result<String> {
-    let (mut digest, mut file) = (Sha256::new(), std::fs::File::open(path)?);
+fn sha256_of(mut file: std::fs::File) -> std::io::Result<String> {
+    let mut digest = Sha256::new();
     let mut part = vec![0; 1 << 16];
     loop {
         match file.read(&mut part)? {
@@ -346,10 +347,8 @@ fn decoded(bytes: &[u8], path: &Path) -> Result<String, Diagnostic> {
 
 /// How a regular file begins. What is none is told when it is opened as a whole.
 fn start(path: &Path) -> Option<Vec<u8>> {
-    // Opening a pipe would wait for its other end.
-    std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let mut start = Vec::new();
-    std::fs::File::open(path).ok()?.take(START).read_to_end(&mut start).ok()?;
+    resolve::Opened::at(path).ok()?.file.take(START).read_to_end(&mut start).ok()?;
     Some(start)
 }
 

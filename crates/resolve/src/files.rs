@@ -8,9 +8,12 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use rustix::fs::FileType;
+
 use super::candidates::near_names;
 use super::lookups::Lookups;
 use super::package::{Search, manifests_around};
+use super::place::{Opened, Place};
 use super::roots::Roots;
 use super::states::{Seen, States, stamp};
 use super::uri::{Reference, join_inside, normalised, parse};
@@ -39,6 +42,12 @@ pub struct Located {
     /// What tells this content from others that the file may have had: its path, length, inode and times. `None` if it changed so lately
     /// that another change might not show.
     pub stamp: Option<String>,
+}
+
+impl From<&Opened> for Located {
+    fn from(Opened { path, meta, .. }: &Opened) -> Self {
+        Self { stamp: stamp(path, meta), bytes: meta.len(), path: path.clone() }
+    }
 }
 
 /// The files of one conversion: each is read once, so that all readers see the same content, unless it is let go of ([`Files::forget`]).
@@ -106,7 +115,8 @@ impl Files {
     /// # Errors
     /// Those of [`Files::input`].
     pub fn input_within(&self, path: &Path, most: u64) -> Result<File, Error> {
-        self.read(&self.find_input(path, most)?)
+        let opened = self.open_input(path, most)?;
+        self.content(opened)
     }
 
     /// The same without reading it.
@@ -114,22 +124,32 @@ impl Files {
     /// # Errors
     /// Those of [`Files::input`], but for files that cannot be read.
     pub fn find_input(&self, path: &Path, most: u64) -> Result<Located, Error> {
+        self.open_input(path, most).map(|opened| Located::from(&opened))
+    }
+
+    fn open_input(&self, path: &Path, most: u64) -> Result<Opened, Error> {
         let path = &absolute(path);
         let shown = path.display().to_string();
         self.state().note(path.clone());
-        let real = path.canonicalize().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => missing(&shown, path),
-            _ => unreadable(path, &error),
+        let is_exact = self.resolver.options.exact_inputs.contains(path);
+        let open = if is_exact { Place::opened_exactly } else { Place::opened };
+        let opened = open(path, &|place| self.check(&shown, place)).map_err(|fault| match fault {
+            Fault::Refused(error) => error,
+            Fault::Io(error) if is_absent(&error) => missing(&shown, path),
+            Fault::Io(error) => unreadable(path, &error),
         })?;
-        for folder in [path.parent(), real.parent()].into_iter().flatten() {
+        for folder in [path.parent(), opened.path.parent()].into_iter().flatten() {
             self.allow(folder);
         }
-        let located = self.found(&shown, real)?;
-        if located.bytes > most {
-            let message = format!("{shown} has {} bytes; the limit is {} MiB", located.bytes, most >> 20);
+        let bytes = opened.meta.len();
+        if bytes > MAX_BYTES {
+            return Err(too_large(&opened.path));
+        }
+        if bytes > most {
+            let message = format!("{shown} has {bytes} bytes; the limit is {} MiB", most >> 20);
             return Err(Error::new(&codes::TOO_LARGE, message, "no such file needs to be that large; is it the right one?"));
         }
-        Ok(located)
+        Ok(opened)
     }
 
     /// Says that the outcome depends on `path`, which another program read or looked for.
@@ -152,7 +172,8 @@ impl Files {
     /// # Errors
     /// Each kind of failure has its code in [`super::codes`]; the message names the reference and the places, the help the remedy.
     pub fn open(&self, uri: &str, base: Option<&Path>) -> Result<File, Error> {
-        self.read(&self.locate(uri, base)?)
+        let opened = self.find(uri, base)?;
+        self.content(opened)
     }
 
     /// Finds the file that `uri` means, as [`Self::open`] does, without reading it.
@@ -160,6 +181,19 @@ impl Files {
     /// # Errors
     /// Those of [`Self::open`], but for files that cannot be read.
     pub fn locate(&self, uri: &str, base: Option<&Path>) -> Result<Located, Error> {
+        self.find(uri, base).map(|opened| Located::from(&opened))
+    }
+
+    /// Opens the file at `path`, which is no URI: nothing in it is decoded. It may have any size, and its content is not remembered.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn open_path(&self, path: &Path) -> Result<Opened, Error> {
+        let folders = self.state().folders.clone();
+        self.first(&path.display().to_string(), &[absolute(path)], None, &folders)
+    }
+
+    fn find(&self, uri: &str, base: Option<&Path>) -> Result<Opened, Error> {
         let folders = self.state().folders.clone();
         let (candidates, package) = match parse(uri)? {
             Reference::Package { name, spellings } => {
@@ -177,28 +211,38 @@ impl Files {
             }
             Reference::Path { spellings } => (located(uri, &spellings, base)?, None),
         };
-        let roots =
-            Roots { options: &self.resolver.options, folders: &folders, lookups: &self.lookups, seen: RefCell::default() };
+        let opened = self.first(uri, &candidates, package, &folders)?;
+        if opened.meta.len() > MAX_BYTES { Err(too_large(&opened.path)) } else { Ok(opened) }
+    }
+
+    /// Opens the first of `candidates` that exists, if it may be read. `folders`: those of the URDF.
+    fn first(&self, uri: &str, candidates: &[PathBuf], package: Option<Package>, folders: &[PathBuf]) -> Result<Opened, Error> {
+        let roots = Roots { options: &self.resolver.options, folders, lookups: &self.lookups, seen: RefCell::default() };
         let package_roots = package.map(|package| package.roots(&self.lookups)).unwrap_or_default();
         let allowed = |path: &Path| {
             let allowed = package_roots.iter().any(|root| path.starts_with(root)) || roots.allow(path);
             roots.seen.take().iter().for_each(|place| self.state().seen.note(place));
             allowed
         };
-        for candidate in &candidates {
+        for candidate in candidates {
             let mut state = self.state();
             state.note(normalised(candidate));
             // Where a link comes before `..`, the file system goes another way than the spelling.
             state.seen.note(candidate);
             drop(state);
-            match candidate.canonicalize() {
-                Ok(real) if allowed(&real) => return self.found(uri, real),
-                Ok(real) => return Err(self.refused(uri, (candidate, &real), &roots)),
-                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-                Err(error) if existing_part(candidate).is_some_and(|real| allowed(&real)) => {
+            // Where it is, is judged before it is opened, and what was judged is opened.
+            let judged = Place::opened(candidate, &|place| match allowed(&place.path) {
+                true => self.check(uri, place),
+                false => Err(self.refused(uri, (candidate, &place.path), &roots).into()),
+            });
+            match judged {
+                Ok(opened) => return Ok(opened),
+                Err(Fault::Refused(error)) => return Err(error),
+                Err(Fault::Io(error)) if is_absent(&error) => {}
+                Err(Fault::Io(error)) if existing_part(candidate).is_some_and(|real| allowed(&real)) => {
                     return Err(unreadable(candidate, &error));
                 }
-                Err(_) => return Err(self.refused(uri, (candidate, &normalised(candidate)), &roots)),
+                Err(Fault::Io(_)) => return Err(self.refused(uri, (candidate, &normalised(candidate)), &roots)),
             }
         }
         let candidate = normalised(candidates.first().map_or(Path::new(""), PathBuf::as_path));
@@ -264,39 +308,46 @@ impl Files {
         not_allowed(uri, path, roots)
     }
 
-    /// The file `real`, which is free of symbolic links and may be read.
-    fn found(&self, uri: &str, real: PathBuf) -> Result<Located, Error> {
-        self.state().note(real.clone());
-        // Asked before it is opened: opening a pipe would wait for its other end.
-        let meta = fs::metadata(&real).map_err(|error| unreadable(&real, &error))?;
-        if !meta.is_file() {
-            let what = if meta.is_dir() { "a folder" } else { "no regular file" };
-            let message = format!("\"{uri}\" leads to {}, which is {what}", real.display());
-            return Err(Error::new(&codes::NOT_A_FILE, message, "name a file"));
-        }
-        if meta.len() > MAX_BYTES {
-            return Err(too_large(&real));
-        }
-        Ok(Located { stamp: stamp(&real, &meta), bytes: meta.len(), path: real })
+    /// Notes that a file that may be read is looked at, and whether it is one, of a size that is read.
+    fn check(&self, uri: &str, place: &Place) -> Result<(), Fault> {
+        self.state().note(place.path.clone());
+        let what = match place.kind {
+            FileType::RegularFile => return Ok(()),
+            FileType::Directory => "a folder",
+            _ => "no regular file",
+        };
+        let message = format!("\"{uri}\" leads to {}, which is {what}", place.path.display());
+        Err(Error::new(&codes::NOT_A_FILE, message, "name a file").into())
     }
 
-    /// Reads a file that was located.
+    /// Reads a file that was located. It may have been replaced since, by one that is read, or by a link, which is not followed.
     ///
     /// # Errors
     /// If it can't be read, or is too large.
     pub fn read(&self, located: &Located) -> Result<File, Error> {
-        let Located { path, bytes: length, .. } = located;
+        let path = &located.path;
         if let Some(bytes) = self.state().read.get(path) {
             return Ok(File { bytes: bytes.clone(), path: path.clone() });
         }
-        let bytes = content(path, *length)
-            .map_err(|error| {
-                self.note_failure(&error);
-                unreadable(path, &error)
-            })?
-            .ok_or_else(|| too_large(path))?;
+        let opened = Place::opened_exactly(path, &|_| Ok::<_, io::Error>(()));
+        self.content(opened.map_err(|error| self.unreadable(path, &error))?)
+    }
+
+    /// The content of an open file, as it was when it was first read.
+    fn content(&self, opened: Opened) -> Result<File, Error> {
+        let Opened { path, file, meta } = opened;
+        if let Some(bytes) = self.state().read.get(&path) {
+            return Ok(File { bytes: bytes.clone(), path });
+        }
+        let bytes = content(file, meta.len()).map_err(|error| self.unreadable(&path, &error))?.ok_or_else(|| too_large(&path))?;
         let bytes = self.state().read.entry(path.clone()).or_insert(bytes).clone();
-        Ok(File { path: path.clone(), bytes })
+        Ok(File { path, bytes })
+    }
+
+    /// Returns the error for a file that can't be read, and notes a lack of descriptors.
+    fn unreadable(&self, path: &Path, error: &io::Error) -> Error {
+        self.note_failure(error);
+        unreadable(path, error)
     }
 
     /// Notes whether an operation on one of the files failed for want of descriptors.
@@ -318,9 +369,32 @@ impl Files {
     }
 }
 
+/// Why a file is not read.
+enum Fault {
+    /// It may not be.
+    Refused(Error),
+    /// It is not there, or can't be.
+    Io(io::Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// What is in a file, which was seen to have `length` bytes; `None` if it is more than [`MAX_BYTES`].
-fn content(path: &Path, length: u64) -> io::Result<Option<Arc<[u8]>>> {
-    let mut file = fs::File::open(path)?;
+fn content(mut file: fs::File, length: u64) -> io::Result<Option<Arc<[u8]>>> {
     // Read to where it stays. It is as long as it was seen to be, but for one that is being written.
     let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, usize::try_from(length.min(MAX_BYTES)).unwrap_or_default()).collect();
     let buffer = Arc::get_mut(&mut bytes).unwrap_or_default();

@@ -22,6 +22,7 @@ mod files;
 mod interfaces;
 mod lookups;
 mod package;
+mod place;
 mod roots;
 mod states;
 mod uri;
@@ -34,6 +35,7 @@ use lookups::Lookups;
 pub use error::{Error, is_out_of_descriptors};
 pub use files::{File, Files, Located, MAX_BYTES};
 pub use package::{Package, package_of};
+pub use place::Opened;
 pub use states::{COARSE, States};
 
 /// Where to look for packages, and what else may be read.
@@ -47,6 +49,8 @@ pub struct Options {
     pub ament_prefixes: Vec<PathBuf>,
     /// Further folders that may be read. The file system's root allows everything.
     pub allowed_roots: Vec<PathBuf>,
+    /// Inputs that were found to be where they may be, by their paths without symbolic links: if a link takes their place, it is not followed.
+    pub exact_inputs: Vec<PathBuf>,
 }
 
 impl Options {
@@ -62,7 +66,7 @@ fn prefixes(value: &OsStr) -> Vec<PathBuf> {
 }
 
 /// Knows where packages are. It holds nothing of what it finds: every conversion looks anew, with its own [`Files`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Resolver {
     options: Options,
 }

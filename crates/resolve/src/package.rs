@@ -1,10 +1,10 @@
 //! ROS packages: which folder a package name means, and which package a folder belongs to.
 
-use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::lookups::Lookups;
+use super::place::Opened;
 use super::{Error, Options, codes};
 
 /// The file that makes a folder a package.
@@ -83,11 +83,10 @@ fn is_below_top(folder: &Path) -> bool {
 
 /// What stands in the element `tag` of the package.xml of `folder`.
 pub(super) fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
-    let path = folder.join(MANIFEST);
-    let meta = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let Opened { file, meta, .. } = Opened::at(&folder.join(MANIFEST)).ok()?;
     // Room for all of it, and for finding that there is no more.
     let mut text = String::with_capacity(meta.len().min(MAX_MANIFEST) as usize + 1);
-    fs::File::open(path).ok()?.take(MAX_MANIFEST).read_to_string(&mut text).ok()?;
+    file.take(MAX_MANIFEST).read_to_string(&mut text).ok()?;
     let document = roxmltree::Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
     let package = Some(document.root_element()).filter(|root| root.has_tag_name("package"))?;
     let text = package.children().find(|node| node.has_tag_name(tag))?.text()?.trim();

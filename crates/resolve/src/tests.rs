@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use rustix::fs::{CWD, RenameFlags};
 use tempfile::TempDir;
 
 use super::{Error, File, Files, Options, Resolver, prefixes};
@@ -277,6 +278,105 @@ fn only_regular_files_of_a_bounded_size_are_read() {
     assert_eq!(code(files.open("package://arm/socket", None)), "resolve-not-a-file");
     assert_eq!(code(files.open("package://arm/big", None)), "resolve-too-large");
     assert_eq!(code(files.open("package://arm/a/b/c", None)), "resolve-missing-file");
+}
+
+/// Exchanges `name` for `other` and back, as often as it can, while `work` runs.
+fn while_exchanged(world: &World, name: &str, other: &str, work: impl FnOnce()) {
+    let is_done = std::sync::atomic::AtomicBool::new(false);
+    let (name, other) = (world.at(name), world.at(other));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                rustix::fs::renameat_with(CWD, &name, CWD, &other, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        // A panic in `work` must not leave the thread running.
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+        outcome.unwrap();
+    });
+}
+
+#[test]
+fn a_file_exchanged_for_a_link_meanwhile_is_never_read_from_outside() {
+    let world = World::new(&[("robot/meshes/a", "inside"), ("secret/a", "outside")]).package("robot", "robot");
+    let world = world.link("robot/meshes/link", "secret/a").link("robot/linked", "secret");
+    let mut inside = 0;
+    let mut look = |tries: usize| {
+        for _ in 0..tries {
+            let files = files(Options::default());
+            files.allow(&world.at("robot"));
+            let located = files.locate("package://robot/meshes/a", None).and_then(|located| files.read(&located));
+            for read in [located, files.open("package://robot/meshes/a", None)] {
+                match read {
+                    Ok(file) => {
+                        assert_eq!(String::from_utf8_lossy(&file.bytes), "inside");
+                        inside += 1;
+                    }
+                    Err(error) => {
+                        assert!(["resolve-not-allowed", "resolve-unreadable"].contains(&error.code.id), "{error}");
+                    }
+                }
+            }
+        }
+    };
+    while_exchanged(&world, "robot/meshes/a", "robot/meshes/link", || look(500));
+    while_exchanged(&world, "robot/meshes", "robot/linked", || look(500));
+    assert!(inside > 0, "nothing was read at all");
+}
+
+#[test]
+fn an_input_that_was_judged_before_is_read_where_it_was() {
+    let world = World::new(&[("robot/r.urdf", "r"), ("secret/s", "s")]).package("robot", "robot");
+    let path = world.at("robot/r.urdf");
+    let files = || files(Options { exact_inputs: vec![path.clone()], ..Options::default() });
+    assert_eq!(text(files().input(&path)), "r");
+    fs::remove_file(&path).unwrap();
+    symlink(world.at("secret/s"), &path).unwrap();
+    assert_eq!(code(files().input(&path)), "resolve-unreadable");
+}
+
+#[test]
+fn a_pipe_that_takes_a_files_place_is_not_waited_for() {
+    let world = World::new(&[("robot/a", "a")]).package("robot", "robot");
+    rustix::fs::mkfifoat(CWD, world.at("robot/pipe"), rustix::fs::Mode::RWXU).unwrap();
+    let files = || {
+        let files = files(Options::default());
+        files.allow(&world.at("robot"));
+        files
+    };
+    assert_eq!(code(files().open("package://robot/pipe", None)), "resolve-not-a-file");
+    assert_eq!(code(files().input(&world.at("robot/pipe"))), "resolve-not-a-file");
+    let located = files().locate("package://robot/a", None).unwrap();
+    fs::rename(world.at("robot/pipe"), world.at("robot/a")).unwrap();
+    assert_eq!(code(files().read(&located)), "resolve-unreadable");
+    let manifest = world.at("robot/package.xml");
+    fs::remove_file(&manifest).unwrap();
+    rustix::fs::mkfifoat(CWD, &manifest, rustix::fs::Mode::RWXU).unwrap();
+    assert_eq!(super::package_of(&world.at("robot")), None);
+}
+
+#[test]
+fn a_path_is_walked_as_the_file_system_goes() {
+    let world = World::new(&[("a/b/file", "f"), ("c/other", "o")]);
+    let world = world.link("c/link", "a/b").link("again", "c/link").link("loop", "loop").link("gone", "nowhere");
+    symlink("../a/./b/../b/file", world.at("c/relative")).unwrap();
+    for path in
+        ["a/b/file", "c/link/file", "c/link/../b/file", "again/file", "c/relative", "c/link/../../c/other", "c", "c/link/.."]
+    {
+        let path = world.at(path);
+        assert_eq!(super::place::Place::of(&path).unwrap().path, path.canonicalize().unwrap(), "{}", path.display());
+    }
+    for path in ["loop", "gone", "nowhere", "a/b/file/x", "a/b/file/", "a/b/file/.."] {
+        let path = world.at(path);
+        let kinds = (super::place::Place::of(&path).unwrap_err().kind(), path.canonicalize().unwrap_err().kind());
+        assert_eq!(kinds.0, kinds.1, "{}", path.display());
+    }
+    assert_eq!(super::place::Place::of(Path::new("/")).unwrap().path, Path::new("/"));
+    let exactly =
+        |path| super::place::Place::opened_exactly(&world.at(path), &|_| Ok::<_, std::io::Error>(())).map(|opened| opened.path);
+    assert_eq!(exactly("a/b/file").unwrap(), world.at("a/b/file"));
+    assert!(exactly("c/link/file").is_err() && exactly("c/relative").is_err());
 }
 
 #[test]

@@ -81,8 +81,7 @@ impl Stage {
     /// # Errors
     /// Those of [`asset_bytes`], and if the file may not be read.
     pub fn bytes(&self, resolved_path: &str) -> std::io::Result<Vec<u8>> {
-        shallow::may_open(self.files.as_deref(), resolved_path)?;
-        asset_bytes(resolved_path)
+        shallow::bytes_within(self.files.as_ref(), resolved_path)
     }
 
     /// All prims with their ids.

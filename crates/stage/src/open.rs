@@ -14,7 +14,7 @@ use urdf_usd_resolve::{Files, Resolver};
 
 use super::layer::{fields, is_list_of_specs};
 use super::prim::{ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
-use super::shallow::{SESSION, on_large_stack};
+use super::shallow::{self, SESSION, on_large_stack};
 use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
 
 /// More prims than any asset has: what has more is refused.
@@ -672,9 +672,7 @@ fn is_binary(path: &str) -> bool {
     if path.ends_with(']') {
         return path.ends_with(".usdc]");
     }
-    let mut magic = [0; 8];
-    let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut magic));
-    read.is_ok() && &magic == b"PXR-USDC"
+    shallow::is_binary(path)
 }
 
 /// The name of a layer's file.

@@ -5,13 +5,15 @@
 //! allowed the stack that it can need, wherever it is called from.
 
 use std::borrow::Cow;
-use std::io;
+use std::fs;
+use std::io::{self, Read as _, Seek as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
 
 use openusd::ar::{self, Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
-use urdf_usd_resolve::{Files, Resolver as Packages};
+use urdf_usd_resolve::{Files, Opened, Resolver as Packages};
 
 use super::lex::{Part, part};
 
@@ -20,6 +22,11 @@ pub const DEEPEST: usize = 256;
 
 /// The stack for reading an asset: hundreds of KiB for each level. Only what is used is ever taken.
 const STACK: usize = 256 << 20;
+
+/// What a binary layer begins with.
+const BINARY: &[u8] = b"PXR-USDC";
+/// What a package begins with: it is a ZIP file.
+const PACKAGE: &[u8] = b"PK";
 
 /// The largest layer that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 30;
@@ -84,10 +91,18 @@ impl Resolver for Shallow {
         }
         let in_package = self.in_package(asset_path);
         let path = in_package.as_deref().unwrap_or(asset_path);
-        let found = self.paths.resolve(path);
+        let found = match ar::split_package_relative_path_outer(path) {
+            // Looking into a package opens it, which is done here as for all other files.
+            Some((package, inner)) => self.paths.resolve(&package).and_then(|package| {
+                let package = package.to_string_lossy();
+                let is_there = openusd::usdz::package_contains(self, &package, &inner);
+                is_there.then(|| ResolvedPath::new(ar::join_package_relative_path(&package, &inner)))
+            }),
+            None => self.paths.resolve(path),
+        };
         // What is missing now may come.
         if let Some(files) = self.files.as_ref().filter(|_| found.is_none() && path.starts_with('/')) {
-            files.rely_on(std::path::Path::new(path));
+            files.rely_on(Path::new(path));
         }
         found
     }
@@ -98,14 +113,20 @@ impl Resolver for Shallow {
 
     fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
         let path = resolved_path.to_string_lossy();
-        let bytes = match self.in_memory(&path) {
-            Some(content) => content.to_vec(),
-            None => {
-                may_open(self.files.as_deref(), &path)?;
-                asset_bytes(&path).inspect_err(|error| self.files.iter().for_each(|files| files.note_failure(error)))?
+        let bytes = match (self.in_memory(&path), ar::split_package_relative_path_outer(&path)) {
+            (Some(content), _) => content.to_vec(),
+            (None, Some((package, inner))) => openusd::usdz::package_entry(self, &package, &inner)?.to_vec(),
+            (None, None) => {
+                let note = |error: &io::Error| self.files.iter().for_each(|files| files.note_failure(error));
+                let mut file = opened(self.files.as_deref(), &path).inspect_err(note)?;
+                // What is in a package is read from the very file.
+                if begins_with(&mut file, PACKAGE)? {
+                    return Ok(Box::new(file));
+                }
+                content(file)?
             }
         };
-        let is_binary = bytes.starts_with(b"PXR-USDC") || bytes.starts_with(b"PK");
+        let is_binary = bytes.starts_with(BINARY) || bytes.starts_with(PACKAGE);
         if !is_binary && nesting(&bytes) > DEEPEST {
             return Err(refusal(format!("{path} is nested more than {DEEPEST} deep")));
         }
@@ -141,21 +162,26 @@ impl Resolver for Shallow {
     }
 }
 
-/// Whether a file, or the package that it is in, may be read.
+/// Opens a regular file, if it may be read, where `files` says which may. Nothing looks at its path again.
 ///
 /// # Errors
-/// Why not.
-pub(super) fn may_open(files: Option<&Files>, resolved_path: &str) -> io::Result<()> {
-    let Some(files) = files else { return Ok(()) };
-    let package = ar::split_package_relative_path_outer(resolved_path).map(|(package, _)| package);
-    let file = package.as_deref().unwrap_or(resolved_path);
-    let denied = |reason: String| io::Error::new(io::ErrorKind::PermissionDenied, reason);
-    let found = files.locate(file, None).map_err(|error| denied(error.to_string()))?;
-    // A reference may mean another file, whose name is the same without its escapes.
-    if found.path != std::fs::canonicalize(file)? {
-        return Err(denied(format!("{file} is also the name of {}: rename one of both", found.path.display())));
+/// If it may not be read, can't be, or is larger than 4 GiB.
+fn opened(files: Option<&Files>, path: &str) -> io::Result<fs::File> {
+    let denied = |error: urdf_usd_resolve::Error| io::Error::new(io::ErrorKind::PermissionDenied, error);
+    let opened = match files {
+        Some(files) => files.open_path(Path::new(path)).map_err(denied)?,
+        None => Opened::at(Path::new(path))?,
+    };
+    if opened.meta.len() > MAX_BYTES {
+        return Err(refusal(format!("{path} is larger than {} GiB", MAX_BYTES >> 30)));
     }
-    Ok(())
+    Ok(opened.file)
+}
+
+fn content(mut file: fs::File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The bytes of a file, or of one in a package (`package.usdz[textures/paint.png]`), at a path as [`asset_paths`](super::asset_paths) has
@@ -164,17 +190,34 @@ pub(super) fn may_open(files: Option<&Files>, resolved_path: &str) -> io::Result
 /// # Errors
 /// If it is no regular file, can't be read, or is larger than 4 GiB.
 pub fn asset_bytes(resolved_path: &str) -> io::Result<Vec<u8>> {
-    let package = ar::split_package_relative_path_outer(resolved_path).map(|(package, _)| package);
-    let file = package.as_deref().unwrap_or(resolved_path);
-    // Asked before it is opened: opening a pipe would wait for its other end, and a device has no end.
-    let meta = std::fs::metadata(file)?;
-    if !meta.is_file() {
-        return Err(refusal(format!("{file} is no regular file")));
+    bytes_within(None, resolved_path)
+}
+
+/// The same for files that may be read.
+///
+/// # Errors
+/// Those of [`asset_bytes`], and if it may not be read.
+pub(super) fn bytes_within(files: Option<&Arc<Files>>, resolved_path: &str) -> io::Result<Vec<u8>> {
+    match ar::split_package_relative_path_outer(resolved_path) {
+        Some((package, inner)) => {
+            let resolver = Shallow { files: files.cloned(), ..Shallow::default() };
+            Ok(openusd::usdz::package_entry(&resolver, &package, &inner)?.to_vec())
+        }
+        None => content(opened(files.map(Arc::as_ref), resolved_path)?),
     }
-    if meta.len() > MAX_BYTES {
-        return Err(refusal(format!("{file} is larger than {} GiB", MAX_BYTES >> 30)));
-    }
-    Ok(DefaultResolver::default().open_asset(&ResolvedPath::new(resolved_path))?.into_buffer()?.to_vec())
+}
+
+/// Whether a file that is not in a package is a binary layer, by what it begins with.
+pub(super) fn is_binary(path: &str) -> bool {
+    opened(None, path).and_then(|mut file| begins_with(&mut file, BINARY)).unwrap_or(false)
+}
+
+/// Whether a file begins with `start`. It is at its beginning before and after.
+fn begins_with(file: &mut fs::File, start: &[u8]) -> io::Result<bool> {
+    let mut read = Vec::new();
+    file.by_ref().take(start.len() as u64).read_to_end(&mut read)?;
+    file.rewind()?;
+    Ok(read == start)
 }
 
 fn refusal(reason: String) -> io::Error {
@@ -235,7 +278,7 @@ mod tests {
         let thread = thread::Builder::new().stack_size(2 << 20).spawn(move || {
             let folder = tempfile::tempdir().unwrap();
             let entry = folder.path().join("a.usda");
-            std::fs::write(&entry, text).unwrap();
+            fs::write(&entry, text).unwrap();
             crate::Stage::open(&entry, &crate::Options::default()).map_err(|error| error.to_string())
         });
         thread.unwrap().join().unwrap()
@@ -263,11 +306,18 @@ mod tests {
     #[test]
     fn what_is_no_file_is_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        for path in [std::path::Path::new("/dev/zero"), folder.path()] {
+        let pipe = folder.path().join("pipe.usdz");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        for path in [Path::new("/dev/zero"), folder.path(), &pipe] {
             let entry = folder.path().join("a.usda");
             std::os::unix::fs::symlink(path, &entry).unwrap();
             assert!(crate::Stage::open(&entry, &crate::Options::default()).is_err(), "{}", path.display());
-            std::fs::remove_file(&entry).unwrap();
+            fs::remove_file(&entry).unwrap();
         }
+        // A package is looked into when a reference to what is in it is resolved.
+        let entry = folder.path().join("b.usda");
+        fs::write(&entry, "#usda 1.0\ndef \"a\" (\n    references = @./pipe.usdz[a.usda]@</a>\n)\n{\n}\n").unwrap();
+        let stage = crate::Stage::open(&entry, &crate::Options::default()).unwrap();
+        assert_eq!(stage.errors.len(), 1, "{:?}", stage.errors);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::codes;
+use super::{codes, scan};
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 
 /// How many of its lines on macros and files a message has.
@@ -69,10 +69,7 @@ impl<'a> Saying<'a> {
         }
         let sought = sought(said, self.macro_name());
         let found = sought.iter().find_map(|text| {
-            files
-                .iter()
-                .chain([&file])
-                .find_map(|file| Some((file, only_position(&std::fs::read_to_string(file).ok()?, text)?)))
+            files.iter().chain([&file]).find_map(|file| Some((file, only_position(&scan::text(file)?, text)?)))
         });
         match found {
             Some((file, (line, column))) => Place { line, column, element, ..Place::file(*file) },

@@ -1,10 +1,10 @@
 //! Which files a xacro file includes, as far as that can be read off: for when the program failed and lists none.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use urdf_usd_resolve::Resolver;
+use urdf_usd_resolve::{Opened, Resolver};
 
 /// No robot has more.
 const MAX_FILES: usize = 1000;
@@ -16,9 +16,7 @@ pub(super) fn includes(file: &Path, resolver: &Resolver) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut open = vec![file.to_owned()];
     while let Some(file) = open.pop() {
-        let is_small = fs::metadata(&file).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_BYTES);
-        let Some(text) = is_small.then(|| fs::read(&file).ok()).flatten() else { continue };
-        let text = String::from_utf8_lossy(&text);
+        let Some(text) = text(&file) else { continue };
         for name in names(&text) {
             if let Some(path) = path(name, &file, resolver)
                 && found.len() < MAX_FILES
@@ -29,6 +27,14 @@ pub(super) fn includes(file: &Path, resolver: &Resolver) -> BTreeSet<PathBuf> {
         }
     }
     found
+}
+
+/// What is in a file, if it is a small one.
+pub(super) fn text(file: &Path) -> Option<String> {
+    let opened = Opened::at(file).ok().filter(|opened| opened.meta.len() <= MAX_BYTES)?;
+    let mut text = Vec::new();
+    opened.file.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The values of `filename` in the `<xacro:include …/>` of a text.
