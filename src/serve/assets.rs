@@ -17,6 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use super::tags::Tags;
 use super::wanted::Wanted;
 use super::{App, Site, media, tagged};
+use crate::resolve::Opened;
 
 /// How much of a file is read at a time.
 const CHUNK: usize = 64 << 10;
@@ -27,8 +28,9 @@ pub(super) async fn asset(State(app): State<Arc<App>>, method: Method, headers: 
     };
     let media_type = media::of(place.file.as_os_str().to_str().unwrap_or_default());
     // All that touches the file system at once, on a thread that may wait.
-    let opened = tokio::task::spawn_blocking(move || open(&place, &app.tags)).await;
-    let Ok(Some((file, meta, tag))) = opened else { return not_found() };
+    let site = app.clone();
+    let opened = app.blocking(move || open(&place, &site.tags)).await;
+    let Some(Some((file, meta, tag))) = opened else { return not_found() };
     let wanted = Wanted::of(&method, &headers, &tag, meta.len());
     answer(file, meta.len(), wanted, media_type, tag).await.unwrap_or_else(|_| not_found())
 }
@@ -82,19 +84,12 @@ fn open(place: &Place, tags: &Tags) -> Option<(File, Metadata, HeaderValue)> {
 }
 
 fn open_inside(root: &Path, file: &Path) -> Option<(File, Metadata)> {
-    let (root, real) = (root.canonicalize().ok()?, file.canonicalize().ok()?);
+    // It is opened first, and judged by where it was found: nothing that takes its place meanwhile is read.
+    let (root, Opened { path, file, meta }) = (root.canonicalize().ok()?, Opened::at(file).ok()?);
     // A link may lead to a hidden file inside, too.
-    let inside = real.strip_prefix(&root).ok()?;
-    if inside.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b".")) {
-        return None;
-    }
-    // Opening a pipe would wait for its writer.
-    if !real.metadata().ok()?.is_file() {
-        return None;
-    }
-    let file = File::open(&real).ok()?;
-    let meta = file.metadata().ok()?;
-    meta.is_file().then_some((file, meta))
+    let inside = path.strip_prefix(&root).ok()?;
+    let is_hidden = inside.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
+    (!is_hidden).then_some((file, meta))
 }
 
 async fn answer(

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
@@ -17,6 +18,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::seats::Seat;
 use super::{App, host};
 
 /// How many joints are told of: beyond it, someone is making up names.
@@ -152,18 +154,28 @@ impl States {
     }
 }
 
-pub(super) async fn joints(State(app): State<Arc<App>>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+pub(super) async fn joints(
+    State(app): State<Arc<App>>,
+    Extension(connection): Extension<Arc<Seat>>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     // Pages of other origins may open WebSockets: that is not stopped by browsers.
     if !host::is_own_origin(&headers) {
         return (StatusCode::FORBIDDEN, "Pages from elsewhere get no joint states from here.\n").into_response();
     }
-    let Ok(seat) = app.watchers.clone().try_acquire_owned() else {
-        return super::full("joint states");
+    let Some(seat) = app.watchers.take_stream(&connection) else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     let states = app.site.joints();
     upgrade.max_message_size(MOST_BYTES).max_frame_size(MOST_BYTES).on_upgrade(move |socket| async move {
-        feed(socket, states).await;
-        drop(seat);
+        // The connection may have made room for another one before it was a stream.
+        if connection.keep(true) {
+            tokio::select! {
+                () = feed(socket, states) => {}
+                () = seat.evicted() => {}
+            }
+        }
     })
 }
 

@@ -11,6 +11,7 @@ mod host;
 mod joints;
 mod media;
 mod poses;
+mod seats;
 mod site;
 mod tags;
 mod variants;
@@ -36,6 +37,7 @@ use crate::ReleaseMemory;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::variants::Drawings;
 pub(crate) use assets::is_servable;
+use seats::Seats;
 pub use site::{AssetFrameView, Event, FrameView, FramesView, Presence, RobotState, RobotView, Site, TransformView};
 use tags::Tags;
 pub(crate) use tags::hash;
@@ -43,6 +45,8 @@ use viewer::Page;
 
 /// How many clients may hear joint states at once, and as many events.
 const MOST_CLIENTS: usize = 64;
+/// How many requests may keep a thread waiting for files at once. Others wait without one, and are forgotten if their client leaves.
+const MOST_WORKING: usize = 16;
 /// What is smaller than this is not compressed: headers would be most of it.
 const SMALL: u64 = 1024;
 
@@ -128,7 +132,7 @@ impl Server {
         let app = App {
             lets_write: self.lets_write,
             drawings: Arc::new(Drawings::new(self.release_memory)),
-            ..App::new(site.clone(), page)
+            ..App::new(site.clone(), page, limits.streams())
         };
         // Where nothing can be watched, requests are answered all the same.
         tokio::join!(connections::serve(self.listener, router(app, hosts), limits), poses::follow(&site));
@@ -141,30 +145,44 @@ struct App {
     page: Page,
     tags: Tags,
     /// Seats for those who hear events.
-    listeners: Arc<Semaphore>,
+    listeners: Seats,
     /// Seats for those who hear joint states.
-    watchers: Arc<Semaphore>,
+    watchers: Seats,
     /// Whether poses may be stored and deleted.
     lets_write: bool,
     /// What assets look like in other variants.
     drawings: Arc<Drawings>,
     /// One drawing is made at a time.
     turn: Arc<Semaphore>,
+    /// For work on threads that may wait for files.
+    working: Arc<Semaphore>,
 }
 
 impl App {
-    fn new(site: Arc<Site>, page: Page) -> Self {
-        let seats = || Arc::new(Semaphore::new(MOST_CLIENTS));
+    /// `streams`: how many may hear events, and how many joint states.
+    fn new(site: Arc<Site>, page: Page, streams: usize) -> Self {
         Self {
             site,
             page,
             tags: Tags::default(),
-            listeners: seats(),
-            watchers: seats(),
+            listeners: Seats::new(streams),
+            watchers: Seats::new(streams),
             lets_write: false,
             drawings: Arc::new(Drawings::new(|| ())),
             turn: Arc::new(Semaphore::new(1)),
+            working: Arc::new(Semaphore::new(MOST_WORKING)),
         }
+    }
+
+    /// Has work done on a thread that may wait for files. `None` if it failed. What was begun is finished, whoever waits for it, and is
+    /// counted until then.
+    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let permit = self.working.clone().acquire_owned().await.ok()?;
+        let counted = move || {
+            let _permit = permit;
+            work()
+        };
+        tokio::task::spawn_blocking(counted).await.ok()
     }
 }
 
@@ -201,12 +219,6 @@ async fn frames(State(app): State<Arc<App>>, Path(key): Path<String>) -> Respons
         Some(frames) => ([(header::CACHE_CONTROL, "no-store")], Json(frames)).into_response(),
         None => (StatusCode::NOT_FOUND, "There is no such robot here.\n").into_response(),
     }
-}
-
-/// The answer to one client too many.
-fn full(what: &str) -> Response {
-    let text = format!("{MOST_CLIENTS} clients hear {what} already: close one, or come again later.\n");
-    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "10")], text).into_response()
 }
 
 /// Says what a content is, by which tag it is known, and that it has to be asked for again.

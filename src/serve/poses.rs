@@ -61,7 +61,7 @@ pub(super) async fn list(State(app): State<Arc<App>>, Path(key): Path<String>) -
     let robot = robot(&app, &key)?;
     let (poses, locked) = match entry(&robot) {
         // A layer that can't be read is what there is to say: it would not be written over either.
-        Ok(entry) => match blocking(move || poses::list(&entry)).await? {
+        Ok(entry) => match blocking(&app, move || poses::list(&entry)).await? {
             Ok(poses) => (poses, locked(&app)),
             Err(why) => (Vec::new(), Some(why)),
         },
@@ -78,7 +78,7 @@ pub(super) async fn store(
 ) -> Result<Response, Refusal> {
     let entry = writable(&app, &key, &headers)?;
     let Store { name, group, joints } = json_of(&headers, &body)?;
-    let stored = blocking(move || {
+    let stored = blocking(&app, move || {
         poses::store(&entry, &name, group.as_deref(), |poses| {
             let at = |(joint, at): (&String, &f64)| Ok((poses.joint(joint).map_err(told)?, vec![*at]));
             joints.iter().map(at).collect()
@@ -100,7 +100,7 @@ pub(super) async fn delete(
 ) -> Result<Response, Refusal> {
     let entry = writable(&app, &key, &headers)?;
     let Delete { name, group } = json_of(&headers, &body)?;
-    let deleted = blocking(move || poses::delete(&entry, &name, group.as_deref())).await?;
+    let deleted = blocking(&app, move || poses::delete(&entry, &name, group.as_deref())).await?;
     let name = deleted.map_err(|message| Refusal(StatusCode::UNPROCESSABLE_ENTITY, None, message))?;
     Ok(Json(json!({ "name": name })).into_response())
 }
@@ -195,7 +195,7 @@ fn json_of<T: for<'de> Deserialize<'de>>(headers: &HeaderMap, body: &[u8]) -> Re
 }
 
 /// On a thread that may wait for files.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
-    let failed = |_| Refusal(StatusCode::INTERNAL_SERVER_ERROR, None, "Reading the poses failed.".to_owned());
-    tokio::task::spawn_blocking(work).await.map_err(failed)
+async fn blocking<T: Send + 'static>(app: &App, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
+    let failed = || Refusal(StatusCode::INTERNAL_SERVER_ERROR, None, "Reading the poses failed.".to_owned());
+    app.blocking(work).await.ok_or_else(failed)
 }

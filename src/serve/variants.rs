@@ -50,7 +50,7 @@ pub(super) async fn draw(
     };
     let variants = choices(&query.unwrap_or_default(), &offered(&app, entry.clone()).await?)?;
     let (drawings, known) = (app.drawings.clone(), (entry.clone(), variants.clone()));
-    let drawing = match blocking(move || drawings.known(&known.0, &known.1)).await? {
+    let drawing = match blocking(&app, move || drawings.known(&known.0, &known.1)).await? {
         Some(drawing) => drawing,
         None => {
             let failed = |_| Refusal(StatusCode::SERVICE_UNAVAILABLE, "The server ends.".to_owned());
@@ -58,7 +58,7 @@ pub(super) async fn draw(
             let (drawings, wanted) = (app.drawings.clone(), Wish::default());
             let cancelled = wanted.0.clone();
             // Whose turn it is holds it until the work has ended, whoever waits for it.
-            blocking(move || {
+            blocking(&app, move || {
                 let _turn = turn;
                 drawings.draw(&entry, &variants, &cancelled)
             })
@@ -94,7 +94,7 @@ fn entry(app: &App, key: &str) -> Result<Option<PathBuf>, Refusal> {
 
 async fn offered(app: &App, entry: PathBuf) -> Result<Vec<TierSet>, Refusal> {
     let drawings = app.drawings.clone();
-    blocking(move || drawings.offered(&entry)).await
+    blocking(app, move || drawings.offered(&entry)).await
 }
 
 /// The variants that a query names: each of a set that is offered, at most one of each, in the order of the sets.
@@ -136,10 +136,12 @@ fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refus
 }
 
 /// On a thread that may wait for files.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, Refusal> {
+async fn blocking<T: Send + 'static>(
+    app: &App,
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, Refusal> {
     let failed = |message| Refusal(StatusCode::INTERNAL_SERVER_ERROR, message);
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| failed("Reading the asset failed.".to_owned()))?.map_err(failed)
+    app.blocking(work).await.ok_or_else(|| failed("Reading the asset failed.".to_owned()))?.map_err(failed)
 }
 
 #[cfg(test)]

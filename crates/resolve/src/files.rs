@@ -136,7 +136,7 @@ impl Files {
         let opened = open(path, &|place| self.check(&shown, place)).map_err(|fault| match fault {
             Fault::Refused(error) => error,
             Fault::Io(error) if is_absent(&error) => missing(&shown, path),
-            Fault::Io(error) => unreadable(path, &error),
+            Fault::Io(error) => self.unreadable(path, &error),
         })?;
         for folder in [path.parent(), opened.path.parent()].into_iter().flatten() {
             self.allow(folder);
@@ -240,7 +240,7 @@ impl Files {
                 Err(Fault::Refused(error)) => return Err(error),
                 Err(Fault::Io(error)) if is_absent(&error) => {}
                 Err(Fault::Io(error)) if existing_part(candidate).is_some_and(|real| allowed(&real)) => {
-                    return Err(unreadable(candidate, &error));
+                    return Err(self.unreadable(candidate, &error));
                 }
                 Err(Fault::Io(_)) => return Err(self.refused(uri, (candidate, &normalised(candidate)), &roots)),
             }
