@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -13,6 +14,7 @@ use crate::convert::{self, SourceInfo};
 use crate::diagnostic::{Severity, escape_controls};
 use crate::fix;
 use crate::rep158::{self, VariantChoice};
+use crate::resolve::{Opened, Resolver};
 
 /// The command's arguments.
 #[derive(Args)]
@@ -27,6 +29,10 @@ pub struct Fix {
     variant: Vec<VariantChoice>,
     #[command(flatten)]
     packages: Packages,
+    /// Another folder that layers, textures and other files may be copied from. Without any: only packages, the asset's own folder and the
+    /// package that is in (may be given several times)
+    #[arg(long, value_name = "DIR")]
+    allowed_root: Vec<PathBuf>,
     /// Print the report as JSON to standard output
     #[arg(long)]
     json: bool,
@@ -34,8 +40,8 @@ pub struct Fix {
 
 /// Mends, writes, checks what was written, and says what is left.
 pub fn run(arguments: &Fix) -> ExitCode {
-    let resolver = match arguments.packages.resolver() {
-        Ok(resolver) => resolver,
+    let resolver = match arguments.packages.options_with(&arguments.allowed_root) {
+        Ok(options) => Arc::new(Resolver::new(options)),
         Err(message) => return wrong(&message),
     };
     let entry =
@@ -45,7 +51,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Ok(entry) => return failed(&format!("{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz", entry.display())),
         Err(message) => return failed(&message),
     };
-    let options = fix::Options { variants: arguments.variant.clone(), packages: Some(resolver.clone()) };
+    let options = fix::Options { variants: arguments.variant.clone(), packages: resolver.clone() };
     let fixed = match fix::fix(&entry, &options) {
         Ok(fixed) => fixed,
         Err(error) => return failed(&error.to_string()),
@@ -56,7 +62,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
     let source = SourceInfo {
         kind: "usd".into(),
         uri: None,
-        sha256: std::fs::read(&entry).map(|bytes| convert::sha256(&bytes)).unwrap_or_default(),
+        sha256: Opened::at(&entry).and_then(|opened| crate::serve::hash(&opened.file)).unwrap_or_default(),
     };
     let files = fixed.files.into_iter().map(|(path, bytes)| (path.to_string_lossy().into_owned(), bytes)).collect();
     let mut report = match convert::write_asset(&fixed.name, source, &arguments.output, files, fixed.diagnostics) {

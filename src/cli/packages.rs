@@ -27,8 +27,14 @@ impl Packages {
 
     /// Where packages are; or which folder is none.
     pub(super) fn options(&self) -> Result<Options, String> {
+        self.options_with(&[])
+    }
+
+    /// The same with further folders that may be read.
+    pub(super) fn options_with(&self, allowed_roots: &[PathBuf]) -> Result<Options, String> {
         let (packages, package_paths) = (self.package.clone(), self.package_path.clone());
-        let options = Options { packages, package_paths, ..Options::from_environment() };
+        let allowed_roots = allowed_roots.to_vec();
+        let options = Options { packages, package_paths, allowed_roots, ..Options::from_environment() };
         no_folder(&options).map_or(Ok(options), Err)
     }
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use notes::Notes;
 use scene::Scene;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_resolve::Resolver;
+use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
 /// How to mend an asset.
@@ -40,8 +40,8 @@ use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 pub struct Options {
     /// Variants that become the default ones.
     pub variants: Vec<VariantChoice>,
-    /// Where `package://` looks, if anywhere.
-    pub packages: Option<Arc<Resolver>>,
+    /// Where `package://` looks, and which files may be read beside those in the asset's folder and its package.
+    pub packages: Arc<Resolver>,
 }
 
 /// A mended asset: its name, its files by path in its folder, and what was done to it or could not be.
@@ -65,6 +65,9 @@ pub enum Error {
     /// It can't be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// Its entry can't be read.
+    #[error(transparent)]
+    Entry(#[from] urdf_usd_resolve::Error),
     /// There is nothing in it.
     #[error("{} has no prim to start from: it names no default prim, and has {roots} root prims", path.display())]
     NoRoot {
@@ -83,10 +86,12 @@ pub enum Error {
 /// # Errors
 /// If the asset can't be opened, has no root, or holds what no layer can.
 pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
-    let overlays = overlays(entry);
+    let files = Arc::new(Files::new(options.packages.clone()));
+    files.find_input(entry, u64::MAX)?;
+    let overlays = overlays(entry, &files);
     let with = |variants: Vec<VariantChoice>| {
-        let (overlays, packages) = (overlays.clone(), options.packages.clone());
-        urdf_usd_stage::Options { payloads: true, variants, overlays, packages, ..Default::default() }
+        let (overlays, packages) = (overlays.clone(), Some(options.packages.clone()));
+        urdf_usd_stage::Options { variants, overlays, packages, files: Some(files.clone()), ..Default::default() }
     };
     let stage = Stage::open(entry, &with(options.variants.clone()))?;
     let mut notes = Notes::new(entry);
@@ -110,7 +115,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     }
     let mut files = BTreeMap::new();
     let scenes = std::iter::once(&mut scene).chain(others.iter_mut().map(|(_, other, _)| other));
-    used.extend(textures::collect(scenes, &mut files, &mut notes));
+    used.extend(textures::collect(scenes, &stage, &mut files, &mut notes));
     let scenes = others.iter_mut().map(|(_, other, of_variant)| (other, of_variant));
     let library = instances::share(std::iter::once((&mut scene, &mut notes)).chain(scenes).collect());
     for (choice, other, of_variant) in others {
@@ -126,7 +131,7 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
 }
 
 /// The layers that entries for single simulators put over the asset: those of `NAME.VENDOR.usda` beside `NAME.usda`.
-fn overlays(entry: &Path) -> Vec<PathBuf> {
+fn overlays(entry: &Path, files: &Arc<Files>) -> Vec<PathBuf> {
     let (Some(folder), Some(stem), Some(name)) =
         (entry.parent(), entry.file_stem().and_then(|s| s.to_str()), entry.file_name())
     else {
@@ -145,7 +150,7 @@ fn overlays(entry: &Path) -> Vec<PathBuf> {
         if !is_overlay {
             continue;
         }
-        let unloaded = urdf_usd_stage::Options { payloads: false, ..Default::default() };
+        let unloaded = urdf_usd_stage::Options { payloads: false, files: Some(files.clone()), ..Default::default() };
         let Ok(stage) = Stage::open(&path, &unloaded) else { continue };
         let Some(root) = stage.root_layer() else { continue };
         let layers = root.sublayers();

@@ -6,28 +6,35 @@ use std::path::{Path, PathBuf};
 
 use image::{DynamicImage, ImageFormat};
 use openusd::sdf::AssetPath;
-use urdf_usd_stage::{Value, asset_bytes};
+use urdf_usd_resolve::codes::NOT_ALLOWED;
+use urdf_usd_stage::{Stage, Value};
 
 use super::notes::Notes;
 use super::scene::{Node, Scene};
 
+/// What to do about a file that may not be read.
+const OUTSIDE: &str = "put the file into the asset's folder, or allow its folder with --allowed-root";
+
 /// More pixels than a texture has.
 const MOST_PIXELS: u64 = 1 << 28;
 
-/// Copies every file that an attribute names into `files`, and names the copy instead; returns where they were.
+/// Copies every file that an attribute names and that may be read into `files`, and names the copy instead; returns where they were.
 pub fn collect<'a>(
     scenes: impl Iterator<Item = &'a mut Scene>,
+    stage: &'a Stage,
     files: &mut BTreeMap<PathBuf, Vec<u8>>,
     notes: &mut Notes,
 ) -> Vec<PathBuf> {
-    let mut copies = Copies { files, by_source: HashMap::new() };
+    let mut copies = Copies { stage, files, by_source: HashMap::new() };
     for node in scenes.flat_map(|scene| &mut scene.nodes) {
         of_node(node, &mut copies, notes);
     }
-    copies.by_source.into_keys().map(PathBuf::from).collect()
+    copies.by_source.into_iter().filter(|(_, copy)| copy.is_some()).map(|(source, _)| PathBuf::from(source)).collect()
 }
 
 struct Copies<'a> {
+    /// Knows which files may be read.
+    stage: &'a Stage,
     files: &'a mut BTreeMap<PathBuf, Vec<u8>>,
     /// Where the copy of a file is, by where the file is; `None` if there is none.
     by_source: HashMap<String, Option<String>>,
@@ -77,10 +84,14 @@ impl Copies<'_> {
         // In a package: `package.usdz[textures/a.png]`.
         let name = source.trim_end_matches(']').rsplit(['/', '[']).next().unwrap_or(source);
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-        let bytes = match asset_bytes(source) {
+        let bytes = match self.stage.bytes(source) {
             Ok(bytes) => bytes,
             Err(error) => {
-                notes.left(prim, format!("{name} can't be read: {error}"), "put a file there that can be read");
+                let refused = error.get_ref().and_then(|error| error.downcast_ref::<urdf_usd_resolve::Error>());
+                match refused.filter(|error| error.code.id == NOT_ALLOWED.id) {
+                    Some(outside) => notes.left(prim, format!("{name} is not copied: {}", outside.message), OUTSIDE),
+                    None => notes.left(prim, format!("{name} can't be read: {error}"), "put a file there that can be read"),
+                }
                 return None;
             }
         };
