@@ -9,15 +9,12 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Place};
-use crate::isaac::poses::{PoseError, Poses};
+use crate::isaac::poses::{PoseError, Poses, check_name};
 use crate::isaac::{Edit, Label, Saved};
 use crate::robot::{JointId, NamedPose};
 
 /// The ending of an asset's entry.
 const ENTRY: &str = "usda";
-
-/// The longest name, in characters: it is shown on buttons.
-const LONGEST: usize = 100;
 
 /// Of two who change the same layer, the second has to read what the first has written.
 static CHANGING: Mutex<()> = Mutex::new(());
@@ -109,13 +106,15 @@ pub(crate) fn store(
     positions: impl FnOnce(&Poses<'_>) -> Result<BTreeMap<JointId, Vec<f64>>, String>,
 ) -> Result<(PoseView, Saved), Refused> {
     let name = name.trim();
-    check_name(name).map_err(Refused::Name)?;
+    let group = group.map(str::trim).filter(|group| !group.is_empty());
+    check_name("name", name).map_err(Refused::Name)?;
+    group.map_or(Ok(()), |group| check_name("group", group)).map_err(Refused::Other)?;
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut edit = edit(entry).map_err(Refused::Other)?;
     let poses = Poses::of(&edit.stage, None).map_err(|error| Refused::Other(told(error)))?;
     let pose = NamedPose {
         name: name.to_owned(),
-        group: group.map(str::trim).filter(|group| !group.is_empty()).map(str::to_owned),
+        group: group.map(str::to_owned),
         chain: None,
         positions: positions(&poses).map_err(Refused::Other)?.into_iter().collect(),
         place: Place::default(),
@@ -143,21 +142,6 @@ pub(crate) fn delete(entry: &Path, name: &str, group: Option<&str>) -> Result<St
     let name = pose.name.clone();
     edit.save().map_err(|error| error.to_string())?;
     Ok(name)
-}
-
-/// What no name may be: nothing, longer than can be shown, or with characters that can't be seen.
-fn check_name(name: &str) -> Result<(), String> {
-    if name.is_empty() {
-        return Err("a pose needs a name".to_owned());
-    }
-    let length = name.chars().count();
-    if length > LONGEST {
-        return Err(format!("the name has {length} characters: use {LONGEST} at most"));
-    }
-    if name.chars().any(char::is_control) {
-        return Err("the name has control characters, such as a line break: use letters, digits, spaces and marks".to_owned());
-    }
-    Ok(())
 }
 
 /// Why a pose can't be had, in a sentence.

@@ -66,4 +66,10 @@ codes! {
     NO_CHAIN Error "pose-no-chain":
         "A pose sets no joint that has one position, or joints of several trees of the robot: no chain of links has them.",
         "The pose is not stored, or not exported.";
+    POSE_NAME Error "pose-name":
+        "The name or the group of a pose is empty, longer than 100 characters, or has control characters.",
+        "The pose is not stored.";
+    POSE_COUNT Error "pose-count":
+        "An asset has 1000 named poses already.",
+        "The pose is not stored. One in place of another of the same name and group still is.";
 }

@@ -3,16 +3,20 @@
 //! An overlay of the asset `NAME.usda` is two files: the layer `isaac.usda` with what is authored, and the entry `NAME.isaac.usda`, which
 //! includes that layer and below it the asset. Whoever opens the entry sees both. What lists of weaker layers lose is said in the entry.
 
+use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use openusd::sdf::{self, SpecType};
+use urdf_usd_resolve::Opened;
 use urdf_usd_stage::{OpenError, PrimId, Stage, Value, on_large_stack};
 use urdf_usd_usd::author::{self, Layer, Relationship, string};
 use urdf_usd_usd::text;
 
 /// The field of a relationship that holds its targets.
 const TARGETS: &str = "targetPaths";
+/// The largest layer that is read to be changed, or written, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// What an overlay is about; it says how its files are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +212,9 @@ impl Edit {
         };
         std::fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
         let mut changed = false;
+        if let Some((path, _)) = files.iter().find(|(_, content)| content.len() as u64 > MAX_BYTES) {
+            return Err(Error::Write { path: path.clone(), source: std::io::ErrorKind::FileTooLarge.into() });
+        }
         for (path, content) in &files {
             if std::fs::read(path).is_ok_and(|there| there == content.as_bytes()) {
                 continue;
@@ -332,7 +339,12 @@ fn unite(layer: &mut sdf::Data, entry: sdf::Data) -> Result<sdf::Data, Error> {
 /// The data of a text layer that composing has read already.
 fn read(path: &Path) -> Result<sdf::Data, Error> {
     let failed = |reason: String| Error::Read { path: path.to_owned(), reason };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let opened = Opened::at(path).map_err(|error| failed(error.to_string()))?;
+    if opened.meta.len() > MAX_BYTES {
+        return Err(failed(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
+    }
+    let mut text = String::new();
+    opened.file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
     let parsed = on_large_stack(|| openusd::usda::parse(&text).map_err(|error| error.to_string()));
     let mut data = parsed.map_err(|error| failed(error.to_string()))?.map_err(failed)?;
     let relationships: Vec<sdf::Path> =

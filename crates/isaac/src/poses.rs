@@ -23,6 +23,30 @@ use urdf_usd_usd::{Chain, DEFAULT_POSE_PROPERTIES, OfStage, PosePrim, ReadError,
 use crate::populate::{Sites, populate, write_list};
 use crate::{Error, View, codes, overlay};
 
+/// Maximum number of characters of a pose's name, and of its group: they are shown on buttons.
+const MAX_NAME: usize = 100;
+/// Maximum number of poses of an asset.
+const MAX_POSES: usize = 1000;
+
+/// Checks the name or group of a pose that is to be stored; `what` it is.
+///
+/// # Errors
+/// What is wrong with it, in a sentence.
+pub fn check_name(what: &str, name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err(format!("the {what} is empty"));
+    }
+    let length = name.chars().count();
+    if length > MAX_NAME {
+        return Err(format!("the {what} has {length} characters: use {MAX_NAME} at most"));
+    }
+    if name.chars().any(char::is_control) {
+        let message = format!("the {what} has control characters, such as a line break");
+        return Err(format!("{message}: use letters, digits, spaces and marks"));
+    }
+    Ok(())
+}
+
 /// A pose, and those of its joints that inverse kinematics leaves alone.
 pub type WithFixed = (NamedPose, Vec<JointId>);
 
@@ -253,7 +277,8 @@ impl<'a> Poses<'a> {
         let view = View::new(self.stage);
         let (mut paths, mut told): (Vec<String>, Vec<Diagnostic>) = Default::default();
         for (pose, fixed) in poses {
-            match self.store_one(pose, fixed, layer, &mut told) {
+            let checked = self.check(pose, paths.len());
+            match checked.and_then(|()| self.store_one(pose, fixed, layer, &mut told)) {
                 Ok(path) => paths.push(path),
                 Err(found) => told.push(found),
             }
@@ -270,6 +295,23 @@ impl<'a> Poses<'a> {
         list.retain(|path| seen.insert(path.clone()));
         write_list(&view, self.root, names::ROBOT_POSES, &list, layer);
         (paths, told)
+    }
+
+    /// Checks what is bounded of a pose; `stored`: how many were stored just now.
+    fn check(&self, pose: &NamedPose, stored: usize) -> Result<(), Diagnostic> {
+        let found = |code, message: String| Diagnostic::new(code, Place::file(&self.stage.entry), message);
+        let named = check_name("name", &pose.name)
+            .and_then(|()| pose.group.as_ref().map_or(Ok(()), |group| check_name("group", group)));
+        named.map_err(|message| {
+            found(&codes::POSE_NAME, format!("a pose is not stored: {message}")).help("choose another one")
+        })?;
+        let known = &self.robot.named_poses;
+        let is_known = known.iter().any(|other| (&other.name, &other.group) == (&pose.name, &pose.group));
+        if !is_known && known.len() + stored >= MAX_POSES {
+            let message = format!("the pose {:?} is not stored: the asset would have more than {MAX_POSES} poses", pose.name);
+            return Err(found(&codes::POSE_COUNT, message).help("delete poses that nobody uses"));
+        }
+        Ok(())
     }
 
     fn store_one(
