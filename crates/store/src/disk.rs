@@ -2,20 +2,25 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::{Content, Key, hex};
 
-/// Ends every entry, after its content's CRC-32.
-const MARK: [u8; 4] = *b"kept";
+/// Bytes after the content: the keyed hash.
+const TRAILER: usize = blake3::OUT_LEN;
 
-/// Bytes after the content: CRC-32 and mark.
-const TRAILER: usize = 8;
+/// The file of the secret key, in the store's directory.
+const SECRET: &str = "key";
+
+/// Permissions that only the owner has.
+const PRIVATE: u32 = 0o077;
 
 /// How long ago an entry was last used is noted this exactly.
 const AGE: Duration = Duration::from_secs(60 * 60);
@@ -33,11 +38,14 @@ pub(super) struct Disk {
     limit: u64,
     /// Bytes that were put since the limit was looked at.
     put: AtomicU64,
+    /// What only this user's programs on this machine know, so that nobody else can make an entry. `None` if there can be no such secret:
+    /// then nothing is kept.
+    secret: OnceLock<Option<[u8; blake3::KEY_LEN]>>,
 }
 
 impl Disk {
     pub fn new(root: &Path, limit: u64) -> Self {
-        Self { root: root.to_owned(), limit, put: AtomicU64::new(0) }
+        Self { root: root.to_owned(), limit, put: AtomicU64::new(0), secret: OnceLock::new() }
     }
 
     fn path(&self, key: &Key) -> PathBuf {
@@ -45,34 +53,46 @@ impl Disk {
         self.root.join(build()).join(&name[..2]).join(&name[2..])
     }
 
-    /// `None` also if the entry was spoilt.
+    /// `None` also if the entry was spoilt, or is not by this user's programs.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
-        let path = self.path(key);
-        let mut bytes = fs::read(&path).ok()?;
-        let length = bytes.len().checked_sub(TRAILER)?;
-        let (content, trailer) = bytes.split_at(length);
-        let mut hash = crc32fast::Hasher::new();
-        hash.update(content);
-        if *trailer != trailer_of(hash) {
+        let (file, length) = opened(&self.path(key))?;
+        if length > self.limit.saturating_add(TRAILER as u64) {
             return None;
         }
-        if !is_used(&path) {
+        let mut hash = self.hash(key)?;
+        note_use(&file);
+        let mut bytes = Vec::with_capacity(usize::try_from(length).ok()?);
+        file.take(length).read_to_end(&mut bytes).ok()?;
+        let (content, trailer) = bytes.split_last_chunk::<TRAILER>()?;
+        // Compared in constant time.
+        if hash.update(content).finalize() != blake3::Hash::from_bytes(*trailer) {
             return None;
         }
-        bytes.truncate(length);
+        bytes.truncate(bytes.len() - TRAILER);
         Some(bytes)
     }
 
     /// Whether there is an entry, spoilt or not.
     pub fn has(&self, key: &Key) -> bool {
-        is_used(&self.path(key))
+        opened(&self.path(key)).inspect(|(file, _)| note_use(file)).is_some()
     }
 
     pub fn put(&self, key: &Key, content: &Content) {
         let length = content.length();
-        if length <= self.limit && write(&self.path(key), content).is_ok() {
+        if length <= self.limit
+            && let Some(hash) = self.hash(key)
+            && write(&self.path(key), content, hash).is_ok()
+        {
             self.put.fetch_add(length, Ordering::Relaxed);
         }
+    }
+
+    /// The hash of an entry, to which its content is to be added. It is of this entry alone: no other can take its place.
+    fn hash(&self, key: &Key) -> Option<blake3::Hasher> {
+        let secret = (*self.secret.get_or_init(|| secret(&self.root)))?;
+        let mut hash = blake3::Hasher::new_keyed(&secret);
+        hash.update(build().as_bytes()).update(&key.0);
+        Some(hash)
     }
 
     /// Removes what was used longest ago, whichever build put it there, until the entries are at most three quarters of the limit,
@@ -102,35 +122,59 @@ impl Disk {
     }
 }
 
-/// Notes that an entry is used, and says whether it is there.
-fn is_used(path: &Path) -> bool {
-    let Ok(used) = fs::metadata(path).and_then(|meta| meta.modified()) else { return false };
-    if used.elapsed().is_ok_and(|age| age > AGE) {
+/// Opens a regular file, and says how long it is. A pipe in its place is not waited for, and a link is not followed.
+fn opened(path: &Path) -> Option<(File, u64)> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
+    let meta = file.metadata().ok().filter(fs::Metadata::is_file)?;
+    Some((file, meta.len()))
+}
+
+/// Notes that an entry is used.
+fn note_use(file: &File) {
+    let used = file.metadata().and_then(|meta| meta.modified());
+    if used.is_ok_and(|used| used.elapsed().is_ok_and(|age| age > AGE)) {
         // Only the order of going depends on it.
-        let _ = File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+        let _ = file.set_modified(SystemTime::now());
     }
-    true
 }
 
-fn trailer_of(hash: crc32fast::Hasher) -> [u8; TRAILER] {
-    let mut trailer = [0; TRAILER];
-    trailer[..4].copy_from_slice(&hash.finalize().to_le_bytes());
-    trailer[4..].copy_from_slice(&MARK);
-    trailer
+/// The secret of the store in `root`, which is made if there is none. `None` if there can be none, or others could have made or read it.
+fn secret(root: &Path) -> Option<[u8; blake3::KEY_LEN]> {
+    let path = root.join(SECRET);
+    read_secret(&path).or_else(|| {
+        let mut made = [0; blake3::KEY_LEN];
+        getrandom::fill(&mut made).ok()?;
+        fs::create_dir_all(root).ok()?;
+        // Whole when it appears, for its owner only; of two that make one, the first stays.
+        let mut file = tempfile::NamedTempFile::new_in(root).ok()?;
+        file.write_all(&made).ok()?;
+        drop(file.persist_noclobber(&path));
+        read_secret(&path)
+    })
 }
 
-fn write(path: &Path, content: &Content) -> io::Result<()> {
+fn read_secret(path: &Path) -> Option<[u8; blake3::KEY_LEN]> {
+    let (mut file, length) = opened(path)?;
+    let meta = file.metadata().ok()?;
+    let is_own = meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & PRIVATE == 0;
+    let mut secret = [0; blake3::KEY_LEN];
+    (is_own && length == secret.len() as u64).then_some(())?;
+    file.read_exact(&mut secret).ok()?;
+    Some(secret)
+}
+
+fn write(path: &Path, content: &Content, mut hash: blake3::Hasher) -> io::Result<()> {
     let Some(folder) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
     fs::create_dir_all(folder)?;
     // A name of its own until it is whole: nobody reads a part of it, and of two writers either may win.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    let mut hash = crc32fast::Hasher::new();
     for chunk in content.chunks() {
         let chunk = chunk.ok_or(io::ErrorKind::NotFound)?;
         file.write_all(&chunk)?;
         hash.update(&chunk);
     }
-    file.write_all(&trailer_of(hash))?;
+    file.write_all(hash.finalize().as_bytes())?;
     file.persist(path)?;
     Ok(())
 }
@@ -141,7 +185,7 @@ struct Entry {
     used: SystemTime,
 }
 
-/// All files below `folder`, which is `depth` levels below the root. No symbolic link is followed.
+/// All entries below `folder`, which is `depth` levels below the root, where the key is. No symbolic link is followed.
 fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
     /// Build, first two digits, entry.
     const DEPTH: usize = 3;
@@ -149,7 +193,7 @@ fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
         let Ok(meta) = item.metadata() else { continue };
         if meta.is_dir() && depth + 1 < DEPTH {
             collect(&item.path(), depth + 1, entries);
-        } else if meta.is_file() {
+        } else if meta.is_file() && depth > 0 {
             let used = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             entries.push(Entry { path: item.path(), bytes: meta.len(), used });
         }
@@ -198,6 +242,47 @@ mod tests {
         }
         disk.put(&key(0), &Content::of(["some ", "content"], None));
         assert_eq!(disk.get(&key(0)).unwrap(), b"some content");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_no_entry_and_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path(), 1000);
+        let path = disk.path(&key(0));
+        disk.put(&key(0), &"1".into());
+        fs::rename(&path, folder.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("moved"), &path).unwrap();
+        assert!(disk.get(&key(0)).is_none() && !disk.has(&key(0)));
+        fs::remove_file(&path).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
+        assert!(disk.get(&key(0)).is_none() && !disk.has(&key(0)));
+        disk.put(&key(0), &"2".into());
+        assert_eq!(disk.get(&key(0)).unwrap(), b"2");
+        File::options().append(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(disk.get(&key(0)), None);
+    }
+
+    #[test]
+    fn only_who_has_the_key_makes_entries() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let disk = Disk::new(folder.path(), 1000);
+        let forger = Disk::new(other.path(), 1000);
+        disk.put(&key(0), &"true".into());
+        forger.put(&key(0), &"false".into());
+        fs::copy(forger.path(&key(0)), disk.path(&key(0))).unwrap();
+        assert_eq!(disk.get(&key(0)), None);
+        // Nor does an entry go for another.
+        disk.put(&key(0), &"true".into());
+        fs::create_dir_all(disk.path(&key(1)).parent().unwrap()).unwrap();
+        fs::copy(disk.path(&key(0)), disk.path(&key(1))).unwrap();
+        assert_eq!((disk.get(&key(0)).unwrap(), disk.get(&key(1))), (b"true".to_vec(), None));
+        // Another process has the same key; nobody has one that others may know.
+        let secret = folder.path().join(SECRET);
+        let again = || Disk::new(folder.path(), 1000);
+        assert_eq!((fs::metadata(&secret).unwrap().mode() & 0o777, again().get(&key(0)).unwrap()), (0o600, b"true".to_vec()));
+        fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+        again().put(&key(2), &"2".into());
+        assert!(again().get(&key(0)).is_none() && again().get(&key(2)).is_none());
     }
 
     #[test]
