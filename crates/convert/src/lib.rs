@@ -636,8 +636,7 @@ fn publish(
         if resolve::is_out_of_descriptors(&error.source) {
             return Stop::from(resolve::Error::too_many_open(error.to_string()).at(place));
         }
-        let found = Diagnostic::new(&codes::OUTPUT, place, error.to_string());
-        Stop::from(found.help("choose another output directory, or make this one writable"))
+        Stop::from(Diagnostic::new(&codes::OUTPUT, place, error.to_string()).help(error.help()))
     };
     let listed = |directory: &Path| previous(directory).1.into_iter().chain([REPORT.to_owned()]).collect();
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;

@@ -21,7 +21,7 @@ use rustix::fs::{CWD, RenameFlags, XattrFlags, getxattr, listxattr, removexattr,
 use serde::{Deserialize, Serialize};
 
 use super::REPORT;
-use urdf_usd_resolve::States;
+use urdf_usd_resolve::{Opened, States};
 use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::Content;
 
@@ -90,7 +90,7 @@ pub(super) fn is_in(content: &Content, path: &Path) -> Result<bool, CacheEvicted
 
 /// Whether the file begins with these bytes. It is read in steps: most that differ do so early.
 fn begins_with(path: &Path, content: &Content) -> io::Result<bool> {
-    let (mut file, mut read) = (File::open(path)?, vec![0; COMPARED]);
+    let (mut file, mut read) = (Opened::at(path)?.file, vec![0; COMPARED]);
     for chunk in chunks(content) {
         for bytes in chunk?.chunks(COMPARED) {
             let read = &mut read[..bytes.len()];
@@ -113,6 +113,25 @@ pub struct Error {
     pub path: PathBuf,
     /// Why it failed.
     pub source: io::Error,
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self.source.kind() {
+            io::ErrorKind::StorageFull => {
+                "no space is left there: free some, or choose an output directory on another disk; nothing of the new revision is kept"
+            }
+            io::ErrorKind::QuotaExceeded => {
+                "your quota there is used up: free some space, or choose an output directory on another disk"
+            }
+            io::ErrorKind::FileTooLarge => {
+                "the file system or a limit of the process (ulimit -f) does not allow a file of this size: choose another output directory, \
+                 or raise the limit"
+            }
+            _ => "choose another output directory, or make this one writable",
+        }
+    }
 }
 
 /// Adds the action and the path to an I/O error.
@@ -172,8 +191,46 @@ pub(super) struct Slot {
     known: Known,
     /// Makes a hard link.
     link: fn(&Path, &Path) -> io::Result<()>,
-    // Held for its lock; the file itself is never removed, or two writers could hold locks on two files of one name.
-    _lock: File,
+    // Held until the slot is dropped.
+    _lock: Lock,
+}
+
+/// The locked file beside an asset. It is removed only where there is no asset, and whoever locks a file looks whether it still has its name:
+/// so no two writers hold locks on two files of one name.
+struct Lock {
+    path: PathBuf,
+    /// The asset's directory.
+    directory: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    /// Locks the file at `path`, which is made if need be, once no other process has it locked.
+    fn take(path: &Path, directory: PathBuf) -> io::Result<Self> {
+        loop {
+            let file = File::options().create(true).truncate(false).write(true).open(path)?;
+            file.lock()?;
+            let of = |meta: &Metadata| (meta.dev(), meta.ino());
+            match fs::metadata(path) {
+                Ok(meta) if of(&meta) == of(&file.metadata()?) => {
+                    return Ok(Self { path: path.to_owned(), directory, _file: file });
+                }
+                // Whoever had it locked has removed it.
+                Ok(_) => {}
+                Err(error) if is_absent(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A conversion that came to nothing leaves nothing.
+        if matches!(Stamp::of(&self.directory), Ok(None)) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 impl Slot {
@@ -187,8 +244,7 @@ impl Slot {
         }
         fs::create_dir_all(parent).map_err(at("create", parent))?;
         let path = parent.join(format!(".{name}.lock"));
-        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(at("write", &path))?;
-        lock.lock().map_err(at("lock", &path))?;
+        let lock = Lock::take(&path, parent.join(name)).map_err(at("lock", &path))?;
         let link = |from: &Path, to: &Path| fs::hard_link(from, to);
         let slot = Self { parent: parent.to_owned(), name: name.to_owned(), known: Known::default(), link, _lock: lock };
         remove(&slot.staging())?;
@@ -251,6 +307,16 @@ impl Slot {
     /// Makes a revision of `files` beside the last one. `previous` names the files of that: those that are not in `files` are not in the
     /// new one; everything else that stands in the directory was put there by people and stays.
     pub(super) fn stage<'a>(&'a self, files: &'a Files, previous: &'a [String]) -> Result<Staged<'a>, Error> {
+        self.staged(files, previous).inspect_err(|_| self.abandon())
+    }
+
+    /// Removes a revision that can't be finished: on a full disk it would hold the very space that is missing.
+    fn abandon(&self) {
+        // The next publication tries again.
+        let _ = remove(&self.staging());
+    }
+
+    fn staged<'a>(&'a self, files: &'a Files, previous: &'a [String]) -> Result<Staged<'a>, Error> {
         let directory = self.directory();
         if fs::metadata(&directory).is_ok_and(|there| !there.is_dir()) {
             // Somebody's file, and not for us to move away.
@@ -340,7 +406,7 @@ impl Slot {
         match renameat_with(CWD, &staging, CWD, &directory, RenameFlags::EXCHANGE) {
             Ok(()) => fs::rename(&staging, &retired).map_err(at("replace", &staging))?,
             Err(rustix::io::Errno::NOENT) => {
-                fs::rename(&staging, &directory).map_err(at("create", &directory))?;
+                fs::rename(&staging, &directory).inspect_err(|_| self.abandon()).map_err(at("create", &directory))?;
                 return Ok(false);
             }
             // Not every file system can exchange: there, a reader may for an instant find no asset.
@@ -351,7 +417,10 @@ impl Slot {
                     return Err(at("replace", &directory)(error));
                 }
             }
-            Err(error) => return Err(at("replace", &directory)(error.into())),
+            Err(error) => {
+                self.abandon();
+                return Err(at("replace", &directory)(error.into()));
+            }
         }
         Ok(true)
     }
@@ -418,8 +487,8 @@ pub(super) struct Staged<'a> {
 impl Staged<'_> {
     /// Adds a file that is among those of this revision or the last one.
     pub(super) fn add(&mut self, path: &str, content: &Content) -> Result<(), Error> {
-        self.slot.make_folder(folder_of(path), &mut self.made)?;
-        self.slot.put(path, content)
+        let made = self.slot.make_folder(folder_of(path), &mut self.made);
+        made.and_then(|()| self.slot.put(path, content)).inspect_err(|_| self.slot.abandon())
     }
 
     /// Puts it in the place of the last revision.
@@ -659,6 +728,36 @@ mod tests {
         let previous = names(&second);
         publish(&slot, &files(&[("arm.usda", "three")]), &previous);
         assert!(!slot.directory().join("textures").exists());
+    }
+
+    #[test]
+    fn a_revision_that_cannot_be_finished_leaves_nothing() {
+        let parent = tempfile::tempdir().unwrap();
+        let slot = lock(parent.path());
+        let unwritable = files(&[("arm.usda", "one"), (&"x".repeat(300), "two")]);
+        assert!(slot.stage(&unwritable, &[]).is_err());
+        assert!(!slot.staging().exists());
+        let staged = files(&[("arm.usda", "one")]);
+        assert!(slot.stage(&staged, &[]).unwrap().add(&"x".repeat(300), &"two".into()).is_err());
+        drop(slot);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+        // What was published stays, and its lock with it.
+        let slot = lock(parent.path());
+        publish(&slot, &staged, &[]);
+        assert!(slot.stage(&unwritable, &names(&staged)).is_err());
+        drop(slot);
+        let mut left: Vec<_> = fs::read_dir(parent.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".arm.lock", "arm"]);
+    }
+
+    #[test]
+    fn what_is_full_is_not_to_be_made_writable() {
+        let help = |kind: io::ErrorKind| super::at("write", Path::new("a"))(kind.into()).help();
+        assert!(help(io::ErrorKind::StorageFull).starts_with("no space is left"));
+        assert!(help(io::ErrorKind::QuotaExceeded).contains("quota"));
+        assert!(help(io::ErrorKind::FileTooLarge).contains("ulimit"));
+        assert!(help(io::ErrorKind::PermissionDenied).contains("make this one writable"));
     }
 
     #[test]
