@@ -57,6 +57,7 @@ pub struct Server {
     address: SocketAddr,
     connections: Option<usize>,
     lets_write: bool,
+    release_memory: ReleaseMemory,
 }
 
 impl Server {
