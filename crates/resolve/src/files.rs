@@ -339,7 +339,8 @@ impl Files {
         if let Some(bytes) = self.state().read.get(&path) {
             return Ok(File { bytes: bytes.clone(), path });
         }
-        let bytes = content(file, meta.len()).map_err(|error| self.unreadable(&path, &error))?.ok_or_else(|| too_large(&path))?;
+        let bytes =
+            content(file, meta.len()).map_err(|error| self.unreadable(&path, &error))?.ok_or_else(|| too_large(&path))?;
         let bytes = self.state().read.entry(path.clone()).or_insert(bytes).clone();
         Ok(File { path, bytes })
     }

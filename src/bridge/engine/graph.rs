@@ -156,10 +156,9 @@ impl<N: Node> Engine<N> {
             .map(|end| end.service.as_str())
             .collect();
         let clients = ends(ServiceRole::Client).filter(|end| !end.is_reachable && own.contains(end.service.as_str()));
-        let clients: BTreeSet<(String, String)> = clients
-            .map(|end| (end.node.clone().unwrap_or_else(|| "a node".to_owned()), end.service.clone()))
-            .take(MAX_UNREACHABLE_CLIENTS)
-            .collect();
+        // One whose node is not announced yet is taken up with its name.
+        let clients = clients.filter_map(|end| Some((end.node.clone()?, end.service.clone())));
+        let clients: BTreeSet<(String, String)> = clients.take(MAX_UNREACHABLE_CLIENTS).collect();
         for (node, service) in clients.difference(&self.unreachable_clients) {
             tracing::warn!(
                 "{node} calls {service} and gets no answer: services can't be exchanged with nodes on Fast DDS or Connext by this \

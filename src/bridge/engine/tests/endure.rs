@@ -1,6 +1,5 @@
 //! What the node outlives: conversions that never come back, parts that end, peers without end, conversions without descriptors.
 
-
 use super::*;
 
 /// A robot of this name whose description has so many bytes and more.
