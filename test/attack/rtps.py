@@ -1026,11 +1026,11 @@ class Attack:
         self._flooded("endpoint", before, kept, None, count)
 
     def _flooded(self, what, before, kept, known, sent):
-        """Reports what the flood cost. What the allocator keeps for later is part of it: a second flood costs less."""
-        taken = sent if known is None else known
+        """Reports what the flood cost: less where the allocator still had memory from before."""
+        taken, most = sent if known is None else known, max(0, max(kept) - before)
         self.report(
-            f"{sent} {what}s announced{'' if known is None else f', {known} taken'}: {(max(kept) - before) * 2**20 / max(1, taken):.0f} bytes each, "
-            f"{self.process.memory()[0] - before:.1f} MiB more once they are gone"
+            f"{sent} {what}s announced{'' if known is None else f', {known} taken'}: {most:.1f} MiB more at most, {most * 2**20 / max(1, taken):.0f} bytes each, "
+            f"{max(0, self.process.memory()[0] - before):.1f} MiB once they are gone"
         )
 
 
