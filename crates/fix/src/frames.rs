@@ -6,7 +6,7 @@
 
 use nalgebra::{Isometry3, Matrix3, Matrix4, Rotation3, Translation3, UnitQuaternion, Vector3};
 use openusd::gf;
-use urdf_usd_stage::{Stage, Value, rigid, vectors};
+use urdf_usd_stage::{SharedValue, Stage, Value, rigid, vectors};
 
 use super::notes::Notes;
 use super::scene::{Node, Scene};
@@ -228,7 +228,8 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     }
     for name in ["extent", "extentsHint"] {
         if !Places::is_identity(affine)
-            && let Some(value) = node.attributes.get_mut(name).and_then(|attribute| attribute.value.as_mut())
+            && let Some(value) =
+                node.attributes.get_mut(name).and_then(|attribute| attribute.value.as_mut()).map(SharedValue::make_mut)
             && let Some(corners) = vectors(value)
         {
             *value = Value::Vec3fVec(corners.chunks_exact(2).flat_map(|pair| boxed(affine, pair[0], pair[1])).collect());
@@ -242,8 +243,8 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     let single = |v: Vector3<f64>| gf::Vec3f { x: v.x as f32, y: v.y as f32, z: v.z as f32 };
     let mut map = |name: &str, with: &dyn Fn([f64; 3]) -> Vector3<f64>| {
         let Some(attribute) = node.attributes.get_mut(name) else { return };
-        if let Some(found) = attribute.value.as_ref().and_then(vectors) {
-            attribute.value = Some(Value::Vec3fVec(found.into_iter().map(|v| single(with(v))).collect()));
+        if let Some(found) = attribute.value.as_deref().and_then(vectors) {
+            attribute.value = Some(Value::Vec3fVec(found.into_iter().map(|v| single(with(v))).collect()).into());
         }
     };
     map("points", &point);
@@ -366,7 +367,9 @@ pub fn scale_numbers(node: &mut Node, names: &[&str], factor: f64) {
         return;
     }
     for name in names {
-        if let Some(value) = node.attributes.get_mut(*name).and_then(|attribute| attribute.value.as_mut()) {
+        if let Some(value) =
+            node.attributes.get_mut(*name).and_then(|attribute| attribute.value.as_mut()).map(SharedValue::make_mut)
+        {
             multiply(value, factor);
         }
     }

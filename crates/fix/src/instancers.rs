@@ -2,7 +2,7 @@
 
 use nalgebra::{Matrix4, Quaternion, Translation3, UnitQuaternion, Vector3};
 use openusd::gf::{self, f16};
-use urdf_usd_stage::{Value, int_array, quaternions, rigid, vectors};
+use urdf_usd_stage::{SharedValue, Value, int_array, quaternions, rigid, vectors};
 
 use super::frames::{Places, rounded};
 use super::joints::turned;
@@ -105,7 +105,10 @@ fn write(node: &mut Node, copies: &[Copy]) {
 
 /// Maps the vectors of an attribute.
 fn each(node: &mut Node, name: &str, with: impl Fn(Vector3<f64>) -> gf::Vec3f) {
-    let Some(value) = node.attributes.get_mut(name).and_then(|attribute| attribute.value.as_mut()) else { return };
+    let Some(value) = node.attributes.get_mut(name).and_then(|attribute| attribute.value.as_mut()).map(SharedValue::make_mut)
+    else {
+        return;
+    };
     if let Some(all) = vectors(value) {
         *value = Value::Vec3fVec(all.into_iter().map(|v| with(v.into())).collect());
     }

@@ -184,14 +184,14 @@ fn candidates(scene: &Scene) -> Vec<(usize, u64)> {
         let mut hasher = DefaultHasher::new();
         for (name, attribute) in node.attributes.iter().filter(|(name, _)| is_of_form(node, name)) {
             (name, &attribute.type_name).hash(&mut hasher);
-            fingerprint(attribute.value.as_ref(), &mut hasher);
+            fingerprint(attribute.value.as_deref(), &mut hasher);
         }
         for &child in &node.children {
             let child = &scene.nodes[child];
             child.name().hash(&mut hasher);
             for (name, attribute) in &child.attributes {
                 name.hash(&mut hasher);
-                fingerprint(attribute.value.as_ref(), &mut hasher);
+                fingerprint(attribute.value.as_deref(), &mut hasher);
             }
             child.relationships.iter().for_each(|(name, relationship)| (name, &relationship.targets).hash(&mut hasher));
         }
@@ -308,7 +308,7 @@ impl Shelf {
             (&node.path, &node.type_name).hash(&mut hasher);
             for (name, attribute) in &node.attributes {
                 name.hash(&mut hasher);
-                fingerprint(attribute.value.as_ref(), &mut hasher);
+                fingerprint(attribute.value.as_deref(), &mut hasher);
             }
         }
         let known = self.by_hash.entry(hasher.finish()).or_default();

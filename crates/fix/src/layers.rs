@@ -524,7 +524,7 @@ fn hash(form: &[Form]) -> u64 {
         (&part.name, &part.type_name).hash(&mut hasher);
         for (name, attribute) in &part.attributes {
             name.hash(&mut hasher);
-            fingerprint(attribute.value.as_ref(), &mut hasher);
+            fingerprint(attribute.value.as_deref(), &mut hasher);
         }
     }
     hasher.finish()
@@ -532,7 +532,7 @@ fn hash(form: &[Form]) -> u64 {
 
 /// An attribute as it is authored.
 fn authored(attribute: &Attribute) -> author::Attribute {
-    let mut authored = match &attribute.value {
+    let mut authored = match attribute.value.as_deref() {
         Some(value) => author::Attribute::new(attribute.type_name.clone(), value.clone()),
         None => author::Attribute::declared(attribute.type_name.clone()),
     };

@@ -1,7 +1,7 @@
 //! Meshes: winding, and hulls that were left to the physics engine (REP-158 §1.3.1, §3.4).
 
 use openusd::gf;
-use urdf_usd_stage::{Value, int_array, vectors};
+use urdf_usd_stage::{SharedValue, Value, int_array, vectors};
 
 use super::notes::Notes;
 use super::scene::{Node, Scene};
@@ -28,7 +28,9 @@ pub fn turn_inside_out(node: &mut Node) {
         // Where there are indices, they are what each corner holds.
         let indices = format!("{name}:indices");
         let name = if node.attributes.contains_key(&indices) { indices } else { name };
-        if let Some(value) = node.attributes.get_mut(&name).and_then(|attribute| attribute.value.as_mut()) {
+        if let Some(value) =
+            node.attributes.get_mut(&name).and_then(|attribute| attribute.value.as_mut()).map(SharedValue::make_mut)
+        {
             reorder(value, &order);
         }
     }

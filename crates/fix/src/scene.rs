@@ -134,7 +134,7 @@ impl Node {
     }
 
     pub fn value(&self, name: &str) -> Option<&Value> {
-        self.attributes.get(name)?.value.as_ref()
+        self.attributes.get(name)?.value.as_deref()
     }
 
     pub fn text(&self, name: &str) -> Option<&str> {
@@ -158,7 +158,7 @@ impl Node {
     pub fn set(&mut self, name: &str, type_name: &str, value: Value) {
         let attribute = self.attributes.entry(name.to_owned()).or_insert_with(|| attribute(type_name));
         type_name.clone_into(&mut attribute.type_name);
-        attribute.value = Some(value);
+        attribute.value = Some(value.into());
         attribute.times.clear();
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use image::{DynamicImage, ImageFormat};
 use openusd::sdf::AssetPath;
 use urdf_usd_resolve::codes::NOT_ALLOWED;
-use urdf_usd_stage::{Stage, Value};
+use urdf_usd_stage::{SharedValue, Stage, Value};
 
 use super::notes::Notes;
 use super::scene::{Node, Scene};
@@ -44,7 +44,8 @@ fn of_node(node: &mut Node, copies: &mut Copies<'_>, notes: &mut Notes) {
     let is_dome = node.type_name == "DomeLight" || node.type_name == "DomeLight_1";
     let path = node.path.clone();
     for attribute in node.attributes.values_mut() {
-        match &mut attribute.value {
+        let value = attribute.value.as_mut().filter(|value| value.unless_large_array().is_some_and(is_asset));
+        match value.map(SharedValue::make_mut) {
             Some(Value::AssetPath(asset)) => copies.of_asset(asset, is_dome, &path, notes),
             Some(Value::AssetPathVec(assets)) => {
                 assets.iter_mut().for_each(|asset| copies.of_asset(asset, is_dome, &path, notes))
@@ -52,6 +53,10 @@ fn of_node(node: &mut Node, copies: &mut Copies<'_>, notes: &mut Notes) {
             _ => {}
         }
     }
+}
+
+fn is_asset(value: &Value) -> bool {
+    matches!(value, Value::AssetPath(_) | Value::AssetPathVec(_))
 }
 
 impl Copies<'_> {

@@ -199,7 +199,7 @@ impl Shading {
 fn images(id: PrimId, prim: &Prim) -> impl Iterator<Item = Image> {
     let inputs = prim.attributes.iter().filter(|(name, _)| name.starts_with("inputs:"));
     inputs.flat_map(move |(name, input)| {
-        let paths = input.value.as_ref().map(asset_paths).unwrap_or_default();
+        let paths = input.value.as_deref().map(asset_paths).unwrap_or_default();
         paths.into_iter().map(move |(authored, resolved)| Image { prim: id, attribute: name.clone(), authored, resolved })
     })
 }

@@ -195,7 +195,7 @@ fn property(data: &dyn AbstractData, path: &sdf::Path, name: &str, is_relationsh
 }
 
 /// The arcs that a prim of a layer has.
-fn arcs(layer: LayerId, data: &dyn AbstractData, path: &sdf::Path) -> Vec<Arc> {
+pub(super) fn arcs(layer: LayerId, data: &dyn AbstractData, path: &sdf::Path) -> Vec<Arc> {
     let site = || Site { layer, path: path.as_str().to_owned() };
     let mut arcs = Vec::new();
     let mut add = |kind, asset: &str, prim: &sdf::Path| {

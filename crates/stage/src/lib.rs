@@ -11,12 +11,14 @@
     reason = "indices are checked where they are read, and are of the arrays that they index from then on"
 )]
 
+mod census;
 mod layer;
 mod lex;
 mod open;
 mod places;
 mod prim;
 mod shallow;
+mod shared;
 mod transform;
 mod value;
 
@@ -29,6 +31,7 @@ pub use openusd::sdf::Value;
 pub use places::Places;
 pub use prim::{Arc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
 pub use shallow::{DEEPEST, Shallow, asset_bytes, on_large_stack};
+pub use shared::SharedValue;
 pub use transform::{Local, Op, OpKind, XformStack, rigid};
 pub use value::{
     array_len, asset_paths, double, double_array, doubles, int_array, long_array, numbers, pairs, quaternions, text, texts,

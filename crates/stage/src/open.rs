@@ -14,11 +14,21 @@ use urdf_usd_resolve::{Files, Resolver};
 
 use super::layer::{fields, is_list_of_specs};
 use super::prim::{ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
-use super::shallow::{self, SESSION, on_large_stack};
+use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
+use super::shared::{CodedArray, SharedValue, weight};
 use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
 
-/// More prims than any asset has: what has more is refused.
-const MOST_PRIMS: usize = 2_000_000;
+/// Maximum number of composed prims; each takes about four KiB.
+const MAX_PRIMS: usize = 250_000;
+
+/// Maximum number of places in layers that all prims are composed of, counted for each prim.
+const MAX_SITES: usize = 4_000_000;
+
+/// Maximum size of the decoded arrays of binary layers, in bytes; what several attributes share counts once.
+const MAX_ARRAY_BYTES: usize = 1 << 30;
+
+/// Maximum size of all other values of attributes and metadata, in bytes.
+const MAX_VALUE_BYTES: usize = 512 << 20;
 
 /// How many prims, and paths of how many bytes, are followed from one that inherits.
 const LONGEST_CHAIN: usize = 1000;
@@ -198,10 +208,16 @@ fn session(overlays: &[PathBuf], chosen: &BTreeMap<String, BTreeMap<String, Stri
     text
 }
 
-fn composed(entry: &Path, options: &Options, session: Option<&String>, load: InitialLoadSet) -> Result<usd::Stage, String> {
+fn composed(
+    entry: &Path,
+    options: &Options,
+    session: Option<&String>,
+    load: InitialLoadSet,
+    watch: &Arc<Watch>,
+) -> Result<usd::Stage, String> {
     let mut memory = Vec::from_iter(session.map(|text| (SESSION.to_owned(), text.as_bytes().into())));
     memory.extend(options.content.clone().map(|content| (entry.to_string_lossy().into_owned(), content)));
-    let resolver = Shallow::new(options.packages.clone(), memory, options.files.clone());
+    let resolver = Shallow::new(options.packages.clone(), memory, options.files.clone(), Arc::clone(watch));
     let mut builder = usd::Stage::builder().resolver(resolver).load(load);
     if session.is_some() {
         builder = builder.session_layer(SESSION);
@@ -211,12 +227,24 @@ fn composed(entry: &Path, options: &Options, session: Option<&String>, load: Ini
 
 fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stage, String> {
     let load = if options.payloads { InitialLoadSet::LoadAll } else { InitialLoadSet::LoadNone };
-    let source = composed(entry, options, session.as_ref(), load)?;
-    let mut reader =
-        Reader { source: &source, layers: Vec::new(), by_identifier: HashMap::new(), seen: 0, shared: HashMap::new() };
+    let watch = Arc::<Watch>::default();
+    let source = composed(entry, options, session.as_ref(), load, &watch)?;
+    let mut reader = Reader {
+        source: &source,
+        watch: &watch,
+        layers: Vec::new(),
+        by_identifier: HashMap::new(),
+        seen: 0,
+        shared: HashMap::new(),
+        arrays: HashMap::new(),
+        array_bytes: 0,
+        value_bytes: 0,
+        sites: 0,
+        unread: Vec::new(),
+    };
     let mut prims: Vec<Prim> = Vec::new();
     let mut by_path = HashMap::new();
-    let roots = source.root_prims().map_err(|error| error.to_string())?;
+    let roots = root_prims(&source)?;
     let mut stack: Vec<(usd::Prim, Option<PrimId>, usize)> = Vec::new();
     for name in roots.iter().rev() {
         stack.push((source.prim(format!("/{name}").as_str()).map_err(|error| error.to_string())?, None, 1));
@@ -229,14 +257,21 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
         if depth > DEEPEST {
             return Err(format!("{} is nested more than {DEEPEST} deep", prim.path().as_str()));
         }
-        if prims.len() >= MOST_PRIMS {
-            return Err(format!("it has more than {MOST_PRIMS} prims"));
+        if prims.len() >= MAX_PRIMS {
+            return Err(format!("it has more than {MAX_PRIMS} prims"));
         }
         reader.new_layers()?;
         let id = PrimId(prims.len());
-        let children = prim.children().map_err(|error| error.to_string())?;
+        let Some(children) = watch.counted(|| prim.children()) else {
+            let path = prim.path().as_str();
+            return Err(format!(
+                "the arcs of {path} lead on by more than {MAX_ARCS} ways: let layers refer to the same one once"
+            ));
+        };
+        let children = children.map_err(|error| error.to_string())?;
         stack.extend(children.into_iter().rev().map(|child| (child, Some(id), depth + 1)));
         let read = reader.prim(&prim, parent, &prims).map_err(|error| error.to_string())?;
+        reader.is_bounded(&read)?;
         if let Some(PrimId(parent)) = parent {
             prims[parent].children.push(id);
         }
@@ -247,6 +282,7 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
         reader.layer(&identifier);
     }
     let mut errors: Vec<CompositionError> = source.composition_errors().into_iter().map(described).collect();
+    errors.append(&mut reader.unread);
     errors.sort();
     errors.dedup();
     if options.payloads {
@@ -265,6 +301,33 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
         by_path,
         files: options.files.clone(),
     })
+}
+
+/// The names of the prims at the root.
+///
+/// `openusd` 0.8 follows the inherits of a prim at the root again for every way that leads to them once it has composed the pseudo-root,
+/// which it does for the names below it only. So these are put together here, as it does: from the weakest layer to the strongest.
+fn root_prims(source: &usd::Stage) -> Result<Vec<Token>, String> {
+    let root = sdf::Path::abs_root();
+    let mut names: Vec<Token> = Vec::new();
+    let mut seen: HashSet<Token> = HashSet::new();
+    for identifier in source.layer_stack().iter().rev() {
+        let Some(layer) = source.layer(identifier) else { continue };
+        if layer.has_relocates() {
+            drop(layer);
+            return source.root_prims().map_err(|error| error.to_string());
+        }
+        let tokens = |key: &str| match layer.data().try_field(&root, key).ok().flatten().map(std::borrow::Cow::into_owned) {
+            Some(Value::TokenVec(tokens)) => tokens,
+            _ => Vec::new(),
+        };
+        names.extend(tokens("primChildren").into_iter().filter(|name| seen.insert(name.clone())));
+        let order = tokens("primOrder");
+        if !order.is_empty() {
+            sdf::apply_ordering(&mut names, &order);
+        }
+    }
+    Ok(names)
 }
 
 /// Tells which prims, and which of their types and schemas, are there because of payloads: unloads these and looks again.
@@ -316,12 +379,23 @@ fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> 
 
 struct Reader<'a> {
     source: &'a usd::Stage,
+    watch: &'a Watch,
     layers: Vec<Layer>,
     by_identifier: HashMap<String, Option<LayerId>>,
     /// How many layers the composition had used when it was last asked.
     seen: usize,
     /// The attributes of prims of prototypes, by their paths there.
     shared: HashMap<String, Arc<BTreeMap<String, Attribute>>>,
+    /// The large arrays of binary layers that attributes have so far, by their addresses, and whether they may be read.
+    arrays: HashMap<*const CodedArray, bool>,
+    /// The decoded size of those.
+    array_bytes: usize,
+    /// The size of all other values.
+    value_bytes: usize,
+    /// How many places in layers prims are composed of.
+    sites: usize,
+    /// Arrays beyond the bound.
+    unread: Vec<CompositionError>,
 }
 
 type Read<T> = Result<T, openusd::Error>;
@@ -344,6 +418,56 @@ impl Reader<'_> {
         });
         self.by_identifier.insert(identifier.to_owned(), known);
         known
+    }
+
+    /// Counts what a prim takes.
+    ///
+    /// # Errors
+    /// If the prims so far take more than is allowed.
+    fn is_bounded(&mut self, prim: &Prim) -> Result<(), String> {
+        self.sites += prim.sites.len();
+        if self.sites > MAX_SITES {
+            return Err(format!("its prims are composed of more than {MAX_SITES} opinions of layers"));
+        }
+        let metadata = |metadata: &BTreeMap<String, Value>| metadata.values().map(weight).sum::<usize>();
+        let targets = |targets: &[String]| targets.iter().map(|target| 24 + target.len()).sum::<usize>();
+        self.value_bytes += metadata(&prim.metadata)
+            + prim.relationships.values().map(|of| metadata(&of.metadata) + targets(&of.targets)).sum::<usize>()
+            + prim.schemas.iter().map(|schema| 24 + schema.len()).sum::<usize>();
+        if prim.instance.is_none() {
+            self.value_bytes += prim.attributes.values().map(|of| targets(&of.connections)).sum::<usize>();
+        }
+        if self.value_bytes > MAX_VALUE_BYTES {
+            return Err(format!("its values, arrays of binary layers aside, take more than {} MiB", MAX_VALUE_BYTES >> 20));
+        }
+        Ok(())
+    }
+
+    /// The value of an attribute in a binary layer, if that is a large array: shared, and decoded when it is needed. A value of no type if
+    /// it must not be.
+    fn large_array(&mut self, layer: &str, path: &sdf::Path) -> Option<SharedValue> {
+        let array = Arc::clone(self.watch.arrays(layer)?.get(path)?);
+        let is_allowed = *self.arrays.entry(Arc::as_ptr(&array)).or_insert_with(|| {
+            let sum = self.array_bytes.saturating_add(array.bytes());
+            let is_allowed = sum <= MAX_ARRAY_BYTES;
+            if is_allowed {
+                self.array_bytes = sum;
+            }
+            is_allowed
+        });
+        if is_allowed {
+            return Some(SharedValue::coded(array));
+        }
+        self.unread.push(CompositionError {
+            message: format!(
+                "this array of {} elements is not read: all arrays together would take more than {} MiB",
+                array.len(),
+                MAX_ARRAY_BYTES >> 20
+            ),
+            layer: Some(layer.to_owned()),
+            path: Some(path.as_str().to_owned()),
+        });
+        Some(SharedValue::from(Value::None))
     }
 
     /// Reads the layers that came with the last prim, and refuses what must not be composed.
@@ -465,8 +589,13 @@ impl Reader<'_> {
                     }
                 }
             }
-            for (set, variants) in &mut variant_names {
-                let Ok(set_path) = path.append_variant_selection(set, "") else { continue };
+            // A site lists the few sets that it has itself; each selected variant is a site too.
+            let sets = data.data().try_field(&path, "variantSetChildren").ok().flatten();
+            for set in sets.as_deref().and_then(super::texts).unwrap_or_default() {
+                let (Some(variants), Ok(set_path)) = (variant_names.get_mut(set), path.append_variant_selection(set, ""))
+                else {
+                    continue;
+                };
                 if let Ok(Some(value)) = data.data().try_field(&set_path, "variantChildren") {
                     variants.extend(super::texts(&value).unwrap_or_default().into_iter().map(str::to_owned));
                 }
@@ -582,7 +711,7 @@ impl Reader<'_> {
         (is_custom, metadata)
     }
 
-    fn attribute(&self, attribute: &usd::Attribute, sites: Vec<Site>) -> Read<Attribute> {
+    fn attribute(&mut self, attribute: &usd::Attribute, sites: Vec<Site>) -> Read<Attribute> {
         let mut read = Attribute {
             type_name: String::new(),
             is_custom: false,
@@ -594,7 +723,7 @@ impl Reader<'_> {
             sites,
         };
         let (mut is_sampled, mut is_connected) = (false, false);
-        let mut default = None;
+        let mut default: Option<SharedValue> = None;
         for site in &read.sites {
             let Some(layer) = self.source.layer(&self.layers[site.layer.0].identifier) else { continue };
             let Ok(path) = sdf::Path::new(&site.path) else { continue };
@@ -603,7 +732,12 @@ impl Reader<'_> {
                 match key.as_str() {
                     // The strongest counts, whatever is weaker.
                     "default" if default.is_none() => {
-                        default = data.try_field(&path, &key).ok().flatten().map(std::borrow::Cow::into_owned);
+                        default = self.large_array(layer.resolved_path().unwrap_or_default(), &path);
+                        if default.is_none() {
+                            let value = data.try_field(&path, &key).ok().flatten().map(std::borrow::Cow::into_owned);
+                            self.value_bytes += value.as_ref().map_or(0, weight);
+                            default = value.filter(|_| self.value_bytes <= MAX_VALUE_BYTES).map(SharedValue::from);
+                        }
                     }
                     "default" => {}
                     "timeSamples" => is_sampled = true,
@@ -619,37 +753,48 @@ impl Reader<'_> {
                             ("variability", Value::Variability(sdf::Variability::Uniform)) => read.is_uniform = true,
                             ("typeName" | "custom" | "variability", _) => {}
                             (_, value) => {
-                                read.metadata.entry(key).or_insert_with(|| value.clone());
+                                // Counted at once: attributes of one prim may share a large dictionary. The asset is refused then.
+                                self.value_bytes += weight(value);
+                                if self.value_bytes <= MAX_VALUE_BYTES {
+                                    read.metadata.entry(key).or_insert_with(|| value.clone());
+                                }
                             }
                         }
                     }
                 }
             }
         }
-        if is_sampled {
+        if is_sampled && self.value_bytes <= MAX_VALUE_BYTES {
             read.times = attribute.time_sample_times()?;
+            self.value_bytes += 8 * read.times.len();
         }
         if is_connected {
             read.connections = attribute.connections()?.iter().map(|path| path.as_str().to_owned()).collect();
         }
         // What is composed of several opinions, or found relative to a layer, the library knows.
-        let is_plain = !matches!(
-            default,
-            Some(
-                Value::AssetPath(_)
-                    | Value::AssetPathVec(_)
-                    | Value::Dictionary(_)
-                    | Value::TimeCode(_)
-                    | Value::TimeCodeVec(_)
-            ) | Some(Value::PathExpression(_) | Value::PathExpressionVec(_))
-        );
-        let value = if is_plain { default } else { attribute.get::<Value>()? };
-        read.value = value.filter(|value| !matches!(value, Value::ValueBlock | Value::None));
+        let is_plain = default.as_ref().and_then(SharedValue::unless_large_array).is_none_or(|value| !is_composed(value));
+        let value = if is_plain { default } else { attribute.get::<Value>()?.map(SharedValue::from) };
+        let is_none = |value: &SharedValue| matches!(value.unless_large_array(), Some(Value::ValueBlock | Value::None));
+        read.value = value.filter(|value| !is_none(value));
         if let (None, Some(first)) = (&read.value, read.times.first()) {
-            read.value = attribute.get_at::<Value>(TimeCode::from(*first))?;
+            read.value = attribute.get_at::<Value>(TimeCode::from(*first))?.map(SharedValue::from);
         }
         Ok(read)
     }
+}
+
+/// Whether a value is composed of several opinions, or is relative to its layer.
+fn is_composed(value: &Value) -> bool {
+    matches!(
+        value,
+        Value::AssetPath(_)
+            | Value::AssetPathVec(_)
+            | Value::Dictionary(_)
+            | Value::TimeCode(_)
+            | Value::TimeCodeVec(_)
+            | Value::PathExpression(_)
+            | Value::PathExpressionVec(_)
+    )
 }
 
 /// Puts a dictionary under a stronger one.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync;
 
-use super::{LayerId, Value};
+use super::{LayerId, SharedValue, Value};
 
 /// An index into [`Stage::prims`](super::Stage::prims).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,7 +84,7 @@ pub struct Attribute {
     /// Whether it may not vary in time.
     pub is_uniform: bool,
     /// Its value: the default, or else that of the first time sample. None if it has neither, or blocks it.
-    pub value: Option<Value>,
+    pub value: Option<SharedValue>,
     /// The times of its samples.
     pub times: Vec<f64>,
     /// What it is connected to.
@@ -178,7 +178,7 @@ impl Prim {
 
     /// An attribute's value.
     pub fn value(&self, attribute: &str) -> Option<&Value> {
-        self.attributes.get(attribute)?.value.as_ref()
+        self.attributes.get(attribute)?.value.as_deref()
     }
 
     /// A number, whatever its precision.

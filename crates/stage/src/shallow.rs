@@ -5,17 +5,22 @@
 //! allowed the stack that it can need, wherever it is called from.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
 
-use openusd::ar::{self, Asset, AssetInfo, DefaultResolver, ResolvedPath, Resolver};
+use openusd::ar::{self, Asset, AssetBuffer, AssetInfo, DefaultResolver, ResolvedPath, Resolver, SharedBuffer};
+use openusd::usdc::CrateFile;
 use urdf_usd_resolve::{Files, Opened, Resolver as Packages};
 
+use super::census::{Census, Contents};
 use super::lex::{Part, part};
+use super::shared::{CodedArrays, coded_arrays};
 
 /// The deepest nesting of prims, and of brackets in the text of a layer. What this program writes has less than 80.
 pub const DEEPEST: usize = 256;
@@ -31,6 +36,41 @@ const PACKAGE: &[u8] = b"PK";
 /// The largest layer that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 30;
 
+/// Maximum number of blocks in braces of a text layer: of prims, variants and dictionaries.
+pub const MAX_LAYER_BLOCKS: usize = 1_000_000;
+
+/// Maximum number of prims, variants and properties in a binary layer.
+pub const MAX_LAYER_SPECS: usize = 8_000_000;
+
+/// Maximum number of arcs to other layers that the composition of one prim resolves. A prim that many ways lead to resolves them for each.
+pub const MAX_ARCS: usize = 8192;
+
+/// What the resolver of an asset learns of its layers while it opens them, for the reader of the stage.
+#[derive(Default)]
+pub(super) struct Watch {
+    census: Mutex<Census>,
+    arrays: Mutex<HashMap<String, Arc<CodedArrays>>>,
+    /// Whether arcs are counted: values are resolved by the same calls.
+    is_counting: AtomicBool,
+    arcs: AtomicUsize,
+}
+
+impl Watch {
+    /// Counts the arcs that `work` resolves, which composes one prim; those beyond [`MAX_ARCS`] lead nowhere. None if there were such.
+    pub fn counted<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        self.arcs.store(0, Ordering::Relaxed);
+        self.is_counting.store(true, Ordering::Relaxed);
+        let done = work();
+        self.is_counting.store(false, Ordering::Relaxed);
+        (self.arcs.load(Ordering::Relaxed) <= MAX_ARCS).then_some(done)
+    }
+
+    /// The large arrays of the layer at `location`.
+    pub fn arrays(&self, location: &str) -> Option<Arc<CodedArrays>> {
+        self.arrays.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned()
+    }
+}
+
 /// Does `work` on a thread with a stack for layers as deep as [`DEEPEST`] allows. A panic goes on in the caller.
 ///
 /// # Errors
@@ -41,6 +81,9 @@ pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T>
         thread.join().map_or_else(|panic| std::panic::resume_unwind(panic), Ok)
     })
 }
+
+/// The identifier of arcs beyond [`MAX_ARCS`]; no file has it.
+const BEYOND: &str = "urdf_usd-beyond-the-bound";
 
 /// The asset path of a layer that exists in memory only: it selects variants.
 pub(super) const SESSION: &str = "/urdf_usd-selected-variants.usda";
@@ -56,12 +99,50 @@ pub struct Shallow {
     memory: Vec<(String, Arc<[u8]>)>,
     /// What may be opened, if not everything.
     files: Option<Arc<Files>>,
+    watch: Arc<Watch>,
 }
 
 impl Shallow {
     /// One that knows where packages are, layers in memory by their absolute paths, and what may be opened.
-    pub(super) fn new(packages: Option<Arc<Packages>>, memory: Vec<(String, Arc<[u8]>)>, files: Option<Arc<Files>>) -> Self {
-        Self { paths: DefaultResolver::default(), packages, memory, files }
+    pub(super) fn new(
+        packages: Option<Arc<Packages>>,
+        memory: Vec<(String, Arc<[u8]>)>,
+        files: Option<Arc<Files>>,
+        watch: Arc<Watch>,
+    ) -> Self {
+        Self { paths: DefaultResolver::default(), packages, memory, files, watch }
+    }
+
+    /// Looks into a layer before it is composed.
+    fn survey(&self, location: &ResolvedPath, bytes: &SharedBuffer) -> io::Result<()> {
+        let path = location.to_string_lossy();
+        let contents = if bytes.starts_with(b"PXR-USDC") {
+            // What is damaged is reported where it is read again.
+            let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else { return Ok(()) };
+            if file.specs.len() > MAX_LAYER_SPECS {
+                return Err(refusal(format!("{path} has more than {MAX_LAYER_SPECS} prims and properties")));
+            }
+            let contents = Contents::of_binary(&file, bytes);
+            let arrays = coded_arrays(file);
+            if !arrays.is_empty() {
+                let mut known = self.watch.arrays.lock().unwrap_or_else(PoisonError::into_inner);
+                known.insert(path.clone().into_owned(), Arc::new(arrays));
+            }
+            contents
+        } else {
+            Contents::of_text(bytes, &path)
+        };
+        let place = |sublayer: &String| self.resolve(&self.identifier(sublayer, Some(location)));
+        let sublayers = contents.sublayers.iter().filter_map(place).map(|path| path.to_string_lossy().into_owned()).collect();
+        let mut census = self.watch.census.lock().unwrap_or_else(PoisonError::into_inner);
+        census.add(&path, &contents, sublayers).map_err(|reason| refusal(format!("{path} is not composed: {reason}")))
+    }
+
+    fn identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
+        match self.in_package(asset_path) {
+            Some(file) => self.paths.create_identifier(&file, anchor),
+            None => self.paths.create_identifier(asset_path, anchor),
+        }
     }
 
     /// What is in a layer that exists in memory only.
@@ -79,13 +160,19 @@ impl Shallow {
 
 impl Resolver for Shallow {
     fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
-        match self.in_package(asset_path) {
-            Some(file) => self.paths.create_identifier(&file, anchor),
-            None => self.paths.create_identifier(asset_path, anchor),
+        // The composition asks here for each arc that it follows, and can't be told to stop. Arcs that lead nowhere end it; the reader of
+        // the stage refuses the asset then.
+        let is_counting = self.watch.is_counting.load(Ordering::Relaxed);
+        if is_counting && self.watch.arcs.fetch_add(1, Ordering::Relaxed) >= MAX_ARCS {
+            return BEYOND.to_owned();
         }
+        self.identifier(asset_path, anchor)
     }
 
     fn resolve(&self, asset_path: &str) -> Option<ResolvedPath> {
+        if asset_path == BEYOND {
+            return None;
+        }
         if self.in_memory(asset_path).is_some() {
             return Some(ResolvedPath::new(asset_path));
         }
@@ -126,11 +213,22 @@ impl Resolver for Shallow {
                 content(file)?
             }
         };
-        let is_binary = bytes.starts_with(BINARY) || bytes.starts_with(PACKAGE);
-        if !is_binary && nesting(&bytes) > DEEPEST {
-            return Err(refusal(format!("{path} is nested more than {DEEPEST} deep")));
+        let is_package = bytes.starts_with(PACKAGE);
+        let is_binary = is_package || bytes.starts_with(BINARY);
+        if !is_binary {
+            let (deepest, blocks) = nesting(&bytes);
+            if deepest > DEEPEST {
+                return Err(refusal(format!("{path} is nested more than {DEEPEST} deep")));
+            }
+            if blocks > MAX_LAYER_BLOCKS {
+                return Err(refusal(format!("{path} has more than {MAX_LAYER_BLOCKS} prims, variants and dictionaries")));
+            }
         }
-        Ok(Box::new(io::Cursor::new(bytes)))
+        let bytes = AssetBuffer::Owned(bytes).into_shared();
+        if !is_package {
+            self.survey(resolved_path, &bytes)?;
+        }
+        Ok(Box::new(io::Cursor::new(AssetBuffer::Shared(bytes))))
     }
 
     fn get_extension<'a>(&self, asset_path: &'a str) -> &'a str {
@@ -224,13 +322,14 @@ fn refusal(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// How deeply brackets are nested in the text of a layer, up to where it stops being one. What is in strings, references and comments is
-/// none, by the rules of `openusd`'s lexer: a part that it takes for text must not hide brackets here.
-fn nesting(text: &[u8]) -> usize {
-    let (mut at, mut depth, mut deepest) = (0, 0_usize, 0);
+/// How deeply brackets are nested in the text of a layer, up to where it stops being one, and the number of opening braces. What is in
+/// strings, references and comments is none, by the rules of `openusd`'s lexer: a part that it takes for text must not hide brackets here.
+fn nesting(text: &[u8]) -> (usize, usize) {
+    let (mut at, mut depth, mut deepest, mut blocks) = (0, 0_usize, 0, 0);
     while let Some((part, length)) = part(&text[at..]) {
         match part {
-            Part::Byte(b'{' | b'[' | b'(') => {
+            Part::Byte(bracket @ (b'{' | b'[' | b'(')) => {
+                blocks += usize::from(bracket == b'{');
                 depth += 1;
                 deepest = deepest.max(depth);
             }
@@ -239,7 +338,7 @@ fn nesting(text: &[u8]) -> usize {
         }
         at += length.max(1);
     }
-    deepest
+    (deepest, blocks)
 }
 
 #[cfg(test)]
@@ -257,7 +356,7 @@ mod tests {
             ("", 0),
             ("}}}{", 1),
         ] {
-            assert_eq!(nesting(text.as_bytes()), depth, "{text}");
+            assert_eq!(nesting(text.as_bytes()).0, depth, "{text}");
         }
     }
 

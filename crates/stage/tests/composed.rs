@@ -95,7 +95,7 @@ fn show_attribute(text: &mut String, name: &str, attribute: &Attribute) {
     for (word, _) in [("custom", attribute.is_custom), ("uniform", attribute.is_uniform)].iter().filter(|(_, is)| *is) {
         let _ = write!(text, " {word}");
     }
-    let _ = write!(text, " = {}", attribute.value.as_ref().map_or_else(|| "-".to_owned(), shown));
+    let _ = write!(text, " = {}", attribute.value.as_deref().map_or_else(|| "-".to_owned(), shown));
     if !attribute.times.is_empty() {
         let _ = write!(text, " at {}", list(&attribute.times));
     }

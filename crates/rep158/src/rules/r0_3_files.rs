@@ -1,7 +1,7 @@
 //! That files which attributes name are there.
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
-use urdf_usd_stage::{Prim, asset_paths};
+use urdf_usd_stage::{Prim, SharedValue, asset_paths};
 
 use crate::Rule;
 use crate::findings::Findings;
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let is_texture = |prim: &Prim, name: &str| prim.type_name == "Shader" || name == "inputs:texture:file";
     for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.instance.is_none() && prim.is_present()) {
         for (name, attribute) in prim.attributes.iter().filter(|(name, _)| !is_texture(prim, name)) {
-            for (path, found) in attribute.value.iter().flat_map(asset_paths) {
+            for (path, found) in attribute.value.iter().filter_map(SharedValue::unless_large_array).flat_map(asset_paths) {
                 // Where packages are is not known without ROS.
                 let is_unknown = path.starts_with("package://") && subject.options.packages.is_none();
                 if found.is_some() || path.is_empty() || is_unknown || path.contains("<UDIM>") {

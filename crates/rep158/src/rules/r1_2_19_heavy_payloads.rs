@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use urdf_usd_diagnostic::{Code, Severity, Turn};
-use urdf_usd_stage::{ArcKind, array_len};
+use urdf_usd_stage::{ArcKind, SharedValue};
 
 use crate::Rule;
 use crate::findings::Findings;
@@ -32,7 +32,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let mut told = BTreeSet::new();
     for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present() && !prim.in_payload) {
         let Some(points) = prim.attributes.get("points") else { continue };
-        let count = points.value.as_ref().and_then(array_len).unwrap_or(0);
+        let count = points.value.as_ref().and_then(SharedValue::array_len).unwrap_or(0);
         // What brings the mesh in: the nearest arc at or above it.
         let mut above = std::iter::once(id).chain(stage.ancestors(id)).map(|above| &stage[above].arcs);
         let nearest = above.find(|arcs| arcs.iter().any(|arc| !arc.asset.is_empty()));

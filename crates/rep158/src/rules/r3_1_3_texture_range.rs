@@ -111,7 +111,7 @@ struct Coordinates<'a> {
 impl<'a> Coordinates<'a> {
     fn of(mesh: &'a Prim, primvar: &str) -> Option<Self> {
         let attribute = mesh.attributes.get(primvar)?;
-        let values = attribute.value.as_ref().and_then(pairs)?;
+        let values = attribute.value.as_deref().and_then(pairs)?;
         let indices = mesh.value(&format!("{primvar}:indices")).and_then(int_array);
         let interpolation = attribute.metadata.get("interpolation").and_then(text).unwrap_or("constant");
         Some(Self { values, indices, interpolation })

@@ -236,8 +236,8 @@ struct Builder<'s, 'a> {
     masses: Vec<BodyMass>,
     /// The prim whose named poses are read; `None`: the default prim's, and all others.
     posed: Option<PrimId>,
-    link_names: HashSet<String>,
-    joint_names: HashSet<String>,
+    link_names: Names,
+    joint_names: Names,
 }
 
 impl<'s, 'a> Builder<'s, 'a> {
@@ -274,8 +274,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             assumed: Vec::new(),
             masses: Vec::new(),
             posed: None,
-            link_names: HashSet::new(),
-            joint_names: HashSet::new(),
+            link_names: Names::default(),
+            joint_names: Names::default(),
         }
     }
 
@@ -327,11 +327,12 @@ impl<'s, 'a> Builder<'s, 'a> {
         planning::read(self.scene, &mut self.robot, (&self.prims, &self.joint_prims), self.world);
         isaac::read(self.scene, &mut self.robot, (&self.prims, &self.joint_prims), self.posed);
         self.assumed = mass::set(self.scene, &self.links, &mut self.robot, &self.ids, (&colliders, &materials));
+        let assumed: HashSet<LinkId> = self.assumed.iter().copied().collect();
         let bodies = self.links.drafts.iter().zip(&self.ids).filter(|(draft, _)| draft.is_body);
         let weighed = bodies.filter_map(|(draft, id)| {
             let inertial = self.robot.links[id.0].inertial.clone()?;
             let inertial = Inertial { origin: draft.pose * inertial.origin, ..inertial };
-            Some(BodyMass { prim: draft.prim, inertial, is_assumed: self.assumed.contains(id) })
+            Some(BodyMass { prim: draft.prim, inertial, is_assumed: assumed.contains(id) })
         });
         self.masses = weighed.collect();
         self.keep_custom();
@@ -365,6 +366,12 @@ impl<'s, 'a> Builder<'s, 'a> {
     /// A root body without geometry that holds exactly one frame with geometry has that link's mass: the writer gives it to the root
     /// ([`Roles::content`](urdf_usd_robot::Roles::content)). Here it goes back.
     fn give_mass_to_frames(&mut self) {
+        let mut frames_of: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (index, frame) in self.links.drafts.iter().enumerate().filter(|(_, frame)| !frame.is_body) {
+            if let Some(body) = frame.body {
+                frames_of.entry(body).or_default().push(index);
+            }
+        }
         for (index, draft) in self.links.drafts.iter().enumerate().filter(|(_, draft)| draft.is_body) {
             let body = self.ids[index];
             let has_shapes = |link: LinkId| {
@@ -373,10 +380,10 @@ impl<'s, 'a> Builder<'s, 'a> {
             };
             let is_base =
                 self.robot.tree.parent_joint[body.0].is_none_or(|joint| self.robot.joints[joint.0].kind == JointKind::Floating);
-            let frames = self.links.drafts.iter().enumerate();
-            let frames = frames.filter(|(_, frame)| !frame.is_body && frame.body == Some(index));
-            let mut with_shapes = frames.filter(|(frame, _)| has_shapes(self.ids[*frame]));
-            let (Some((frame, of_frame)), None) = (with_shapes.next(), with_shapes.next()) else { continue };
+            let frames = frames_of.get(&index).into_iter().flatten().copied();
+            let mut with_shapes = frames.filter(|frame| has_shapes(self.ids[*frame]));
+            let (Some(frame), None) = (with_shapes.next(), with_shapes.next()) else { continue };
+            let of_frame = &self.links.drafts[frame];
             if !is_base || has_shapes(body) {
                 continue;
             }
@@ -666,7 +673,7 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     fn unique_link(&mut self, name: String, prim: Option<PrimId>) -> String {
-        let unique = unique(&mut self.link_names, &name);
+        let unique = self.link_names.unique(&name);
         if let Some(prim) = prim.filter(|_| unique != name) {
             let message = format!("two links are called {name:?}; this one becomes {unique:?}");
             self.scene.report(&codes::READ_NAME, (prim, None), message, "give each body and frame a name of its own");
@@ -675,19 +682,33 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     fn unique_joint(&mut self, name: String) -> String {
-        unique(&mut self.joint_names, &name)
+        self.joint_names.unique(&name)
     }
 }
 
-/// `name`, with a number if it is taken.
-fn unique(taken: &mut HashSet<String>, name: &str) -> String {
-    let mut candidate = name.to_owned();
-    let mut number = 1;
-    while !taken.insert(candidate.clone()) {
-        candidate = format!("{name}_{number}");
-        number += 1;
+/// Names that are taken.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<String>,
+    /// The next number to try behind a name that was asked for again.
+    numbers: HashMap<String, usize>,
+}
+
+impl Names {
+    /// Takes `name`, with a number if it is taken.
+    fn unique(&mut self, name: &str) -> String {
+        if self.taken.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let number = self.numbers.entry(name.to_owned()).or_insert(1);
+        loop {
+            let candidate = format!("{name}_{number}");
+            *number += 1;
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
     }
-    candidate
 }
 
 /// The name that a prim has for people, if it has one.

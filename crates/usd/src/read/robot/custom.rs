@@ -46,7 +46,7 @@ struct Attribute<'a> {
 
 fn strings(prim: &Prim) -> impl Iterator<Item = Attribute<'_>> {
     prim.attributes.iter().filter(|(_, attribute)| attribute.is_custom).filter_map(|(at, attribute)| {
-        let Some(Value::String(text)) = &attribute.value else { return None };
+        let Some(Value::String(text)) = attribute.value.as_ref()?.unless_large_array() else { return None };
         let original = attribute.metadata.get("displayName").and_then(urdf_usd_stage::text);
         Some(Attribute { at, name: original.unwrap_or(at.strip_prefix(PREFIX).unwrap_or(at)), text })
     })

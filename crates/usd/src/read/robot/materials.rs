@@ -352,7 +352,7 @@ impl<'s, 'a> Materials<'s, 'a> {
         let (mut at, mut name) = (id, attribute.to_owned());
         for _ in 0..MAX_STEPS {
             let found = stage[at].attributes.get(&name)?;
-            let Some(connection) = found.connections.first() else { return found.value.as_ref().map(Source::Value) };
+            let Some(connection) = found.connections.first() else { return found.value.as_deref().map(Source::Value) };
             let (path, property) = connection.rsplit_once('.')?;
             at = stage.at(path)?;
             let output = property.strip_prefix("outputs:");

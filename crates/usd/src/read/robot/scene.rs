@@ -1,6 +1,8 @@
 //! The stage in the model's units and axes, and what is found while it is read.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use nalgebra::{Isometry3, Matrix3, Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3};
@@ -28,7 +30,15 @@ pub(super) struct Scene<'a> {
     pub may_vary: bool,
     /// From the stage's world to one in metres with z up.
     to_world: Matrix4<f64>,
-    findings: RefCell<Vec<Diagnostic>>,
+    findings: RefCell<Findings>,
+}
+
+/// Diagnostics in the order in which they were found, each once.
+#[derive(Default)]
+struct Findings {
+    all: Vec<Diagnostic>,
+    /// Indices into `all`, by a hash of place and message.
+    by_hash: HashMap<u64, Vec<usize>>,
 }
 
 impl<'a> Scene<'a> {
@@ -87,14 +97,18 @@ impl<'a> Scene<'a> {
 
     /// Adds a finding, once.
     pub fn push(&self, diagnostic: Diagnostic) {
-        let mut findings = self.findings.borrow_mut();
-        if !findings.contains(&diagnostic) {
-            findings.push(diagnostic);
+        let Findings { all, by_hash } = &mut *self.findings.borrow_mut();
+        let mut hasher = DefaultHasher::new();
+        (&diagnostic.place.element, &diagnostic.message).hash(&mut hasher);
+        let alike = by_hash.entry(hasher.finish()).or_default();
+        if alike.iter().all(|&index| all[index] != diagnostic) {
+            alike.push(all.len());
+            all.push(diagnostic);
         }
     }
 
     pub fn into_findings(self) -> Vec<Diagnostic> {
-        self.findings.into_inner()
+        self.findings.into_inner().all
     }
 }
 

@@ -1,0 +1,70 @@
+"""Small OpenUSD files that ask for much memory or time: opened where OpenUSD opens them, else refused with what to do."""
+
+import importlib.util
+import re
+import resource
+import subprocess
+
+import pytest
+
+import conftest
+
+_spec = importlib.util.spec_from_file_location("usd_attack", conftest.ROOT / "test" / "attack" / "usd.py")
+attack = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(attack)
+
+#: Address space of the program. The reader reserves 256 MiB of it for a stack; what it takes is less.
+MEMORY = 2 << 30
+
+
+def run(command, asset, memory=MEMORY):
+    """Runs a command over an asset, with bounded memory; the time-out only ends what never would."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))  # noqa: E731
+    done = subprocess.run(
+        [conftest.PROGRAM, *command, asset], capture_output=True, text=True, timeout=240, preexec_fn=limit, check=False
+    )
+    output = done.stdout + done.stderr
+    assert done.returncode >= 0 and not re.search("panicked|memory allocation|internal error", output), output
+    return output
+
+
+def is_read(output):
+    """The assets hold no robot: that is said after the stage was composed."""
+    return "holds no robot" in output
+
+
+@pytest.mark.parametrize("kind", ["shared-array", "large-arrays", "shared-metadata"])
+def test_arrays_are_shared_and_decoded_on_demand(kind, tmp_path):
+    asset = attack.write(kind, tmp_path, 500 if kind == "shared-metadata" else None)
+    memory = 12 << 30 if kind == "shared-metadata" else MEMORY
+    assert is_read(run(["inspect"], asset, memory))
+
+
+@pytest.mark.parametrize("arc", ["inherits", "specializes"])
+def test_ladders_of_classes_are_composed(arc, tmp_path):
+    assert is_read(run(["inspect"], attack.write(f"ladder-{arc}", tmp_path, 30)))
+
+
+@pytest.mark.parametrize("kind", ["ladder-references", "ladder-payload", "nested-ladder-inherits", "layer-ladder-references"])
+def test_ladders_beyond_the_bound_are_refused(kind, tmp_path):
+    output = run(["inspect"], attack.write(kind, tmp_path, 30))
+    assert "ways" in output and "once" in output, output
+
+
+def test_ladders_of_sublayers_are_cut(tmp_path):
+    output = run(["inspect"], attack.write("layer-ladder-subLayers", tmp_path, 30))
+    assert is_read(output) and "include it once" in output, output
+
+
+@pytest.mark.parametrize("command", [["check"], ["convert"], ["fix"]])
+def test_other_commands_refuse_them_too(command, tmp_path):
+    output = run(command, attack.write("ladder-references", tmp_path, 30))
+    assert "ways" in output, output
+
+
+def test_layers_of_a_million_prims_are_refused(tmp_path):
+    assert "more than 1000000 prims" in run(["inspect"], attack.write("prims", tmp_path))
+
+
+def test_stages_of_too_many_prims_are_refused(tmp_path):
+    assert "more than 250000 prims" in run(["inspect"], attack.write("instances", tmp_path, 7))
