@@ -563,7 +563,7 @@ mod tests {
             let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
             let mut mesh = urdf_usd_mesh::convex_hull(&corners).unwrap();
             mesh.materials = vec![material];
-            MeshSource::new(format!("{side}.dae"), Default::default(), mesh.into())
+            MeshSource::new(format!("{side}.dae"), Default::default(), std::sync::Arc::new(mesh.into()))
         };
         let mut robot: Robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
         robot.meshes = [4, 10, 4, 5].map(source).into();

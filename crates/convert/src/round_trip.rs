@@ -232,7 +232,7 @@ fn other_forms(robot: &Robot, name: &str) {
 fn roughly((a, of_a): (&Robot, &Shape), (b, of_b): (&Robot, &Shape), name: &str) {
     assert!(near(&of_a.origin, &of_b.origin), "{name}");
     let mesh = |robot: &Robot, shape: &Shape| match shape.geometry {
-        Geometry::Mesh { mesh, scale } => Some((robot.meshes[mesh.0].mesh.clone(), scale)),
+        Geometry::Mesh { mesh, scale } => Some((robot.meshes[mesh.0].mesh.load().unwrap(), scale)),
         _ => None,
     };
     let (Some((a, of_a)), Some((b, of_b))) = (mesh(a, of_a), mesh(b, of_b)) else {

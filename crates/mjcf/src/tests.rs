@@ -75,6 +75,11 @@ fn values(text: &str, element: &str, attribute: &str) -> Vec<String> {
     found.map(str::to_owned).collect()
 }
 
+/// Writes a robot whose meshes are all in memory.
+fn write(robot: &Robot, base: Base, folder: &str) -> Written {
+    super::write(robot, base, folder).unwrap()
+}
+
 fn two(base: Base) -> Written {
     write(&robot(vec![link("a", 1.0), link("b", 1.0)], vec![joint("j", JointKind::Revolute, 0, 1)]), base, "f")
 }

@@ -74,7 +74,7 @@ mod tests {
     use std::path::Path;
 
     use nalgebra::Vector3;
-    use urdf_usd_robot::{Corners, MeshArrays, Part};
+    use urdf_usd_robot::{Corners, Mesh, MeshArrays, Part};
 
     use super::*;
     use crate::read;
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(uris, ["a.stl", "b.stl"]);
         let id = references.meshes[0].settle(&mut robot, Arc::new(mesh.clone().into()));
         let source = &robot.meshes[id.0];
-        assert_eq!((source.uri.as_str(), &*source.mesh, source.place.line), ("a.stl", &mesh, 1));
+        assert_eq!((source.uri.as_str(), &*source.mesh, source.place.line), ("a.stl", &mesh.into(), 1));
         let scale = Vector3::new(2.0, 1.0, 1.0);
         let (there, missing) = (Geometry::Mesh { mesh: id, scale }, Geometry::Missing { scale });
         let [x, y] = &robot.links[..] else { panic!("{:?}", robot.links) };

@@ -401,7 +401,7 @@ mod tests {
     fn written(inside: &str) -> (BTreeMap<String, Vec<u8>>, Vec<Diagnostic>) {
         let robot = urdf_usd_urdf::read(&format!("<robot name=\"r\">{inside}</robot>"), None).robot.unwrap();
         let Asset { files, diagnostics, .. } =
-            write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+            write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
         (files.into_iter().map(|(path, content)| (path, content.bytes().unwrap().into())).collect(), diagnostics)
     }
 

@@ -320,7 +320,7 @@ mod tests {
         let mut robot = outcome.robot.unwrap();
         outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh.into()));
         let options = Options { entry: "r".into(), overlays: vec![Overlay::OpenPbr], ..Options::default() };
-        let asset = write(&robot, &options, &urdf_usd_store::Store::none());
+        let asset = write(&robot, &options, &urdf_usd_store::Store::none()).unwrap();
         move |name| String::from_utf8(asset.files[name].bytes().unwrap().into()).unwrap()
     }
 

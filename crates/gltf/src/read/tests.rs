@@ -84,7 +84,7 @@ fn the_documents_own_example() {
     let mesh = robot.meshes[0].mesh.arrays().unwrap();
     assert_eq!(mesh.points, [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]);
     assert_eq!(mesh.normals.values, [[1.0, 0.0, 0.0]]);
-    assert_ne!(mesh.digest, [0; 32]);
+    assert_ne!(robot.meshes[0].mesh.digest, [0; 32]);
 }
 
 /// A joint of one degree of freedom about ROS' z between links 0 and 1.

@@ -230,7 +230,7 @@ fn image_position([u, v]: [f32; 2]) -> [f32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use urdf_usd_robot::{Corners, MeshArrays};
+    use urdf_usd_robot::{Corners, Mesh};
 
     fn corner(position: [f32; 3], uv: [f32; 2]) -> Corner {
         Corner { position, normal: [0.0, 0.0, 2.0], uv }

@@ -34,7 +34,7 @@ fn stl_holds_the_triangles() {
     assert!(found.is_empty(), "{found:?}");
     assert_eq!((&again.points, &again.triangles), (&mesh.points, &mesh.triangles));
     assert_eq!(stl(&again), stl(&mesh));
-    assert_eq!(lost_in_stl(&mesh), Some("its colours"));
+    assert_eq!(lost_in_stl(&mesh.into()), Some("its colours"));
 }
 
 #[test]

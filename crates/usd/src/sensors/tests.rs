@@ -150,7 +150,7 @@ fn a_sensor_brings_the_frame_that_its_source_names() {
         (bearers(gps), paths(silent), bearers(clash)),
         (vec!["/r/base/arm/gps"], vec!["/r/base/arm/silent"], vec!["/r/base/arm/clash"])
     );
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
     let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
     for line in ["ros:frame:id = \"left/probe\"", "ros:frame:id = \"seen\"", "ros:topic:override_frame_id = \"map\""] {
         assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
@@ -226,7 +226,7 @@ fn what_only_simulators_offer_is_left_out() {
     clock.interfaces.push(topic("time", "rosgraph_msgs/msg/Clock"));
     let mut robot = robot(vec![clock]);
     robot.interfaces = vec![topic("spawn", "simulation_interfaces/srv/SpawnEntity")];
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
     let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
     assert!(
         text.contains("\"ticks\"") && !text.contains("/clock") && !text.contains("Clock") && !text.contains("spawn"),
@@ -246,7 +246,7 @@ fn robot_wide_interfaces_are_there_once() {
     let command = Interface { kind: InterfaceKind::SUBSCRIPTION, ..topic("/cmd_vel", "geometry_msgs/msg/TwistStamped") };
     let disabled = Interface { name: "grip".to_owned(), starts_enabled: false, ..action.clone() };
     robot.interfaces = vec![topic("joint_states", "x/msg/Y"), action.clone(), command, action, disabled];
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
     let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
     assert_eq!(text.matches("def Xform \"").count(), 5, "{text}");
     for line in [
@@ -263,7 +263,7 @@ fn robot_wide_interfaces_are_there_once() {
 #[test]
 fn only_a_cameras_own_frame_is_from_a_sensor() {
     let robot = robot(vec![sensor("cam", SensorKind::Camera(CAMERA), 1, &["image_raw"])]);
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none());
+    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
     let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
         std::fs::write(directory.path().join(path), bytes.bytes().unwrap()).unwrap();
@@ -279,7 +279,8 @@ fn only_a_cameras_own_frame_is_from_a_sensor() {
         &Robot { sensors: vec![camera], ..robot.clone() },
         &Options { entry: "r".to_owned(), ..Options::default() },
         &Store::none(),
-    );
+    )
+    .unwrap();
     let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in &with_link.files {
         std::fs::write(directory.path().join(path), bytes.bytes().unwrap()).unwrap();

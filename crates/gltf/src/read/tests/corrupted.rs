@@ -48,7 +48,7 @@ fn check(robot: &Robot) {
             assert_eq!(positions.len(), kinematics::position_count(robot.joints[joint.0].kind));
         }
     }
-    robot.meshes.iter().for_each(|source| urdf_usd_robot::invariants::check(&source.mesh));
+    robot.meshes.iter().for_each(|source| urdf_usd_robot::invariants::check(&source.mesh.load().unwrap()));
 }
 
 /// Words and numbers that mean something somewhere.

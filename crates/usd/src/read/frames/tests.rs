@@ -259,7 +259,7 @@ fn what_is_written_moves_as_the_robot_does() {
     let robot = urdf_usd_urdf::read(text, None).robot.unwrap();
     for bodies in [crate::Bodies::Nested, crate::Bodies::Flat] {
         let options = crate::Options { entry: "r".to_owned(), bodies, ..Default::default() };
-        let written = crate::write(&robot, &options, &urdf_usd_store::Store::none());
+        let written = crate::write(&robot, &options, &urdf_usd_store::Store::none()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         for (path, bytes) in &written.files {
             std::fs::write(folder.path().join(path), bytes.bytes().unwrap()).unwrap();

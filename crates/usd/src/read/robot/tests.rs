@@ -126,7 +126,7 @@ fn a_contact_that_gives_nothing_back_has_one_name() {
     }
     let physics = |robot: &Robot| {
         let options = Options { entry: "r".into(), ..Options::default() };
-        let asset = write(robot, &options, &Store::none());
+        let asset = write(robot, &options, &Store::none()).unwrap();
         let (_, bytes) = asset.files.iter().find(|(path, _)| path.ends_with("physics.usda")).unwrap();
         String::from_utf8(bytes.bytes().unwrap().into()).unwrap()
     };
@@ -316,7 +316,7 @@ fn joints_that_lead_nowhere_are_told_with_their_property() {
 /// A robot written and read again.
 fn again(robot: &Robot, bodies: Bodies) -> (Robot, Vec<Diagnostic>) {
     let options = Options { entry: "r".into(), bodies, ..Options::default() };
-    let asset = write(robot, &options, &Store::none());
+    let asset = write(robot, &options, &Store::none()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
         let path = folder.path().join(path);
@@ -820,7 +820,7 @@ fn robots_come_back() {
         let folder = tempfile::tempdir().unwrap();
         // One after the other: large robots take their time, and random ones have both.
         for bodies in [Bodies::ALL[number % 2]] {
-            let asset = write(&robot, &Options { entry: "r".into(), bodies, ..Options::default() }, &Store::none());
+            let asset = write(&robot, &Options { entry: "r".into(), bodies, ..Options::default() }, &Store::none()).unwrap();
             if asset.written.bodies == 0 {
                 continue;
             }
@@ -872,7 +872,7 @@ fn shown(materials: &str, meshes: &str) -> [(Vec<Option<Material>>, Vec<Diagnost
         visuals.map(|shape| robot.material_of(shape, 0).cloned()).collect::<Vec<_>>()
     };
     let first = read(&at("a.usda"), &Default::default()).unwrap();
-    let asset = write(&first.robot, &Options { entry: "again".into(), ..Options::default() }, &Store::none());
+    let asset = write(&first.robot, &Options { entry: "again".into(), ..Options::default() }, &Store::none()).unwrap();
     for (name, bytes) in &asset.files {
         std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
         std::fs::write(at(name), bytes.bytes().unwrap()).unwrap();
@@ -1031,7 +1031,7 @@ fn a_camera_of_parallel_rays_comes_back() {
     // Apertures are tenths of centimetres.
     assert_eq!(view(&robot), (Some(0.5), 640, 320, 0.1, 4.0));
     let folder = tempfile::tempdir().unwrap();
-    let asset = write(&robot, &Options { entry: "r".into(), ..Options::default() }, &Store::none());
+    let asset = write(&robot, &Options { entry: "r".into(), ..Options::default() }, &Store::none()).unwrap();
     asset.files.iter().for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes.bytes().unwrap()).unwrap());
     let again = read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot;
     let (width, pixels, height, near, far) = view(&again);
