@@ -25,7 +25,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep, timeout};
 
@@ -71,6 +71,19 @@ impl Limits {
 
 /// How long to wait where nothing can be accepted, for lack of files mostly.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// How many connections may wait to be accepted: more come at once in a flood than the 128 of tokio's own `bind`, and beyond it the
+/// system drops them, so that an honest client tries again after a second.
+const BACKLOG: u32 = 4096;
+
+/// Listens on `address`.
+pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // As tokio's `bind` does: a server can be started again at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
 
 /// Answers requests until the future is dropped. Connections end with it.
 pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits) {

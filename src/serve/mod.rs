@@ -84,7 +84,7 @@ impl Server {
             };
             Diagnostic::new(&codes::ADDRESS, Place::default(), what).help(help)
         };
-        let listener = TcpListener::bind(address).await.map_err(fault)?;
+        let listener = connections::listen(address).map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
         Ok(Self { listener, address, connections: None, lets_write: address.ip().is_loopback(), release_memory: || () })
     }

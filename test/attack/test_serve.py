@@ -111,12 +111,12 @@ def test_fix_copies_nothing_from_elsewhere(tmp_path):
     (outside / "layer.usda").write_text('#usda 1.0\nover "r" { custom string z = "secret" }\n')
     (asset / "own.txt").write_text("own")
     (asset / "r.usda").write_text(STRANGER.format(outside=outside))
-    done = run("fix", asset / "r.usda", "-o", tmp_path / "out")
+    done = run("-v", "fix", asset / "r.usda", "-o", tmp_path / "out")
     written = {path.name: path.read_bytes() for path in (tmp_path / "out" / "r").rglob("*") if path.is_file()}
     assert written["own.txt"] == b"own" and "secret.txt" not in written
     assert not any(b'"secret"' in content for content in written.values())
     assert "secret.txt is not copied" in done.stderr and "layer.usda" in done.stderr and "--allowed-root" in done.stderr, done.stderr
-    done = run("fix", asset / "r.usda", "-o", tmp_path / "more", "--allowed-root", outside)
+    done = run("-v", "fix", asset / "r.usda", "-o", tmp_path / "more", "--allowed-root", outside)
     written = {path.name: path.read_bytes() for path in (tmp_path / "more" / "r").rglob("*") if path.is_file()}
     assert written["secret.txt"] == b"secret" and any(b'"secret"' in content for content in written.values()), done.stderr
 

@@ -98,8 +98,8 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     for error in &stage.errors {
         notes.left(
             error.path.clone().unwrap_or_default(),
-            &error.message,
-            "put the file where the path leads, or remove what leads there",
+            error.message.trim_end_matches(':'),
+            "put the file where the path leads, allow its folder with --allowed-root, or remove what leads there",
         );
     }
     let mut used: Vec<PathBuf> = stage.layers.iter().map(|layer| layer.path.clone()).collect();
