@@ -26,18 +26,6 @@ def large_arrays(folder, size):
     return _arrays(folder, (Vt.IntArray(50_000_000, index) for index in range(size)))
 
 
-def shared_samples(folder, size):
-    """`size` attributes that share the same 100,000 time samples."""
-    from pxr import Sdf
-
-    layer, prim = _binary_layer()
-    samples = {float(time): time for time in range(100_000)}
-    for index in range(size):
-        attribute = Sdf.AttributeSpec(prim, f"a{index}", Sdf.ValueTypeNames.Int)
-        attribute.SetInfo("timeSamples", samples)
-    return _exported(layer, folder)
-
-
 def shared_metadata(folder, size):
     """`size` attributes that share one dictionary with an array of a million integers."""
     from pxr import Sdf, Vt
@@ -222,7 +210,6 @@ def _text(folder, name, text):
 KINDS = {
     "shared-array": (shared_array, 3000),
     "large-arrays": (large_arrays, 20),
-    "shared-samples": (shared_samples, 3000),
     "shared-metadata": (shared_metadata, 3000),
     "variant-ladder": (variant_ladder, 40),
     "variant-sets": (variant_sets, 3000),

@@ -6,11 +6,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use openusd::sdf::{AbstractData, LayerRegistry, SpecType};
-use openusd::{ar, sdf, usdc};
+use openusd::sdf::{AbstractData, SpecType};
+use openusd::{ar, sdf, usda, usdc};
 
 use super::layer::arcs;
 use super::prim::{Arc, ArcKind};
+use super::value::array_len;
 use super::{DEEPEST, LayerId};
 
 /// Maximum number of ways from one prim by arcs within layers. The composition of a prim takes time with the square of it: at the limit
@@ -22,6 +23,9 @@ const MAX_CHAIN: usize = 1000;
 
 /// Maximum number of layers in a layer stack; one that is included several times counts each time.
 pub const MAX_SUBLAYERS: usize = 1024;
+
+/// Maximum number of variant sets of a prim. Selecting variants takes time with the square of it: at the limit some seconds.
+const MAX_VARIANT_SETS: usize = 1000;
 
 /// Maximum number of paths that are followed.
 const MAX_PATHS: usize = 1_000_000;
@@ -46,6 +50,9 @@ impl Census {
     /// # Errors
     /// Why it must not be composed.
     pub fn add(&mut self, location: &str, contents: &Contents, sublayers: Vec<String>) -> Result<(), String> {
+        if let Some(prim) = &contents.crowded {
+            return Err(format!("{prim} has more than {MAX_VARIANT_SETS} variant sets: let prims below it have them"));
+        }
         count(&contents.targets)?;
         let is_of_stack = !sublayers.is_empty() || self.included.contains(location);
         if !is_of_stack {
@@ -76,24 +83,23 @@ pub(super) struct Contents {
     /// The layers that it includes, as written.
     pub sublayers: Vec<String>,
     targets: Targets,
+    /// A prim with too many variant sets.
+    crowded: Option<String>,
 }
 
 impl Contents {
     /// Reads a text layer. One without a word of any arc is not parsed.
-    pub fn of_text(text: &[u8], location: &str) -> Self {
-        let words = ["inherits", "specializes", "references", "payload", "subLayers"];
-        let has_arcs = str::from_utf8(text).is_ok_and(|text| words.iter().any(|word| text.contains(word)));
-        if !has_arcs || !text.starts_with(b"#usda") {
-            return Self::default();
-        }
+    pub fn of_text(text: &[u8]) -> Self {
+        let words = ["inherits", "specializes", "references", "payload", "subLayers", "variantSet"];
+        let has_arcs = |text: &&str| words.iter().any(|word| text.contains(word));
+        let Some(text) = str::from_utf8(text).ok().filter(has_arcs) else { return Self::default() };
         // What can't be parsed here can't be composed either, and is reported there.
-        let data = LayerRegistry::read_bytes(ar::AssetBuffer::Owned(text.to_vec()), location);
-        data.map(|data| Self::of_data(data.as_ref())).unwrap_or_default()
+        usda::parse(text).map(|data| Self::of_data(&data)).unwrap_or_default()
     }
 
     /// Reads a binary layer, by what it has tokens for.
     pub fn of_binary(file: &usdc::CrateFile, bytes: &ar::SharedBuffer) -> Self {
-        let names = ["inheritPaths", "specializes", "references", "payload", "subLayers"];
+        let names = ["inheritPaths", "specializes", "references", "payload", "subLayers", "variantSetChildren"];
         if !file.tokens.iter().any(|token| names.contains(&token.as_str())) {
             return Self::default();
         }
@@ -103,9 +109,14 @@ impl Contents {
 
     fn of_data(data: &dyn AbstractData) -> Self {
         let mut targets = Targets::new();
+        let mut crowded = None;
         for path in data.spec_paths() {
             if !matches!(data.spec_type(&path), Some(SpecType::Prim | SpecType::Variant)) {
                 continue;
+            }
+            let sets = data.try_field(&path, "variantSetChildren").ok().flatten();
+            if sets.as_deref().and_then(array_len).is_some_and(|count| count > MAX_VARIANT_SETS) {
+                crowded = Some(path.as_str().to_owned());
             }
             let inside = arcs(LayerId(0), data, &path).into_iter().filter(|arc| arc.asset.is_empty() && !arc.prim.is_empty());
             let of_prim: Vec<(bool, String)> = inside.map(|arc| (is_class(&arc), arc.prim)).collect();
@@ -116,7 +127,7 @@ impl Contents {
         }
         let sublayers = data.try_field(&sdf::Path::abs_root(), "subLayers").ok().flatten();
         let sublayers = sublayers.as_deref().and_then(super::texts).unwrap_or_default();
-        Self { sublayers: sublayers.into_iter().map(str::to_owned).collect(), targets }
+        Self { sublayers: sublayers.into_iter().map(str::to_owned).collect(), targets, crowded }
     }
 }
 
@@ -218,7 +229,7 @@ mod tests {
             }
         }
         text += &if folder.is_empty() { prims } else { format!("class \"{}\" {{\n{prims}}}\n", &folder[1..]) };
-        Contents::of_text(text.as_bytes(), "a.usda")
+        Contents::of_text(text.as_bytes())
     }
 
     #[test]
@@ -254,14 +265,23 @@ mod tests {
     }
 
     #[test]
+    fn layers_are_read_however_they_begin() {
+        for start in ["#usda 1.0\n", "\n#usda 1.0\n", "# comment\n#usda 1.0\n", "\u{feff}#usda 1.0\n"] {
+            let text = format!("{start}def \"a\" (references = </b>) {{}}\n");
+            let is_parsed = usda::parse(&text).is_ok();
+            assert_eq!(Contents::of_text(text.as_bytes()).targets.is_empty(), !is_parsed, "{start:?}");
+        }
+    }
+
+    #[test]
     fn cycles_and_long_chains_end() {
         let cycle = "#usda 1.0\ndef \"a\" (references = </b>) {}\ndef \"b\" (references = [</a>, </b>]) {}\n";
-        assert_eq!(Census::default().add("a", &Contents::of_text(cycle.as_bytes(), "a"), Vec::new()), Ok(()));
+        assert_eq!(Census::default().add("a", &Contents::of_text(cycle.as_bytes()), Vec::new()), Ok(()));
         let chain: String = (0..5000).map(|at| format!("def \"p{at}\" (references = </p{}>) {{}}\n", at + 1)).collect();
-        let chain = Contents::of_text(format!("#usda 1.0\n{chain}").as_bytes(), "a");
+        let chain = Contents::of_text(format!("#usda 1.0\n{chain}").as_bytes());
         assert!(Census::default().add("a", &chain, Vec::new()).is_err());
         let many: String = (0..5000).map(|at| format!("def \"p{at}\" (references = </part>) {{}}\n")).collect();
-        let many = Contents::of_text(format!("#usda 1.0\n{many}").as_bytes(), "a");
+        let many = Contents::of_text(format!("#usda 1.0\n{many}").as_bytes());
         assert_eq!(Census::default().add("a", &many, Vec::new()), Ok(()));
     }
 }

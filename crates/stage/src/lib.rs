@@ -19,6 +19,7 @@ mod places;
 mod prim;
 mod shallow;
 mod shared;
+mod tables;
 mod transform;
 mod value;
 

@@ -21,6 +21,7 @@ use urdf_usd_resolve::{Files, Opened, Resolver as Packages};
 use super::census::{Census, Contents};
 use super::lex::{Part, part};
 use super::shared::{CodedArrays, coded_arrays};
+use super::tables;
 
 /// The deepest nesting of prims, and of brackets in the text of a layer. What this program writes has less than 80.
 pub const DEEPEST: usize = 256;
@@ -38,9 +39,6 @@ const MAX_BYTES: u64 = 4 << 30;
 
 /// Maximum number of blocks in braces of a text layer: of prims, variants and dictionaries.
 pub const MAX_LAYER_BLOCKS: usize = 1_000_000;
-
-/// Maximum number of prims, variants and properties in a binary layer.
-pub const MAX_LAYER_SPECS: usize = 8_000_000;
 
 /// Maximum number of arcs to other layers that the composition of one prim resolves. A prim that many ways lead to resolves them for each.
 pub const MAX_ARCS: usize = 8192;
@@ -117,11 +115,9 @@ impl Shallow {
     fn survey(&self, location: &ResolvedPath, bytes: &SharedBuffer) -> io::Result<()> {
         let path = location.to_string_lossy();
         let contents = if bytes.starts_with(b"PXR-USDC") {
+            tables::check(bytes).map_err(|reason| refusal(format!("{path} is not read: {reason}")))?;
             // What is damaged is reported where it is read again.
             let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else { return Ok(()) };
-            if file.specs.len() > MAX_LAYER_SPECS {
-                return Err(refusal(format!("{path} has more than {MAX_LAYER_SPECS} prims and properties")));
-            }
             let contents = Contents::of_binary(&file, bytes);
             let arrays = coded_arrays(file);
             if !arrays.is_empty() {
@@ -130,7 +126,7 @@ impl Shallow {
             }
             contents
         } else {
-            Contents::of_text(bytes, &path)
+            Contents::of_text(bytes)
         };
         let place = |sublayer: &String| self.resolve(&self.identifier(sublayer, Some(location)));
         let sublayers = contents.sublayers.iter().filter_map(place).map(|path| path.to_string_lossy().into_owned()).collect();
