@@ -87,8 +87,9 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Answers requests until the future is dropped. Connections end with it.
 pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits) {
-    let seats = Seats::new(limits.most);
-    // A seat that was given up is not counted any more; its socket may be open for a moment, and is counted here.
+    // A seat that was given up is not counted any more; its socket may be open for a moment, and is counted here. So that a new connection
+    // needs not wait for that, there are more sockets than seats.
+    let seats = Seats::new(limits.most - limits.most / 8);
     let sockets = Arc::new(Semaphore::new(limits.most));
     let mut open = tokio::task::JoinSet::new();
     loop {

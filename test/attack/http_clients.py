@@ -122,7 +122,7 @@ def attack(address, kind, *, connections=400, seconds=3.0, patience=5.0, path="/
     while attacker.opened < connections and time.monotonic() < end:
         time.sleep(0.01)
     times, end = [], time.monotonic() + seconds
-    while time.monotonic() < end:
+    while time.monotonic() < end or len(times) < 5:
         times.append(ask(address, path, patience))
         time.sleep(0.05)
     attacker.is_ended.set()

@@ -60,7 +60,9 @@ def test_nothing_outside_is_read_while_a_mesh_is_exchanged_for_a_link(what):
 def test_an_honest_request_is_served_whatever_others_do(server, kind):
     times, opened = slow.attack(server, kind, connections=400, seconds=1.0 * SOAK)
     assert opened >= 300, "the attack did not fill the seats"
-    assert times and None not in times and min(times) < 1, times
+    assert None not in times, times
+    # Of a development build that shares the machine with other tests; the script tells the worst time.
+    assert sorted(times)[len(times) // 2] < 1, times
 
 
 def test_the_server_reads_nothing_outside_while_a_file_is_exchanged(arm, server, tmp_path):
