@@ -186,7 +186,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let entry = asset(folder.path(), 40);
         static RELEASED: AtomicUsize = AtomicUsize::new(0);
-        let drawings = Drawings::new(|| drop(RELEASED.fetch_add(1, Ordering::SeqCst)));
+        let drawings = Drawings::new(|| {
+            RELEASED.fetch_add(1, Ordering::SeqCst);
+        });
         let sets: Vec<String> = drawings.offered(&entry).unwrap().into_iter().map(|tiers| tiers.set).collect();
         assert_eq!(sets, ["visual_representation", "collision_fidelity"]);
         assert_eq!(drawings.known(&entry, &low()), Ok(None));
