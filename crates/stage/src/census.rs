@@ -143,7 +143,7 @@ struct Members<'a> {
 impl Members<'_> {
     fn count(&self, root: &str) -> usize {
         let below = |layer: &String| self.sublayers.get(layer).cloned().unwrap_or_default();
-        ways(&root.to_owned(), &mut HashMap::new(), MAX_SUBLAYERS, below).unwrap_or(usize::MAX)
+        ways(root, &mut HashMap::new(), MAX_SUBLAYERS, below).unwrap_or(usize::MAX)
     }
 }
 
@@ -177,14 +177,14 @@ fn count(targets: &Targets) -> Result<(), String> {
 /// Counts the ways that begin at `start`, itself included; each place once, without recursion. None if there are more than `max`, or the
 /// chain is too long. Ways that lead back end there: cycles are errors of the composition.
 fn ways(
-    start: &String,
+    start: &str,
     known: &mut HashMap<String, Option<usize>>,
     max: usize,
     below: impl Fn(&String) -> Vec<String>,
 ) -> Option<usize> {
     // Places whose ways are being counted are known as None.
     let mut stack: Vec<(String, std::vec::IntoIter<String>, usize)> = Vec::new();
-    let mut enter = Some(start.clone());
+    let mut enter = Some(start.to_owned());
     let mut last = 0;
     loop {
         if let Some(place) = enter.take() {
