@@ -8,9 +8,9 @@ kind; the exit code is 1 if one takes longer than --limit seconds or gets no ans
 
 import argparse
 import json
+import multiprocessing
 import socket
 import sys
-import threading
 import time
 import urllib.parse
 
@@ -32,15 +32,15 @@ KINDS = {
 }
 
 
-class Attack(threading.Thread):
-    """Holds connections of one kind open."""
+class Attack(multiprocessing.Process):
+    """Holds connections of one kind open; in a process of its own, so that what it does is not in the way of honest requests."""
 
     def __init__(self, address, kind, connections, large):
         super().__init__(daemon=True)
         begin, self.more = KINDS[kind]
         self.address, self.kind, self.most = address, kind, connections
         self.begin = begin.replace("{large}", large).encode()
-        self.open, self.opened, self.is_ended = set(), 0, threading.Event()
+        self.open, self.opened, self.is_ended = set(), multiprocessing.Value("l", 0), multiprocessing.Event()
 
     def connect(self):
         client = socket.socket(socket.AF_INET6 if ":" in self.address[0] else socket.AF_INET)
@@ -55,7 +55,7 @@ class Attack(threading.Thread):
             return
         client.setblocking(False)
         self.open.add(client)
-        self.opened += 1
+        self.opened.value += 1
 
     def has_ended(self, client):
         """Whether the server ended a connection. What it says is not read where that is the attack."""
@@ -119,7 +119,7 @@ def attack(address, kind, *, connections=400, seconds=3.0, patience=5.0, path="/
     attacker.start()
     # All seats are to be taken before the first honest request.
     end = time.monotonic() + 5
-    while attacker.opened < connections and time.monotonic() < end:
+    while attacker.opened.value < connections and time.monotonic() < end:
         time.sleep(0.01)
     times, end = [], time.monotonic() + seconds
     while time.monotonic() < end or len(times) < 5:
@@ -127,7 +127,7 @@ def attack(address, kind, *, connections=400, seconds=3.0, patience=5.0, path="/
         time.sleep(0.05)
     attacker.is_ended.set()
     attacker.join()
-    return times, attacker.opened
+    return times, attacker.opened.value
 
 
 def main():
