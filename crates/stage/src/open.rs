@@ -18,8 +18,8 @@ use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
 use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
 
-/// Maximum number of composed prims; each takes about four KiB.
-const MAX_PRIMS: usize = 250_000;
+/// Maximum number of composed prims; each takes up to ten KiB.
+const MAX_PRIMS: usize = 125_000;
 
 /// Maximum number of places in layers that all prims are composed of, counted for each prim.
 const MAX_SITES: usize = 4_000_000;
