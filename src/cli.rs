@@ -33,17 +33,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use self::conversion::Conversion;
+use self::conversion::{Conversion, Under};
 use self::findings::print_diagnostics;
 use self::folder::description_in;
 use self::later::Later;
 use self::packages::Packages;
 use self::progress::Bar;
 use self::terminal::{ERROR, Manners, say, say_as};
-use crate::convert::{self, Job, Report, STDIN, Source, Status};
-use crate::diagnostic::{self, Severity, escape_controls, escape_controls_in_json, escape_controls_in_list};
+use crate::convert::{self, Job, Options, Report, STDIN, Source, Status};
+use crate::diagnostic::{self, Diagnostic, Severity, escape_controls, escape_controls_in_json, escape_controls_in_list};
 use crate::store::Store;
-use crate::{ReleaseMemory, bridge, demo, gltf, resolve, store, usd, xacro};
+use crate::worker::{self, LIMITED, Limits, Program, WORKER, limited};
+use crate::{bridge, demo, gltf, resolve, store, usd, xacro};
 
 /// The command line was wrong.
 const USAGE: u8 = 2;
@@ -187,6 +188,8 @@ struct Inspect {
     /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several times)
     #[arg(long = "variant", value_name = "SET=NAME")]
     variants: Vec<usd::VariantChoice>,
+    #[command(flatten)]
+    limits: Under,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -199,12 +202,22 @@ struct Schema {
     output: PathBuf,
 }
 
-/// Runs the command line `arguments`, the first of which is the program's name. Commands that stay call `release_memory` when they rest.
-pub fn main(arguments: impl IntoIterator<Item = OsString>, release_memory: ReleaseMemory) -> ExitCode {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+/// Runs the command line `arguments`, the first of which is the program's name. `program`: the one that calls this, if it may be started
+/// again for work in processes of its own; without it, limits hold where the work looks at them.
+pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>) -> ExitCode {
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let first = arguments.get(1).and_then(|first| first.to_str());
+    if let (Some(WORKER), Some(program)) = (first, program) {
+        let numbers = arguments.iter().skip(2).filter_map(|argument| argument.to_str()?.parse().ok());
+        return worker::main(&numbers.collect::<Vec<usize>>(), program);
+    }
+    let is_limited = first == Some(LIMITED);
+    if is_limited {
+        arguments.remove(1);
+    }
     // Help and what is wrong with the arguments are coloured, too.
     anstream::ColorChoice::from(terminal::colour_of(&arguments)).write_global();
-    let parsed = command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed = command().try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
@@ -214,6 +227,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, release_memory: Relea
         }
     };
     cli.manners.obey();
+    if let Some((program, under)) = program.zip(cli.command.limited()) {
+        if !is_limited {
+            return under.run(program, arguments.get(1..).unwrap_or_default());
+        }
+        limited::take(program, under.limits);
+    }
     match cli.command {
         Command::Convert(arguments) => convert(&arguments.0),
         Command::Inspect(arguments) => inspect(&arguments.0),
@@ -224,9 +243,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, release_memory: Relea
         Command::Pose(arguments) => pose::run(&arguments),
         Command::Ik(arguments) => ik::run(&arguments.0),
         Command::Schema(arguments) => schema(&arguments.output),
-        Command::View(arguments) => view::run(&arguments.0, release_memory),
-        Command::Bridge { arguments } => bridge::main(arguments, release_memory),
-        Command::Demo(options) => demo::main(*options.0, release_memory),
+        Command::View(arguments) => view::run(&arguments.0, program),
+        Command::Bridge { arguments } => bridge::main(arguments, program),
+        Command::Demo(options) => demo::main(*options.0, program),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut command(), "urdf_usd", &mut text);
@@ -234,6 +253,71 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, release_memory: Relea
         }
         Command::Man { output } => manual(output.as_deref()),
     }
+}
+
+/// A command that was given limits.
+struct Limited<'a> {
+    limits: Limits,
+    /// What it does, for people.
+    name: &'static str,
+    /// Whether it looks at its time limit itself.
+    knows: bool,
+    /// Where it writes an asset, if it does.
+    output: Option<&'a Path>,
+    /// Whether a program reads how it fails from standard output.
+    json: bool,
+}
+
+impl Command {
+    /// The limits of the command, if it has any.
+    fn limited(&self) -> Option<Limited<'_>> {
+        let reading = |limits, name| Limited { limits, name, knows: false, output: None, json: false };
+        let limited = match self {
+            Self::Convert(Later(convert)) => {
+                let Options { time_limit: time, memory_limit: memory, .. } = convert.conversion.0;
+                let (output, json) = (Some(&*convert.output), convert.json);
+                Limited { limits: Limits { time, memory }, name: "the conversion", knows: true, output, json }
+            }
+            Self::Inspect(Later(inspect)) => reading(inspect.limits.0, "inspecting it"),
+            Self::Check(Later(check)) => reading(check.limits.0, "checking it"),
+            Self::Fix(Later(fix)) => Limited { output: Some(&fix.output), ..reading(fix.limits.0, "fixing it") },
+            _ => return None,
+        };
+        limited.limits.is_any().then_some(limited)
+    }
+}
+
+impl Limited<'_> {
+    /// Runs the command in a process of its own, and tells of its end if that is not its own.
+    fn run(&self, program: &Program, arguments: &[OsString]) -> ExitCode {
+        let diagnostic = match limited::run(program, arguments, self.limits, (self.name, self.knows)) {
+            Ok(code) => return ExitCode::from(code),
+            Err(diagnostic) => diagnostic,
+        };
+        self.output.iter().for_each(|output| convert::clear_away(output));
+        terminal::end_line();
+        match self.output {
+            Some(_) => not_converted(&[diagnostic], None, self.json),
+            None => {
+                print_diagnostics(&[diagnostic], None);
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// Tells why nothing was written.
+fn not_converted(diagnostics: &[Diagnostic], expanded: Option<&str>, json: bool) -> ExitCode {
+    print_diagnostics(diagnostics, expanded);
+    let why = match diagnostics.iter().any(|d| d.severity == Severity::Error) {
+        true => String::new(),
+        false => format!(" (--strict, {})", diagnostic::count(diagnostics)),
+    };
+    say_as(Severity::Error, format!("not converted{why}: nothing was written"));
+    if json {
+        print_json(&serde_json::json!({ "status": "failed", "diagnostics": diagnostics }));
+    }
+    ExitCode::FAILURE
 }
 
 /// The command line as it is taken apart.
@@ -323,18 +407,7 @@ fn convert(arguments: &Convert) -> ExitCode {
             let printed = if arguments.json { print_json(&report) } else { ExitCode::SUCCESS };
             if report.status == Status::Errors { ExitCode::FAILURE } else { printed }
         }
-        Err(failure) => {
-            print_diagnostics(&failure.diagnostics, expanded.as_deref());
-            let why = match failure.diagnostics.iter().any(|d| d.severity == Severity::Error) {
-                true => String::new(),
-                false => format!(" (--strict, {})", diagnostic::count(&failure.diagnostics)),
-            };
-            say_as(Severity::Error, format!("not converted{why}: nothing was written"));
-            if arguments.json {
-                print_json(&serde_json::json!({ "status": "failed", "diagnostics": failure.diagnostics }));
-            }
-            ExitCode::FAILURE
-        }
+        Err(failure) => not_converted(&failure.diagnostics, expanded.as_deref(), arguments.json),
     }
 }
 
@@ -455,8 +528,7 @@ fn inspect_converted(source: Source, packages: resolve::Options, arguments: &Ins
     };
     // Simplified meshes are of no use here.
     let formats = convert::Formats { glb: false, ..convert::Formats::default() };
-    let options =
-        convert::Options { formats, resolve: packages.clone(), tiers: convert::Tiers::High, ..convert::Options::default() };
+    let options = Options { formats, resolve: packages.clone(), tiers: convert::Tiers::High, ..Options::default() };
     let context = convert::Context { store: kept(false).unwrap_or_default(), ..convert::Context::default() };
     match convert::convert(&Job { options, ..Job::new(source, folder.path()) }, &context) {
         Ok(report) => {

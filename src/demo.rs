@@ -12,7 +12,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::ReleaseMemory;
 use crate::bridge::parameters::Parameters;
 use crate::bridge::{NAME, Ready, codes, size};
 use crate::diagnostic::{Diagnostic, Place, status};
@@ -22,6 +21,7 @@ use crate::ros::Args;
 use crate::ros::Node;
 use crate::ros::embedded::{self, Network};
 use crate::serve::{RobotView, Site};
+use crate::worker::Program;
 
 /// The domain of the demo unless `ROS_DOMAIN_ID` names one: none that a robot nearby is likely to use.
 const DOMAIN: u16 = 87;
@@ -41,12 +41,12 @@ pub struct Options {
     output: PathBuf,
 }
 
-/// Runs the demo until it is interrupted, or until the first revision.
-pub fn main(options: Options, release_memory: ReleaseMemory) -> ExitCode {
+/// Runs the demo until it is interrupted, or until the first revision. `program`: what the node's workers are.
+pub fn main(options: Options, program: Option<&Program>) -> ExitCode {
     // What goes well is told below, in fewer words than in the log of a node.
     logging::start_in_terminal(NAME, "warn");
     let result = runtime().and_then(|runtime| {
-        let result = runtime.block_on(run(&options, release_memory));
+        let result = runtime.block_on(run(&options, program));
         runtime.shutdown_timeout(Duration::from_millis(500));
         result
     });
@@ -60,7 +60,7 @@ fn fault(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(&codes::DEMO, Place::default(), message)
 }
 
-async fn run(options: &Options, release_memory: ReleaseMemory) -> Result<(), Diagnostic> {
+async fn run(options: &Options, program: Option<&Program>) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let network = network()?;
     let folder = tempfile::tempdir().map_err(|error| fault(format!("no temporary folder for the sample robot: {error}")))?;
@@ -79,11 +79,11 @@ async fn run(options: &Options, release_memory: ReleaseMemory) -> Result<(), Dia
     }
     let site: Arc<Site> = Arc::default();
     let events = site.events();
-    let ready = Ready::new(node.clone(), parameters, changes, site.clone(), (raise_file_limit(), release_memory));
-    let ready = ready.await.map_err(|d| {
-        let is_output = d.code == codes::OUTPUT_DIR.id;
-        if is_output { d.help("give another directory: urdf_usd demo -o DIR") } else { d }
-    })?;
+    let ready =
+        Ready::new(node.clone(), parameters, changes, site.clone(), (raise_file_limit(), program)).await.map_err(|d| {
+            let is_output = d.code == codes::OUTPUT_DIR.id;
+            if is_output { d.help("give another directory: urdf_usd demo -o DIR") } else { d }
+        })?;
     let url = ready.url();
 
     let player_node = Arc::new(embedded::start("sample_robot", &Args::default(), &network)?);

@@ -14,10 +14,7 @@ mod process;
 pub mod serve;
 mod variants;
 pub mod view;
-
-/// Returns freed memory to the system, for programs that stay after a large piece of work. The program provides it: this library never acts
-/// on the process.
-pub type ReleaseMemory = fn();
+pub mod worker;
 
 pub use urdf_usd_convert as convert;
 pub use urdf_usd_diagnostic as diagnostic;

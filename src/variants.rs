@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 
-use crate::ReleaseMemory;
-use crate::convert::{self, Context, Formats, Job, Options, Report, Source, Tiers};
+use crate::convert::{Context, Formats, Job, Options, Report, Source, Tiers};
 use crate::store::{Key, KeyOf, Store, pack, unpack};
-use crate::usd::{TierSet, VariantChoice, read_tiers};
+use crate::usd::{TierSet, VariantChoice};
+use crate::worker::{Limits, Workers};
 
 /// How many bytes of what was made are kept.
 const KEPT: u64 = 256 << 20;
@@ -37,14 +37,20 @@ pub(crate) struct Drawing {
 #[derive(Debug)]
 pub(crate) struct Drawings {
     kept: Store,
-    /// Called after each drawing that was made.
-    release_memory: ReleaseMemory,
+    workers: Arc<Workers>,
+    limits: Limits,
+}
+
+impl Default for Drawings {
+    fn default() -> Self {
+        Self::new(Arc::new(Workers::here()), None)
+    }
 }
 
 impl Drawings {
-    /// Creates an empty cache of drawings.
-    pub(crate) fn new(release_memory: ReleaseMemory) -> Self {
-        Self { kept: Store::in_memory(KEPT), release_memory }
+    /// Drawings that are made by `workers`, each in so many MiB of memory at most.
+    pub(crate) fn new(workers: Arc<Workers>, memory: Option<u64>) -> Self {
+        Self { kept: Store::in_memory(KEPT), workers, limits: Limits { time: Some(LONGEST), memory } }
     }
 
     /// The variant sets that the asset with this entry layer can be drawn in; the first variant of each is what its own GLB shows.
@@ -57,7 +63,7 @@ impl Drawings {
         if let Some(sets) = self.kept.get(&before, |bytes| serde_json::from_slice(bytes).ok()) {
             return Ok(sets);
         }
-        let sets = read_tiers(entry).map_err(|error| error.to_string())?;
+        let sets = self.workers.tiers(entry, self.limits)?;
         // What was read while a revision took the place of another is of neither.
         if content(entry).is_ok_and(|now| known(now) == before) {
             self.kept.put(&before, || serde_json::to_vec(&sets).unwrap_or_default());
@@ -88,8 +94,7 @@ impl Drawings {
             if let Some(known) = self.kept(&before) {
                 return Ok(known);
             }
-            let made = make(entry, variants, cancelled.clone());
-            (self.release_memory)();
+            let made = self.make(entry, variants, cancelled.clone());
             if key(content(entry)?, variants) == before {
                 let drawing = made?;
                 self.kept.put_content(&before, &pack(&drawing.sha256, [drawing.bytes.clone()]));
@@ -97,6 +102,34 @@ impl Drawings {
             }
         }
         Err("the asset is written again and again while it is drawn: try again once it rests".to_owned())
+    }
+
+    fn make(&self, entry: &Path, variants: &[VariantChoice], cancelled: Arc<AtomicBool>) -> Result<Drawing, String> {
+        let folder = tempfile::tempdir().map_err(|error| format!("there is no temporary folder: {error}"))?;
+        let options = Options {
+            formats: Formats { usd: false, ..Formats::default() },
+            tiers: Tiers::High,
+            variants: variants.to_vec(),
+            time_limit: self.limits.time,
+            memory_limit: self.limits.memory,
+            ..Options::default()
+        };
+        let job = Job { options, ..Job::new(Source::File(entry.to_owned()), folder.path()) };
+        let result = self.workers.convert(&job, &Context { cancelled, ..Context::default() });
+        let report = result.map_err(|failure| {
+            failure.diagnostics.first().map_or_else(
+                || failure.to_string(),
+                |found| match found.help.as_str() {
+                    "" => found.message.clone(),
+                    help => format!("{}: {help}", found.message),
+                },
+            )
+        })?;
+        let file = report.file("glb").ok_or("the conversion wrote no GLB")?;
+        let name = file.file_name().unwrap_or_default();
+        let listed = report.files.iter().find(|listed| *listed.path == *name).ok_or("the conversion wrote no GLB")?;
+        let bytes = fs::read(&file).map_err(|error| format!("what was drawn cannot be read: {error}"))?;
+        Ok(Drawing { sha256: listed.sha256.clone(), bytes: bytes.into() })
     }
 
     fn kept(&self, key: &Key) -> Option<Drawing> {
@@ -123,39 +156,14 @@ fn content(entry: &Path) -> Result<KeyOf, String> {
     Ok(key)
 }
 
-fn make(entry: &Path, variants: &[VariantChoice], cancelled: Arc<AtomicBool>) -> Result<Drawing, String> {
-    let folder = tempfile::tempdir().map_err(|error| format!("there is no temporary folder: {error}"))?;
-    let options = Options {
-        formats: Formats { usd: false, ..Formats::default() },
-        tiers: Tiers::High,
-        variants: variants.to_vec(),
-        time_limit: Some(LONGEST),
-        ..Options::default()
-    };
-    let job = Job { options, ..Job::new(Source::File(entry.to_owned()), folder.path()) };
-    let result = convert::convert(&job, &Context { cancelled, ..Context::default() });
-    let report = result.map_err(|failure| {
-        failure.diagnostics.first().map_or_else(
-            || failure.to_string(),
-            |found| match found.help.as_str() {
-                "" => found.message.clone(),
-                help => format!("{}: {help}", found.message),
-            },
-        )
-    })?;
-    let file = report.file("glb").ok_or("the conversion wrote no GLB")?;
-    let name = file.file_name().unwrap_or_default();
-    let listed = report.files.iter().find(|listed| *listed.path == *name).ok_or("the conversion wrote no GLB")?;
-    let bytes = fs::read(&file).map_err(|error| format!("what was drawn cannot be read: {error}"))?;
-    Ok(Drawing { sha256: listed.sha256.clone(), bytes: bytes.into() })
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::convert;
+    use crate::worker::Program;
 
     /// Writes the asset of a robot with a wavy sheet of `side` × `side` squares; gives its entry.
     fn asset(folder: &Path, side: usize) -> PathBuf {
@@ -186,9 +194,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let entry = asset(folder.path(), 40);
         static RELEASED: AtomicUsize = AtomicUsize::new(0);
-        let drawings = Drawings::new(|| {
+        let program = Program::new("none").releasing_with(|| {
             RELEASED.fetch_add(1, Ordering::SeqCst);
         });
+        let drawings = Drawings::new(Arc::new(Workers::in_process_of(Some(&program))), None);
         let sets: Vec<String> = drawings.offered(&entry).unwrap().into_iter().map(|tiers| tiers.set).collect();
         assert_eq!(sets, ["visual_representation", "collision_fidelity"]);
         assert_eq!(drawings.known(&entry, &low()), Ok(None));
@@ -216,7 +225,7 @@ mod tests {
     fn what_is_in_the_way_is_a_sentence() {
         let folder = tempfile::tempdir().unwrap();
         let entry = asset(folder.path(), 10);
-        let drawings = Drawings::new(|| ());
+        let drawings = Drawings::default();
         // So small a mesh has no tiers.
         assert_eq!(drawings.offered(&entry).unwrap().len(), 1);
         let none = drawings.draw(&entry, &low(), &Arc::default()).unwrap_err();

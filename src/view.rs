@@ -16,7 +16,6 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::ReleaseMemory;
 use crate::convert::{Failure, FileInfo, REPORT, Report, Status, file_name, named};
 use crate::diagnostic::{self, Diagnostic, Place, escape_controls};
 use crate::process::signals::Interrupted;
@@ -24,6 +23,7 @@ use crate::process::watch::{Event, Watch};
 use crate::process::{fail, runtime};
 use crate::resolve::Opened;
 use crate::serve::{Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
+use crate::worker::Workers;
 
 /// The largest text of a glTF that is read.
 const MAX_JSON: u64 = 512 << 20;
@@ -51,10 +51,16 @@ pub struct Options {
 pub(crate) type Make = Arc<dyn Fn() -> Result<Report, Failure> + Send + Sync>;
 
 /// Serves the viewer for `asset` until it is interrupted. `make` is called at once and whenever a file changes that it used; `open` gets
-/// the address.
-pub(crate) fn main(options: (&Options, ReleaseMemory), asset: &Path, make: Option<Make>, open: Option<fn(&str)>) -> ExitCode {
+/// the address; `drawing`: who draws variants, and in how many MiB of memory.
+pub(crate) fn main(
+    options: &Options,
+    asset: &Path,
+    make: Option<Make>,
+    open: Option<fn(&str)>,
+    drawing: (Arc<Workers>, Option<u64>),
+) -> ExitCode {
     let result = runtime().and_then(|runtime| {
-        let result = runtime.block_on(run(options, asset, make, open));
+        let result = runtime.block_on(run(options, asset, make, open, drawing));
         runtime.shutdown_timeout(PATIENCE);
         result
     });
@@ -65,10 +71,11 @@ pub(crate) fn main(options: (&Options, ReleaseMemory), asset: &Path, make: Optio
 }
 
 async fn run(
-    (options, release_memory): (&Options, ReleaseMemory),
+    options: &Options,
     asset: &Path,
     make: Option<Make>,
     open: Option<fn(&str)>,
+    (workers, memory): (Arc<Workers>, Option<u64>),
 ) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let subject = Subject::find(asset)?;
@@ -81,7 +88,7 @@ async fn run(
         },
         _ = interrupted.wait() => return Ok(()),
     };
-    let server = bind(options).await?.letting_write(options.allow_writing).releasing_memory(release_memory);
+    let server = bind(options).await?.letting_write(options.allow_writing).drawing_with(workers, memory);
     let (url, site) = (server.url(), Arc::new(Site::default()));
     say(&format!("{}: {}; Ctrl-C ends it", robot.name, robot.message));
     let mut out = std::io::stdout();

@@ -1,6 +1,13 @@
 """Meshes of as many triangles as a test asks for."""
 
 
+def flat(path, triangles):
+    """Writes a binary STL whose triangles are all the same point: a large file that takes no room on the disk."""
+    with path.open("wb") as stl:
+        stl.write(bytes(80) + triangles.to_bytes(4, "little"))
+        stl.truncate(84 + 50 * triangles)
+
+
 def hills(path, size, phase=0.0):
     """Writes a binary STL of size × size squares over hills, which are others for each phase."""
     import numpy as np

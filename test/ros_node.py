@@ -97,6 +97,17 @@ class Node:
             self.process.send_signal(signal_number)
         return self.ended(timeout)
 
+    def workers(self):
+        """The process ids of its workers."""
+        found = set()
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            try:
+                pids = (task / "children").read_text().split()
+                found |= {int(pid) for pid in pids if b"\0worker\0" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+        return sorted(found)
+
     def kill(self):
         self.process.kill()
         self.process.wait(PATIENCE)

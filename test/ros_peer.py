@@ -511,13 +511,13 @@ class Client:
             del entity._ref
 
     def answer(self, number, timeout=20):
-        """The answer to the request of that number."""
+        """The answer to the request of that number, once it is there."""
+        return until(lambda: self.answered(number), timeout, f"no answer from {self.service}")
 
-        def look():
-            self.replies.take()
-            return next((r for r in self.replies.seen if (r.client, r.sequence) == (self.identity, number)), None)
-
-        return until(look, timeout, f"no answer from {self.service}")
+    def answered(self, number):
+        """The answer to the request of that number; `None` if it is not there."""
+        self.replies.take()
+        return next((r for r in self.replies.seen if (r.client, r.sequence) == (self.identity, number)), None)
 
     def call(self, request, timeout=20):
         """Sends a request and waits for its answer."""

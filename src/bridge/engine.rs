@@ -53,6 +53,7 @@ use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests};
 use crate::serve::Site;
 use crate::tf_check::{Expected, Limits};
 use crate::usd::InterfaceSummary;
+use crate::worker::{Limits as WorkLimits, Workers};
 
 /// How many calls of `convert` may wait.
 const MOST_CALLS: usize = 128;
@@ -128,6 +129,8 @@ pub(super) struct Engine<N> {
     node: Arc<N>,
     parameters: Parameters,
     convert: Arc<Convert>,
+    /// What assets are read back by.
+    workers: Arc<Workers>,
     site: Arc<Site>,
     subscriptions: NamespaceSubscriptions<N>,
     asset_paths: AssetPaths,
@@ -189,7 +192,7 @@ impl<N: Node> Engine<N> {
         node: Arc<N>,
         parameters: Parameters,
         changes: Changes,
-        convert: Arc<Convert>,
+        (convert, workers): (Arc<Convert>, Arc<Workers>),
         site: Arc<Site>,
         asset_paths: AssetPaths,
     ) -> Result<Self, Diagnostic> {
@@ -239,6 +242,7 @@ impl<N: Node> Engine<N> {
             parameters,
             changes,
             convert,
+            workers,
             site,
             watch,
             watch_due: Gathered::default(),
@@ -343,9 +347,10 @@ impl<N: Node> Engine<N> {
         }
         while let Some((key, report)) = self.reading.next(now) {
             let task = Task::Frames { key: key.clone(), report: report.clone() };
+            let (workers, limits) = (self.workers.clone(), self.work_limits());
             self.running.begin(task, move |_| {
                 let entry = report.file(robots::ENTRY).unwrap_or_default();
-                Done::Frames { key, frames: jobs::read_frames(&entry), report }
+                Done::Frames { key, frames: jobs::read_frames(&entry, &workers, limits), report }
             });
         }
     }
@@ -449,6 +454,12 @@ impl<N: Node> Engine<N> {
             self.nodes = Nodes::default();
         }
         self.schedule_graph_scan();
+    }
+
+    /// What reading an asset back may take: as much as making it.
+    fn work_limits(&self) -> WorkLimits {
+        let convert::Options { time_limit: time, memory_limit: memory, .. } = self.parameters.conversion;
+        WorkLimits { time, memory }
     }
 
     fn limits(&self) -> Limits {

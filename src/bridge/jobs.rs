@@ -12,7 +12,7 @@ use super::parameters::Parameters;
 use crate::convert::{self, Failure, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::tf_check::Expected;
-use crate::usd::{self, InterfaceSummary};
+use crate::worker::{Limits, Workers};
 use crate::xacro;
 
 /// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
@@ -90,17 +90,7 @@ pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
-/// Reads the interfaces that an asset declares back from its entry.
-pub(super) fn read_interfaces(entry: &Path) -> Result<Arc<[InterfaceSummary]>, String> {
-    let read = catch_unwind(|| usd::read_interfaces(entry).map(Into::into).map_err(|error| error.to_string()));
-    read.unwrap_or_else(|panic| Err(format!("a defect of urdf_usd: {}", panic_text(&*panic))))
-}
-
 /// Reads the frames that an asset declares back from its entry, which is what people will open.
-pub(super) fn read_frames(entry: &Path) -> Result<Expected, String> {
-    let read = catch_unwind(|| {
-        let frames = usd::read_frames(entry).map_err(|error| error.to_string())?;
-        Expected::new(frames, Instant::now()).map_err(|error| error.to_string())
-    });
-    read.unwrap_or_else(|panic| Err(format!("a defect of urdf_usd: {}", panic_text(&*panic))))
+pub(super) fn read_frames(entry: &Path, workers: &Workers, limits: Limits) -> Result<Expected, String> {
+    Expected::new(workers.frames(entry, limits)?, Instant::now()).map_err(|error| error.to_string())
 }

@@ -16,16 +16,14 @@ use super::engine::Engine;
 use super::jobs::Convert;
 use super::ownership::OutputDir;
 use super::parameters::Parameters;
-use super::pools::Pools;
 use super::{codes, parts};
-use crate::ReleaseMemory;
-use crate::convert::{self, Context, Job};
+use crate::convert::{Context, Job};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::process::signals::Interrupted;
 use crate::process::{self, fail, logging, raise_file_limit, runtime};
 use crate::ros::{self, Args, Changes, Node};
 use crate::serve::{Server, Site};
-use crate::store::Store;
+use crate::worker::{Program, Workers};
 
 /// The node's name unless it is remapped.
 pub(crate) const NAME: &str = "urdf_usd";
@@ -42,11 +40,12 @@ Usage: bridge [--ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [-
 Its topics and services are in the README, its parameters in docs/parameters.md and config/bridge.yaml.
 ";
 
-/// Runs the node with `arguments` (without the program's name) until it is interrupted. It calls `release_memory` when it rests.
+/// Runs the node with `arguments` (without the program's name) until it is interrupted. `program`: the one that calls this, to be started
+/// again as its workers; without it, conversions run in the node's own process, which has to end itself if too many of them never end.
 ///
 /// 0: interrupted. 1: it could not start, or something ended that it can't do without. 2: the arguments, the parameters or the environment were wrong.
-pub fn main(arguments: impl IntoIterator<Item = OsString>, release_memory: ReleaseMemory) -> ExitCode {
-    match run(arguments, release_memory) {
+pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>) -> ExitCode {
+    match run(arguments, program) {
         Ok(()) => ExitCode::SUCCESS,
         Err(diagnostic) => {
             let code = fail(&diagnostic);
@@ -55,7 +54,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, release_memory: Relea
     }
 }
 
-fn run(arguments: impl IntoIterator<Item = OsString>, release_memory: ReleaseMemory) -> Result<(), Diagnostic> {
+fn run(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>) -> Result<(), Diagnostic> {
     let wrong = |argument: &str, why: &str| {
         let message = format!("{argument}: {why}");
         Diagnostic::new(&codes::ARGUMENT, Place::default(), message)
@@ -77,7 +76,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>, release_memory: ReleaseMem
     std::panic::set_hook(Box::new(|panic| tracing::error!("a defect of urdf_usd: {panic}")));
     let limit = raise_file_limit();
     let runtime = runtime()?;
-    let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(args, (limit, release_memory)))))
+    let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(args, limit, program))))
         .unwrap_or_else(|panic| Err(parts::defect("the node", &*panic)));
     // Whatever still runs is not waited for: what it leaves is whole at any instant.
     end_in_time();
@@ -94,7 +93,7 @@ fn end_in_time() {
     });
 }
 
-async fn live(args: Args, process: (usize, ReleaseMemory)) -> Result<(), Diagnostic> {
+async fn live(args: Args, limit: usize, program: Option<&Program>) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let node = Arc::new(ros::start(NAME, &args)?);
     if args.rosout_logs != Some(false) {
@@ -102,10 +101,10 @@ async fn live(args: Args, process: (usize, ReleaseMemory)) -> Result<(), Diagnos
     }
     let changes = node.changes();
     let parameters = Parameters::declare(&*node)?;
-    for diagnostic in node.unused_overrides() {
+    for diagnostic in node.finish_declaring() {
         tracing::warn!("{diagnostic}");
     }
-    let ready = Ready::new(node.clone(), parameters, changes, Arc::default(), process).await?;
+    let ready = Ready::new(node.clone(), parameters, changes, Arc::default(), (limit, program)).await?;
     let result = tokio::select! {
         ended = ready.run() => {
             tracing::error!("{ended}");
@@ -142,7 +141,7 @@ impl Drop for Cancelled {
 
 impl<N: Node> Ready<N> {
     /// Takes the output directory and the HTTP port, and opens topics and services. `limit`: how many files the process may have open;
-    /// `release_memory` is called when nothing is converted for a while.
+    /// `program`: what its workers are.
     ///
     /// # Errors
     /// What could not be had.
@@ -151,24 +150,28 @@ impl<N: Node> Ready<N> {
         mut parameters: Parameters,
         changes: Changes,
         site: Arc<Site>,
-        (limit, release_memory): (usize, ReleaseMemory),
+        (limit, program): (usize, Option<&Program>),
     ) -> Result<Self, Diagnostic> {
         let output = OutputDir::claim(&parameters.output_dir, &node.fully_qualified_name())?;
         output.path().clone_into(&mut parameters.output_dir);
         let connections = descriptors::for_http(limit);
+        let workers = program.map_or_else(Workers::here, |program| {
+            Workers::new(program.clone(), parameters.workers, parameters.cache_mb).warmed_up()
+        });
+        let workers = Arc::new(workers);
         let server = match parameters.http() {
             Some(address) => {
-                let server = Server::bind(address).await?.at_most(connections);
-                Some(server.letting_write(parameters.http_allow_writing).releasing_memory(release_memory))
+                let server = Server::bind(address).await?.at_most(connections).letting_write(parameters.http_allow_writing);
+                Some(server.drawing_with(workers.clone(), parameters.conversion.memory_limit))
             }
             None => None,
         };
-        let context = Context { store: Store::in_memory(parameters.cache_mb << 20), ..Context::default() };
+        let context = Context::default();
         let cancelled = Cancelled(context.cancelled.clone());
-        let pools = Pools::new(parameters.workers, release_memory);
-        let convert: Arc<Convert> = Arc::new(move |job: &Job| pools.run(|| convert::convert(job, &context)));
+        let converting = workers.clone();
+        let convert: Arc<Convert> = Arc::new(move |job: &Job| converting.convert(job, &context));
         let asset_paths = AssetPaths::scan(output.path());
-        let engine = Engine::start(node, parameters, changes, convert, site.clone(), asset_paths)?;
+        let engine = Engine::start(node, parameters, changes, (convert, workers), site.clone(), asset_paths)?;
         Ok(Self { engine, server, site, cancelled, _output: output })
     }
 

@@ -22,7 +22,6 @@ mod namespace_subscriptions;
 mod ownership;
 pub mod parameters;
 mod parts;
-mod pools;
 mod request;
 mod robots;
 mod schedule;

@@ -160,7 +160,7 @@ static NODE: &[Opt<Parameters>] = &[
             },
             get: |parameters: &Parameters| parameters.workers.write(),
         },
-        "How many robots are converted at the same time. 0: as many as there are processors.",
+        "How many robots are converted at the same time, each by a process of its own. 0: as many as there are processors.",
     )
     .at_start(),
     Opt::new(
@@ -168,7 +168,8 @@ static NODE: &[Opt<Parameters>] = &[
         Kind::Integer { from: 0, to: 1 << 20 },
         "MIB",
         field!(Parameters.cache_mb),
-        "How many MiB of meshes that were loaded, simplified and hulled are kept in memory for the next conversion. 0: none.",
+        "How many MiB of meshes that were loaded, simplified and hulled are kept in memory for the next conversion, by all workers together. \
+         0: none.",
     )
     .at_start(),
     Opt::new(
@@ -393,8 +394,12 @@ pub struct Parameters {
 impl Default for Parameters {
     fn default() -> Self {
         Self {
-            // A node goes on for days: what doesn't end may not hold it up.
-            conversion: convert::Options { time_limit: Some(Duration::from_secs(300)), ..convert::Options::default() },
+            // A node goes on for days: what doesn't end may not hold it up, and what needs all memory may not take it.
+            conversion: convert::Options {
+                time_limit: Some(Duration::from_secs(300)),
+                memory_limit: Some(4096),
+                ..convert::Options::default()
+            },
             output_dir: PathBuf::from("~/.ros/urdf_usd"),
             restrict_calls: true,
             node_namespace: None,
@@ -490,7 +495,7 @@ mod tests {
     const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, simready: true, simready_metadata: ['author=A'], \
          packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
          bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
-         urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, discover: true, capture_interfaces: true, moveit_services: true, \
+         urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, memory_limit: 500, discover: true, capture_interfaces: true, moveit_services: true, \
          description_from: '*/rsp', asset_file: /a.usda, publish_description: true, description_to: '/r*', variants: ['a=b'], \
          urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
          time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
@@ -588,6 +593,7 @@ mod tests {
                 check: true,
                 strict: true,
                 time_limit: Some(Duration::from_secs(60)),
+                memory_limit: Some(500),
                 gltf: Extent { animations: true, physics: true, compression: Compression::Meshopt },
                 dated: true,
                 urdf: UrdfOptions { mesh_format: MeshFormat::Stl, package: Some("my_robot".into()), file_uris: true },

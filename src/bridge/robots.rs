@@ -9,6 +9,7 @@ use super::capture::Differing;
 use super::description_source::{Origin, RobotNamespace};
 use super::fingerprint::Fingerprint;
 use super::{codes, request};
+use crate::convert::codes::{CRASHED, OUT_OF_MEMORY, TIMED_OUT};
 use crate::convert::{Job, Report};
 use crate::diagnostic::{Diagnostic, Severity, status};
 use crate::ros::msg::builtin_interfaces::Time;
@@ -235,7 +236,8 @@ impl Robot {
     /// Whether an attempt ended without saying what it used: then only its description, and what was used before, can tell that it is
     /// worth another one.
     pub(super) fn is_set_aside(&self) -> bool {
-        let is_ours = |d: &Diagnostic| [codes::TIME_LIMIT.id, codes::DEFECT.id].contains(&d.code);
+        let silent = [codes::TIME_LIMIT.id, codes::DEFECT.id, OUT_OF_MEMORY.id, CRASHED.id, TIMED_OUT.id];
+        let is_ours = |d: &Diagnostic| silent.contains(&d.code);
         self.outcome.as_ref().is_err_and(|diagnostics| diagnostics.iter().any(is_ours))
     }
 

@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::conversion::Under;
 use super::findings::print_results;
 use super::packages::{Packages, in_package};
 use super::{failed, plural, print_json, sarif, wrong};
@@ -69,6 +70,8 @@ pub struct Check {
     all_variants: bool,
     #[command(flatten)]
     packages: Packages,
+    #[command(flatten)]
+    pub(super) limits: Under,
     /// `--ros-args …`, as for any ROS 2 node; whatever follows, up to `--`, is one of them
     #[arg(long, num_args = 0.., allow_hyphen_values = true, value_terminator = "--", value_name = "ARGS", requires = "live")]
     ros_args: Vec<OsString>,

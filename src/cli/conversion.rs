@@ -9,6 +9,7 @@ use crate::convert::Options;
 use crate::convert::option::{About, Kind, Opt, Value};
 use crate::convert::options::TABLE;
 use crate::resolve;
+use crate::worker::Limits;
 
 /// The options of a conversion as they were given.
 pub(super) struct Conversion(pub(super) Options);
@@ -20,6 +21,49 @@ impl Args for Conversion {
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
+    }
+}
+
+/// The limits of a command, as the options of a conversion that they are.
+pub(super) struct Under(pub(super) Limits);
+
+impl Under {
+    fn rows() -> impl Iterator<Item = &'static Opt<Options>> {
+        TABLE.iter().filter(|option| ["time_limit", "memory_limit"].contains(&option.about.name))
+    }
+}
+
+impl Args for Under {
+    fn augment_args(command: Command) -> Command {
+        // What the table says of them is about conversions.
+        let help = |option: &Opt<Options>| match option.about.name {
+            "time_limit" => {
+                "How long it may take (view: each conversion), in s; then it ends without a result. 0.0: as long as it needs"
+            }
+            _ => {
+                "How much memory it may take (view: each conversion), in MiB; if it needs more, it ends without a result. 0: as much as it needs"
+            }
+        };
+        command.args(Self::rows().map(|option| argument(option).help(help(option))))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Under {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut under = Self(Limits::default());
+        under.update_from_arg_matches(matches)?;
+        Ok(under)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        let mut options = Options { time_limit: self.0.time, memory_limit: self.0.memory, ..Options::default() };
+        set_given(Self::rows(), &mut options, matches)?;
+        self.0 = Limits { time: options.time_limit, memory: options.memory_limit };
+        Ok(())
     }
 }
 
@@ -64,13 +108,22 @@ impl FromArgMatches for Conversion {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for option in TABLE.iter().filter(|option| matches.value_source(option.about.name) == Some(ValueSource::CommandLine)) {
-            given(option, matches)
-                .and_then(|value| option.set(&mut self.0, &value))
-                .map_err(|why| Error::raw(ErrorKind::ValueValidation, format!("--{}: {why}\n", option.about.flag())))?;
-        }
-        Ok(())
+        set_given(TABLE.iter(), &mut self.0, matches)
     }
+}
+
+/// Sets those options that were given.
+fn set_given(
+    rows: impl Iterator<Item = &'static Opt<Options>>,
+    options: &mut Options,
+    matches: &ArgMatches,
+) -> Result<(), Error> {
+    for option in rows.filter(|option| matches.value_source(option.about.name) == Some(ValueSource::CommandLine)) {
+        given(option, matches)
+            .and_then(|value| option.set(options, &value))
+            .map_err(|why| Error::raw(ErrorKind::ValueValidation, format!("--{}: {why}\n", option.about.flag())))?;
+    }
+    Ok(())
 }
 
 /// The value that was given for an option.
@@ -167,7 +220,10 @@ mod tests {
     }
 
     fn declared(text: &str) -> (Store, Parameters) {
-        let text = format!("/**:\n  ros__parameters: {{time_limit: 0.0, {text}}}\n");
+        // The node has limits by default.
+        let limits = [("time_limit", "0.0"), ("memory_limit", "0")];
+        let unlimited = limits.iter().filter(|(name, _)| !text.contains(name)).map(|(name, none)| format!("{name}: {none}, "));
+        let text = format!("/**:\n  ros__parameters: {{{}{text}}}\n", unlimited.collect::<String>());
         let read = crate::ros::overrides::read_str(&text, "f.yaml").expect("valid");
         let mut store = Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect());
         let parameters = Parameters::default().declared(|declaration| store.declare(declaration)).expect("valid");
@@ -191,7 +247,7 @@ mod tests {
                 }
                 for name in std::iter::once(&about.name).chain(about.old_names) {
                     let text = format!("{name}: {}", in_yaml(value));
-                    let (_, parameters) = declared(&if about.name == "time_limit" { format!("x: 1, {text}") } else { text });
+                    let (_, parameters) = declared(&text);
                     prop_assert_eq!(&parameters.conversion, &expected, "{}", name);
                     let (mut store, mut running) = declared("");
                     let changes = store.set(vec![Change { name: (*name).to_owned(), value: of_node(value) }]);

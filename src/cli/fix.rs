@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::check::{Counts, is_usd};
+use super::conversion::Under;
 use super::packages::{Packages, in_package};
 use super::terminal::say;
 use super::{failed, plural, print_diagnostics, print_json, wrong};
@@ -23,7 +24,7 @@ pub struct Fix {
     asset: PathBuf,
     /// The directory for the asset's own directory, which is called as its default prim. What is read is never written over
     #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
     /// A variant that becomes the default (may be given several times): of the set on all prims that have it, or on one
     #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}")]
     variant: Vec<VariantChoice>,
@@ -33,6 +34,8 @@ pub struct Fix {
     /// package that is in (may be given several times)
     #[arg(long, value_name = "DIR")]
     allowed_root: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) limits: Under,
     /// Print the report as JSON to standard output
     #[arg(long)]
     json: bool,

@@ -4,7 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 
 use anstream::stream::RawStream;
@@ -100,6 +100,14 @@ pub(super) fn colour_of(arguments: &[OsString]) -> When {
 /// Whether what is written to `stream` is coloured.
 pub(super) fn is_coloured(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
+}
+
+/// Ends the line that a process which is no more drew its progress on.
+pub(super) fn end_line() {
+    let mut stream = std::io::stderr();
+    if stream.is_terminal() {
+        let _ = stream.write_all(b"\r\x1b[K");
+    }
 }
 
 /// Tells people a line on standard error, unless they want errors only.

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
+use super::conversion::Under;
 use super::findings::print_diagnostics;
 use super::folder::description_in;
 use super::packages::Packages;
@@ -20,7 +21,8 @@ use crate::convert::{self, Context, Failure, Formats, Job, Options, REPORT, Repo
 use crate::diagnostic::{self, Severity};
 use crate::store::Store;
 use crate::view::{self, Subject};
-use crate::{ReleaseMemory, usd, xacro};
+use crate::worker::{Limits, Program, Workers};
+use crate::{usd, xacro};
 
 /// How long what was made for the viewer is kept after it was last shown.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -46,6 +48,8 @@ pub(super) struct View {
     #[arg(long)]
     no_open: bool,
     #[command(flatten)]
+    limits: Under,
+    #[command(flatten)]
     server: view::Options,
 }
 
@@ -57,24 +61,27 @@ enum Shown {
     Description(PathBuf),
 }
 
-/// Shows what is named until it is interrupted.
-pub(super) fn run(arguments: &View, release_memory: ReleaseMemory) -> ExitCode {
+/// Shows what is named until it is interrupted. `program`: what conversions are done by, if not by this process.
+pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
     let shown = match find(&arguments.asset, arguments.robot.as_deref(), &arguments.variants) {
         Ok(shown) => shown,
         Err(message) => return failed(&message),
     };
     let open = (!arguments.no_open).then_some(open_browser as fn(&str));
+    let limits = arguments.limits.0;
+    let workers = Arc::new(program.map_or_else(Workers::here, |program| Workers::new(program.clone(), 1, 0)));
+    let drawing = (workers.clone(), limits.memory);
     match shown {
-        Shown::Drawing(path) => view::main((&arguments.server, release_memory), &path, None, open),
+        Shown::Drawing(path) => view::main(&arguments.server, &path, None, open, drawing),
         Shown::Description(file) => {
-            let maker = match Maker::new(&file, arguments, release_memory) {
+            let by = if limits.is_any() { workers } else { Arc::new(Workers::in_process_of(program)) };
+            let maker = match Maker::new(&file, arguments, by) {
                 Ok(maker) => maker,
                 Err(message) => return wrong(&message),
             };
             match maker.first() {
                 Some(directory) => {
-                    let again = Arc::new(move || maker.again());
-                    view::main((&arguments.server, release_memory), &directory, Some(again), open)
+                    view::main(&arguments.server, &directory, Some(Arc::new(move || maker.again())), open, drawing)
                 }
                 None => ExitCode::FAILURE,
             }
@@ -109,13 +116,14 @@ fn find(path: &Path, robot: Option<&str>, variants: &[usd::VariantChoice]) -> Re
 /// Converts a description into the cache, as often as it is asked to.
 struct Maker {
     job: Job,
-    release_memory: ReleaseMemory,
+    /// What converts.
+    workers: Arc<Workers>,
     /// Where there is no cache: a folder until the program ends.
     _temporary: Option<tempfile::TempDir>,
 }
 
 impl Maker {
-    fn new(file: &Path, arguments: &View, release_memory: ReleaseMemory) -> Result<Self, String> {
+    fn new(file: &Path, arguments: &View, workers: Arc<Workers>) -> Result<Self, String> {
         let file = std::path::absolute(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let (arguments_of_xacro, variants) = (&arguments.xacro_args, &arguments.variants);
         let resolve = arguments.packages.options()?;
@@ -129,7 +137,9 @@ impl Maker {
         };
         // What is looked at is the picture; layers are made by `convert`.
         let formats = Formats { usd: false, ..Formats::default() };
-        let options = Options { formats, resolve, tiers: Tiers::High, variants: variants.clone(), ..Options::default() };
+        let Limits { time: time_limit, memory: memory_limit } = arguments.limits.0;
+        let (tiers, variants) = (Tiers::High, variants.clone());
+        let options = Options { formats, resolve, tiers, variants, time_limit, memory_limit, ..Options::default() };
         let source = if arguments_of_xacro.is_empty() {
             Source::File(file)
         } else {
@@ -137,7 +147,7 @@ impl Maker {
         };
         // What is wrong with the cache is told before anything is done.
         kept(false)?;
-        Ok(Self { job: Job { options, ..Job::new(source, output) }, release_memory, _temporary: temporary })
+        Ok(Self { job: Job { options, ..Job::new(source, output) }, workers, _temporary: temporary })
     }
 
     /// Converts for the first time, and tells people. Returns the asset's directory; `None` if there is none.
@@ -154,8 +164,7 @@ impl Maker {
             expanded: Some(Box::new(keep)),
             ..Context::default()
         };
-        let result = convert::convert(&self.job, &context);
-        (self.release_memory)();
+        let result = self.workers.convert(&self.job, &context);
         bar.clear();
         let expanded = expanded.lock().unwrap_or_else(PoisonError::into_inner).take();
         match result {
@@ -179,9 +188,7 @@ impl Maker {
 
     /// Converts again.
     fn again(&self) -> Result<Report, Failure> {
-        let result = convert::convert(&self.job, &Context { store: kept(false).unwrap_or_default(), ..Context::default() });
-        (self.release_memory)();
-        result
+        self.workers.convert(&self.job, &Context { store: kept(false).unwrap_or_default(), ..Context::default() })
     }
 }
 

@@ -33,9 +33,9 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
-use crate::ReleaseMemory;
 use crate::diagnostic::{Diagnostic, Place};
 use crate::variants::Drawings;
+use crate::worker::Workers;
 pub(crate) use assets::is_servable;
 use seats::Seats;
 pub use site::{AssetFrameView, Event, FrameView, FramesView, Presence, RobotState, RobotView, Site, TransformView};
@@ -57,7 +57,7 @@ pub struct Server {
     address: SocketAddr,
     connections: Option<usize>,
     lets_write: bool,
-    release_memory: ReleaseMemory,
+    drawings: Arc<Drawings>,
 }
 
 impl Server {
@@ -86,7 +86,7 @@ impl Server {
         };
         let listener = connections::listen(address).map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
-        Ok(Self { listener, address, connections: None, lets_write: address.ip().is_loopback(), release_memory: || () })
+        Ok(Self { listener, address, connections: None, lets_write: address.ip().is_loopback(), drawings: Arc::default() })
     }
 
     /// The same with so many connections at once at most: the files that the process may open are shared with others.
@@ -101,10 +101,10 @@ impl Server {
         Self { lets_write: allowed || self.address.ip().is_loopback(), ..self }
     }
 
-    /// The same with a function that is called after a drawing was made.
+    /// The same with assets drawn by `workers`, each in so many MiB of memory at most; otherwise in this process.
     #[must_use]
-    pub fn releasing_memory(self, release_memory: ReleaseMemory) -> Self {
-        Self { release_memory, ..self }
+    pub fn drawing_with(self, workers: Arc<Workers>, memory: Option<u64>) -> Self {
+        Self { drawings: Arc::new(Drawings::new(workers, memory)), ..self }
     }
 
     /// The address and port that it listens on.
@@ -130,11 +130,8 @@ impl Server {
     async fn serve_with(self, site: Arc<Site>, page: Page) {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
         let limits = connections::Limits::of(self.connections);
-        let app = App {
-            lets_write: self.lets_write,
-            drawings: Arc::new(Drawings::new(self.release_memory)),
-            ..App::new(site.clone(), page, limits.streams())
-        };
+        let app =
+            App { lets_write: self.lets_write, drawings: self.drawings, ..App::new(site.clone(), page, limits.streams()) };
         // Where nothing can be watched, requests are answered all the same.
         tokio::join!(connections::serve(self.listener, router(app, hosts), limits), poses::follow(&site));
     }
@@ -169,7 +166,7 @@ impl App {
             listeners: Seats::new(streams),
             watchers: Seats::new(streams),
             lets_write: false,
-            drawings: Arc::new(Drawings::new(|| ())),
+            drawings: Arc::default(),
             turn: Arc::new(Semaphore::new(1)),
             working: Arc::new(Semaphore::new(MOST_WORKING)),
         }

@@ -479,10 +479,14 @@ def test_memory_of_a_conversion_goes_back_to_the_system(start, peer, assets, tmp
     node.logged("listening to /robot_description")
 
     def memory():
-        """Megabytes that it has, and the most that it had, but for what it has of files."""
-        lines = Path(f"/proc/{node.process.pid}/status").read_text().splitlines()
-        has = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines if line.endswith("kB")}
-        return has["RssAnon"], has["VmHWM"] - has["RssFile"]
+        """Megabytes that the node and its workers have, and the most that they had, but for what they have of files."""
+        now, most = 0, 0
+        for pid in [node.process.pid, *node.workers()]:
+            lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+            has = {line.split(":")[0]: int(line.split()[1]) / 1024 for line in lines if line.endswith("kB")}
+            now += has["RssAnon"]
+            most += has["VmHWM"] - has["RssFile"]
+        return now, most
 
     before, _ = memory()
     hills(tmp_path / "hills.stl", 200)
@@ -601,7 +605,8 @@ def test_a_wrong_environment(start):
 def test_parameters_over_services(start, peer, assets):
     start()
     listed = peer.call("/urdf_usd/list_parameters", ListParameters, ListParameters.request(), PATIENCE).result.names
-    assert {"output_dir", "formats", "settle_time", "http.port", "frames.timeout"} <= set(listed)
+    declared = json.loads((conftest.ROOT / "config/parameters.json").read_text())
+    assert {p["name"] for p in declared} | {"use_sim_time"} <= set(listed)
     described = peer.call("/urdf_usd/describe_parameters", DescribeParameters, DescribeParameters.request(names=list(listed)), PATIENCE)
     assert all(d.description for d in described.descriptors)
 

@@ -71,6 +71,13 @@ codes! {
         "Nothing is published; the last revision stays.";
     TIMED_OUT Error "convert-timed-out": "The conversion took longer than its time limit.",
         "Nothing is published; the last revision stays.";
+    OUT_OF_MEMORY Error "convert-out-of-memory":
+        "The process of a conversion, or of another command, needed more memory than its limit (`memory_limit`), or than the machine has.",
+        "Nothing is published; the last revision stays. The node goes on, and sets the robot aside until its description, a file of it or a \
+         parameter changes.";
+    CRASHED Error "convert-crashed": "The process of a conversion, or of another command, ended without an answer: a defect of urdf_usd.",
+        "Nothing is published; the last revision stays. The node goes on, and sets the robot aside until its description, a file of it or a \
+         parameter changes.";
     CANCELLED Error "convert-cancelled": "The conversion was called off before it was done.",
         "Nothing is published; the last revision stays.";
     INTERNAL Error "internal-error": "A defect of urdf_usd.", "Nothing is published; the last revision stays.";

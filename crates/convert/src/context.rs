@@ -51,7 +51,7 @@ pub struct Progress<'a> {
 }
 
 /// What takes time in a conversion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Step {
     /// Waiting for the program xacro; not counted.
     Expand,

@@ -28,7 +28,7 @@ const MAX_STEM: usize = 100;
 const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// What the mesh files of a URDF are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum MeshFormat {
     /// Binary STL: triangles alone.
     Stl,
@@ -69,7 +69,7 @@ impl FromStr for MeshFormat {
 }
 
 /// How a URDF refers to its mesh files.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct UrdfOptions {
     /// What the mesh files are.
     pub mesh_format: MeshFormat,

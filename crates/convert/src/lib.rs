@@ -51,7 +51,7 @@ use identity::Identity;
 pub use options::Options;
 pub use publish::Error as PublishError;
 use rayon::prelude::*;
-pub use report::{Counts, FileInfo, REPORT, Report, SourceInfo, Status, Timings};
+pub use report::{Counts, FileInfo, Outcome, REPORT, Report, SourceInfo, Status, Timings};
 use sha2::{Digest, Sha256};
 pub use simready::Simready;
 pub use source::{Format, STDIN, Source};
@@ -76,7 +76,7 @@ const XRDF_TEXT: &str = "<xrdf>";
 const MJCF_FOLDER: &str = "mjcf";
 
 /// Which outputs to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Formats {
     /// The OpenUSD layers.
     pub usd: bool,
@@ -161,7 +161,7 @@ pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String>
 }
 
 /// Which tiers of visuals are written (REP-158 §1.3.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Tiers {
     /// `mesh_high`, and `mesh_medium` and `mesh_low` where they save something.
     #[default]
@@ -199,7 +199,7 @@ impl FromStr for Tiers {
 }
 
 /// One conversion.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Job {
     /// What to convert.
     pub source: Source,
@@ -221,7 +221,7 @@ impl Job {
 }
 
 /// A conversion that published nothing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
 pub struct Failure {
     /// Why, the worst first.
     pub diagnostics: Vec<Diagnostic>,
@@ -638,7 +638,6 @@ fn publish(
         }
         Stop::from(Diagnostic::new(&codes::OUTPUT, place, error.to_string()).help(error.help()))
     };
-    let listed = |directory: &Path| previous(directory).1.into_iter().chain([REPORT.to_owned()]).collect();
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
     let slot = slot.knowing(memo::published(&report.directory, store));
     let paths: Vec<PathBuf> =
@@ -679,6 +678,20 @@ fn publish(
     })?;
     staged.add(REPORT, &text.into()).and_then(|()| staged.publish()).map_err(failed)?;
     Ok(states(report))
+}
+
+/// Clears away what killed conversions left beside the assets in `output_dir`, and puts the last whole revision back where one was killed
+/// while it was replaced. Assets that another process is writing are left alone.
+pub fn clear_away(output_dir: &Path) {
+    publish::interrupted(output_dir).iter().for_each(|name| {
+        // What can't be cleared away now is cleared away by the next publication.
+        let _ = publish::Slot::try_lock(output_dir, name, listed);
+    });
+}
+
+/// The files of the revision in a directory, its report among them.
+fn listed(directory: &Path) -> Vec<String> {
+    previous(directory).1.into_iter().chain([REPORT.to_owned()]).collect()
 }
 
 /// The number of the revision in a directory, and its files; 0 and none if there is no report, or it can't be understood: then everything

@@ -1,13 +1,13 @@
 //! Conversions that need not be made again, since neither the job nor any file changed: not what was read, not what was looked for
 //! in vain, not what was written. And what is known of published files without reading them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::publish::Known;
-use super::report::{Report, Timings};
+use super::report::{Outcome, Report, Timings};
 use super::{Job, Options, Source};
 use urdf_usd_resolve::{COARSE, States};
 use urdf_usd_store::{Key, Store};
@@ -20,13 +20,7 @@ pub(super) const MARGIN: Duration = if cfg!(test) { Duration::from_millis(50) } 
 struct Memo {
     read: States,
     written: States,
-    report: Report,
-    // What is in no `report.json`.
-    directory: PathBuf,
-    name: String,
-    root: String,
-    namespace: String,
-    used: Vec<PathBuf>,
+    outcome: Outcome,
 }
 
 /// The outcome of `job`, if nothing changed since it was converted last. `hash`: of the text of its
@@ -36,18 +30,14 @@ pub(super) fn recall(job: &Job, hash: Option<&str>, store: &Store, start: Instan
     if !(memo.read.hold() && memo.written.hold()) {
         return None;
     }
-    let Memo { report, directory, name, root, namespace, used, .. } = memo;
     let timings_ms = Timings { total: super::milliseconds(start.elapsed()), ..Timings::default() };
-    Some(Report { timings_ms, directory, name, root, namespace, used, ..report })
+    Some(Report { timings_ms, changed: false, ..memo.outcome.into() })
 }
 
 /// Keeps the outcome of `job`: what it was made from, and what was left of it.
 pub(super) fn remember(job: &Job, hash: Option<&str>, store: &Store, report: &Report, read: States, written: States) {
     if let Some(key) = key("conversion", job, hash, store).filter(|_| read.are_sure()) {
-        let report = report.clone();
-        let (directory, name, root) = (report.directory.clone(), report.name.clone(), report.root.clone());
-        let (namespace, used) = (report.namespace.clone(), report.used.clone());
-        let memo = Memo { read, written, report, directory, name, root, namespace, used };
+        let memo = Memo { read, written, outcome: report.clone().into() };
         store.put(&key, || serde_json::to_vec(&memo).unwrap_or_default());
     }
 }
@@ -82,8 +72,8 @@ fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> 
     if !store.keeps() || job.options.simready || job.options.dated || job.options.check {
         return None;
     }
-    // How long it may take changes nothing of what comes out.
-    let mut job = Job { options: Options { time_limit: None, ..job.options.clone() }, ..job.clone() };
+    // Limits change nothing of what comes out.
+    let mut job = Job { options: Options { time_limit: None, memory_limit: None, ..job.options.clone() }, ..job.clone() };
     // Its hash stands for what is in no file.
     match &mut job.source {
         Source::Text { text, .. } => *text = "".into(),

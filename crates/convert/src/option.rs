@@ -395,6 +395,17 @@ impl Field for Option<Duration> {
     }
 }
 
+/// 0: none.
+impl Field for Option<u64> {
+    fn read(value: &Value) -> Result<Self, String> {
+        Ok(Some(u64::read(value)?).filter(|number| *number > 0))
+    }
+
+    fn write(&self) -> Value {
+        self.unwrap_or_default().write()
+    }
+}
+
 /// Empty: none.
 impl Field for Option<String> {
     fn read(value: &Value) -> Result<Self, String> {

@@ -14,7 +14,7 @@ use urdf_usd_resolve as resolve;
 use urdf_usd_usd as usd;
 
 /// How a robot is converted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Options {
     /// What to write.
     pub formats: Formats,
@@ -58,6 +58,11 @@ pub struct Options {
     pub strict: bool,
     /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as it needs.
     pub time_limit: Option<Duration>,
+    /// How much memory the conversion may take, in MiB. Whoever runs conversions in processes of their own enforces it; [`convert`] in this
+    /// process does not. `None`: as much as it needs.
+    ///
+    /// [`convert`]: super::convert
+    pub memory_limit: Option<u64>,
     /// What is in the glTF beside the robot, and how.
     pub gltf: gltf::Extent,
     /// Whether the glTF says when it was made, so that the same input no longer gives the same bytes.
@@ -234,6 +239,14 @@ pub static TABLE: &[Opt<Options>] = &[
         field!(Options.time_limit),
         "How long a conversion may take, in s. One that takes longer writes nothing; the node sets the robot aside until its description, \
          a file of it or a parameter changes. 0.0: as long as it needs.",
+    ),
+    Opt::new(
+        "memory_limit",
+        Kind::Integer { from: 0, to: 1 << 24 },
+        "MIB",
+        field!(Options.memory_limit),
+        "How much memory the process of a conversion may take, in MiB. One that needs more writes nothing; the node sets the robot aside until \
+         its description, a file of it or a parameter changes. 0: as much as it needs.",
     ),
     Opt::new(
         "mesh_format",

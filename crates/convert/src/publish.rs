@@ -183,6 +183,17 @@ impl Stamp {
     }
 }
 
+/// The names of the assets in `parent` beside which there is what only a writer that still works, or one that was killed, leaves.
+pub(super) fn interrupted(parent: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let name = name.strip_prefix('.')?;
+        name.strip_suffix(".staging").or_else(|| name.strip_suffix(".retired")).map(str::to_owned)
+    });
+    names.collect()
+}
+
 /// The place of one robot's asset, locked against other writers until dropped.
 pub(super) struct Slot {
     parent: PathBuf,
@@ -245,6 +256,20 @@ impl Slot {
         fs::create_dir_all(parent).map_err(at("create", parent))?;
         let path = parent.join(format!(".{name}.lock"));
         let lock = Lock::take(&path, parent.join(name)).map_err(at("lock", &path))?;
+        Self::locked(parent, name, lock, listed)
+    }
+
+    /// The same, unless another process writes this asset or nobody ever did: then `None`.
+    pub(super) fn try_lock(parent: &Path, name: &str, listed: impl Fn(&Path) -> Vec<String>) -> Result<Option<Self>, Error> {
+        let path = parent.join(format!(".{name}.lock"));
+        let file = File::options().write(true).open(&path).map_err(at("write", &path))?;
+        let is_locked = file.try_lock().is_ok();
+        let lock = Lock { path, directory: parent.join(name), _file: file };
+        is_locked.then(|| Self::locked(parent, name, lock, listed)).transpose()
+    }
+
+    /// Clears away what a killed writer left, with the lock.
+    fn locked(parent: &Path, name: &str, lock: Lock, listed: impl Fn(&Path) -> Vec<String>) -> Result<Self, Error> {
         let link = |from: &Path, to: &Path| fs::hard_link(from, to);
         let slot = Self { parent: parent.to_owned(), name: name.to_owned(), known: Known::default(), link, _lock: lock };
         remove(&slot.staging())?;

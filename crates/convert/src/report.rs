@@ -84,6 +84,39 @@ impl Report {
     }
 }
 
+/// A [`Report`] with what `report.json` leaves out, for other processes and for later.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Outcome {
+    report: Report,
+    directory: PathBuf,
+    name: String,
+    root: String,
+    namespace: String,
+    changed: bool,
+    used: Vec<PathBuf>,
+}
+
+impl From<Report> for Outcome {
+    fn from(mut report: Report) -> Self {
+        let take = std::mem::take::<String>;
+        Self {
+            directory: std::mem::take(&mut report.directory),
+            name: take(&mut report.name),
+            root: take(&mut report.root),
+            namespace: take(&mut report.namespace),
+            changed: report.changed,
+            used: std::mem::take(&mut report.used),
+            report,
+        }
+    }
+}
+
+impl From<Outcome> for Report {
+    fn from(Outcome { report, directory, name, root, namespace, changed, used }: Outcome) -> Self {
+        Self { directory, name, root, namespace, changed, used, ..report }
+    }
+}
+
 /// How a conversion ended that wrote an asset. One that wrote none has no report; where it is told in JSON, its status is `failed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

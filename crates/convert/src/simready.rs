@@ -22,7 +22,8 @@ const ROBOT: &str = "Q11012";
 const GIVEN: [&str; 4] = ["author", "asset_license", "category", "qcode"];
 
 /// What people say of an asset, for SimReady's metadata. It goes before what the source says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Simready {
     given: BTreeMap<&'static str, String>,
 }
@@ -54,6 +55,20 @@ impl Simready {
     /// The `KEY=VALUE` texts.
     pub fn texts(&self) -> Vec<String> {
         self.given.iter().map(|(key, value)| format!("{key}={value}")).collect()
+    }
+}
+
+impl TryFrom<Vec<String>> for Simready {
+    type Error = String;
+
+    fn try_from(texts: Vec<String>) -> Result<Self, String> {
+        Self::parse(&texts)
+    }
+}
+
+impl From<Simready> for Vec<String> {
+    fn from(simready: Simready) -> Self {
+        simready.texts()
     }
 }
 

@@ -23,7 +23,7 @@ use super::{Context, Job, Progress, Step, codes, sha256};
 pub const STDIN: &str = "<stdin>";
 
 /// Where a robot's description comes from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub enum Source {
     /// A file: URDF, OpenUSD or glTF, whatever its name; a xacro file without arguments if its name says so.
     File(PathBuf),

@@ -104,14 +104,14 @@ impl Error {
 }
 
 /// Choices of how mesh files are understood.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 pub struct Options {
     /// Which axis of a mesh file is up.
     pub up_axis: UpAxis,
 }
 
 /// Which axis of a mesh file is up. STL and OBJ files say nothing of it: their coordinates are taken as they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 pub enum UpAxis {
     /// A Collada file's `up_axis` does nothing, as in RViz and Gazebo. A glTF file has y up, as its specification says, and is turned.
     #[default]

@@ -39,7 +39,7 @@ pub use place::Opened;
 pub use states::{COARSE, States};
 
 /// Where to look for packages, and what else may be read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Options {
     /// Folders of packages by name (`--package NAME=DIR`); the first entry of a name counts.
     pub packages: Vec<(String, PathBuf)>,

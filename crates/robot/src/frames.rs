@@ -7,7 +7,7 @@ use crate::kinematics::{Model, ModelError, ModelFrame, ModelJoint};
 use crate::{JointKind, Pose};
 
 /// What a TF frame is in the asset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum FrameKind {
     /// A rigid body: an implicit frame.
     Body,
@@ -26,7 +26,7 @@ impl FrameKind {
 }
 
 /// A TF frame that the asset declares.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
 pub struct AssetFrame {
     /// The frame's name: `ros:frame:id` of an explicit one, else the prim's name.
     pub id: String,
@@ -54,7 +54,7 @@ pub struct AssetFrame {
 }
 
 /// A joint of the asset.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
 pub struct AssetJoint {
     /// The ROS name: `ros:joint:name`, else the prim's name (§2.10).
     pub name: String,
@@ -71,7 +71,7 @@ pub struct AssetJoint {
 }
 
 /// How a joint follows another: `position = multiplier · position(joint) + offset`, in radians and metres.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct AssetMimic {
     /// The joint followed, an index into [`AssetFrames::joints`].
     pub joint: usize,
@@ -82,7 +82,7 @@ pub struct AssetMimic {
 }
 
 /// What the asset's outermost RosContextAPI says (§2.1).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct RosContext {
     /// The namespace of the robot's TF topics, always with a slash in front: `/robot_1`, or `/` for none.
     pub namespace: String,
@@ -98,7 +98,7 @@ pub struct RosContext {
 }
 
 /// The TF frames of an asset, and what moves them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Deserialize, serde::Serialize)]
 pub struct AssetFrames {
     /// Names and the place of the whole.
     pub context: RosContext,

@@ -349,7 +349,7 @@ impl Joint {
 }
 
 /// The motion of a joint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum JointKind {
     /// No motion.
     Fixed,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::{Joint, JointKind, LinkId, Robot};
 
 /// Whether the base is held to the world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Base {
     /// As the source says: held where its root is a link named `world`.
     #[default]

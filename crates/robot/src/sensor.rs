@@ -73,7 +73,7 @@ impl Camera {
 }
 
 /// Something that a robot offers to ROS.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Interface {
     /// A valid ROS name, relative to the robot's namespace unless it begins with a slash: `camera/image_raw`.
     pub name: String,
@@ -86,7 +86,7 @@ pub struct Interface {
 }
 
 /// The kinds of interfaces, seen from the robot.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub enum InterfaceKind {
     /// A topic that the robot publishes.
     Publisher {
@@ -116,7 +116,7 @@ impl InterfaceKind {
 }
 
 /// How messages of a topic are delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Qos {
     /// As the system has it.
     Default,
@@ -136,7 +136,7 @@ pub enum Qos {
 }
 
 /// An interface as a running robot was seen to have it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Captured {
     /// What it is; its name is relative to the robot's namespace.
     pub interface: Interface,

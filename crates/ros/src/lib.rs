@@ -143,7 +143,7 @@ pub trait Node: Send + Sync + 'static {
     fn graph_changes(&self) -> tokio::sync::watch::Receiver<()>;
 
     /// Declares a parameter and returns its value: the override from the command line or a parameter file if there is one, else the
-    /// default. From then on `ros2 param` can see it and, unless it is read-only, change it within its range and type.
+    /// default. After [`Node::finish_declaring`] `ros2 param` can see it and, unless it is read-only, change it within its range and type.
     ///
     /// # Errors
     /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] for an override that does not fit the declaration.
@@ -151,9 +151,11 @@ pub trait Node: Send + Sync + 'static {
         self.state().parameters.declare(declaration)
     }
 
-    /// Values given for this very node, for parameters that it has not declared: misspelt, most likely. Ask after declaring.
-    fn unused_overrides(&self) -> Vec<Diagnostic> {
-        self.state().parameters.unused_overrides()
+    /// Ends the declarations. Parameter services answer from then on, so that no client sees only some of the parameters; rclcpp nodes that
+    /// declare in their constructor do the same by not spinning before. Returns the values given for this very node that belong to no
+    /// declared parameter, most likely misspelt.
+    fn finish_declaring(&self) -> Vec<Diagnostic> {
+        self.state().parameters.finish_declaring()
     }
 
     /// The parameter changes accepted from now on, in order, with the name of each. Call it before declaring to miss none.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
+use tokio::sync::watch;
 
 use super::msg::Service;
 use super::msg::builtin_interfaces::Time;
@@ -24,6 +25,8 @@ const MOST_NAMES: usize = 4096;
 pub(super) struct Parameters {
     node: String,
     state: Mutex<State>,
+    /// Whether all parameters are declared. Until then no service answers: its client would take some parameters for all.
+    is_complete: watch::Sender<bool>,
 }
 
 struct State {
@@ -36,7 +39,7 @@ struct State {
 impl Parameters {
     pub(super) fn new(node: String, overrides: BTreeMap<String, Override>) -> Self {
         let state = State { store: Store::new(overrides), listeners: Vec::new(), events: None, has_ended: false };
-        Self { node, state: Mutex::new(state) }
+        Self { node, state: Mutex::new(state), is_complete: watch::Sender::new(false) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -55,7 +58,8 @@ impl Parameters {
         Ok(value)
     }
 
-    pub(super) fn unused_overrides(&self) -> Vec<Diagnostic> {
+    pub(super) fn finish_declaring(&self) -> Vec<Diagnostic> {
+        self.is_complete.send_replace(true);
         let state = self.state();
         let told = |o: &Override, code, message: String, help: String| {
             let place = Place { element: format!("parameter `{}`", o.parameter), ..o.place.clone() };
@@ -196,7 +200,10 @@ impl Parameters {
     ) -> Result<BoxFuture<'static, ()>, Diagnostic> {
         let mut requests = node.serve::<S>(service)?;
         let parameters = self.clone();
+        let mut is_complete = self.is_complete.subscribe();
         Ok(Box::pin(async move {
+            // The sender lives as long as `parameters`.
+            let _ = is_complete.wait_for(|&is_complete| is_complete).await;
             while let Some(Request { request, responder }) = requests.next().await {
                 // Fails only while the node shuts down.
                 let _ = responder.send(answer(&parameters, request));

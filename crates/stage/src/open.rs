@@ -67,7 +67,7 @@ impl Default for Options {
 }
 
 /// A variant to select.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize)]
 pub struct VariantChoice {
     /// The prim; all prims that have the set if none is given.
     pub prim: Option<String>,

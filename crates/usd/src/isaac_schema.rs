@@ -111,7 +111,7 @@ pub fn license(name: &str) -> &'static str {
 }
 
 /// What kind of robot it is: the allowed tokens of [`ROBOT_TYPE`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum RobotType {
     /// Nothing is said.
     #[default]

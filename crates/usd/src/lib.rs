@@ -67,7 +67,7 @@ use urdf_usd_store::{Content, Store};
 use urdf_usd_time_limit::TimeLimit;
 
 /// How the prims of bodies are nested.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Bodies {
     /// Each in its parent link's.
     #[default]
@@ -105,7 +105,7 @@ impl FromStr for Bodies {
 }
 
 /// A layer of one program's or renderer's own words, stronger than the asset, with an entry of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize)]
 pub enum Overlay {
     /// The Isaac robot schema: links, joints, sites and poses in order.
     Isaac,

@@ -1,5 +1,7 @@
 //! The command `urdf_usd`.
 
+#[allow(unsafe_code)] // the global allocator, and a call of the C library
+mod exhausted;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code)] // calls of the C library
 mod memory;
@@ -13,7 +15,14 @@ mod memory {
 
 use std::process::ExitCode;
 
+use urdf_usd::worker::Program;
+
+#[global_allocator]
+static ALLOCATOR: exhausted::Allocator = exhausted::Allocator;
+
 fn main() -> ExitCode {
     memory::keep_freed();
-    urdf_usd::cli::main(std::env::args_os(), memory::release)
+    let program =
+        Program::this().map(|program| program.exiting_with(exhausted::exit_when_exhausted).releasing_with(memory::release));
+    urdf_usd::cli::main(std::env::args_os(), program.as_ref())
 }

@@ -39,7 +39,7 @@ fn differs(interface: &InterfaceSummary, seen: &Seen, namespace: &str, node: &st
             seen.services(service).iter().filter(|end| end.service == service && end.role == role && is_other(&end.node));
         ends.map(|end| end.type_name.clone()).collect()
     };
-    let (types, verb) = match (interface.kind, interface.role.as_str()) {
+    let (types, verb) = match (interface.kind.as_str(), interface.role.as_str()) {
         ("topic", role) => {
             let (role, verb) = match role {
                 "publisher" => (TopicRole::Publisher, "publishes"),
@@ -62,7 +62,7 @@ fn differs(interface: &InterfaceSummary, seen: &Seen, namespace: &str, node: &st
         None => format!("nobody {verb} {name}"),
         Some(other) => format!("{name} has the type {other}, the asset says {}", interface.type_name),
     };
-    let what = match interface.kind {
+    let what = match interface.kind.as_str() {
         "topic" => format!("{} {}", interface.role, interface.name),
         kind => format!("{kind} {} {}", interface.role, interface.name),
     };

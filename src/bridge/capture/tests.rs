@@ -176,8 +176,8 @@ fn what_was_heard_is_in_the_interface() {
 
 #[test]
 fn what_the_asset_declares_is_held_against_the_graph() {
-    let declared = |kind, role: &str, name: &str, type_name: &str| InterfaceSummary {
-        kind,
+    let declared = |kind: &str, role: &str, name: &str, type_name: &str| InterfaceSummary {
+        kind: kind.to_owned(),
         role: role.to_owned(),
         name: name.to_owned(),
         type_name: type_name.to_owned(),

@@ -8,7 +8,6 @@ use tokio::sync::watch;
 use super::{Done, Engine, Task};
 use crate::bridge::capture::{self, Differing, Seen, Who};
 use crate::bridge::description_source::{Origin, RobotNamespace};
-use crate::bridge::jobs;
 use crate::bridge::robots::{self, Robot};
 use crate::convert::Job;
 use crate::robot::Captured;
@@ -110,7 +109,11 @@ impl<N: Node> Engine<N> {
         if robot.declared.as_ref().is_none_or(|(revision, _)| *revision != report.revision) {
             let (key, revision) = (key.to_owned(), report.revision);
             let task = Task::Interfaces { key: key.clone(), revision };
-            self.running.begin(task, move |_| Done::Interfaces { key, revision, declared: jobs::read_interfaces(&entry) });
+            let (workers, limits) = (self.workers.clone(), self.work_limits());
+            self.running.begin(task, move |_| {
+                let declared = workers.interfaces(&entry, limits).map(Into::into);
+                Done::Interfaces { key, revision, declared }
+            });
         }
     }
 

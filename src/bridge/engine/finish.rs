@@ -1,5 +1,7 @@
 //! What becomes of a conversion: a robot's new state, told to everyone; and robots that leave and come back.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -141,7 +143,13 @@ impl<N: Node> Engine<N> {
         (robot.robot_namespace, robot.origin, robot.heard_from) = (robot_namespace, origin, heard_from);
         (robot.job, robot.attempt, robot.fingerprint) = (attempt.job, number, Some(attempt.fingerprint));
         (robot.outcome, robot.time, robot.took) = (Err(failure.diagnostics), self.node.now(), attempt.took);
-        robot.used = failure.used;
+        // One that was ended could not say what it used: what was used before still tells when to try again.
+        let before = std::mem::replace(&mut robot.used, failure.used);
+        if robot.is_set_aside() {
+            let known: BTreeSet<&PathBuf> = robot.used.iter().collect();
+            let more: Vec<PathBuf> = before.iter().filter(|path| !known.contains(path)).cloned().collect();
+            robot.used.extend(more);
+        }
         self.insert(key, robot);
     }
 

@@ -28,6 +28,7 @@ use crate::ros::msg::urdf_usd::{
     SolveIkRequest, SolveIkResponse, StorePoseRequest, StorePoseResponse,
 };
 use crate::ros::{Node, Request, Requests};
+use crate::worker::{Limits, Workers};
 
 /// The calls that come.
 pub(super) struct MotionCalls {
@@ -117,6 +118,9 @@ pub(super) struct Subject {
     heard: HashMap<String, f64>,
     /// The robot, if it was read before.
     known: Option<Arc<Posable>>,
+    /// What sees whether the asset can be read, and within which limits.
+    workers: Arc<Workers>,
+    limits: Limits,
 }
 
 impl<N: Node> Engine<N> {
@@ -154,7 +158,13 @@ impl<N: Node> Engine<N> {
             Box::new(move |why: &Diagnostic| caller.send(S::Response::refused(request::first(std::slice::from_ref(why)))))
         };
         self.running.begin(Task::Motion { given_up }, move |_| {
-            caller.send(work(&request, &mut subject).unwrap_or_else(S::Response::refused));
+            // What is read here can't be interrupted; what a worker has read can be read.
+            let is_readable = match subject.known {
+                Some(_) => Ok(()),
+                None => subject.workers.try_poses(&subject.entry, subject.limits),
+            };
+            let answer = is_readable.and_then(|()| work(&request, &mut subject));
+            caller.send(answer.unwrap_or_else(S::Response::refused));
             Done::Posable { key: subject.key, posable: subject.known }
         });
     }
@@ -173,7 +183,8 @@ impl<N: Node> Engine<N> {
         });
         let revision = asset.report.revision;
         let known = robot.posable.clone().filter(|known| known.revision == revision);
-        Ok(Subject { key: key.to_owned(), name: robot.name.clone(), revision, entry, heard, known })
+        let (workers, limits) = (self.workers.clone(), self.work_limits());
+        Ok(Subject { key: key.to_owned(), name: robot.name.clone(), revision, entry, heard, known, workers, limits })
     }
 
     /// A robot was read for a call: the next one need not.

@@ -1,7 +1,9 @@
 //! Work on threads: begun, done, and given up where it never comes back.
 //!
-//! What happens to one piece of work, a panic or an endless loop, happens to the robot that it is for and to nothing else. Work can't
-//! be ended from outside, so a thread that is given up stays; more than a few of them and the node ends, to be started again.
+//! What happens to one piece of work, a panic or an endless loop, happens to the robot that it is for and to nothing else. Conversions, and
+//! reading what they wrote, are done by processes that are ended in time. A thread can't be ended from outside: one that waits for a file
+//! system without end, or works in a node without such processes, is given up and stays; at too many of them the node ends, to be started
+//! again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,8 +24,10 @@ use crate::ros::{Node, Responder};
 
 /// How much longer than the parameter `time_limit` a thread is waited for: a conversion ends by itself where it can.
 const GRACE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 20 });
-/// How many threads may be given up.
-pub(super) const MOST_GIVEN_UP: usize = 4;
+/// How many threads may be given up where they do the work …
+pub(super) const MAX_WORKING: usize = 4;
+/// … and where they wait for processes that do it.
+const MAX_WAITING: usize = 64;
 
 /// The way back to a caller: from the thread that works for it, or from the engine when that is given up.
 pub(super) struct Caller<S: Service>(Arc<Mutex<Option<Responder<S>>>>);
@@ -146,7 +150,8 @@ impl<N: Node> Engine<N> {
             self.part_from(number, task, &diagnostic, since.elapsed());
         }
         let count = self.running.given_up.len();
-        if count > MOST_GIVEN_UP {
+        let most = if self.workers.are_processes() { MAX_WAITING } else { MAX_WORKING };
+        if count > most {
             let message = format!("{count} threads were given up that never came back");
             let help = "start the node again; the log above says which robots they were for";
             return Err(Diagnostic::new(&codes::ENDED, Place::default(), message).help(help));

@@ -33,6 +33,7 @@ use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::urdf_usd::{Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest};
 use crate::ros::{Graph, Node, PublisherId, Sample, Value, queue};
 use crate::serve::{Presence, RobotView, Server, Site};
+use crate::worker::Workers;
 
 /// A stand-in for conversions: it can be held up, fails for an empty text and for one with "broken" in it, and counts. What it is told of running robots
 /// makes a revision.
@@ -166,8 +167,9 @@ fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
     let (assets, diagnostics) = (node.listen("/urdf_usd/asset"), node.listen("/diagnostics"));
     let stand_in = converter.clone();
     let convert = convert.unwrap_or_else(|| Arc::new(move |job: &Job| stand_in.convert(job)));
-    let changes = node.changes();
-    let engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default()).unwrap();
+    let (changes, workers) = (node.changes(), Arc::new(Workers::here()));
+    let engine =
+        Engine::start(node.clone(), parameters, changes, (convert, workers), site.clone(), AssetPaths::default()).unwrap();
     let engine = tokio::spawn(engine.run());
     Bed { folder, node, converter, site, assets, diagnostics, engine }
 }

@@ -11,7 +11,7 @@ use super::surface::Surface;
 use crate::json::document::{StreamFilter, StreamMode};
 
 /// How the triangles of a file are stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Compression {
     /// In single precision.
     #[default]

@@ -22,7 +22,7 @@ pub struct Options {
 }
 
 /// What is in a file beside the robot that every viewer shows, and how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Extent {
     /// An animation per joint, from its lower to its upper limit.
     pub animations: bool,

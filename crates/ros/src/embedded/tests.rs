@@ -125,7 +125,7 @@ fn parameters_come_from_the_command_line() {
     assert_eq!(declare("a", Value::Integer(1)), Ok(Value::Integer(7)));
     assert_eq!(declare("c", Value::Bool(true)), Ok(Value::Bool(true)));
     assert_eq!(declare("use_sim_time", Value::Bool(true)), Ok(Value::Bool(false)));
-    let unused = node.unused_overrides();
+    let unused = node.finish_declaring();
     assert!(unused.len() == 1 && unused[0].message.contains("`b`"), "{unused:?}");
     assert_eq!(declare("b", Value::Bool(true)).expect_err("type").code, codes::PARAMETER_TYPE.id);
 }
@@ -186,6 +186,10 @@ async fn parameters_of_other_nodes_are_asked_for() {
     assert_eq!(absent.expect_err("nobody is there").code, codes::NO_ANSWER.id);
     let server = node("server", 6, "");
     server.declare(Declaration::new("robot_description", Value::String("<robot/>".into()), "")).expect("declared");
+    // Not before all parameters are declared.
+    let early = caller.call::<GetParameters>("/server/get_parameters", asked.clone(), Duration::from_millis(300)).await;
+    assert_eq!(early.expect_err("declarations go on").code, codes::NO_ANSWER.id);
+    assert_eq!(server.finish_declaring(), []);
     // All at once, each gets its own answer; one does not wait for it.
     let call = |asked: Names| caller.call::<GetParameters>("/server/get_parameters", asked, PATIENCE);
     let given_up = tokio::time::timeout(Duration::from_millis(5), call(asked.clone())).await;

@@ -25,7 +25,7 @@ use urdf_usd_resolve::{self as resolve, Resolver};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An argument of a xacro file: `NAME:=VALUE`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Argument {
     /// The name, as in `<xacro:arg name="…"/>`.
     pub name: String,

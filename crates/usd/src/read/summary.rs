@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use nalgebra::{Point3, Vector3};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::ReadError;
 use super::robot::Reading;
@@ -120,10 +120,10 @@ pub struct JointSummary {
 }
 
 /// A topic, service or action.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct InterfaceSummary {
     /// `topic`, `service` or `action`.
-    pub kind: &'static str,
+    pub kind: String,
     /// Publisher, subscription, server, client.
     pub role: String,
     /// As authored: relative to the namespace.
@@ -139,8 +139,8 @@ pub struct InterfaceSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// What the asset says about how messages are delivered, by policy: reliability, durability, history, depth.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub qos: BTreeMap<&'static str, String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub qos: BTreeMap<String, String>,
 }
 
 /// A variant of the asset.
@@ -420,7 +420,7 @@ fn interfaces(stage: &Stage) -> Vec<InterfaceSummary> {
             }
             let text = |field: &str| prim.text(&format!("ros:{kind}:{field}")).unwrap_or_default().to_owned();
             interfaces.push(InterfaceSummary {
-                kind,
+                kind: kind.to_owned(),
                 role: text("role"),
                 name: text("name"),
                 type_name: text("type"),
@@ -435,15 +435,15 @@ fn interfaces(stage: &Stage) -> Vec<InterfaceSummary> {
 }
 
 /// The policies of a topic that the asset says.
-fn qos(prim: &Prim) -> BTreeMap<&'static str, String> {
+fn qos(prim: &Prim) -> BTreeMap<String, String> {
     let named = ["reliability", "durability", "history"]
         .into_iter()
-        .filter_map(|policy| Some((policy, prim.text(&format!("ros:topic:qos:{policy}"))?.to_owned())));
+        .filter_map(|policy| Some((policy.to_owned(), prim.text(&format!("ros:topic:qos:{policy}"))?.to_owned())));
     let depth = match prim.value("ros:topic:qos:depth") {
         Some(Value::Int(depth)) => Some(*depth),
         _ => None,
     };
-    named.chain(depth.map(|depth| ("depth", depth.to_string()))).collect()
+    named.chain(depth.map(|depth| ("depth".to_owned(), depth.to_string()))).collect()
 }
 
 impl fmt::Display for Summary {

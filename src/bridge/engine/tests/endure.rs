@@ -43,7 +43,7 @@ async fn a_caller_whose_conversion_is_given_up_gets_an_answer_and_too_many_end_t
     let bed = bed_with(|parameters| parameters.conversion.time_limit = Some(Duration::from_millis(100)));
     bed.converter.only_slow.store(true, Ordering::SeqCst);
     bed.converter.hold(true);
-    let calls: Vec<_> = (0..=super::super::running::MOST_GIVEN_UP)
+    let calls: Vec<_> = (0..=super::super::running::MAX_WORKING)
         .map(|n| {
             let urdf = format!("<robot name='r{n}'><!-- slow --></robot>");
             bed.node.start_call::<ConvertService>("/convert", ConvertRequest { urdf, ..Default::default() })
@@ -244,7 +244,15 @@ async fn a_third_one_who_describes_the_same_robot_is_told_too() {
     let stand_in = converter.clone();
     let convert: Arc<Convert> = Arc::new(move |job: &Job| stand_in.convert(job));
     let (parameters, changes) = (fake::parameters(folder.path()), node.changes());
-    let mut engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default()).unwrap();
+    let mut engine = Engine::start(
+        node.clone(),
+        parameters,
+        changes,
+        (convert, Arc::new(Workers::here())),
+        site.clone(),
+        AssetPaths::default(),
+    )
+    .unwrap();
     let topic: Arc<str> = "/robot_description".into();
     let hear = |engine: &mut Engine<Fake>, who: u8, link: &str| {
         engine.hear(super::super::descriptions::Described {
@@ -290,7 +298,15 @@ async fn nothing_grows_with_robots_that_are_gone() {
     let mut parameters = fake::parameters(folder.path());
     (parameters.max_assets, parameters.settle_time) = (usize::MAX, Duration::ZERO);
     let changes = node.changes();
-    let mut engine = Engine::start(node.clone(), parameters, changes, convert, site.clone(), AssetPaths::default()).unwrap();
+    let mut engine = Engine::start(
+        node.clone(),
+        parameters,
+        changes,
+        (convert, Arc::new(Workers::here())),
+        site.clone(),
+        AssetPaths::default(),
+    )
+    .unwrap();
     let topic: Arc<str> = "/robot_description".into();
     let mut sizes = Vec::new();
     for batch in 0..20 {

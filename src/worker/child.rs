@@ -1,0 +1,101 @@
+//! The process of a worker: does one task after the other, and keeps what took time for the next one.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
+use serde::Serialize;
+
+use super::Program;
+use super::protocol::{Kind, Progress, Request, Task, receive, send};
+use crate::convert::{self, Context, Outcome};
+use crate::isaac::poses::Poses;
+use crate::rep158::Stage;
+use crate::store::Store;
+use crate::usd;
+
+/// How long a worker has nothing to do before it gives memory back: the next task would have to get it again.
+const REST: Duration = Duration::from_secs(1);
+
+/// Works for the process at the other end of standard input and output, until it closes them. `arguments`: how many threads to work with,
+/// and how many MiB to keep in memory.
+pub(crate) fn main(arguments: &[usize], program: &Program) -> ExitCode {
+    let &[threads, cache] = arguments else { return ExitCode::from(2) };
+    // Otherwise the process would be called as the link that it was started by: exe.
+    let _ = rustix::thread::set_name(c"urdf_usd worker");
+    let (sender, requests) = channel();
+    if std::thread::Builder::new().name("requests".to_owned()).spawn(move || listen(&sender)).is_err() {
+        return ExitCode::FAILURE;
+    }
+    // This thread is one of those that share work: handing it over takes as long as a small file.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
+    let replies = Arc::new(Mutex::new(std::io::stdout()));
+    let store = Store::in_memory((cache as u64) << 20);
+    loop {
+        let request = requests.recv_timeout(REST).or_else(|why| match why {
+            RecvTimeoutError::Timeout => {
+                (program.release_memory)();
+                requests.recv().map_err(|_| ())
+            }
+            RecvTimeoutError::Disconnected => Err(()),
+        });
+        let Ok(request) = request else { return ExitCode::SUCCESS };
+        let Ok(request) = serde_json::from_slice::<Request<'_>>(&request) else { return ExitCode::FAILURE };
+        program.limit_memory(request.memory_limit);
+        work(request.task, &store, &replies);
+    }
+}
+
+/// Takes requests until there are no more. Then nobody waits for what is worked on: the process ends, with all that it started.
+fn listen(requests: &Sender<Vec<u8>>) {
+    let mut input = std::io::stdin().lock();
+    while let Ok(Some((Kind::Request, request))) = receive(&mut input) {
+        if requests.send(request).is_err() {
+            return;
+        }
+    }
+    if getpgrp() == getpid() {
+        let _ = kill_current_process_group(Signal::KILL);
+    }
+    std::process::exit(0);
+}
+
+/// Does a task and sends its outcome.
+fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<Mutex<W>>) {
+    match task {
+        Task::Convert(job) => {
+            let (progress, expanded) = (replies.clone(), replies.clone());
+            let context = Context {
+                store: store.clone(),
+                progress: Some(Box::new(move |now| {
+                    let convert::Progress { step, name, done, all } = now;
+                    reply(&progress, Kind::Progress, &Progress { step, name: name.into(), done, all });
+                })),
+                expanded: Some(Box::new(move |text| reply(&expanded, Kind::Expanded, &text))),
+                ..Context::default()
+            };
+            reply(replies, Kind::Done, &convert::convert(&job, &context).map(Outcome::from));
+        }
+        Task::Frames(entry) => reply(replies, Kind::Done, &usd::read_frames(&entry).map_err(|error| error.to_string())),
+        Task::Interfaces(entry) => {
+            reply(replies, Kind::Done, &usd::read_interfaces(&entry).map_err(|error| error.to_string()));
+        }
+        Task::Tiers(entry) => reply(replies, Kind::Done, &usd::read_tiers(&entry).map_err(|error| error.to_string())),
+        Task::Poses(entry) => reply(replies, Kind::Done, &poses(&entry)),
+    }
+}
+
+/// Whether the poses of an asset can be read.
+pub(super) fn poses(entry: &Path) -> Result<(), String> {
+    let stage = Stage::open(entry, &Default::default()).map_err(|error| error.to_string())?;
+    Poses::of(&stage, None).map(|_| ()).map_err(crate::poses::told)
+}
+
+/// Sends something. If nobody is there to hear it, the process ends when it is told so.
+fn reply(replies: &Mutex<impl Write>, kind: Kind, content: &impl Serialize) {
+    let _ = send(&mut *replies.lock().unwrap_or_else(PoisonError::into_inner), kind, content);
+}
