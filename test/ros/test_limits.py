@@ -1,9 +1,10 @@
 """Conversions in processes of their own: hostile ones cost themselves, never the node."""
 
+import contextlib
+import fcntl
 import os
 import signal
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -21,39 +22,28 @@ LIMIT = 1.0
 GRACE = 2.0
 
 
-class Stopper(threading.Thread):
-    """Stops every worker that there is, as soon as it is there: to the node it is one that never comes back."""
+@contextlib.contextmanager
+def held(node, *robots):
+    """No conversion of these robots ends meanwhile: this process has the lock that their assets are written under."""
+    with contextlib.ExitStack() as stack:
+        for robot in robots:
+            lock = stack.enter_context((node.output / f".{robot}.lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
-    def __init__(self, node):
-        super().__init__()
-        self.node, self.ends, self.stopped = node, threading.Event(), set()
 
-    def run(self):
-        while not self.ends.wait(0.001):
-            for pid in set(self.node.workers()) - self.stopped:
-                try:
-                    os.kill(pid, signal.SIGSTOP)
-                    self.stopped.add(pid)
-                except ProcessLookupError:
-                    pass
+def have_ended(pids):
+    """Whether none of these processes runs."""
 
-    def kill(self, number):
-        """Ends the stopped ones with this signal."""
-        for pid in self.stopped & set(self.node.workers()):
-            os.kill(pid, number)
-            # Most signals are delivered once it goes on.
-            os.kill(pid, signal.SIGCONT)
+    def runs(pid):
+        try:
+            # What follows the name of the program, which may have blanks and parentheses. A process is waited for with all its threads.
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+            return state not in "ZX" or len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
+        except (FileNotFoundError, ProcessLookupError):
+            return False
 
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ends.set()
-        self.join()
-        # Idle ones are of use again.
-        for pid in self.stopped & set(self.node.workers()):
-            os.kill(pid, signal.SIGCONT)
+    return not any(map(runs, pids))
 
 
 def test_hostile_calls_never_end_the_node_and_honest_ones_between_are_answered(start, domain):
@@ -70,20 +60,21 @@ def test_hostile_calls_never_end_the_node_and_honest_ones_between_are_answered(s
 
         # One after the other, with an honest one after each.
         for n in range(5):
-            with Stopper(node):
+            with held(node, f"hostile{n}"):
                 begun = time.monotonic()
                 answer = client.answer(client.send(Convert.request(urdf=box(f"hostile{n}"))), PATIENCE)
             assert not answer.success and "convert-timed-out" in answer.message, answer.message
             assert time.monotonic() - begun < LIMIT + GRACE + 10
             honest(f"honest{n}")
         # And all at once.
-        with Stopper(node):
-            numbers = [client.send(Convert.request(urdf=box(f"all{n}"))) for n in range(6)]
+        names = [f"all{n}" for n in range(6)]
+        with held(node, *names):
+            numbers = [client.send(Convert.request(urdf=box(name))) for name in names]
             answers = [client.answer(number, PATIENCE) for number in numbers]
         assert all(not answer.success and "convert-timed-out" in answer.message for answer in answers), answers
         honest("last")
         # A description that is set aside leaves the last good asset, until it changes.
-        with Stopper(node):
+        with held(node, "good"):
             good.write(String(data=box("good", 2)))
             node.logged(r"revision 1 stays")
         assert "convert-timed-out" in node.log
@@ -92,10 +83,7 @@ def test_hostile_calls_never_end_the_node_and_honest_ones_between_are_answered(s
         assert not [p for p in node.output.iterdir() if p.name.endswith((".staging", ".retired"))]
     pids = node.workers()
     assert pids and node.end() == 0
-    gone = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}").exists() for pid in pids):
-        assert time.monotonic() < gone, "workers outlive their node"
-        time.sleep(0.05)
+    until(lambda: have_ended(pids), PATIENCE, "workers outlive their node")
 
 
 def test_workers_that_die_are_replaced_and_die_with_a_killed_node(start, domain):
@@ -103,26 +91,29 @@ def test_workers_that_die_are_replaced_and_die_with_a_killed_node(start, domain)
     with Peer(domain) as peer:
         client = peer.client("/convert", Convert).matched(PATIENCE)
         convert = lambda name: client.answer(client.send(Convert.request(urdf=box(name))), PATIENCE)
+
+        def end(number):
+            pids = node.workers()
+            for pid in pids:
+                os.kill(pid, number)
+            return pids
+
         assert convert("one").success
         # Idle ones are not missed.
-        first = node.workers()
-        for worker in first:
-            os.kill(worker, signal.SIGKILL)
-        until(lambda: not set(first) & set(node.workers()), PATIENCE, "the workers do not end")
+        killed = end(signal.SIGKILL)
+        until(lambda: have_ended(killed), PATIENCE, "they go on")
         assert convert("two").success
-        assert node.workers()
         for number, code in ((signal.SIGABRT, "convert-crashed"), (signal.SIGKILL, "convert-out-of-memory")):
-            with Stopper(node) as stopper:
+            with held(node, f"three{number}"):
                 call = client.send(Convert.request(urdf=box(f"three{number}")))
-                answer = until(lambda: client.answered(call) or stopper.kill(number), PATIENCE, "no answer")
+                answer = until(lambda: client.answered(call) or end(number) and None, PATIENCE, "no answer")
             assert not answer.success and code in answer.message, answer.message
+            until(lambda: have_ended(end(number)), PATIENCE, "they go on")
             assert convert("four").success
-        last = node.workers()
+        pids = node.workers()
+    assert pids
     node.kill()
-    gone = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}").exists() for pid in last):
-        assert time.monotonic() < gone, "workers outlive their node"
-        time.sleep(0.05)
+    until(lambda: have_ended(pids), PATIENCE, "workers outlive their node")
 
 
 def test_memory_that_one_robot_takes_is_no_matter_of_others(start, domain, tmp_path):
