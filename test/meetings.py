@@ -74,9 +74,9 @@ class PeerProcess:
         """Whether it has ended by itself: the library that peers use (Cyclone DDS) crashes now and then on a machine that is far too busy."""
         return self.process.poll() is not None
 
-    def describe(self, name):
-        """Describes a robot of that name."""
-        self._say("describe", name)
+    def describe(self, name, links=1):
+        """Describes a robot of that name with so many links."""
+        self._say("describe", name, str(links))
 
     def call(self, is_again=False):
         """Calls the node, by the client of the call before if it `is_again`."""
@@ -116,16 +116,24 @@ class PeerProcess:
             missing.discard(line)
         return missing
 
-    def hears(self, name, timeout=60):
+    def hears(self, name, links=1, timeout=60):
         """Whether it hears of the asset of that robot."""
-        return not self.tells([f"asset {name}"], timeout)
+        return not self.tells([f"asset {name} {links}"], timeout)
+
+
+def robot(name, links):
+    """A box with so many links; all but the first are frames."""
+    from ros_node import BODY
+
+    frames = "".join(
+        f'<link name="frame{n}"/><joint name="joint{n}" type="fixed"><parent link="base"/><child link="frame{n}"/></joint>' for n in range(links - 1)
+    )
+    return f'<robot name="{name}"><link name="base">{BODY}<visual><geometry><box size="1 1 1"/></geometry></visual></link>{frames}</robot>'
 
 
 def peer_main(domain, topic):
     """The peer process: commands on standard input, what it hears on standard output."""
     import ros_peer
-    from ros_node import box
-
     with ros_peer.Peer(int(domain)) as peer:
         described = peer.publisher(topic, ros_peer.String, latched=True, depth=1)
         # Who comes late hears of every robot there has been.
@@ -139,8 +147,8 @@ def peer_main(domain, topic):
                 *lines, unread = (unread + more).split(b"\n")
                 for line in lines:
                     match line.decode().split():
-                        case ["describe", name]:
-                            described.write(ros_peer.String(data=box(name)))
+                        case ["describe", name, links]:
+                            described.write(ros_peer.String(data=robot(name, int(links))))
                         case ["call"]:
                             # As `ros2 service call`: a new client for each.
                             peer.clients.clear()
@@ -156,7 +164,7 @@ def peer_main(domain, topic):
                     call = None
                     print("answer", flush=True)
             for asset in assets.take():
-                print(f"asset {asset.robot}", flush=True)
+                print(f"asset {asset.robot} {asset.links}", flush=True)
             assets.seen.clear()
 
 
@@ -185,13 +193,32 @@ class Figures:
         )
 
 
+def wait_for(peers, wanted, since):
+    """Waits until each of these peers has said what is `wanted` of it, or has crashed. Returns how many seconds after `since` each was done, and
+    what the others have not said."""
+    missing, took = {n: set(words) for n, words in wanted.items()}, {}
+    while missing and (left := AT_ALL - (time.monotonic() - since)) > 0:
+        for n in list(missing):
+            while missing[n] and (line := peers[n].line(0)) is not None:
+                missing[n].discard(line)
+            if not missing[n]:
+                took[n] = time.monotonic() - since
+                del missing[n]
+        running = [peers[n].process.stdout for n in missing if not peers[n].has_crashed()]
+        if not running:
+            break
+        select.select(running, [], [], min(left, 0.1))
+    return took, missing
+
+
 def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.0, leases=(None, 2), seed=None, report=lambda figures: None):
     """Lets `peers` peers and a node that `start` starts meet, again and again."""
     dice = random.Random(seed)
     end = time.monotonic() + seconds if seconds else None
     node, figures = start(discover=True), Figures()
     others = [PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice(leases)) for n in range(peers)]
-    names = (f"robot{n}" for n in itertools.count())
+    # One robot each, which changes: an endless number of robots would be a test of their number.
+    turns = [itertools.cycle(range(1, 101)) for _ in others]
     try:
         while (end is None or time.monotonic() < end) and (meetings is None or figures.meetings < meetings):
             figures.rounds += 1
@@ -204,8 +231,9 @@ def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.
                 if what == "kill":
                     others[n].kill()
                     others[n] = PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice(leases))
-                wanted[n] = next(names)
-                others[n].describe(wanted[n])
+                links = next(turns[n])
+                wanted[n] = [f"asset robot{n} {links}", "called", "answer"]
+                others[n].describe(f"robot{n}", links)
                 others[n].call()
                 if what == "stop":
                     others[n].stop()
@@ -217,19 +245,17 @@ def meet(start, domain, *, seconds=None, meetings=None, peers=3, longest_stop=3.
             awake = time.monotonic()
             for other in others:
                 other.go_on()
-            for n, name in wanted.items():
-                figures.meetings += 1
-                missing = others[n].tells([f"asset {name}", "called", "answer"], max(0.1, AT_ALL - (time.monotonic() - awake)))
-                took = time.monotonic() - awake
-                figures.late += took > IN_TIME and not missing
-                if missing and others[n].has_crashed():
+            took, missing = wait_for(others, wanted, awake)
+            figures.meetings += len(wanted)
+            figures.seconds += took.values()
+            figures.late += sum(seconds > IN_TIME for seconds in took.values())
+            for n, words in missing.items():
+                if others[n].has_crashed():
                     figures.crashed += 1
                     others[n].kill()
                     others[n] = PeerProcess(domain, f"/r{n}/robot_description", lease=dice.choice(leases))
-                elif missing:
-                    figures.lost.append((figures.rounds, n, plan[n], is_node_stopped, *sorted(missing)))
                 else:
-                    figures.seconds.append(took)
+                    figures.lost.append((figures.rounds, n, plan[n], is_node_stopped, *sorted(words)))
             assert node.process.poll() is None, node.log
             report(figures)
     finally:
@@ -252,8 +278,8 @@ def main():
     from ros_node import Node
 
     folder = Path(tempfile.mkdtemp())
-    # Robots in namespaces are looked for, and the last ones are kept.
-    node = Node(options.domain, folder / "out", folder / "log.txt", environment={"ROS_LOG_DIR": str(folder / "logs")}, discover=True, max_assets=1000000)
+    # Robots in namespaces are looked for.
+    node = Node(options.domain, folder / "out", folder / "log.txt", environment={"ROS_LOG_DIR": str(folder / "logs")}, discover=True)
     said = [time.monotonic()]
 
     def report(figures):
