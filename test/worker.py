@@ -22,7 +22,8 @@ class Worker:
 
     def __init__(self, interpreter, environment=None):
         self.command = [interpreter, HERE / ("answers.mjs" if interpreter == NODE else "answers.py")]
-        self.environment = os.environ | (environment or {})
+        # Unbuffered, in C as well: what a library prints is there before the answer.
+        self.environment = os.environ | {"PYTHONUNBUFFERED": "1"} | (environment or {})
         self.process = None
 
     def ask(self, script, *arguments, timeout=600):
