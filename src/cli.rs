@@ -202,8 +202,8 @@ struct Schema {
     output: PathBuf,
 }
 
-/// Runs the command line `arguments`, the first of which is the program's name. `program`: the one that calls this, if it may be started
-/// again for work in processes of its own; without it, limits hold where the work looks at them.
+/// Runs the command line `arguments`, the first of which is the program's name. `program` is the calling program, if it may
+/// be started again as a child process; without it, limits hold only where the work checks them.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>) -> ExitCode {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let first = arguments.get(1).and_then(|first| first.to_str());
@@ -255,16 +255,16 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Prog
     }
 }
 
-/// A command that was given limits.
+/// A command with limits.
 struct Limited<'a> {
     limits: Limits,
-    /// What it does, for people.
+    /// The activity, for messages.
     name: &'static str,
-    /// Whether it looks at its time limit itself.
+    /// Whether the command checks its time limit itself.
     knows: bool,
-    /// Where it writes an asset, if it does.
+    /// Output directory, if it writes an asset.
     output: Option<&'a Path>,
-    /// Whether a program reads how it fails from standard output.
+    /// Whether failures are printed as JSON to standard output.
     json: bool,
 }
 
@@ -288,7 +288,7 @@ impl Command {
 }
 
 impl Limited<'_> {
-    /// Runs the command in a process of its own, and tells of its end if that is not its own.
+    /// Runs the command in a child process, and reports it if the child was killed or crashed.
     fn run(&self, program: &Program, arguments: &[OsString]) -> ExitCode {
         let diagnostic = match limited::run(program, arguments, self.limits, (self.name, self.knows)) {
             Ok(code) => return ExitCode::from(code),
@@ -306,7 +306,7 @@ impl Limited<'_> {
     }
 }
 
-/// Tells why nothing was written.
+/// Reports why nothing was written.
 fn not_converted(diagnostics: &[Diagnostic], expanded: Option<&str>, json: bool) -> ExitCode {
     print_diagnostics(diagnostics, expanded);
     let why = match diagnostics.iter().any(|d| d.severity == Severity::Error) {

@@ -41,7 +41,7 @@ pub struct Options {
     output: PathBuf,
 }
 
-/// Runs the demo until it is interrupted, or until the first revision. `program`: what the node's workers are.
+/// Runs the demo until it is interrupted, or until the first revision. `program` is started as the node's workers.
 pub fn main(options: Options, program: Option<&Program>) -> ExitCode {
     // What goes well is told below, in fewer words than in the log of a node.
     logging::start_in_terminal(NAME, "warn");

@@ -48,7 +48,7 @@ impl Default for Drawings {
 }
 
 impl Drawings {
-    /// Drawings that are made by `workers`, each in so many MiB of memory at most.
+    /// Renders variants in `workers`, each with a memory limit in MiB.
     pub(crate) fn new(workers: Arc<Workers>, memory: Option<u64>) -> Self {
         Self { kept: Store::in_memory(KEPT), workers, limits: Limits { time: Some(LONGEST), memory } }
     }

@@ -51,7 +51,7 @@ pub struct Options {
 pub(crate) type Make = Arc<dyn Fn() -> Result<Report, Failure> + Send + Sync>;
 
 /// Serves the viewer for `asset` until it is interrupted. `make` is called at once and whenever a file changes that it used; `open` gets
-/// the address; `drawing`: who draws variants, and in how many MiB of memory.
+/// the address; `drawing`: the worker pool for variants, and its memory limit in MiB.
 pub(crate) fn main(
     options: &Options,
     asset: &Path,

@@ -215,6 +215,16 @@ def sample(tmp_path):
     return Source("sample_arm", folder / "urdf" / "sample_arm.urdf", {"sample_arm": folder}, ("--package", f"sample_arm={folder}"))
 
 
+def has_ended(pid):
+    """Whether a process has ended, with all its threads; it may still wait to be reaped."""
+    try:
+        # The fields after the program's name, which may contain blanks and parentheses.
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+        return state in "ZX" and len(list(Path(f"/proc/{pid}/task").iterdir())) == 1
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 # ---- ROS ----------------------------------------------------------------------------------------------------------------------
 
 #: The DDS domains whose ports lie below those that Linux hands out: https://docs.ros.org/en/jazzy/Concepts/Intermediate/About-Domain-ID.html

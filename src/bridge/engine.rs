@@ -129,7 +129,7 @@ pub(super) struct Engine<N> {
     node: Arc<N>,
     parameters: Parameters,
     convert: Arc<Convert>,
-    /// What assets are read back by.
+    /// Worker pool that reads assets back.
     workers: Arc<Workers>,
     site: Arc<Site>,
     subscriptions: NamespaceSubscriptions<N>,
@@ -456,7 +456,7 @@ impl<N: Node> Engine<N> {
         self.schedule_graph_scan();
     }
 
-    /// What reading an asset back may take: as much as making it.
+    /// Limits for reading an asset back; the same as for converting it.
     fn work_limits(&self) -> WorkLimits {
         let convert::Options { time_limit: time, memory_limit: memory, .. } = self.parameters.conversion;
         WorkLimits { time, memory }

@@ -40,8 +40,8 @@ Usage: bridge [--ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [-
 Its topics and services are in the README, its parameters in docs/parameters.md and config/bridge.yaml.
 ";
 
-/// Runs the node with `arguments` (without the program's name) until it is interrupted. `program`: the one that calls this, to be started
-/// again as its workers; without it, conversions run in the node's own process, which has to end itself if too many of them never end.
+/// Runs the node with `arguments` (without the program's name) until it is interrupted. `program` is the calling program,
+/// started again as workers; without it, conversions run in the node's own process, which exits if too many of them hang.
 ///
 /// 0: interrupted. 1: it could not start, or something ended that it can't do without. 2: the arguments, the parameters or the environment were wrong.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>) -> ExitCode {
@@ -141,7 +141,7 @@ impl Drop for Cancelled {
 
 impl<N: Node> Ready<N> {
     /// Takes the output directory and the HTTP port, and opens topics and services. `limit`: how many files the process may have open;
-    /// `program`: what its workers are.
+    /// `program` is started as its workers.
     ///
     /// # Errors
     /// What could not be had.

@@ -394,7 +394,7 @@ pub struct Parameters {
 impl Default for Parameters {
     fn default() -> Self {
         Self {
-            // A node goes on for days: what doesn't end may not hold it up, and what needs all memory may not take it.
+            // A node runs for days: one robot must not block it or exhaust its memory.
             conversion: convert::Options {
                 time_limit: Some(Duration::from_secs(300)),
                 memory_limit: Some(4096),

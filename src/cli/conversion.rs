@@ -24,7 +24,7 @@ impl Args for Conversion {
     }
 }
 
-/// The limits of a command, as the options of a conversion that they are.
+/// Limits of a command, declared by the options of a conversion.
 pub(super) struct Under(pub(super) Limits);
 
 impl Under {
@@ -35,7 +35,7 @@ impl Under {
 
 impl Args for Under {
     fn augment_args(command: Command) -> Command {
-        // What the table says of them is about conversions.
+        // The help texts in the table speak of conversions.
         let help = |option: &Opt<Options>| match option.about.name {
             "time_limit" => {
                 "How long it may take (view: each conversion), in s; then it ends without a result. 0.0: as long as it needs"
@@ -112,7 +112,7 @@ impl FromArgMatches for Conversion {
     }
 }
 
-/// Sets those options that were given.
+/// Applies the options given.
 fn set_given(
     rows: impl Iterator<Item = &'static Opt<Options>>,
     options: &mut Options,
@@ -220,7 +220,7 @@ mod tests {
     }
 
     fn declared(text: &str) -> (Store, Parameters) {
-        // The node has limits by default.
+        // The node's defaults have limits.
         let limits = [("time_limit", "0.0"), ("memory_limit", "0")];
         let unlimited = limits.iter().filter(|(name, _)| !text.contains(name)).map(|(name, none)| format!("{name}: {none}, "));
         let text = format!("/**:\n  ros__parameters: {{{}{text}}}\n", unlimited.collect::<String>());

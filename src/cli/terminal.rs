@@ -102,7 +102,7 @@ pub(super) fn is_coloured(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }
 
-/// Ends the line that a process which is no more drew its progress on.
+/// Terminates the progress line that a dead child left behind.
 pub(super) fn end_line() {
     let mut stream = std::io::stderr();
     if stream.is_terminal() {

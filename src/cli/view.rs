@@ -61,7 +61,7 @@ enum Shown {
     Description(PathBuf),
 }
 
-/// Shows what is named until it is interrupted. `program`: what conversions are done by, if not by this process.
+/// Serves the viewer until interrupted. `program`, if given, is started as the worker that converts.
 pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
     let shown = match find(&arguments.asset, arguments.robot.as_deref(), &arguments.variants) {
         Ok(shown) => shown,
@@ -116,7 +116,7 @@ fn find(path: &Path, robot: Option<&str>, variants: &[usd::VariantChoice]) -> Re
 /// Converts a description into the cache, as often as it is asked to.
 struct Maker {
     job: Job,
-    /// What converts.
+    /// Worker pool for conversions.
     workers: Arc<Workers>,
     /// Where there is no cache: a folder until the program ends.
     _temporary: Option<tempfile::TempDir>,

@@ -101,7 +101,7 @@ impl Server {
         Self { lets_write: allowed || self.address.ip().is_loopback(), ..self }
     }
 
-    /// The same with assets drawn by `workers`, each in so many MiB of memory at most; otherwise in this process.
+    /// Renders variants in `workers`, each with a memory limit in MiB, instead of in this process.
     #[must_use]
     pub fn drawing_with(self, workers: Arc<Workers>, memory: Option<u64>) -> Self {
         Self { drawings: Arc::new(Drawings::new(workers, memory)), ..self }

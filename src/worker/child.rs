@@ -1,4 +1,4 @@
-//! The process of a worker: does one task after the other, and keeps what took time for the next one.
+//! The worker process: runs tasks one after the other, with a warm cache between them.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,20 +18,20 @@ use crate::rep158::Stage;
 use crate::store::Store;
 use crate::usd;
 
-/// How long a worker has nothing to do before it gives memory back: the next task would have to get it again.
+/// Idle time before a worker returns freed memory to the system; sooner, the next task would fault it in again.
 const REST: Duration = Duration::from_secs(1);
 
-/// Works for the process at the other end of standard input and output, until it closes them. `arguments`: how many threads to work with,
-/// and how many MiB to keep in memory.
+/// Serves the process at the other end of standard input and output until it closes them. `arguments`: the number of threads, and the
+/// size of the cache in MiB.
 pub(crate) fn main(arguments: &[usize], program: &Program) -> ExitCode {
     let &[threads, cache] = arguments else { return ExitCode::from(2) };
-    // Otherwise the process would be called as the link that it was started by: exe.
+    // Started by the link /proc/self/exe, the process would be named `exe`.
     let _ = rustix::thread::set_name(c"urdf_usd worker");
     let (sender, requests) = channel();
     if std::thread::Builder::new().name("requests".to_owned()).spawn(move || listen(&sender)).is_err() {
         return ExitCode::FAILURE;
     }
-    // This thread is one of those that share work: handing it over takes as long as a small file.
+    // This thread joins the pool: handing work over costs as much as converting a small file.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
     let replies = Arc::new(Mutex::new(std::io::stdout()));
     let store = Store::in_memory((cache as u64) << 20);
@@ -50,7 +50,7 @@ pub(crate) fn main(arguments: &[usize], program: &Program) -> ExitCode {
     }
 }
 
-/// Takes requests until there are no more. Then nobody waits for what is worked on: the process ends, with all that it started.
+/// Forwards requests until standard input closes, then kills the process group: no one waits for the current task any more.
 fn listen(requests: &Sender<Vec<u8>>) {
     let mut input = std::io::stdin().lock();
     while let Ok(Some((Kind::Request, request))) = receive(&mut input) {
@@ -64,7 +64,7 @@ fn listen(requests: &Sender<Vec<u8>>) {
     std::process::exit(0);
 }
 
-/// Does a task and sends its outcome.
+/// Runs a task and sends its outcome.
 fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<Mutex<W>>) {
     match task {
         Task::Convert(job) => {
@@ -89,13 +89,13 @@ fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<
     }
 }
 
-/// Whether the poses of an asset can be read.
+/// Reads the poses of an asset, to see whether that succeeds.
 pub(super) fn poses(entry: &Path) -> Result<(), String> {
     let stage = Stage::open(entry, &Default::default()).map_err(|error| error.to_string())?;
     Poses::of(&stage, None).map(|_| ()).map_err(crate::poses::told)
 }
 
-/// Sends something. If nobody is there to hear it, the process ends when it is told so.
+/// Sends a reply. A broken pipe is ignored: [`listen`] ends the process then.
 fn reply(replies: &Mutex<impl Write>, kind: Kind, content: &impl Serialize) {
     let _ = send(&mut *replies.lock().unwrap_or_else(PoisonError::into_inner), kind, content);
 }

@@ -1,4 +1,4 @@
-//! How a process ended that was to do something and did not, and what people are told of it.
+//! Why a worker gave no outcome, and the diagnostic for it.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -9,33 +9,33 @@ use super::{Limits, OUT_OF_MEMORY};
 use crate::convert::codes;
 use crate::diagnostic::{Diagnostic, Place};
 
-/// Why there is no outcome.
+/// The reason for a missing outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// It took too long.
+    /// The time limit passed.
     TimedOut,
-    /// Nobody waits for it any more.
+    /// The caller cancelled it.
     Cancelled,
-    /// It ended by itself, or was ended by the system.
+    /// The process exited, or a signal killed it.
     Exited(ExitStatus),
-    /// What it said can't be understood.
+    /// The reply cannot be decoded.
     Garbled(String),
-    /// It was not begun.
+    /// No worker took it.
     NotBegun(Box<Diagnostic>),
 }
 
-/// What was worked on.
+/// The work that failed, for messages.
 pub(super) struct Subject<'a> {
-    /// What it is called: `the conversion`.
+    /// A noun phrase: `the conversion`.
     pub name: &'a str,
-    /// How far it was, in words; empty if it never said.
+    /// The last reported step; empty if none.
     pub at: &'a str,
-    /// What it was allowed.
+    /// The limits it ran under.
     pub limits: Limits,
 }
 
 impl End {
-    /// The finding.
+    /// Builds the diagnostic.
     pub(super) fn diagnostic(&self, Subject { name, at, limits }: &Subject<'_>) -> Diagnostic {
         let at = if at.is_empty() { String::new() } else { format!(", at {at}") };
         let (code, message, help) = match self {
@@ -54,7 +54,7 @@ impl End {
                 let help = "allow more memory (--memory-limit, memory_limit), or give it less to do: smaller meshes and images, --tiers high";
                 (&codes::OUT_OF_MEMORY, format!("{name} needed more memory than {limit}{at}"), help)
             }
-            // Nothing but the kernel sends it unasked, where memory is short.
+            // Sent by the kernel's OOM killer, unless a user sent it.
             Self::Exited(status) if status.signal() == Some(Signal::KILL.as_raw()) => {
                 let message = format!("the system ended the process of {name}{at}: most likely the machine ran out of memory");
                 let help = "set a memory limit (--memory-limit, memory_limit), convert fewer robots at once (workers), or use a machine with more memory";

@@ -1,4 +1,4 @@
-//! A command under limits: it runs in a process of its own, which this one watches and, at its limits, ends.
+//! Runs a command under limits, in a child process that is killed at its limits.
 
 use std::ffi::OsString;
 use std::process::Child;
@@ -10,14 +10,14 @@ use super::{GRACE, LIMITED, Limits, Program};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::process::codes::SYSTEM;
 
-/// How often it is looked whether the command has ended: at first, and at most.
+/// Shortest and longest interval between polls for the child's exit.
 const POLL: [Duration; 2] = [Duration::from_micros(500), Duration::from_millis(10)];
 
-/// Runs the command line `arguments` of `program`, without the program's name, and returns its exit code. `name`: what it does, for people.
-/// One that `knows` its time limit ends by itself where it can, and is given some seconds more.
+/// Runs the command line `arguments` of `program`, without the program's name, and returns its exit code. `name` is the activity, for
+/// messages. A command that `knows` its time limit stops by itself where it can, and gets a grace period.
 ///
 /// # Errors
-/// If it was ended, ended without an exit code, or could not be started.
+/// If the child was killed, exited without a code, or could not be started.
 pub(crate) fn run(
     program: &Program,
     arguments: &[OsString],
@@ -29,7 +29,7 @@ pub(crate) fn run(
     };
     let grace = if knows { GRACE } else { Duration::ZERO };
     let started = Instant::now();
-    // The terminal's signals reach both processes.
+    // Same process group: the terminal's signals reach both.
     let mut child =
         program.command([OsString::from(LIMITED)].into_iter().chain(arguments.iter().cloned())).spawn().map_err(failed)?;
     let deadline = limits.time.and_then(|time| started.checked_add(time.saturating_add(grace)));
@@ -43,7 +43,7 @@ pub(crate) fn run(
     Err(end.diagnostic(&Subject { name, at: "", limits }))
 }
 
-/// Waits for the end of a process, or ends it.
+/// Waits for the child to exit; kills it at the deadline.
 fn wait(child: &mut Child, deadline: Option<Instant>) -> std::io::Result<End> {
     let [mut pause, longest] = POLL;
     loop {
@@ -60,7 +60,7 @@ fn wait(child: &mut Child, deadline: Option<Instant>) -> std::io::Result<End> {
     }
 }
 
-/// Takes the limits of this process, which another one watches: it ends with that one.
+/// Applies limits to this child process, and ties its life to that of its parent.
 pub(crate) fn take(program: &Program, limits: Limits) {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));

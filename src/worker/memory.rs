@@ -2,17 +2,16 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// MiB that a limit leaves for stacks, which the system counts as a whole whatever is used of them: the reader of OpenUSD has one of 256 MiB.
+/// Allowance for stacks in MiB, added to every limit: the kernel counts stacks in full, and the OpenUSD reader's has 256 MiB.
 const STACKS: u64 = 320;
 
-/// What is limited. On Linux that is memory that can be written to and that no other process shares; elsewhere addresses, which is as near as
-/// POSIX comes.
+/// The limited resource: private writable memory on Linux; elsewhere address space, the closest that POSIX has.
 #[cfg(target_os = "linux")]
 const RESOURCE: Resource = Resource::Data;
 #[cfg(not(target_os = "linux"))]
 const RESOURCE: Resource = Resource::As;
 
-/// Limits the memory of this process, and of those that it starts from now on, to so many MiB; `None`: to what was allowed at first.
+/// Limits the memory of this process and its later children, in MiB; `None` restores the original limit.
 pub(super) fn limit(mebibytes: Option<u64>) {
     let maximum = getrlimit(RESOURCE).maximum;
     let wanted = mebibytes.map(|mebibytes| mebibytes.saturating_add(STACKS).saturating_mul(1 << 20));
@@ -20,6 +19,6 @@ pub(super) fn limit(mebibytes: Option<u64>) {
         (Some(wanted), Some(maximum)) => Some(wanted.min(maximum)),
         (wanted, maximum) => wanted.or(maximum),
     };
-    // The hard limit stays, so that the next piece of work may have another one. Lowering the soft one is always allowed.
+    // Only the soft limit changes, so that the next task may have another.
     let _ = setrlimit(RESOURCE, Rlimit { current, maximum });
 }

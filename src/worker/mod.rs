@@ -1,10 +1,10 @@
-//! Work in processes of its own, which can be ended at any instant: at a time limit, at a memory limit, or when nobody waits any more.
+//! Runs work in child processes, which can be killed at any time: at a time limit, at a memory limit, or on cancellation.
 //!
-//! A program lends itself ([`Program`]): started with the argument [`WORKER`], it works for a [`Workers`] pool over its standard input and
-//! output; started with [`LIMITED`] and a command line, it is that command under limits. Without a program, work is done in this process, and
-//! only ends at a time limit where it looks at it.
+//! A [`Program`] is started again by itself: with the argument [`WORKER`] it serves a [`Workers`] pool over standard input and output; with
+//! [`LIMITED`] and a command line it runs that command under limits. Without a program, work runs in this process, and a time limit holds only
+//! where the work checks it.
 //!
-//! This module knows what can be asked of a worker, not what it is for.
+//! This module knows the tasks of workers; it must not know the node, the web server or the command line.
 
 mod child;
 mod end;
@@ -22,32 +22,32 @@ use std::time::Duration;
 pub(crate) use self::child::main;
 pub use self::pool::Workers;
 
-/// The first argument of a program that works for a pool.
+/// First argument of a worker process.
 pub const WORKER: &str = "worker";
-/// The first argument of a program that runs the rest of its command line under the limits in it.
+/// First argument of a process that runs the rest of its command line under limits.
 pub const LIMITED: &str = "limited";
-/// How much longer than its time limit a conversion is waited for: it ends by itself where it can, and says more than its parent knows.
+/// Grace period after a conversion's time limit: one that stops by itself reports more than its parent knows.
 const GRACE: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 2000 });
-/// The exit code of a process that ran out of memory: EX_OSERR of sysexits.h, which no command has for anything else.
+/// Exit code of a process that ran out of memory: EX_OSERR of sysexits.h, otherwise unused.
 const OUT_OF_MEMORY: i32 = 71;
 
-/// What a piece of work may take.
+/// Time and memory limits of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// How long it may take; `None`: as long as it needs.
+    /// Time limit; `None`: unlimited.
     pub time: Option<Duration>,
-    /// How many MiB of memory its process may take; `None`: as much as it needs.
+    /// Memory limit of its process, in MiB; `None`: unlimited.
     pub memory: Option<u64>,
 }
 
 impl Limits {
-    /// Whether there is any.
+    /// Whether any limit is set.
     pub(crate) fn is_any(self) -> bool {
         self.time.is_some() || self.memory.is_some()
     }
 }
 
-/// A program that hands its arguments to [`cli::main`](crate::cli::main), to be started again for work in a process of its own.
+/// A program that passes its arguments to [`cli::main`](crate::cli::main), and so can be started as a worker.
 #[derive(Clone, Debug)]
 pub struct Program {
     executable: PathBuf,
@@ -56,39 +56,39 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program that `executable` is.
+    /// Uses the program `executable`.
     pub fn new(executable: impl Into<PathBuf>) -> Self {
         Self { executable: executable.into(), exit_when_exhausted: None, release_memory: || () }
     }
 
-    /// The program that this process runs; `None` where the system does not say which one that is.
+    /// Returns the running program; `None` if the system does not reveal it.
     pub fn this() -> Option<Self> {
-        // On Linux this file is the running program even when another one was installed in its place: both ends of a pipe are of one build.
+        // On Linux this link names the running executable even after an upgrade replaced it: both ends of the pipe are of one build.
         let running = Path::new("/proc/self/exe");
         if running.exists() { Some(Self::new(running)) } else { std::env::current_exe().ok().map(Self::new) }
     }
 
-    /// The same with a function that has the process end with the exit code that it is given when an allocation fails. Without it, a process
-    /// that runs out of memory looks like one that crashed.
+    /// Sets a function that makes failed allocations exit the process with the given code. Without it, running out of memory looks like a
+    /// crash.
     #[must_use]
     pub fn exiting_with(self, exit_when_exhausted: fn(i32)) -> Self {
         Self { exit_when_exhausted: Some(exit_when_exhausted), ..self }
     }
 
-    /// The same with a function that returns freed memory to the system, called by a process that rests after work.
+    /// Sets a function that returns freed memory to the system; workers call it when idle.
     #[must_use]
     pub fn releasing_with(self, release_memory: fn()) -> Self {
         Self { release_memory, ..self }
     }
 
-    /// A command that starts it.
+    /// Returns the command that starts it.
     fn command(&self, arguments: impl IntoIterator<Item = OsString>) -> Command {
         let mut command = Command::new(&self.executable);
         command.arg0("urdf_usd").args(arguments);
         command
     }
 
-    /// Limits the memory of this process, which runs the program.
+    /// Limits the memory of this process, which must run this program.
     fn limit_memory(&self, mebibytes: Option<u64>) {
         memory::limit(mebibytes);
         if mebibytes.is_some() {

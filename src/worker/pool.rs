@@ -1,4 +1,4 @@
-//! Processes that do work for this one, and are kept for the next piece of work.
+//! A pool of worker processes, reused between tasks.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -26,50 +26,50 @@ use crate::process::codes::SYSTEM;
 use crate::usd::AssetFrames;
 use crate::usd::{self, InterfaceSummary, TierSet};
 
-/// How many threads all workers have together, about; each has two at least.
+/// Approximate number of threads of all workers together; each has at least two.
 const MAX_THREADS: usize = 256;
-/// How often it is looked whether work was called off.
+/// Interval between checks for cancellation.
 const POLL: Duration = Duration::from_millis(50);
-/// How long a process that ends is waited for before it is ended.
+/// Time to wait for the exit status of a worker that closed its output.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How many assets a worker is known to have worked on lately.
+/// Maximum number of robots remembered per worker.
 const MAX_KNOWN: usize = 1024;
-/// How many workers there are for reading and drawing beside those that convert.
+/// Number of workers for reading and rendering, in addition to those that convert.
 const READERS: usize = 2;
-/// How many bytes of a description tell it from others: its robot's name is there, and what xacro says of where it is from.
+/// Length of the prefix that identifies a description, in bytes: it holds the robot's name and xacro's source comment.
 const BEGINNING: usize = 512;
-/// How many workers are started before there is work for them.
+/// Maximum number of workers started in advance.
 const MAX_STARTED_EARLY: usize = 4;
 
-/// A pool of processes for work that may take too long, too much memory, or the process with it.
+/// A pool of worker processes for tasks that may hang, exhaust memory or crash.
 ///
-/// What is worked on again and again goes to the same worker where that is free: it has in memory what it made of the same meshes.
+/// Tasks of one robot go to the same worker if it is idle, since its cache holds the robot's meshes.
 #[derive(Debug)]
 pub struct Workers {
-    /// How a worker is started; `None`: work is done in this process.
+    /// The worker program; `None`: tasks run in this process.
     program: Option<Program>,
-    /// Called after work in this process.
+    /// Called after a conversion in this process.
     release_memory: fn(),
-    /// The arguments of a worker.
+    /// Arguments of a worker: threads, and cache size in MiB.
     arguments: [usize; 2],
-    /// How many idle workers are kept.
+    /// Maximum number of idle workers.
     kept: usize,
     idle: Mutex<Vec<Worker>>,
 }
 
 impl Workers {
-    /// No processes: all work is done in this one, which ends with it if it has to.
+    /// Creates a pool without processes: tasks run in this one, which a crash takes down.
     pub fn here() -> Self {
         Self { program: None, release_memory: || (), arguments: [0; 2], kept: 0, idle: Mutex::default() }
     }
 
-    /// The same in the process of `program`, which returns memory to the system after each conversion.
+    /// Like [`Workers::here`], but returns memory to the system after each conversion, by the function of `program`.
     pub fn in_process_of(program: Option<&Program>) -> Self {
         Self { release_memory: program.map_or(|| (), |program| program.release_memory), ..Self::here() }
     }
 
-    /// Processes of `program` for `count` conversions at once and for what is read meanwhile. They keep `cache` MiB in memory, all together.
-    /// As many as are used at once are started.
+    /// Creates a pool for `count` concurrent conversions and for reading assets meanwhile, with a cache of `cache` MiB in total. Workers are
+    /// started on demand.
     pub fn new(program: Program, count: usize, cache: u64) -> Self {
         let (count, kept) = (count.max(1), count.max(1) + READERS);
         let processors = thread::available_parallelism().map_or(1, usize::from);
@@ -78,23 +78,23 @@ impl Workers {
         Self { program: Some(program), arguments: [threads, cache], kept, ..Self::here() }
     }
 
-    /// The same with some workers started before there is work for them.
+    /// Starts some workers in advance.
     #[must_use]
     pub fn warmed_up(self) -> Self {
-        // What can't be started now is started when there is work.
+        // A failure here is retried, and reported, by the first task.
         let early = (0..self.kept.min(MAX_STARTED_EARLY)).map_while(|_| self.start().ok()).collect();
         Self { idle: Mutex::new(early), ..self }
     }
 
-    /// Whether work is done by other processes.
+    /// Whether tasks run in worker processes.
     pub(crate) fn are_processes(&self) -> bool {
         self.program.is_some()
     }
 
-    /// Converts under the limits in the job's options. Of `context`, everything but the store counts, of which each worker has its own.
+    /// Converts under the limits in the job's options. The store of `context` is ignored: each worker has its own.
     ///
     /// # Errors
-    /// As [`convert::convert`], and if the worker was ended or ended by itself.
+    /// Those of [`convert::convert`], and if the worker was killed or crashed.
     pub fn convert(&self, job: &Job, context: &Context) -> Result<Report, Failure> {
         if !self.are_processes() {
             let result = convert::convert(job, context);
@@ -107,7 +107,7 @@ impl Workers {
             Source::File(file) | Source::Xacro { file, .. } => Some(file),
             Source::Text { .. } | Source::Bytes { .. } => None,
         };
-        // What else it used, only the worker knew.
+        // Other inputs are known to the worker alone.
         let failed = |mut diagnostic: Diagnostic| {
             diagnostic.place = file.map_or_else(Place::default, Place::file);
             Failure { diagnostics: vec![diagnostic], used: file.cloned().into_iter().collect() }
@@ -142,7 +142,7 @@ impl Workers {
         self.read(Task::Interfaces(entry.to_owned()), limits, here)
     }
 
-    /// Reads which tiers of meshes an asset has.
+    /// Reads the mesh tiers of an asset.
     ///
     /// # Errors
     /// Why they can't be read, in a sentence.
@@ -151,7 +151,7 @@ impl Workers {
         self.read(Task::Tiers(entry.to_owned()), limits, here)
     }
 
-    /// Sees whether an asset opens and its poses can be read within the limits. What a worker can open, this process can.
+    /// Checks that an asset opens, and that its poses can be read, within the limits, so that this process may open it.
     ///
     /// # Errors
     /// Why not, in a sentence.
@@ -162,7 +162,7 @@ impl Workers {
         self.read(Task::Poses(entry.to_owned()), limits, || poses(entry))
     }
 
-    /// Has an asset read by a worker, or `here`.
+    /// Runs a reading task in a worker, or `here`.
     fn read<T: DeserializeOwned>(
         &self,
         task: Task<'_>,
@@ -179,7 +179,7 @@ impl Workers {
         })
     }
 
-    /// Has a task done. `key`: a worker that did a task of the same key before is preferred.
+    /// Runs a task, preferably in a worker that has seen `key` before.
     fn ask<T: DeserializeOwned>(
         &self,
         task: Task<'_>,
@@ -215,15 +215,15 @@ impl Workers {
                 self.put_back(worker);
                 Ok(outcome)
             }
-            // It is ended, whatever it does.
+            // Dropping the worker kills it.
             Err(end) => Err(Stopped { end, at }),
         }
     }
 
-    /// An idle worker: one that knows `key`, else the one that knows least; a new one if there is none.
+    /// Takes an idle worker: one that has seen `key`, else the one that has seen least, else a new one.
     fn take(&self, key: Option<u64>) -> Result<Worker, Diagnostic> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that died meanwhile is of no use to anybody.
+        // Discard workers that died while idle.
         idle.retain_mut(|worker| matches!(worker.child.try_wait(), Ok(None)));
         let best = (0..idle.len()).min_by_key(|index| {
             let known = idle.get(*index).map(|worker| &worker.known);
@@ -258,7 +258,7 @@ impl Workers {
     }
 }
 
-/// What tells one robot from others across its changes: where it is written, and its file or how its description begins.
+/// Returns a key that identifies a robot across revisions: its output directory, and its file or the beginning of its description.
 fn key(job: &Job) -> u64 {
     let mut hasher = DefaultHasher::new();
     job.output_dir.hash(&mut hasher);
@@ -270,28 +270,28 @@ fn key(job: &Job) -> u64 {
     hasher.finish()
 }
 
-/// Why there is no outcome, and how far the work was.
+/// A task without outcome, and its last reported step.
 struct Stopped {
     end: End,
     at: String,
 }
 
-/// A process. It is ended when this is dropped.
+/// A worker process, killed on drop.
 #[derive(Debug)]
 struct Worker {
     child: Child,
-    /// To a thread that writes: a process that does not read would hold up whoever does.
+    /// Queue of the writing thread: writing to a process that does not read would block the caller.
     requests: Sender<Vec<u8>>,
-    /// From a thread that reads.
+    /// Queue of the reading thread.
     replies: Receiver<(Kind, Vec<u8>)>,
-    /// The keys of what it worked on, the oldest first.
+    /// Keys of the robots it has seen, oldest first.
     known: VecDeque<u64>,
 }
 
 impl Worker {
     fn start(program: &Program, arguments: [usize; 2]) -> std::io::Result<Self> {
         let arguments = std::iter::once(WORKER.into()).chain(arguments.map(|argument| argument.to_string().into()));
-        // Its own group, so that it is ended with all that it started.
+        // A process group of its own, so that its children are killed with it.
         let mut command = program.command(arguments);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn()?;
         let ends = child.stdin.take().zip(child.stdout.take());
@@ -319,7 +319,7 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Has a request done; `hear` gets what is said before the outcome.
+    /// Sends a request and waits for its outcome; `hear` receives the messages before it.
     fn work(
         &mut self,
         request: Vec<u8>,
@@ -328,7 +328,7 @@ impl Worker {
         mut hear: impl FnMut(Kind, &[u8]),
     ) -> Result<Vec<u8>, End> {
         let deadline = limits.time.and_then(|time| Instant::now().checked_add(time));
-        // If nobody takes it, nobody answers either.
+        // A failure to send shows as a closed output below.
         let _ = self.requests.send(request);
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -347,7 +347,7 @@ impl Worker {
         }
     }
 
-    /// How it ended by itself, after it closed its output.
+    /// Returns how the worker exited after it closed its output.
     fn exited(&mut self) -> End {
         let since = Instant::now();
         loop {
@@ -360,9 +360,9 @@ impl Worker {
         }
     }
 
-    /// Ends it and all that it started.
+    /// Kills the worker and its children.
     fn end(&mut self) {
-        // One that was waited for may have given its number to another process.
+        // The process id of a reaped child may belong to another process.
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
             let _ = self.child.wait();
@@ -385,7 +385,7 @@ mod tests {
     use super::*;
     use crate::usd::AssetFrame;
 
-    /// Workers that are this shell script.
+    /// Creates a pool whose workers run this shell script.
     fn workers(folder: &Path, script: &str) -> Workers {
         let program = folder.join("program");
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -395,7 +395,7 @@ mod tests {
 
     fn job(folder: &Path, time_limit: Option<Duration>) -> Job {
         let options = convert::Options { time_limit, memory_limit: Some(100), ..convert::Options::default() };
-        // More than a pipe holds.
+        // Exceeds the buffer of a pipe.
         let text = format!("<robot name='r'><!--{}--></robot>", "x".repeat(1 << 20));
         Job { options, ..Job::new(Source::Text { text: text.into(), file: None }, folder.join("out")) }
     }
@@ -409,7 +409,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (script, limit, code, part) in [
             ("exec sleep 1000", Some(100), "convert-timed-out", "longer than 0.1 s"),
-            // It neither reads nor can be asked to end, and has started something.
+            // Reads nothing, ignores signals, and has a child.
             (
                 "trap '' TERM INT HUP; sleep 1000 & while :; do sleep 1; done",
                 Some(100),
@@ -439,7 +439,7 @@ mod tests {
         fs::create_dir_all(out.join(".r.staging/sub")).unwrap();
         fs::create_dir(out.join(".other.staging")).unwrap();
         let locks = [".r.lock", ".other.lock"].map(|lock| fs::File::create(out.join(lock)).unwrap());
-        // Another process writes this one.
+        // Locked as by another process.
         locks[1].lock().unwrap();
         let workers = workers(folder.path(), "exec sleep 1000");
         let context = Context { cancelled: Arc::new(true.into()), ..Context::default() };
@@ -466,7 +466,7 @@ mod tests {
         let answer = message(Kind::Done, &Ok::<_, String>(&frames)).unwrap();
         fs::write(folder.path().join("answer"), answer).unwrap();
         let answer = folder.path().join("answer").display().to_string();
-        // It answers once.
+        // Answers the first request only.
         let workers = workers(folder.path(), &format!("cat {answer}; exec sleep 1000"));
         let entry = folder.path().join("out/r/r.usda");
         let read = workers.frames(&entry, Limits::default()).unwrap();

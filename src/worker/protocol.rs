@@ -1,4 +1,4 @@
-//! What a pool and its workers say to each other: messages of a kind, a length and JSON.
+//! The protocol between a pool and its workers: messages of a kind, a length and JSON.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::convert::{Job, Step};
 
-/// The longest message, in bytes. Reports and descriptions are far below it.
+/// Maximum length of a message, in bytes; reports and descriptions are far shorter.
 const MAX_LENGTH: u32 = 1 << 30;
 
 /// The kinds of messages.
@@ -30,30 +30,30 @@ impl Kind {
     }
 }
 
-/// What a worker is to do.
+/// A task for a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Task<'a> {
-    /// To convert a robot: `Result<Outcome, Failure>`.
+    /// Convert a robot: `Result<Outcome, Failure>`.
     Convert(Box<Cow<'a, Job>>),
-    /// To read the frames of the asset with this entry: `Result<AssetFrames, String>`.
+    /// Read the frames of the asset with this entry: `Result<AssetFrames, String>`.
     Frames(PathBuf),
-    /// To read its interfaces: `Result<Vec<InterfaceSummary>, String>`.
+    /// Read its interfaces: `Result<Vec<InterfaceSummary>, String>`.
     Interfaces(PathBuf),
-    /// To read its tiers: `Result<Vec<TierSet>, String>`.
+    /// Read its mesh tiers: `Result<Vec<TierSet>, String>`.
     Tiers(PathBuf),
-    /// To see that it opens, and that its poses can be read: `Result<(), String>`.
+    /// Check that it opens and that its poses can be read: `Result<(), String>`.
     Poses(PathBuf),
 }
 
-/// A task and its limits. Time is kept by the parent, too.
+/// A task and its memory limit; the parent keeps the time.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request<'a> {
     pub(super) task: Task<'a>,
-    /// MiB.
+    /// In MiB.
     pub(super) memory_limit: Option<u64>,
 }
 
-/// How far a conversion is: [`convert::Progress`](crate::convert::Progress).
+/// Progress of a conversion: [`convert::Progress`](crate::convert::Progress).
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Progress<'a> {
     pub(super) step: Step,
@@ -62,7 +62,7 @@ pub(super) struct Progress<'a> {
     pub(super) all: usize,
 }
 
-/// A message as it is sent.
+/// Encodes a message.
 pub(super) fn message(kind: Kind, content: &impl Serialize) -> io::Result<Vec<u8>> {
     const HEAD: usize = 5;
     let mut message = vec![kind as u8, 0, 0, 0, 0];
@@ -84,7 +84,7 @@ pub(super) fn send(to: &mut impl Write, kind: Kind, content: &impl Serialize) ->
 /// Receives the next message; `None` at the end.
 pub(super) fn receive(from: &mut impl Read) -> io::Result<Option<(Kind, Vec<u8>)>> {
     let mut kind = [0];
-    // Other than `read`, it goes on after a signal.
+    // Unlike `read`, retries after a signal.
     match from.read_exact(&mut kind) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
         read => read?,
@@ -96,7 +96,7 @@ pub(super) fn receive(from: &mut impl Read) -> io::Result<Option<(Kind, Vec<u8>)
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no message"));
     };
     let mut content = Vec::new();
-    // Grows with what comes, not with what is announced.
+    // Memory grows with the bytes received, not with the length announced.
     if from.take(length.into()).read_to_end(&mut content)? < length as usize {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -162,7 +162,7 @@ mod tests {
             let request: Request<'_> = serde_json::from_slice(&content).unwrap();
             let Task::Convert(arrived) = request.task else { panic!("{request:?}") };
             assert_eq!((kind, &**arrived, request.memory_limit), (Kind::Request, &job, Some(9)));
-            // What ends in the middle is no message.
+            // A truncated message is an error.
             assert!(receive(&mut &sent[..sent.len() - 1]).is_err());
         }
         assert!(receive(&mut &[][..]).unwrap().is_none() && receive(&mut &b"hello, world"[..]).is_err());

@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -12,11 +11,11 @@ import pytest
 
 pytest.importorskip("cyclonedds", reason="the peers are CycloneDDS (pip install cyclonedds)")
 
+import conftest  # noqa: E402
 from hills import flat  # noqa: E402
 from ros_node import PATIENCE, box, description  # noqa: E402
 from ros_peer import Asset, Convert, Peer, String, until  # noqa: E402
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
 LIMIT = 1.0
 #: Conversions are given two seconds more to end by themselves.
 GRACE = 2.0
@@ -34,16 +33,7 @@ def held(node, *robots):
 
 def have_ended(pids):
     """Whether none of these processes runs."""
-
-    def runs(pid):
-        try:
-            # What follows the name of the program, which may have blanks and parentheses. A process is waited for with all its threads.
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
-            return state not in "ZX" or len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
-        except (FileNotFoundError, ProcessLookupError):
-            return False
-
-    return not any(map(runs, pids))
+    return all(map(conftest.has_ended, pids))
 
 
 def test_hostile_calls_never_end_the_node_and_honest_ones_between_are_answered(start, domain):

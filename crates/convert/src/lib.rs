@@ -684,7 +684,7 @@ fn publish(
 /// while it was replaced. Assets that another process is writing are left alone.
 pub fn clear_away(output_dir: &Path) {
     publish::interrupted(output_dir).iter().for_each(|name| {
-        // What can't be cleared away now is cleared away by the next publication.
+        // On failure the next publication clears it away.
         let _ = publish::Slot::try_lock(output_dir, name, listed);
     });
 }

@@ -72,7 +72,7 @@ fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> 
     if !store.keeps() || job.options.simready || job.options.dated || job.options.check {
         return None;
     }
-    // Limits change nothing of what comes out.
+    // Limits do not change the output.
     let mut job = Job { options: Options { time_limit: None, memory_limit: None, ..job.options.clone() }, ..job.clone() };
     // Its hash stands for what is in no file.
     match &mut job.source {

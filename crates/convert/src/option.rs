@@ -395,7 +395,7 @@ impl Field for Option<Duration> {
     }
 }
 
-/// 0: none.
+/// Zero means no limit.
 impl Field for Option<u64> {
     fn read(value: &Value) -> Result<Self, String> {
         Ok(Some(u64::read(value)?).filter(|number| *number > 0))

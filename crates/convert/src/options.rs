@@ -58,8 +58,8 @@ pub struct Options {
     pub strict: bool,
     /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as it needs.
     pub time_limit: Option<Duration>,
-    /// How much memory the conversion may take, in MiB. Whoever runs conversions in processes of their own enforces it; [`convert`] in this
-    /// process does not. `None`: as much as it needs.
+    /// Memory limit of the conversion, in MiB; `None`: unlimited. Enforced by worker processes only: [`convert`] in this process ignores
+    /// it.
     ///
     /// [`convert`]: super::convert
     pub memory_limit: Option<u64>,

@@ -183,7 +183,7 @@ impl Stamp {
     }
 }
 
-/// The names of the assets in `parent` beside which there is what only a writer that still works, or one that was killed, leaves.
+/// Returns the names of assets in `parent` with staging files beside them, left by an active or a killed writer.
 pub(super) fn interrupted(parent: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| {
@@ -259,7 +259,7 @@ impl Slot {
         Self::locked(parent, name, lock, listed)
     }
 
-    /// The same, unless another process writes this asset or nobody ever did: then `None`.
+    /// Locks the slot without blocking; `None` if another process holds the lock or the asset was never written.
     pub(super) fn try_lock(parent: &Path, name: &str, listed: impl Fn(&Path) -> Vec<String>) -> Result<Option<Self>, Error> {
         let path = parent.join(format!(".{name}.lock"));
         let file = File::options().write(true).open(&path).map_err(at("write", &path))?;
@@ -268,7 +268,7 @@ impl Slot {
         is_locked.then(|| Self::locked(parent, name, lock, listed)).transpose()
     }
 
-    /// Clears away what a killed writer left, with the lock.
+    /// Removes the remains of a killed writer while holding the lock.
     fn locked(parent: &Path, name: &str, lock: Lock, listed: impl Fn(&Path) -> Vec<String>) -> Result<Self, Error> {
         let link = |from: &Path, to: &Path| fs::hard_link(from, to);
         let slot = Self { parent: parent.to_owned(), name: name.to_owned(), known: Known::default(), link, _lock: lock };

@@ -84,7 +84,7 @@ impl Report {
     }
 }
 
-/// A [`Report`] with what `report.json` leaves out, for other processes and for later.
+/// A serializable [`Report`], including the fields that `report.json` omits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
     report: Report,

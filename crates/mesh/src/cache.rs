@@ -605,7 +605,7 @@ mod tests {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.path().is_dir() { found.extend(entries(&entry.path())) } else { found.push(entry.path()) }
         }
-        // The secret key of the store is no entry.
+        // The store's secret key is not an entry.
         found.retain(|path| path.file_name() != Some("key".as_ref()));
         found
     }

@@ -151,9 +151,9 @@ pub trait Node: Send + Sync + 'static {
         self.state().parameters.declare(declaration)
     }
 
-    /// Ends the declarations. Parameter services answer from then on, so that no client sees only some of the parameters; rclcpp nodes that
-    /// declare in their constructor do the same by not spinning before. Returns the values given for this very node that belong to no
-    /// declared parameter, most likely misspelt.
+    /// Ends the declarations. Parameter services answer from then on, so clients never see a partial list; rclcpp nodes that declare
+    /// in their constructor get the same by spinning afterwards. Returns overrides for this node that match no declared parameter, most
+    /// likely misspelt.
     fn finish_declaring(&self) -> Vec<Diagnostic> {
         self.state().parameters.finish_declaring()
     }

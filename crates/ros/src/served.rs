@@ -25,7 +25,7 @@ const MOST_NAMES: usize = 4096;
 pub(super) struct Parameters {
     node: String,
     state: Mutex<State>,
-    /// Whether all parameters are declared. Until then no service answers: its client would take some parameters for all.
+    /// True once all parameters are declared. Services wait for it, so no client receives a partial list.
     is_complete: watch::Sender<bool>,
 }
 
@@ -202,7 +202,7 @@ impl Parameters {
         let parameters = self.clone();
         let mut is_complete = self.is_complete.subscribe();
         Ok(Box::pin(async move {
-            // The sender lives as long as `parameters`.
+            // Cannot fail: `parameters` owns the sender.
             let _ = is_complete.wait_for(|&is_complete| is_complete).await;
             while let Some(Request { request, responder }) = requests.next().await {
                 // Fails only while the node shuts down.

@@ -6,20 +6,20 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// The exit code for failed allocations; negative: they are the caller's matter.
+/// Exit code for failed allocations; negative: return null to the caller.
 static EXIT_CODE: AtomicI32 = AtomicI32::new(-1);
 
 unsafe extern "C" {
-    /// Ends the process without running anything of it.
+    /// Exits the process without running destructors or exit handlers.
     safe fn _exit(code: c_int) -> !;
 }
 
-/// From now on, ends the process with `code` when an allocation fails.
+/// Makes every later allocation failure exit the process with `code`.
 pub fn exit_when_exhausted(code: i32) {
     EXIT_CODE.store(code, Ordering::Relaxed);
 }
 
-/// [`System`], but for what happens when it has no memory left: see [`exit_when_exhausted`].
+/// The [`System`] allocator with the exit of [`exit_when_exhausted`] on failure.
 pub struct Allocator;
 
 fn checked(place: *mut u8) -> *mut u8 {
@@ -30,10 +30,10 @@ fn checked(place: *mut u8) -> *mut u8 {
     place
 }
 
-// SAFETY: every call is passed on to `System` as it is, and its result is returned.
+// SAFETY: every call is forwarded unchanged to `System`, and its result returned.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `GlobalAlloc`, which is that of `System`.
+        // SAFETY: the caller upholds the contract of `GlobalAlloc`, which `System` shares.
         checked(unsafe { System.alloc(layout) })
     }
 

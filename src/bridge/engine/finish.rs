@@ -143,7 +143,7 @@ impl<N: Node> Engine<N> {
         (robot.robot_namespace, robot.origin, robot.heard_from) = (robot_namespace, origin, heard_from);
         (robot.job, robot.attempt, robot.fingerprint) = (attempt.job, number, Some(attempt.fingerprint));
         (robot.outcome, robot.time, robot.took) = (Err(failure.diagnostics), self.node.now(), attempt.took);
-        // One that was ended could not say what it used: what was used before still tells when to try again.
+        // A killed conversion reports no inputs; keep the previous ones, whose changes trigger the next attempt.
         let before = std::mem::replace(&mut robot.used, failure.used);
         if robot.is_set_aside() {
             let known: BTreeSet<&PathBuf> = robot.used.iter().collect();

@@ -118,7 +118,7 @@ pub(super) struct Subject {
     heard: HashMap<String, f64>,
     /// The robot, if it was read before.
     known: Option<Arc<Posable>>,
-    /// What sees whether the asset can be read, and within which limits.
+    /// Worker pool that first opens the asset, and its limits.
     workers: Arc<Workers>,
     limits: Limits,
 }
@@ -158,7 +158,7 @@ impl<N: Node> Engine<N> {
             Box::new(move |why: &Diagnostic| caller.send(S::Response::refused(request::first(std::slice::from_ref(why)))))
         };
         self.running.begin(Task::Motion { given_up }, move |_| {
-            // What is read here can't be interrupted; what a worker has read can be read.
+            // Opening it here cannot be interrupted, so a worker proves first that it opens within the limits.
             let is_readable = match subject.known {
                 Some(_) => Ok(()),
                 None => subject.workers.try_poses(&subject.entry, subject.limits),

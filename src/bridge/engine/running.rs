@@ -24,9 +24,9 @@ use crate::ros::{Node, Responder};
 
 /// How much longer than the parameter `time_limit` a thread is waited for: a conversion ends by itself where it can.
 const GRACE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 20 });
-/// How many threads may be given up where they do the work …
+/// Maximum number of abandoned threads that convert in this process.
 pub(super) const MAX_WORKING: usize = 4;
-/// … and where they wait for processes that do it.
+/// Maximum number of abandoned threads that wait for workers.
 const MAX_WAITING: usize = 64;
 
 /// The way back to a caller: from the thread that works for it, or from the engine when that is given up.

@@ -186,7 +186,7 @@ async fn parameters_of_other_nodes_are_asked_for() {
     assert_eq!(absent.expect_err("nobody is there").code, codes::NO_ANSWER.id);
     let server = node("server", 6, "");
     server.declare(Declaration::new("robot_description", Value::String("<robot/>".into()), "")).expect("declared");
-    // Not before all parameters are declared.
+    // Services wait until all parameters are declared.
     let early = caller.call::<GetParameters>("/server/get_parameters", asked.clone(), Duration::from_millis(300)).await;
     assert_eq!(early.expect_err("declarations go on").code, codes::NO_ANSWER.id);
     assert_eq!(server.finish_declaring(), []);
