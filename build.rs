@@ -1,7 +1,9 @@
-//! Builds the 3D viewer with npm, for the program to carry. Without npm, or without a network to get its packages from, the
-//! program is built all the same, and serves a plain page that says how to get the viewer.
+//! Builds the 3D viewer with npm, for the program to carry. Without npm, or without a network to
+//! get its packages from, the program is built all the same, and serves a plain page that says how
+//! to get the viewer.
 //!
-//! `URDF_USD_VIEWER=off` builds without; `URDF_USD_VIEWER=DIR` takes a viewer that is built already.
+//! `URDF_USD_VIEWER=off` builds without; `URDF_USD_VIEWER=DIR` takes a viewer that is built
+//! already.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a build that fails may panic
 
@@ -12,7 +14,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What is in the viewer's folder and no source of it.
-const LEFT_OUT: [&str; 8] = ["node_modules", "dist", "lib", "loader", "coverage", "test", "README.md", "vitest.config.ts"];
+const LEFT_OUT: [&str; 8] = [
+    "node_modules",
+    "dist",
+    "lib",
+    "loader",
+    "coverage",
+    "test",
+    "README.md",
+    "vitest.config.ts",
+];
 /// The oldest Node that its build works with.
 const NODE: u32 = 20;
 
@@ -21,7 +32,9 @@ fn main() {
     name_commit();
     println!("cargo:rerun-if-env-changed=URDF_USD_VIEWER");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("viewer");
-    let sources = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR")).join("viewer");
+    let sources =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"))
+            .join("viewer");
     let dist = out.join("dist");
     let made = match env::var_os("URDF_USD_VIEWER") {
         Some(choice) if choice == "off" => Ok(None),
@@ -38,24 +51,37 @@ fn main() {
     put(made.as_deref(), &dist).unwrap_or_else(|error| panic!("{}: {error}", dist.display()));
 }
 
-/// Has release builds name the commit that they are made of. Builds for development would be made again after every commit.
+/// Has release builds name the commit that they are made of. Builds for development would be made
+/// again after every commit.
 fn name_commit() {
     println!("cargo:rerun-if-env-changed=URDF_USD_COMMIT");
     if env::var_os("URDF_USD_COMMIT").is_some() || env::var("PROFILE").as_deref() != Ok("release") {
         return;
     }
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).stdin(Stdio::null()).output().ok()?;
+        let output = Command::new("git")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         (output.status.success() && !text.is_empty()).then_some(text)
     };
     // A source without its git, or within the git of something else, has no commit of its own.
-    let is_own = git(&["rev-parse", "--show-prefix"]).is_none() && git(&["rev-parse", "--git-dir"]).is_some();
-    let Some(commit) = is_own.then(|| git(&["log", "-1", "--format=%h %cs"])).flatten() else { return };
+    let is_own = git(&["rev-parse", "--show-prefix"]).is_none()
+        && git(&["rev-parse", "--git-dir"]).is_some();
+    let Some(commit) = is_own
+        .then(|| git(&["log", "-1", "--format=%h %cs"]))
+        .flatten()
+    else {
+        return;
+    };
     println!("cargo:rustc-env=URDF_USD_COMMIT={commit}");
     let reference = git(&["symbolic-ref", "-q", "HEAD"]);
     for name in [Some("HEAD".to_owned()), reference].into_iter().flatten() {
-        if let Some(path) = git(&["rev-parse", "--git-path", &name]).filter(|path| Path::new(path).exists()) {
+        if let Some(path) =
+            git(&["rev-parse", "--git-path", &name]).filter(|path| Path::new(path).exists())
+        {
             println!("cargo:rerun-if-changed={path}");
         }
     }
@@ -76,7 +102,10 @@ fn take(built: &Path) -> Result<PathBuf, String> {
     if built.join("index.html").is_file() {
         Ok(built.to_owned())
     } else {
-        Err(format!("URDF_USD_VIEWER names {}, which has no index.html; give the folder of a built viewer", built.display()))
+        Err(format!(
+            "URDF_USD_VIEWER names {}, which has no index.html; give the folder of a built viewer",
+            built.display()
+        ))
     }
 }
 
@@ -84,7 +113,10 @@ fn take(built: &Path) -> Result<PathBuf, String> {
 fn build(sources: &Path, out: &Path) -> Result<PathBuf, String> {
     let lock = sources.join("package-lock.json");
     if !lock.is_file() {
-        return Err(format!("{} is not there; get the whole source", lock.display()));
+        return Err(format!(
+            "{} is not there; get the whole source",
+            lock.display()
+        ));
     }
     let at = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
     let (work, result) = (out.join("work"), out.join("built"));
@@ -98,8 +130,18 @@ fn build(sources: &Path, out: &Path) -> Result<PathBuf, String> {
     if result.exists() {
         fs::remove_dir_all(&result).map_err(|error| at(&result, error))?;
     }
-    run(Command::new(npm).args(["run", "build"]).env("VIEWER_OUT", &result), "run build", &work)?;
-    if result.join("index.html").is_file() { Ok(result) } else { Err("its build made no index.html".to_owned()) }
+    run(
+        Command::new(npm)
+            .args(["run", "build"])
+            .env("VIEWER_OUT", &result),
+        "run build",
+        &work,
+    )?;
+    if result.join("index.html").is_file() {
+        Ok(result)
+    } else {
+        Err("its build made no index.html".to_owned())
+    }
 }
 
 /// The files and folders that the viewer is built from.
@@ -123,9 +165,15 @@ fn renew(sources: &[PathBuf], work: &Path) -> io::Result<()> {
         if entry.file_name() == "node_modules" {
             continue;
         }
-        if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?
+        } else {
+            fs::remove_file(entry.path())?
+        }
     }
-    sources.iter().try_for_each(|source| copy(source, &work.join(source.file_name().unwrap_or_default())))
+    sources
+        .iter()
+        .try_for_each(|source| copy(source, &work.join(source.file_name().unwrap_or_default())))
 }
 
 /// Copies a file, or a folder with all that is in it.
@@ -144,15 +192,28 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 fn npm() -> Result<&'static str, String> {
     let install = format!("install Node.js {NODE} or newer with npm (https://nodejs.org)");
     let version = |program: &str| {
-        let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        let output = Command::new(program)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     let node = version("node").ok_or_else(|| format!("node was not found: {install}"))?;
-    let major = node.trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
+    let major = node
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
     if major.is_none_or(|major| major < NODE) {
         return Err(format!("node {node} is too old: {install}"));
     }
-    version("npm").map(|_| "npm").ok_or_else(|| format!("npm was not found: {install}"))
+    version("npm")
+        .map(|_| "npm")
+        .ok_or_else(|| format!("npm was not found: {install}"))
 }
 
 /// Gets the packages that the lock names, unless they are there.
@@ -163,14 +224,25 @@ fn install(npm: &str, lock: &Path, work: &Path) -> Result<(), String> {
     if fs::read(&complete).is_ok_and(|there| there == wanted) {
         return Ok(());
     }
-    let options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-retries=1"];
+    let options = [
+        "--omit=dev",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--prefer-offline",
+        "--fetch-retries=1",
+    ];
     run(Command::new(npm).arg("ci").args(options), "ci", work)?;
     fs::write(&complete, wanted).map_err(|error| format!("{}: {error}", complete.display()))
 }
 
 /// Runs npm; what it says is told only if it fails.
 fn run(npm: &mut Command, what: &str, folder: &Path) -> Result<(), String> {
-    let output = npm.current_dir(folder).stdin(Stdio::null()).env("NO_COLOR", "1").output();
+    let output = npm
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env("NO_COLOR", "1")
+        .output();
     let output = output.map_err(|error| format!("npm cannot be run: {error}"))?;
     if output.status.success() {
         return Ok(());
@@ -178,7 +250,17 @@ fn run(npm: &mut Command, what: &str, folder: &Path) -> Result<(), String> {
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     // Of what npm says, not the warnings and where in npm itself it happened.
-    let is_worth = |line: &&str| !line.is_empty() && !line.starts_with("npm warn") && !line.contains(" at ");
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(is_worth).take(6).collect();
-    Err(format!("npm {what} failed ({}): {}", output.status, lines.join(" | ")))
+    let is_worth =
+        |line: &&str| !line.is_empty() && !line.starts_with("npm warn") && !line.contains(" at ");
+    let lines: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(is_worth)
+        .take(6)
+        .collect();
+    Err(format!(
+        "npm {what} failed ({}): {}",
+        output.status,
+        lines.join(" | ")
+    ))
 }

@@ -1,8 +1,14 @@
-//! What comparing frames with TF costs: taking in a message of 100 transforms, taking in joint states, and checking 100 frames.
+//! What comparing frames with TF costs: taking in a message of 100 transforms, taking in joint
+//! states, and checking 100 frames.
 //!
 //! At 1000 messages a second the aim is 5 % of a core: 50 µs for a message.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)] // a test or benchmark that fails may panic
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -13,7 +19,8 @@ use nalgebra::Vector3;
 use urdf_usd::robot::kinematics::{Model, Twist, moved};
 use urdf_usd::robot::{JointKind, Pose};
 use urdf_usd::tf_check::{
-    Expected, JointPositions, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, check_frames,
+    Expected, JointPositions, Limits, Live, PublisherId, Sources, Topic, Topics, Transform,
+    check_frames,
 };
 use urdf_usd::usd::{AssetFrame, AssetFrames, AssetJoint, FrameKind, RosContext};
 
@@ -45,8 +52,15 @@ fn asset() -> AssetFrames {
         axis: Vector3::y_axis(),
         mimic: None,
     };
-    let context = RosContext { namespace: "/".to_owned(), ..RosContext::default() };
-    AssetFrames { context, frames: (0..=FRAMES).map(frame).collect(), joints: (0..FRAMES).map(joint).collect() }
+    let context = RosContext {
+        namespace: "/".to_owned(),
+        ..RosContext::default()
+    };
+    AssetFrames {
+        context,
+        frames: (0..=FRAMES).map(frame).collect(),
+        joints: (0..FRAMES).map(joint).collect(),
+    }
 }
 
 /// What is heard in one millisecond.
@@ -59,28 +73,51 @@ struct Heard {
 
 impl Heard {
     fn new(asset: &AssetFrames, tick: u64) -> Self {
-        let positions: Vec<f64> = (0..FRAMES).map(|joint| (tick as f64 * 1e-3 + joint as f64).sin()).collect();
+        let positions: Vec<f64> = (0..FRAMES)
+            .map(|joint| (tick as f64 * 1e-3 + joint as f64).sin())
+            .collect();
         let joints = asset.joints.iter().zip(&positions);
-        let poses = joints.map(|(joint, position)| joint.origin * moved(joint.kind, &joint.axis, &[*position])).collect();
-        let names = asset.joints.iter().map(|joint| joint.name.clone()).collect();
-        Self { stamp: stamp(tick), names, positions, poses }
+        let poses = joints
+            .map(|(joint, position)| joint.origin * moved(joint.kind, &joint.axis, &[*position]))
+            .collect();
+        let names = asset
+            .joints
+            .iter()
+            .map(|joint| joint.name.clone())
+            .collect();
+        Self {
+            stamp: stamp(tick),
+            names,
+            positions,
+            poses,
+        }
     }
 
     fn joints(&self) -> JointPositions<'_> {
-        JointPositions { stamp: self.stamp, names: &self.names, positions: &self.positions }
+        JointPositions {
+            stamp: self.stamp,
+            names: &self.names,
+            positions: &self.positions,
+        }
     }
 
-    fn transforms<'a>(&'a self, asset: &'a AssetFrames) -> impl ExactSizeIterator<Item = Transform<'a>> + Clone {
-        asset.frames[1..].iter().zip(&self.poses).map(|(frame, pose)| {
-            let (t, q) = (pose.translation, pose.rotation);
-            Transform {
-                parent: frame.parent.as_deref().unwrap_or_default(),
-                child: &frame.id,
-                stamp: self.stamp,
-                translation: [t.x, t.y, t.z],
-                rotation: [q.i, q.j, q.k, q.w],
-            }
-        })
+    fn transforms<'a>(
+        &'a self,
+        asset: &'a AssetFrames,
+    ) -> impl ExactSizeIterator<Item = Transform<'a>> + Clone {
+        asset.frames[1..]
+            .iter()
+            .zip(&self.poses)
+            .map(|(frame, pose)| {
+                let (t, q) = (pose.translation, pose.rotation);
+                Transform {
+                    parent: frame.parent.as_deref().unwrap_or_default(),
+                    child: &frame.id,
+                    stamp: self.stamp,
+                    translation: [t.x, t.y, t.z],
+                    rotation: [q.i, q.j, q.k, q.w],
+                }
+            })
     }
 }
 
@@ -90,7 +127,11 @@ fn stamp(tick: u64) -> i64 {
 }
 
 fn live() -> Live {
-    Live::new(Topics { moving: "/tf".to_owned(), fixed: "/tf_static".to_owned(), joints: "/joint_states".to_owned() })
+    Live::new(Topics {
+        moving: "/tf".to_owned(),
+        fixed: "/tf_static".to_owned(),
+        joints: "/joint_states".to_owned(),
+    })
 }
 
 /// One message of 100 transforms, at 1 kHz by its stamps.
@@ -103,7 +144,12 @@ fn hear_transforms(bencher: Bencher) {
         tick += 1;
         heard.stamp = stamp(tick);
         let now = start + Duration::from_millis(tick);
-        live.add_transforms(Topic::Moving, black_box(&heard).transforms(&asset), PublisherId::default(), now);
+        live.add_transforms(
+            Topic::Moving,
+            black_box(&heard).transforms(&asset),
+            PublisherId::default(),
+            now,
+        );
     });
 }
 
@@ -116,7 +162,11 @@ fn hear_joints(bencher: Bencher) {
     bencher.counter(ItemsCount::new(FRAMES)).bench_local(|| {
         tick += 1;
         heard.stamp = stamp(tick);
-        live.add_joint_positions(black_box(&heard.joints()), PublisherId::default(), start + Duration::from_millis(tick));
+        live.add_joint_positions(
+            black_box(&heard.joints()),
+            PublisherId::default(),
+            start + Duration::from_millis(tick),
+        );
     });
 }
 
@@ -129,22 +179,41 @@ fn check_all(bencher: Bencher) {
         let heard = Heard::new(&asset, tick);
         let now = start + Duration::from_millis(tick);
         live.add_joint_positions(&heard.joints(), PublisherId::default(), now);
-        live.add_transforms(Topic::Moving, heard.transforms(&asset), PublisherId::default(), now);
+        live.add_transforms(
+            Topic::Moving,
+            heard.transforms(&asset),
+            PublisherId::default(),
+            now,
+        );
     }
     let expected = Expected::new(asset, start).expect("a chain is a model");
     let (limits, now) = (Limits::default(), start + Duration::from_millis(ticks));
-    let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
+    let heard = Sources {
+        transforms: &live,
+        joints: &live,
+        elsewhere: &[],
+    };
     let check = check_frames(&expected, &[], &heard, &limits, now);
-    assert!(check.is_ok() && check.findings.len() == FRAMES + 1, "{check:?}");
-    bencher.counter(ItemsCount::new(FRAMES)).bench_local(|| check_frames(black_box(&expected), &[], &heard, &limits, now));
+    assert!(
+        check.is_ok() && check.findings.len() == FRAMES + 1,
+        "{check:?}"
+    );
+    bencher
+        .counter(ItemsCount::new(FRAMES))
+        .bench_local(|| check_frames(black_box(&expected), &[], &heard, &limits, now));
 }
 
 /// Forward kinematics of a chain of 100 joints.
 #[divan::bench]
 fn forward(bencher: Bencher) {
     let model = asset().model().expect("a chain is a model");
-    let (positions, mut poses) = (vec![0.3; model.positions()], vec![Pose::identity(); model.frames()]);
-    bencher.counter(ItemsCount::new(FRAMES)).bench_local(|| model.forward(black_box(&positions), &mut poses));
+    let (positions, mut poses) = (
+        vec![0.3; model.positions()],
+        vec![Pose::identity(); model.frames()],
+    );
+    bencher
+        .counter(ItemsCount::new(FRAMES))
+        .bench_local(|| model.forward(black_box(&positions), &mut poses));
 }
 
 /// The spatial Jacobian of a chain of 100 joints.
@@ -152,7 +221,10 @@ fn forward(bencher: Bencher) {
 fn jacobian(bencher: Bencher) {
     let model: Model = asset().model().expect("a chain is a model");
     let positions = vec![0.3; model.positions()];
-    let (poses, mut columns) = (model.poses(&positions), vec![Twist::zeros(); model.positions()]);
+    let (poses, mut columns) = (
+        model.poses(&positions),
+        vec![Twist::zeros(); model.positions()],
+    );
     bencher
         .counter(ItemsCount::new(FRAMES))
         .bench_local(|| model.jacobian(0, FRAMES, black_box(&positions), &poses, &mut columns));

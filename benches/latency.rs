@@ -1,10 +1,16 @@
-//! How long a changed description takes to become a published asset while the node runs: meshes, hulls and layers of meshes are warm
-//! in memory, and one joint's limit is another each time.
+//! How long a changed description takes to become a published asset while the node runs: meshes,
+//! hulls and layers of meshes are warm in memory, and one joint's limit is another each time.
 //!
-//! A percentile is what counts here, not a mean, so this counts by itself: `cargo bench --bench latency [-- ROBOT.urdf …]`. Without
-//! arguments it takes UR10e and the sample rover. Real robots come from `$URDF_USD_ROBOTS`, by default `../shared/robots`.
+//! A percentile is what counts here, not a mean, so this counts by itself: `cargo bench --bench
+//! latency [-- ROBOT.urdf …]`. Without arguments it takes UR10e and the sample rover. Real robots
+//! come from `$URDF_USD_ROBOTS`, by default `../shared/robots`.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)] // a test or benchmark that fails may panic
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,8 +24,11 @@ const DESCRIPTIONS: usize = 200;
 
 fn main() {
     // `cargo bench` says --bench.
-    let given: Vec<PathBuf> =
-        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).map(PathBuf::from).collect();
+    let given: Vec<PathBuf> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .map(PathBuf::from)
+        .collect();
     for urdf in if given.is_empty() { robots() } else { given } {
         measure(&urdf);
     }
@@ -27,9 +36,14 @@ fn main() {
 
 fn robots() -> Vec<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let robots = std::env::var_os("URDF_USD_ROBOTS").map_or_else(|| here.join("../shared/robots"), PathBuf::from);
-    let all = [robots.join("ur_description/urdf/ur10e.urdf"), here.join("examples/sample_rover/urdf/sample_rover.urdf")];
-    let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) = all.into_iter().partition(|urdf| urdf.exists());
+    let robots = std::env::var_os("URDF_USD_ROBOTS")
+        .map_or_else(|| here.join("../shared/robots"), PathBuf::from);
+    let all = [
+        robots.join("ur_description/urdf/ur10e.urdf"),
+        here.join("examples/sample_rover/urdf/sample_rover.urdf"),
+    ];
+    let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) =
+        all.into_iter().partition(|urdf| urdf.exists());
     for urdf in missing {
         println!("{} is not there", urdf.display());
     }
@@ -38,22 +52,44 @@ fn robots() -> Vec<PathBuf> {
 
 /// The description with another limit of its first joint that has one.
 fn changed(text: &str, number: usize) -> String {
-    let at = text.find("upper=\"").map_or(text.len(), |at| at + "upper=\"".len());
+    let at = text
+        .find("upper=\"")
+        .map_or(text.len(), |at| at + "upper=\"".len());
     let end = text[at..].find('"').map_or(at, |length| at + length);
-    format!("{}{}{}", &text[..at], 1.5 + 1e-6 * number as f64, &text[end..])
+    format!(
+        "{}{}{}",
+        &text[..at],
+        1.5 + 1e-6 * number as f64,
+        &text[end..]
+    )
 }
 
 fn measure(urdf: &Path) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let text = std::fs::read_to_string(urdf).expect("a URDF");
-    let context = Context { store: Store::in_memory(MEMORY_BYTES), ..Context::default() };
+    let context = Context {
+        store: Store::in_memory(MEMORY_BYTES),
+        ..Context::default()
+    };
     let mut times: Vec<Duration> = Vec::new();
     let mut timings: Vec<Timings> = Vec::new();
     for number in 0..=DESCRIPTIONS {
-        let source = Source::Text { text: changed(&text, number).into(), file: Some(urdf.to_owned()) };
-        let resolve = resolve::Options { allowed_roots: vec!["/".into()], ..resolve::Options::default() };
-        let options = convert::Options { resolve, ..Default::default() };
-        let job = Job { options, ..Job::new(source, folder.path()) };
+        let source = Source::Text {
+            text: changed(&text, number).into(),
+            file: Some(urdf.to_owned()),
+        };
+        let resolve = resolve::Options {
+            allowed_roots: vec!["/".into()],
+            ..resolve::Options::default()
+        };
+        let options = convert::Options {
+            resolve,
+            ..Default::default()
+        };
+        let job = Job {
+            options,
+            ..Job::new(source, folder.path())
+        };
         let started = Instant::now();
         let report = convert::convert(&job, &context).expect("a robot");
         // The first is cold.
@@ -64,7 +100,9 @@ fn measure(urdf: &Path) {
         }
     }
     times.sort();
-    let at = |percent: usize| times[(times.len() * percent / 100).min(times.len() - 1)].as_secs_f64() * 1e3;
+    let at = |percent: usize| {
+        times[(times.len() * percent / 100).min(times.len() - 1)].as_secs_f64() * 1e3
+    };
     let median = |phase: fn(&Timings) -> f64| {
         let mut all: Vec<f64> = timings.iter().map(phase).collect();
         all.sort_by(f64::total_cmp);

@@ -1,9 +1,16 @@
-//! What meshes cost, by format: loading, simplifying, hulls, and writing a robot of one mesh as OpenUSD and as a GLB.
+//! What meshes cost, by format: loading, simplifying, hulls, and writing a robot of one mesh as
+//! OpenUSD and as a GLB.
 //!
-//! The meshes are a made one of 100 000 triangles in every format, and the largest file of each that the real robots have
-//! (`$URDF_USD_ROBOTS`, by default `../shared/robots`). Loading counts the file's bytes, the rest those of what is made.
+//! The meshes are a made one of 100 000 triangles in every format, and the largest file of each
+//! that the real robots have (`$URDF_USD_ROBOTS`, by default `../shared/robots`). Loading counts
+//! the file's bytes, the rest those of what is made.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)] // a test or benchmark that fails may panic
 
 use std::fmt::{self, Write as _};
 use std::hint::black_box;
@@ -46,7 +53,12 @@ impl Case {
         let files = files_beside(&file.path);
         let copy = file.clone();
         let mesh = Box::new(move || read(&copy, &files_beside(&copy.path)));
-        Self { name, file, files, mesh: LazyLock::new(mesh) }
+        Self {
+            name,
+            file,
+            files,
+            mesh: LazyLock::new(mesh),
+        }
     }
 }
 
@@ -76,11 +88,30 @@ static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         ("DAE", "made.dae", sheet.dae()),
         ("GLB", "made.glb", sheet.glb()),
     ]
-    .map(|(name, file, bytes)| Case::new(name.to_owned(), File { path: Path::new("/made").join(file), bytes: bytes.into() }));
+    .map(|(name, file, bytes)| {
+        Case::new(
+            name.to_owned(),
+            File {
+                path: Path::new("/made").join(file),
+                bytes: bytes.into(),
+            },
+        )
+    });
     let real = largest_real().into_iter().map(|(format, path)| {
-        let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Case::new(format!("{format} {name}"), File { path, bytes: bytes.into() })
+        let bytes =
+            std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Case::new(
+            format!("{format} {name}"),
+            File {
+                path,
+                bytes: bytes.into(),
+            },
+        )
     });
     made.into_iter().chain(real).collect()
 });
@@ -100,19 +131,34 @@ fn load(bencher: Bencher, case: &Case) {
 #[divan::bench(args = cases(), sample_count = 5, sample_size = 1, max_time = 10)]
 fn simplify(bencher: Bencher, case: &Case) {
     let mesh = &*case.mesh;
-    bencher.counter(ItemsCount::new(mesh.triangles.len())).bench(|| mesh::tiers(black_box(mesh)));
+    bencher
+        .counter(ItemsCount::new(mesh.triangles.len()))
+        .bench(|| mesh::tiers(black_box(mesh)));
 }
 
 #[divan::bench(args = cases(), sample_count = 10, sample_size = 1, max_time = 10)]
 fn hull(bencher: Bencher, case: &Case) {
     let mesh = &*case.mesh;
-    bencher.counter(ItemsCount::new(mesh.triangles.len())).bench(|| mesh::convex_hull(black_box(&mesh.points)));
+    bencher
+        .counter(ItemsCount::new(mesh.triangles.len()))
+        .bench(|| mesh::convex_hull(black_box(&mesh.points)));
 }
 
 #[divan::bench(args = cases(), sample_count = 10, sample_size = 1, max_time = 10)]
 fn write_usd(bencher: Bencher, case: &Case) {
-    let (robot, options) = (robot_of(&case.mesh), usd::Options { entry: "bench".to_owned(), ..Default::default() });
-    let bytes: u64 = usd::write(&robot, &options, &Store::none()).unwrap().files.values().map(|content| content.length()).sum();
+    let (robot, options) = (
+        robot_of(&case.mesh),
+        usd::Options {
+            entry: "bench".to_owned(),
+            ..Default::default()
+        },
+    );
+    let bytes: u64 = usd::write(&robot, &options, &Store::none())
+        .unwrap()
+        .files
+        .values()
+        .map(|content| content.length())
+        .sum();
     bencher
         .counter(BytesCount::new(bytes))
         .counter(ItemsCount::new(case.mesh.triangles.len()))
@@ -123,7 +169,12 @@ fn write_usd(bencher: Bencher, case: &Case) {
 fn write_glb(bencher: Bencher, case: &Case) {
     let (robot, options) = (robot_of(&case.mesh), gltf::Options::default());
     bencher
-        .counter(BytesCount::new(gltf::write(&robot, &options, &Store::none()).unwrap().glb().map_or(0, |glb| glb.len())))
+        .counter(BytesCount::new(
+            gltf::write(&robot, &options, &Store::none())
+                .unwrap()
+                .glb()
+                .map_or(0, |glb| glb.len()),
+        ))
         .counter(ItemsCount::new(case.mesh.triangles.len()))
         .bench(|| gltf::write(black_box(&robot), &options, &Store::none()).unwrap());
 }
@@ -132,20 +183,26 @@ fn write_glb(bencher: Bencher, case: &Case) {
 fn robot_of(mesh: &Mesh) -> Robot {
     let text = r#"<robot name="bench"><link name="base"><visual><geometry><mesh filename="a.stl"/></geometry></visual></link></robot>"#;
     let outcome = urdf::read(text, None);
-    let Some(mut robot) = outcome.robot else { panic!("the URDF of the bench is sound") };
+    let Some(mut robot) = outcome.robot else {
+        panic!("the URDF of the bench is sound")
+    };
     outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh.clone().into()));
     robot
 }
 
 /// The largest file of each format in the real robots' folder, if there is one.
 fn largest_real() -> Vec<(&'static str, PathBuf)> {
-    let folder = std::env::var_os("URDF_USD_ROBOTS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/robots"), PathBuf::from);
+    let folder = std::env::var_os("URDF_USD_ROBOTS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/robots"),
+        PathBuf::from,
+    );
     let mut all = Vec::new();
     collect(&folder, &mut all);
     // The larger first; of two of one size, the one whose path comes first.
     all.sort_by(|(a, a_path), (b, b_path)| b.cmp(a).then_with(|| a_path.cmp(b_path)));
-    let is_ascii = |path: &Path| std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"solid") && bytes.is_ascii());
+    let is_ascii = |path: &Path| {
+        std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"solid") && bytes.is_ascii())
+    };
     let formats: [(&str, &[&str], Option<bool>); 5] = [
         ("STL binary", &["stl"], Some(false)),
         ("STL ASCII", &["stl"], Some(true)),
@@ -157,8 +214,13 @@ fn largest_real() -> Vec<(&'static str, PathBuf)> {
         .into_iter()
         .filter_map(|(format, endings, ascii)| {
             let fits = |path: &Path| {
-                let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-                endings.contains(&ending.as_str()) && ascii.is_none_or(|ascii| is_ascii(path) == ascii)
+                let ending = path
+                    .extension()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .to_ascii_lowercase();
+                endings.contains(&ending.as_str())
+                    && ascii.is_none_or(|ascii| is_ascii(path) == ascii)
             };
             let (_, path) = all.iter().find(|(_, path)| fits(path))?;
             Some((format, path.canonicalize().ok()?))
@@ -189,13 +251,21 @@ impl Sheet {
     fn new() -> Self {
         let row = SIDE + 1;
         let at = |i: usize| (i % row, i / row);
-        let uvs: Vec<[f32; 2]> =
-            (0..row * row).map(at).map(|(x, y)| [x as f32 / SIDE as f32, y as f32 / SIDE as f32]).collect();
-        let points = uvs.iter().map(|[u, v]| [*u, *v, 0.05 * (20.0 * u).sin() * (15.0 * v).cos()]).collect();
+        let uvs: Vec<[f32; 2]> = (0..row * row)
+            .map(at)
+            .map(|(x, y)| [x as f32 / SIDE as f32, y as f32 / SIDE as f32])
+            .collect();
+        let points = uvs
+            .iter()
+            .map(|[u, v]| [*u, *v, 0.05 * (20.0 * u).sin() * (15.0 * v).cos()])
+            .collect();
         let normals = uvs
             .iter()
             .map(|[u, v]| {
-                let (dx, dy) = ((20.0 * u).cos() * (15.0 * v).cos(), -0.75 * (20.0 * u).sin() * (15.0 * v).sin());
+                let (dx, dy) = (
+                    (20.0 * u).cos() * (15.0 * v).cos(),
+                    -0.75 * (20.0 * u).sin() * (15.0 * v).sin(),
+                );
                 let length = (dx * dx + dy * dy + 1.0).sqrt();
                 [-dx / length, -dy / length, 1.0 / length]
             })
@@ -207,11 +277,18 @@ impl Sheet {
                 [[a, b, c], [a, c, d]]
             })
             .collect();
-        Self { points, normals, uvs, triangles }
+        Self {
+            points,
+            normals,
+            uvs,
+            triangles,
+        }
     }
 
     fn corners(&self) -> impl Iterator<Item = [[f32; 3]; 3]> {
-        self.triangles.iter().map(|triangle| triangle.map(|i| self.points[i as usize]))
+        self.triangles
+            .iter()
+            .map(|triangle| triangle.map(|i| self.points[i as usize]))
     }
 
     fn binary_stl(&self) -> Vec<u8> {
@@ -258,20 +335,29 @@ impl Sheet {
 
     fn dae(&self) -> Vec<u8> {
         let source = |id: &str, values: &[f32], names: &[&str]| {
-            let mut text = format!("<source id=\"{id}\"><float_array id=\"{id}-array\" count=\"{}\">", values.len());
+            let mut text = format!(
+                "<source id=\"{id}\"><float_array id=\"{id}-array\" count=\"{}\">",
+                values.len()
+            );
             values.iter().for_each(|x| _ = write!(text, "{x} "));
             let (count, stride) = (values.len() / names.len(), names.len());
             let _ = write!(
                 text,
                 "</float_array><technique_common><accessor source=\"#{id}-array\" count=\"{count}\" stride=\"{stride}\">"
             );
-            names.iter().for_each(|name| _ = write!(text, "<param name=\"{name}\" type=\"float\"/>"));
+            names
+                .iter()
+                .for_each(|name| _ = write!(text, "<param name=\"{name}\" type=\"float\"/>"));
             text + "</accessor></technique_common></source>"
         };
-        let indices = self.triangles.as_flattened().iter().fold(String::new(), |mut text, i| {
-            let _ = write!(text, "{i} {i} {i} ");
-            text
-        });
+        let indices = self
+            .triangles
+            .as_flattened()
+            .iter()
+            .fold(String::new(), |mut text, i| {
+                let _ = write!(text, "{i} {i} {i} ");
+                text
+            });
         format!(
             "<COLLADA xmlns=\"http://www.collada.org/2005/11/COLLADASchema\" version=\"1.4.1\">\
              <library_geometries><geometry id=\"g\"><mesh>{}{}{}\
@@ -291,10 +377,24 @@ impl Sheet {
     }
 
     fn glb(&self) -> Vec<u8> {
-        let floats = |values: &[f32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
-        let indices = self.triangles.as_flattened().iter().flat_map(|i| i.to_le_bytes()).collect();
-        let parts =
-            [floats(self.points.as_flattened()), floats(self.normals.as_flattened()), floats(self.uvs.as_flattened()), indices];
+        let floats = |values: &[f32]| {
+            values
+                .iter()
+                .flat_map(|x| x.to_le_bytes())
+                .collect::<Vec<u8>>()
+        };
+        let indices = self
+            .triangles
+            .as_flattened()
+            .iter()
+            .flat_map(|i| i.to_le_bytes())
+            .collect();
+        let parts = [
+            floats(self.points.as_flattened()),
+            floats(self.normals.as_flattened()),
+            floats(self.uvs.as_flattened()),
+            indices,
+        ];
         let mut offset = 0;
         let views: Vec<_> = parts
             .iter()

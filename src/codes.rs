@@ -17,37 +17,65 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("Kinematics", crate::kinematics::codes::ALL),
     ("OpenUSD", crate::usd::codes::ALL),
     ("Mending OpenUSD assets", crate::fix::codes::ALL),
-    ("The Isaac robot schema, and named poses", crate::isaac::codes::ALL),
+    (
+        "The Isaac robot schema, and named poses",
+        crate::isaac::codes::ALL,
+    ),
     ("glTF", crate::gltf::codes::ALL),
     ("Reading glTF", crate::gltf::read::codes::ALL),
-    ("REP-158, as `urdf_usd check` holds it", crate::rep158::codes::ALL),
-    ("EXT_robot_kinematics, as `urdf_usd check` holds it", crate::gltf::check::codes::ALL),
+    (
+        "REP-158, as `urdf_usd check` holds it",
+        crate::rep158::codes::ALL,
+    ),
+    (
+        "EXT_robot_kinematics, as `urdf_usd check` holds it",
+        crate::gltf::check::codes::ALL,
+    ),
     ("ROS", crate::ros::codes::ALL),
     ("The node", crate::bridge::codes::ALL),
     ("The process", crate::process::codes::ALL),
     ("HTTP", crate::serve::codes::ALL),
 ];
 
-/// What a code means, in Markdown for people: the rule that reports it, or what is known of it. `None` if there is no such code.
+/// What a code means, in Markdown for people: the rule that reports it, or what is known of it.
+/// `None` if there is no such code.
 pub fn explain(id: &str) -> Option<String> {
-    if let Some(rule) = crate::gltf::check::RULES.iter().find(|rule| rule.code.id == id) {
+    if let Some(rule) = crate::gltf::check::RULES
+        .iter()
+        .find(|rule| rule.code.id == id)
+    {
         return Some(rule.to_string());
     }
     if let Some(rule) = crate::rep158::RULES.iter().find(|rule| rule.code.id == id) {
         return Some(of_rep158(rule));
     }
-    let Code { id, severity, meaning, outcome } = find(id)?;
-    Some(format!("{id} ({severity})\n\nWhat is wrong: {meaning}\n\nWhat happens: {outcome}\n"))
+    let Code {
+        id,
+        severity,
+        meaning,
+        outcome,
+    } = find(id)?;
+    Some(format!(
+        "{id} ({severity})\n\nWhat is wrong: {meaning}\n\nWhat happens: {outcome}\n"
+    ))
 }
 
 /// A rule of REP-158, with the number of its section.
 fn of_rep158(rule: &crate::rep158::Rule) -> String {
-    rule.to_string().replacen("The specification (", &format!("REP-158 {} (", rule.section.1), 1)
+    rule.to_string().replacen(
+        "The specification (",
+        &format!("REP-158 {} (", rule.section.1),
+        1,
+    )
 }
 
 /// The code with this id.
 pub fn find(id: &str) -> Option<&'static Code> {
-    GROUPS.iter().flat_map(|(_, codes)| *codes).find(|code| code.id == id).copied()
+    GROUPS
+        .iter()
+        .flat_map(|(_, codes)| *codes)
+        .find(|code| code.id == id)
+        .copied()
 }
 
 #[cfg(test)]
@@ -62,9 +90,20 @@ mod tests {
         let is_number = |number: &str| number.split('.').all(|part| part.parse::<u32>().is_ok());
         for code in GROUPS.iter().flat_map(|(_, codes)| *codes) {
             assert!(seen.insert(code.id), "{} is defined twice", code.id);
-            let is_kebab = code.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-            assert!(is_kebab || code.id.strip_prefix("REP158-").is_some_and(is_number), "{}", code.id);
-            assert!(!code.meaning.is_empty() && !code.outcome.is_empty(), "{}", code.id);
+            let is_kebab = code
+                .id
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+            assert!(
+                is_kebab || code.id.strip_prefix("REP158-").is_some_and(is_number),
+                "{}",
+                code.id
+            );
+            assert!(
+                !code.meaning.is_empty() && !code.outcome.is_empty(),
+                "{}",
+                code.id
+            );
         }
     }
 
@@ -78,9 +117,16 @@ mod tests {
             made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version --lib codes`.\n",
         );
         for (group, codes) in GROUPS {
-            let _ = write!(text, "\n## {group}\n\n| code | severity | what it means | what happens |\n|---|---|---|---|\n");
+            let _ = write!(
+                text,
+                "\n## {group}\n\n| code | severity | what it means | what happens |\n|---|---|---|---|\n"
+            );
             for code in *codes {
-                let _ = writeln!(text, "| `{}` | {} | {} | {} |", code.id, code.severity, code.meaning, code.outcome);
+                let _ = writeln!(
+                    text,
+                    "| `{}` | {} | {} | {} |",
+                    code.id, code.severity, code.meaning, code.outcome
+                );
             }
         }
         assert_page("diagnostics.md", &text);
@@ -93,10 +139,14 @@ mod tests {
             std::fs::write(&path, text).unwrap();
         }
         let written = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(written == text, "docs/{name} is out of date: run with UPDATE_DOCS=1");
+        assert!(
+            written == text,
+            "docs/{name} is out of date: run with UPDATE_DOCS=1"
+        );
     }
 
-    /// `docs/rules.md` has the rules as the source has them. `UPDATE_DOCS=1 cargo test` writes it anew.
+    /// `docs/rules.md` has the rules as the source has them. `UPDATE_DOCS=1 cargo test` writes it
+    /// anew.
     #[test]
     fn the_documentation_explains_every_rule() {
         let mut text = String::from(
@@ -109,10 +159,22 @@ mod tests {
             `/extensions/EXT_robot_kinematics/`.\n",
         );
         for rule in crate::gltf::check::RULES {
-            let (_, rest) = rule.to_string().split_once("\n").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+            let (_, rest) = rule
+                .to_string()
+                .split_once("\n")
+                .map(|(a, b)| (a.to_owned(), b.to_owned()))
+                .unwrap();
             let (title, anchor) = rule.section;
-            let rest = rest.replacen(&format!("\"{title}\""), &format!("[{title}](EXT_robot_kinematics/README.md{anchor})"), 1);
-            let _ = write!(text, "\n### {}\n\n*{}*\n{rest}", rule.code.id, rule.code.severity);
+            let rest = rest.replacen(
+                &format!("\"{title}\""),
+                &format!("[{title}](EXT_robot_kinematics/README.md{anchor})"),
+                1,
+            );
+            let _ = write!(
+                text,
+                "\n### {}\n\n*{}*\n{rest}",
+                rule.code.id, rule.code.severity
+            );
         }
         text.push_str(
             "\n## REP-158\n\nThe examples are files of an asset, the first of which is opened. Where the text of one does not begin with \
@@ -121,7 +183,11 @@ mod tests {
         for rule in crate::rep158::RULES {
             let explained = super::of_rep158(rule);
             let (_, rest) = explained.split_once('\n').unwrap();
-            let _ = write!(text, "\n### {}\n\n*{}*\n{rest}", rule.code.id, rule.code.severity);
+            let _ = write!(
+                text,
+                "\n### {}\n\n*{}*\n{rest}",
+                rule.code.id, rule.code.severity
+            );
         }
         assert_page("rules.md", &text);
     }
@@ -130,10 +196,23 @@ mod tests {
     fn every_code_is_explained() {
         for code in GROUPS.iter().flat_map(|(_, codes)| *codes) {
             let text = explain(code.id).unwrap();
-            assert!(text.contains(code.id) && text.contains(code.meaning) && text.contains(code.outcome), "{text}");
+            assert!(
+                text.contains(code.id)
+                    && text.contains(code.meaning)
+                    && text.contains(code.outcome),
+                "{text}"
+            );
         }
-        assert!(explain("kinematics-axis-zero").unwrap().contains("This breaks the rule"));
-        assert!(explain("REP158-1.1.1").unwrap().contains("REP-158 §1.1 (\"Coordinate Systems & Units\"): `metersPerUnit`"));
+        assert!(
+            explain("kinematics-axis-zero")
+                .unwrap()
+                .contains("This breaks the rule")
+        );
+        assert!(
+            explain("REP158-1.1.1")
+                .unwrap()
+                .contains("REP-158 §1.1 (\"Coordinate Systems & Units\"): `metersPerUnit`")
+        );
         assert_eq!(explain("none-such"), None);
     }
 }

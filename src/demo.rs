@@ -1,4 +1,5 @@
-//! `urdf_usd demo`: the node and, opposite it on the loopback interface, a player of a sample robot that moves.
+//! `urdf_usd demo`: the node and, opposite it on the loopback interface, a player of a sample robot
+//! that moves.
 //!
 //! The two hear each other only over DDS, as the node hears any robot.
 
@@ -23,7 +24,8 @@ use crate::ros::embedded::{self, Network};
 use crate::serve::{RobotView, Site};
 use crate::worker::Program;
 
-/// The domain of the demo unless `ROS_DOMAIN_ID` names one: none that a robot nearby is likely to use.
+/// The domain of the demo unless `ROS_DOMAIN_ID` names one: none that a robot nearby is likely to
+/// use.
 const DOMAIN: u16 = 87;
 /// How long the first revision may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -37,11 +39,17 @@ pub struct Options {
     #[arg(long)]
     once: bool,
     /// Where the asset goes
-    #[arg(short = 'o', long = "output", value_name = "DIR", default_value = "urdf_usd_demo")]
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "DIR",
+        default_value = "urdf_usd_demo"
+    )]
     output: PathBuf,
 }
 
-/// Runs the demo until it is interrupted, or until the first revision. `program` is started as the node's workers.
+/// Runs the demo until it is interrupted, or until the first revision. `program` is started as the
+/// node's workers.
 pub fn main(options: Options, program: Option<&Program>) -> ExitCode {
     // What goes well is told below, in fewer words than in the log of a node.
     logging::start_in_terminal(NAME, "warn");
@@ -63,27 +71,50 @@ fn fault(message: impl Into<String>) -> Diagnostic {
 async fn run(options: &Options, program: Option<&Program>) -> Result<(), Diagnostic> {
     let mut interrupted = Interrupted::new()?;
     let network = network()?;
-    let folder = tempfile::tempdir().map_err(|error| fault(format!("no temporary folder for the sample robot: {error}")))?;
-    let sample = sample::unpack(folder.path())
-        .map_err(|error| fault(format!("the sample robot cannot be unpacked to {}: {error}", folder.path().display())))?;
+    let folder = tempfile::tempdir()
+        .map_err(|error| fault(format!("no temporary folder for the sample robot: {error}")))?;
+    let sample = sample::unpack(folder.path()).map_err(|error| {
+        fault(format!(
+            "the sample robot cannot be unpacked to {}: {error}",
+            folder.path().display()
+        ))
+    })?;
 
     let node = Arc::new(embedded::start(NAME, &Args::default(), &network)?);
     let (changes, mut parameters) = (node.changes(), Parameters::declare(&*node)?);
     parameters.output_dir.clone_from(&options.output);
-    parameters.conversion.resolve.packages.push((sample.package.to_owned(), sample.folder.clone()));
+    parameters
+        .conversion
+        .resolve
+        .packages
+        .push((sample.package.to_owned(), sample.folder.clone()));
     parameters.conversion.srdf = Some(sample.srdf.clone());
     // A demo has no use for one port rather than another.
-    if let Some(address) = parameters.http().filter(|address| TcpListener::bind(*address).is_err()) {
+    if let Some(address) = parameters
+        .http()
+        .filter(|address| TcpListener::bind(*address).is_err())
+    {
         let free = TcpListener::bind((address.ip(), 0)).and_then(|listener| listener.local_addr());
         parameters.http_port = free.map_or(0, |free| free.port());
     }
     let site: Arc<Site> = Arc::default();
     let events = site.events();
-    let ready =
-        Ready::new(node.clone(), parameters, changes, site.clone(), (raise_file_limit(), program)).await.map_err(|d| {
-            let is_output = d.code == codes::OUTPUT_DIR.id;
-            if is_output { d.help("give another directory: urdf_usd demo -o DIR") } else { d }
-        })?;
+    let ready = Ready::new(
+        node.clone(),
+        parameters,
+        changes,
+        site.clone(),
+        (raise_file_limit(), program),
+    )
+    .await
+    .map_err(|d| {
+        let is_output = d.code == codes::OUTPUT_DIR.id;
+        if is_output {
+            d.help("give another directory: urdf_usd demo -o DIR")
+        } else {
+            d
+        }
+    })?;
     let url = ready.url();
 
     let player_node = Arc::new(embedded::start("sample_robot", &Args::default(), &network)?);
@@ -126,7 +157,11 @@ async fn tell(
 ) -> Result<(), Diagnostic> {
     let first = async {
         loop {
-            if let Some(robot) = site.robots().into_iter().find(|robot| robot.revision.is_some()) {
+            if let Some(robot) = site
+                .robots()
+                .into_iter()
+                .find(|robot| robot.revision.is_some())
+            {
                 return robot;
             }
             // A missed event is as good as one: the robots are looked at anew.
@@ -134,8 +169,11 @@ async fn tell(
         }
     };
     let mut robot = tokio::time::timeout(PATIENCE, first).await.map_err(|_| {
-        fault(format!("no asset was written within {} s", PATIENCE.as_secs()))
-            .help("the log above tells why; is UDP on the loopback interface allowed here?")
+        fault(format!(
+            "no asset was written within {} s",
+            PATIENCE.as_secs()
+        ))
+        .help("the log above tells why; is UDP on the loopback interface allowed here?")
     })?;
     show_asset(&robot);
     let mut shown = None;
@@ -145,32 +183,59 @@ async fn tell(
             if now.revision != robot.revision {
                 show_change(&robot, &now);
             }
-            if let Some(frames) = now.frames.as_ref().filter(|frames| Some(frames.ok) != shown) {
+            if let Some(frames) = now
+                .frames
+                .as_ref()
+                .filter(|frames| Some(frames.ok) != shown)
+            {
                 shown = Some(frames.ok);
-                say(&format!("Its frames against live TF: {} of {} are as the asset says", frames.ok, frames.total));
+                say(&format!(
+                    "Its frames against live TF: {} of {} are as the asset says",
+                    frames.ok, frames.total
+                ));
                 for finding in &frames.findings {
-                    say(&format!("  {} {}: {}", finding.frame, finding.verdict, finding.detail));
+                    say(&format!(
+                        "  {} {}: {}",
+                        finding.frame, finding.verdict, finding.detail
+                    ));
                 }
             }
             robot = now;
         }
-        let settled = robot.frames.as_ref().is_some_and(|frames| frames.ok == frames.total);
+        let settled = robot
+            .frames
+            .as_ref()
+            .is_some_and(|frames| frames.ok == frames.total);
         if once && (settled || tokio::time::Instant::now() >= deadline) {
             if shown.is_none() {
                 say("Its frames were not seen on TF yet");
             }
             return Ok(());
         }
-        let wait = if once { Duration::from_millis(200) } else { Duration::from_secs(3600) };
+        let wait = if once {
+            Duration::from_millis(200)
+        } else {
+            Duration::from_secs(3600)
+        };
         let _ = tokio::time::timeout(wait, events.recv()).await;
     }
 }
 
 fn show_asset(robot: &RobotView) {
-    let Some((revision, directory)) = robot.revision.zip(robot.directory.as_deref()) else { return };
-    let mut text = format!("\nRevision {revision} of {:?} in {}\n", robot.name, directory.display());
+    let Some((revision, directory)) = robot.revision.zip(robot.directory.as_deref()) else {
+        return;
+    };
+    let mut text = format!(
+        "\nRevision {revision} of {:?} in {}\n",
+        robot.name,
+        directory.display()
+    );
     for file in &robot.files {
-        text.push_str(&format!("  {:>10}  {}\n", size(file.bytes), directory.join(&file.path).display()));
+        text.push_str(&format!(
+            "  {:>10}  {}\n",
+            size(file.bytes),
+            directory.join(&file.path).display()
+        ));
     }
     if let Some(counts) = robot.counts {
         text.push_str(&format!(
@@ -190,8 +255,18 @@ fn show_asset(robot: &RobotView) {
 fn show_change(before: &RobotView, now: &RobotView) {
     let Some(revision) = now.revision else { return };
     let is_new = |file: &&crate::convert::FileInfo| !before.files.contains(file);
-    let changed: Vec<&str> = now.files.iter().filter(is_new).map(|file| file.path.as_str()).collect();
-    say(&format!("Revision {revision} of {:?}: {} changed{}", now.name, changed.join(", "), found(now)));
+    let changed: Vec<&str> = now
+        .files
+        .iter()
+        .filter(is_new)
+        .map(|file| file.path.as_str())
+        .collect();
+    say(&format!(
+        "Revision {revision} of {:?}: {} changed{}",
+        now.name,
+        changed.join(", "),
+        found(now)
+    ));
 }
 
 /// What the conversion found, to be added to a line.

@@ -1,7 +1,8 @@
 //! Robots out of ROS, into OpenUSD (REP-158) and glTF (EXT_robot_kinematics).
 //!
-//! One engine behind three entry points: the node `bridge`, the command `urdf_usd`, and this library. A value travels one way: text →
-//! reader ([`urdf::read`]) → [`robot::Robot`] → writer ([`usd::write`], [`gltf::write`]) → files.
+//! One engine behind three entry points: the node `bridge`, the command `urdf_usd`, and this
+//! library. A value travels one way: text → reader ([`urdf::read`]) → [`robot::Robot`] → writer
+//! ([`usd::write`], [`gltf::write`]) → files.
 
 #![forbid(unsafe_code)]
 

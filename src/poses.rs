@@ -1,6 +1,8 @@
-//! Named poses of an asset on disk: read, stored and deleted, by the node's services and by the viewer's buttons alike.
+//! Named poses of an asset on disk: read, stored and deleted, by the node's services and by the
+//! viewer's buttons alike.
 //!
-//! What is changed goes into the asset's layer of poses, never into the asset itself. It must not know ROS, nor HTTP.
+//! What is changed goes into the asset's layer of poses, never into the asset itself. It must not
+//! know ROS, nor HTTP.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,17 +35,26 @@ pub(crate) struct PoseView {
     pub(crate) valid: bool,
 }
 
-fn as_map<S: serde::Serializer>(joints: &[(String, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+fn as_map<S: serde::Serializer>(
+    joints: &[(String, f64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_map(joints.iter().map(|(name, at)| (name, at)))
 }
 
 impl PoseView {
     fn of(poses: &Poses<'_>, pose: &NamedPose) -> Self {
-        let joints = || pose.positions.iter().filter_map(|(id, at)| Some((poses.robot.joints.get(id.0)?, *at.first()?)));
+        let joints = || {
+            pose.positions
+                .iter()
+                .filter_map(|(id, at)| Some((poses.robot.joints.get(id.0)?, *at.first()?)))
+        };
         Self {
             name: pose.name.clone(),
             group: pose.group.clone(),
-            joints: joints().map(|(joint, at)| (joint.name.clone(), at)).collect(),
+            joints: joints()
+                .map(|(joint, at)| (joint.name.clone(), at))
+                .collect(),
             valid: joints().all(|(joint, at)| joint.bounds().contains(at)),
         }
     }
@@ -67,14 +78,18 @@ impl Refused {
     }
 }
 
-/// The entry with all poses of the asset with this entry layer: of those stored before, or else of the overlay isaac, or else the asset's own.
+/// The entry with all poses of the asset with this entry layer: of those stored before, or else of
+/// the overlay isaac, or else the asset's own.
 pub(crate) fn entry_with_poses(entry: &Path) -> PathBuf {
     let overlay = |label: Label| entry.with_extension(format!("{}.{ENTRY}", label.as_str()));
     let mut entries = [overlay(Label::Poses), overlay(Label::Isaac)].into_iter();
-    entries.find(|entry| entry.is_file()).unwrap_or_else(|| entry.to_owned())
+    entries
+        .find(|entry| entry.is_file())
+        .unwrap_or_else(|| entry.to_owned())
 }
 
-/// The files that poses of the asset with this entry layer are stored in: the layer, and the entry that adds it to the asset.
+/// The files that poses of the asset with this entry layer are stored in: the layer, and the entry
+/// that adds it to the asset.
 pub(crate) fn files(entry: &Path) -> [PathBuf; 2] {
     let layer = format!("{}.{ENTRY}", Label::Poses.as_str());
     [entry.with_file_name(&layer), entry.with_extension(layer)]
@@ -82,7 +97,8 @@ pub(crate) fn files(entry: &Path) -> [PathBuf; 2] {
 
 /// The asset with its poses, to be changed.
 fn edit(entry: &Path) -> Result<Edit, String> {
-    Edit::open(&entry_with_poses(entry), Label::Poses, None, None).map_err(|error| error.to_string())
+    Edit::open(&entry_with_poses(entry), Label::Poses, None, None)
+        .map_err(|error| error.to_string())
 }
 
 /// All poses of the asset with this entry layer.
@@ -92,10 +108,16 @@ fn edit(entry: &Path) -> Result<Edit, String> {
 pub(crate) fn list(entry: &Path) -> Result<Vec<PoseView>, String> {
     let edit = edit(entry)?;
     let poses = Poses::of(&edit.stage, None).map_err(told)?;
-    Ok(poses.robot.named_poses.iter().map(|pose| PoseView::of(&poses, pose)).collect())
+    Ok(poses
+        .robot
+        .named_poses
+        .iter()
+        .map(|pose| PoseView::of(&poses, pose))
+        .collect())
 }
 
-/// Stores a pose in place of one of the same name and group. `positions` says where joints are, once the robot is read.
+/// Stores a pose in place of one of the same name and group. `positions` says where joints are,
+/// once the robot is read.
 ///
 /// # Errors
 /// Why it can't be stored; then nothing has changed.
@@ -108,7 +130,9 @@ pub(crate) fn store(
     let name = name.trim();
     let group = group.map(str::trim).filter(|group| !group.is_empty());
     check_name("name", name).map_err(Refused::Name)?;
-    group.map_or(Ok(()), |group| check_name("group", group)).map_err(Refused::Other)?;
+    group
+        .map_or(Ok(()), |group| check_name("group", group))
+        .map_err(Refused::Other)?;
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut edit = edit(entry).map_err(Refused::Other)?;
     let poses = Poses::of(&edit.stage, None).map_err(|error| Refused::Other(told(error)))?;
@@ -116,7 +140,10 @@ pub(crate) fn store(
         name: name.to_owned(),
         group: group.map(str::to_owned),
         chain: None,
-        positions: positions(&poses).map_err(Refused::Other)?.into_iter().collect(),
+        positions: positions(&poses)
+            .map_err(Refused::Other)?
+            .into_iter()
+            .collect(),
         place: Place::default(),
     };
     let stored = PoseView::of(&poses, &pose);
@@ -124,7 +151,9 @@ pub(crate) fn store(
     if paths.is_empty() {
         return Err(Refused::Other(first(&found)));
     }
-    let saved = edit.save().map_err(|error| Refused::Other(error.to_string()))?;
+    let saved = edit
+        .save()
+        .map_err(|error| Refused::Other(error.to_string()))?;
     Ok((stored, saved))
 }
 
@@ -172,14 +201,22 @@ mod tests {
 
     fn asset() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        let source = Source::Text { text: ARM.into(), file: None };
+        let source = Source::Text {
+            text: ARM.into(),
+            file: None,
+        };
         let report = convert(&Job::new(source, folder.path()), &Context::default()).unwrap();
         let entry = report.file("usda").unwrap();
         (folder, entry)
     }
 
     fn at(position: f64) -> impl FnOnce(&Poses<'_>) -> Result<BTreeMap<JointId, Vec<f64>>, String> {
-        move |poses| Ok(BTreeMap::from([(poses.joint("j").map_err(told)?, vec![position])]))
+        move |poses| {
+            Ok(BTreeMap::from([(
+                poses.joint("j").map_err(told)?,
+                vec![position],
+            )]))
+        }
     }
 
     #[test]
@@ -197,22 +234,35 @@ mod tests {
         store(&entry, " up ", None, at(0.5)).unwrap();
         store(&entry, "down", None, at(-0.5)).unwrap();
         store(&entry, "up", None, at(0.25)).unwrap();
-        assert_eq!(names(), [("up".to_owned(), 0.25), ("down".to_owned(), -0.5)]);
+        assert_eq!(
+            names(),
+            [("up".to_owned(), 0.25), ("down".to_owned(), -0.5)]
+        );
         let (over, _) = store(&entry, "over", None, at(2.0)).unwrap();
         assert!(!over.valid);
         assert_eq!(delete(&entry, "down", None), Ok("down".to_owned()));
         assert_eq!(names().len(), 2);
         assert!(delete(&entry, "dwn", None).unwrap_err().contains("dwn"));
-        assert_eq!(std::fs::read(&entry).unwrap(), before, "the asset itself stays");
+        assert_eq!(
+            std::fs::read(&entry).unwrap(),
+            before,
+            "the asset itself stays"
+        );
     }
 
     #[test]
     fn names_that_no_pose_can_have() {
         let (_folder, entry) = asset();
         for name in ["", "  ", "a\nb", "\u{7}", &"x".repeat(101)] {
-            assert!(matches!(store(&entry, name, None, at(0.0)), Err(Refused::Name(_))), "{name:?}");
+            assert!(
+                matches!(store(&entry, name, None, at(0.0)), Err(Refused::Name(_))),
+                "{name:?}"
+            );
         }
-        assert!(matches!(store(&entry, "far", None, |_| Ok(BTreeMap::new())), Err(Refused::Other(_))));
+        assert!(matches!(
+            store(&entry, "far", None, |_| Ok(BTreeMap::new())),
+            Err(Refused::Other(_))
+        ));
         assert!(list(&entry).unwrap().is_empty());
     }
 
@@ -222,7 +272,9 @@ mod tests {
         std::thread::scope(|scope| {
             for n in 0..4 {
                 let entry = &entry;
-                scope.spawn(move || store(entry, &format!("pose {n}"), None, at(0.1 * f64::from(n))).unwrap());
+                scope.spawn(move || {
+                    store(entry, &format!("pose {n}"), None, at(0.1 * f64::from(n))).unwrap()
+                });
             }
         });
         assert_eq!(list(&entry).unwrap().len(), 4);

@@ -1,5 +1,6 @@
-//! What a process needs from the system, whatever it is for: threads, signals, open files, an exit code, log lines, and word of files
-//! that change. The node, the viewer and the command line use it.
+//! What a process needs from the system, whatever it is for: threads, signals, open files, an exit
+//! code, log lines, and word of files that change. The node, the viewer and the command line use
+//! it.
 //!
 //! It must not know the node, robots or HTTP.
 
@@ -25,13 +26,19 @@ const ENOUGH: u64 = 1 << 20;
 /// Shows why the process ends, and tells the exit code.
 pub(crate) fn fail(diagnostic: &Diagnostic) -> ExitCode {
     // A path that the message names is not told twice.
-    let is_told = |file: &std::path::Path| diagnostic.place.line == 0 && diagnostic.message.contains(&*file.to_string_lossy());
+    let is_told = |file: &std::path::Path| {
+        diagnostic.place.line == 0 && diagnostic.message.contains(&*file.to_string_lossy())
+    };
     let place = match &diagnostic.place.file {
         Some(file) if !is_told(file) => format!("{}: ", diagnostic.place),
         _ => String::new(),
     };
     let message = format!("{place}{}", diagnostic.message);
-    let _ = writeln!(std::io::stderr(), "error: {}", escape_controls_in_list(&message));
+    let _ = writeln!(
+        std::io::stderr(),
+        "error: {}",
+        escape_controls_in_list(&message)
+    );
     // Examples of parameter files have lines.
     for (number, line) in diagnostic.help.lines().enumerate() {
         let begin = if number == 0 { "  help: " } else { "" };
@@ -45,7 +52,11 @@ pub(crate) fn fail(diagnostic: &Diagnostic) -> ExitCode {
         &ros::codes::PARAMETER_VALUE,
         &ros::codes::ENVIRONMENT,
     ];
-    if is_usage.iter().any(|code| code.id == diagnostic.code) { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
+    if is_usage.iter().any(|code| code.id == diagnostic.code) {
+        ExitCode::from(USAGE)
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// The threads of the process.
@@ -53,8 +64,18 @@ pub(crate) fn fail(diagnostic: &Diagnostic) -> ExitCode {
 /// # Errors
 /// If the system gives none.
 pub(crate) fn runtime() -> Result<Runtime, Diagnostic> {
-    let builder = tokio::runtime::Builder::new_multi_thread().worker_threads(2).thread_name("bridge").enable_all().build();
-    builder.map_err(|error| Diagnostic::new(&codes::SYSTEM, Place::default(), format!("the system gives no threads: {error}")))
+    let builder = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("bridge")
+        .enable_all()
+        .build();
+    builder.map_err(|error| {
+        Diagnostic::new(
+            &codes::SYSTEM,
+            Place::default(),
+            format!("the system gives no threads: {error}"),
+        )
+    })
 }
 
 /// Raises the soft limit of open files as far as the hard one allows, and tells it as it is then.
@@ -63,7 +84,13 @@ pub(crate) fn raise_file_limit() -> usize {
     let wanted = maximum.unwrap_or(ENOUGH).min(ENOUGH);
     let now = match current {
         Some(current) if current < wanted => {
-            let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+            let raised = setrlimit(
+                Resource::Nofile,
+                Rlimit {
+                    current: Some(wanted),
+                    maximum,
+                },
+            );
             // Where the system refuses, it stays as it was.
             if raised.is_ok() { wanted } else { current }
         }

@@ -1,11 +1,14 @@
-//! Compiles Cyclone DDS from the sources that the crate `cyclonedds-src` carries, with a C compiler and nothing else.
+//! Compiles Cyclone DDS from the sources that the crate `cyclonedds-src` carries, with a C compiler
+//! and nothing else.
 //!
-//! Upstream builds with CMake, which writes four headers from the platform's features and hands lists of files to the compiler; both are
-//! done here for Unix. Left out is what a ROS node has no use for and what would widen the surface that peers reach: DDS Security,
-//! the exchange of type descriptions, TCP, QoS files, and plug-ins loaded from shared libraries.
+//! Upstream builds with CMake, which writes four headers from the platform's features and hands
+//! lists of files to the compiler; both are done here for Unix. Left out is what a ROS node has no
+//! use for and what would widen the surface that peers reach: DDS Security, the exchange of type
+//! descriptions, TCP, QoS files, and plug-ins loaded from shared libraries.
 //!
-//! `patches` corrects faults of that release by which a peer can overwrite memory of the process or take as much of it as it likes; each
-//! file says which, and `docs/upstream/cyclonedds.md` has them for upstream. One that no longer applies fails the build.
+//! `patches` corrects faults of that release by which a peer can overwrite memory of the process or
+//! take as much of it as it likes; each file says which, and `docs/upstream/cyclonedds.md` has them
+//! for upstream. One that no longer applies fails the build.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -43,10 +46,27 @@ const HEADERS: [(&str, &str); 4] = [
 ];
 
 /// Folders of the sources; all their C files are compiled.
-const FOLDERS: [&str; 4] = ["ddsrt/src", "core/cdr/src", "core/ddsi/src", "core/ddsc/src"];
+const FOLDERS: [&str; 4] = [
+    "ddsrt/src",
+    "core/cdr/src",
+    "core/ddsi/src",
+    "core/ddsc/src",
+];
 /// The parts of the runtime that each system has its own of.
-const POSIX: [&str; 12] =
-    ["sockets", "ifaddrs", "heap", "dynlib", "environ", "filesystem", "process", "random", "sync", "threads", "rusage", "time"];
+const POSIX: [&str; 12] = [
+    "sockets",
+    "ifaddrs",
+    "heap",
+    "dynlib",
+    "environ",
+    "filesystem",
+    "process",
+    "random",
+    "sync",
+    "threads",
+    "rusage",
+    "time",
+];
 /// Files of features that are left out.
 const LEFT_OUT: [&str; 15] = [
     "dds_dynamic_type.c",
@@ -86,13 +106,25 @@ fn main() {
     for (name, text) in HEADERS {
         fs::write(headers.join(name), text).expect("OUT_DIR can be written to");
     }
-    let system = if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("macos") { "darwin" } else { "linux" };
+    let system = if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("macos") {
+        "darwin"
+    } else {
+        "linux"
+    };
     let sources = cyclonedds_src::source_dir().join("src");
     let folders = FOLDERS.iter().map(|folder| sources.join(folder));
-    let posix = POSIX.iter().map(|part| sources.join("ddsrt/src").join(part).join("posix"));
+    let posix = POSIX
+        .iter()
+        .map(|part| sources.join("ddsrt/src").join(part).join("posix"));
     let netstat = sources.join("ddsrt/src/netstat").join(system);
-    let files = folders.chain(posix).chain([netstat]).flat_map(|folder| sources_in(&folder));
-    let files = files.chain([sources.join("core/ddsi/defconfig.c"), PathBuf::from("src/shim.c")]);
+    let files = folders
+        .chain(posix)
+        .chain([netstat])
+        .flat_map(|folder| sources_in(&folder));
+    let files = files.chain([
+        sources.join("core/ddsi/defconfig.c"),
+        PathBuf::from("src/shim.c"),
+    ]);
     let patched = patched(&cyclonedds_src::source_dir(), &out);
     let files = files.map(|file| patched.get(&file).cloned().unwrap_or(file));
     cc::Build::new()
@@ -100,30 +132,44 @@ fn main() {
         .include(headers)
         .includes(INCLUDES.map(|folder| sources.join(folder)))
         .std("gnu11")
-        // Assertions of Cyclone end the process on states that its code otherwise handles, and change the layout of its structs: the
-        // shim is compiled in the same way.
+        // Assertions of Cyclone end the process on states that its code otherwise handles, and
+        // change the layout of its structs: the shim is compiled in the same way.
         .define("NDEBUG", None)
         .flag_if_supported("-fvisibility=hidden")
         // Unoptimised it takes longer to discover a fleet than peers wait.
-        .opt_level_str(if env::var("OPT_LEVEL").as_deref() == Ok("0") { "1" } else { "2" })
+        .opt_level_str(if env::var("OPT_LEVEL").as_deref() == Ok("0") {
+            "1"
+        } else {
+            "2"
+        })
         .warnings(false)
         .compile("urdf_usd_cyclone");
 }
 
-/// Applies the corrections in `patches` to copies of the files that they change; returns the copies by their originals.
+/// Applies the corrections in `patches` to copies of the files that they change; returns the copies
+/// by their originals.
 fn patched(sources: &Path, out: &Path) -> BTreeMap<PathBuf, PathBuf> {
     let mut copies = BTreeMap::new();
     for path in files_in(Path::new("patches"), "patch") {
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         // Above the difference stands what it is for.
-        let (_, difference) = text.split_once("\n--- ").unwrap_or_else(|| panic!("{}: no difference", path.display()));
+        let (_, difference) = text
+            .split_once("\n--- ")
+            .unwrap_or_else(|| panic!("{}: no difference", path.display()));
         let difference = format!("--- {difference}");
-        let name = difference.lines().find_map(|line| line.strip_prefix("+++ b/")).expect("a file that is changed");
+        let name = difference
+            .lines()
+            .find_map(|line| line.strip_prefix("+++ b/"))
+            .expect("a file that is changed");
         let original = sources.join(name);
         let from = copies.get(&original).unwrap_or(&original);
-        let source = fs::read_to_string(from).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
-        let patch = diffy::Patch::from_str(&difference).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let corrected = diffy::apply(&source, &patch).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let source =
+            fs::read_to_string(from).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+        let patch = diffy::Patch::from_str(&difference)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let corrected = diffy::apply(&source, &patch)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let copy = out.join(Path::new(name).file_name().expect("a file's name"));
         fs::write(&copy, corrected).expect("OUT_DIR can be written to");
         copies.insert(original, copy);
@@ -134,14 +180,21 @@ fn patched(sources: &Path, out: &Path) -> BTreeMap<PathBuf, PathBuf> {
 /// The C files of a folder, but for those of features that are left out.
 fn sources_in(folder: &Path) -> Vec<PathBuf> {
     let mut files = files_in(folder, "c");
-    files.retain(|file| !file.file_name().is_some_and(|name| LEFT_OUT.iter().any(|left_out| name == *left_out)));
+    files.retain(|file| {
+        !file
+            .file_name()
+            .is_some_and(|name| LEFT_OUT.iter().any(|left_out| name == *left_out))
+    });
     files
 }
 
 /// The files of a folder with an extension, in a fixed order.
 fn files_in(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder that can be read").path()).collect();
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a folder that can be read").path())
+        .collect();
     files.retain(|file| file.extension().is_some_and(|found| found == extension));
     files.sort();
     files

@@ -5,24 +5,26 @@
 pub struct Bound {
     /// The input's size, with the files that it refers to.
     pub bytes: usize,
-    /// The triangles of the mesh. Instances of one geometry make more of them than the file has bytes; that is the one thing that
-    /// may, and `crates/mesh/src/assembly.rs` limits it.
+    /// The triangles of the mesh. Instances of one geometry make more of them than the file has
+    /// bytes; that is the one thing that may, and `crates/mesh/src/assembly.rs` limits it.
     pub triangles: usize,
     /// The pixels that images declare; `crates/mesh/src/texture.rs` limits those of each.
     pub pixels: usize,
 }
 
 impl Bound {
-    /// For an empty input: error messages, tables, decoders' windows; and the largest part that a WebP can declare (24 bits), which its
-    /// decoder makes room for before it looks.
+    /// For an empty input: error messages, tables, decoders' windows; and the largest part that a
+    /// WebP can declare (24 bits), which its decoder makes room for before it looks.
     const BASE: usize = 20 << 20;
 
-    /// Per byte. The densest text (`f 1 1 1\n` in OBJ, `<a/>` in XML) makes a record of some tens of bytes out of each few; vectors
-    /// hold half of themselves empty, and two of them while they grow.
+    /// Per byte. The densest text (`f 1 1 1\n` in OBJ, `<a/>` in XML) makes a record of some tens
+    /// of bytes out of each few; vectors hold half of themselves empty, and two of them while they
+    /// grow.
     const PER_BYTE: usize = 256;
 
-    /// Per triangle: four index triples and a material (52 bytes), at most three points, normals, texture coordinates and colours of
-    /// its own (144 bytes) with tables to find them (120 bytes); the same again while vectors and tables grow.
+    /// Per triangle: four index triples and a material (52 bytes), at most three points, normals,
+    /// texture coordinates and colours of its own (144 bytes) with tables to find them (120 bytes);
+    /// the same again while vectors and tables grow.
     const PER_TRIANGLE: usize = 1024;
 
     /// Per pixel: 16 bytes as decoded (four floats), 8 converted, and the encoder's copies.
@@ -33,8 +35,13 @@ impl Bound {
 
     /// Panics if `peak` bytes are more than this.
     pub fn check(self, peak: usize) {
-        let bound =
-            Self::BASE + Self::PER_BYTE * self.bytes + Self::PER_TRIANGLE * self.triangles + Self::PER_PIXEL * self.pixels;
-        assert!(peak <= bound, "{peak} bytes of memory at once, where {bound} are allowed: {self:?}");
+        let bound = Self::BASE
+            + Self::PER_BYTE * self.bytes
+            + Self::PER_TRIANGLE * self.triangles
+            + Self::PER_PIXEL * self.pixels;
+        assert!(
+            peak <= bound,
+            "{peak} bytes of memory at once, where {bound} are allowed: {self:?}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! What has to hold of the readers of meshes and images, whatever bytes they get.
 //!
-//! A panic, a broken promise of a mesh ([`invariants::check`]) and memory beyond [`Bound`] end the run. Each function takes one input of
-//! one fuzzer.
+//! A panic, a broken promise of a mesh ([`invariants::check`]) and memory beyond [`Bound`] end the
+//! run. Each function takes one input of one fuzzer.
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -16,10 +16,12 @@ use urdf_usd_robot::{Mesh, invariants};
 use crate::bound::Bound;
 use crate::memory;
 
-/// Hulls and tiers are made of meshes of up to this many triangles: larger ones would only slow the search.
+/// Hulls and tiers are made of meshes of up to this many triangles: larger ones would only slow the
+/// search.
 const SMALL: usize = 2_000;
 
-/// The most triangles that a file of no bytes may give rise to (`TRIANGLES` in `crates/mesh/src/assembly.rs`).
+/// The most triangles that a file of no bytes may give rise to (`TRIANGLES` in
+/// `crates/mesh/src/assembly.rs`).
 const TRIANGLES: usize = 4_000_000;
 
 /// The most pixels of an image (`MAX_PIXELS` in `crates/mesh/src/texture.rs`).
@@ -31,7 +33,9 @@ static FOLDER: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
     let path = folder.path().canonicalize().expect("it is there");
     let mut png = Vec::new();
     let image = image::RgbaImage::from_pixel(2, 2, image::Rgba([200, 100, 50, 128]));
-    image.write_to(&mut Cursor::new(&mut png), image::ImageFormat::Png).expect("a picture can be encoded");
+    image
+        .write_to(&mut Cursor::new(&mut png), image::ImageFormat::Png)
+        .expect("a picture can be encoded");
     std::fs::write(path.join("a.png"), png).expect("the folder can be written");
     (folder, path)
 });
@@ -44,8 +48,12 @@ pub fn stl(bytes: &[u8]) {
 /// An OBJ file, and after the line `#mtl` the material library that it uses.
 pub fn obj(bytes: &[u8]) {
     const DIVIDER: &[u8] = b"\n#mtl\n";
-    let at = bytes.windows(DIVIDER.len()).position(|window| window == DIVIDER);
-    let (obj, mtl) = at.map_or((bytes, &[][..]), |at| (&bytes[..at], &bytes[at + DIVIDER.len()..]));
+    let at = bytes
+        .windows(DIVIDER.len())
+        .position(|window| window == DIVIDER);
+    let (obj, mtl) = at.map_or((bytes, &[][..]), |at| {
+        (&bytes[..at], &bytes[at + DIVIDER.len()..])
+    });
     let obj = [b"mtllib a.mtl\n", obj].concat();
     check("a.obj", &obj, &[("a.mtl", mtl)]);
 }
@@ -60,7 +68,8 @@ pub fn gltf(bytes: &[u8]) {
     check("a.gltf", bytes, &[("a.bin", &[0; 64])]);
 }
 
-/// Reads `bytes` as the content of a file `name`, with `others` (names and contents) beside it, and checks what comes of it.
+/// Reads `bytes` as the content of a file `name`, with `others` (names and contents) beside it, and
+/// checks what comes of it.
 fn check(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) {
     let folder = &FOLDER.1;
     for (name, bytes) in others {
@@ -69,7 +78,10 @@ fn check(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) {
     let files = Files::new(Arc::new(Resolver::new(resolve::Options::default())));
     files.allow(folder);
     let size = bytes.len() + others.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
-    let file = File { path: folder.join(name), bytes: bytes.into() };
+    let file = File {
+        path: folder.join(name),
+        bytes: bytes.into(),
+    };
     let pixels = embedded_pixels(bytes);
     for up_axis in [mesh::UpAxis::Ignore, mesh::UpAxis::Honor] {
         let (result, peak) = memory::peak(|| mesh::read(&file, &files, mesh::Options { up_axis }));
@@ -77,14 +89,32 @@ fn check(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) {
             Ok((mesh, _)) => {
                 invariants::check(mesh);
                 let triangles = mesh.triangles.len();
-                assert!(triangles <= TRIANGLES + size, "{triangles} triangles of {size} bytes");
-                Bound { bytes: size, triangles, pixels }.check(peak);
+                assert!(
+                    triangles <= TRIANGLES + size,
+                    "{triangles} triangles of {size} bytes"
+                );
+                Bound {
+                    bytes: size,
+                    triangles,
+                    pixels,
+                }
+                .check(peak);
                 derived(mesh);
             }
             Err(error) if error.code.id == mesh::codes::TOO_LARGE.id => {
-                Bound { bytes: size, triangles: TRIANGLES + size, pixels }.check(peak);
+                Bound {
+                    bytes: size,
+                    triangles: TRIANGLES + size,
+                    pixels,
+                }
+                .check(peak);
             }
-            Err(_) => Bound { bytes: size, triangles: 0, pixels }.check(peak),
+            Err(_) => Bound {
+                bytes: size,
+                triangles: 0,
+                pixels,
+            }
+            .check(peak),
         }
         // Only Collada has a choice, and twice the work finds nothing in the others.
         if !name.ends_with(".dae") {
@@ -101,7 +131,11 @@ fn derived(mesh: &Mesh) {
     if let Ok(hull) = mesh::convex_hull(&mesh.points) {
         invariants::check(&hull);
         // Every edge once in each direction: closed, and wound one way.
-        let mut edges: Vec<[u32; 2]> = hull.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]).collect();
+        let mut edges: Vec<[u32; 2]> = hull
+            .triangles
+            .iter()
+            .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
+            .collect();
         let mut opposite: Vec<[u32; 2]> = edges.iter().map(|&[a, b]| [b, a]).collect();
         edges.sort_unstable();
         opposite.sort_unstable();
@@ -116,18 +150,31 @@ fn derived(mesh: &Mesh) {
 /// An image.
 pub fn texture(bytes: &[u8]) {
     // The name decides for one format only.
-    let file = File { path: PathBuf::from("a.tga"), bytes: bytes.into() };
-    let declared = dimensions(bytes, None).or_else(|| dimensions(bytes, Some(image::ImageFormat::Tga)));
+    let file = File {
+        path: PathBuf::from("a.tga"),
+        bytes: bytes.into(),
+    };
+    let declared =
+        dimensions(bytes, None).or_else(|| dimensions(bytes, Some(image::ImageFormat::Tga)));
     let (result, peak) = memory::peak(|| mesh::texture(&file));
-    Bound { bytes: bytes.len(), triangles: 0, pixels: declared.map_or(0, in_blocks) }.check(peak);
+    Bound {
+        bytes: bytes.len(),
+        triangles: 0,
+        pixels: declared.map_or(0, in_blocks),
+    }
+    .check(peak);
     let Ok(texture) = result else { return };
     let (width, height) = declared.expect("what can be read says how large it is");
     assert!(width * height <= PIXELS, "{width} x {height} pixels");
     assert_eq!(texture.sha256.len(), 64);
     // What is kept byte for byte may still be damaged further in; what was re-encoded is sound.
     if &*texture.bytes != bytes {
-        let read = image::load_from_memory(&texture.bytes).expect("what was re-encoded can be decoded");
-        assert_eq!((read.width() as usize, read.height() as usize), (width, height));
+        let read =
+            image::load_from_memory(&texture.bytes).expect("what was re-encoded can be decoded");
+        assert_eq!(
+            (read.width() as usize, read.height() as usize),
+            (width, height)
+        );
         assert!(mesh::mean_color(&texture).is_some());
     }
     if let Some(mean) = mesh::mean_color(&texture) {
@@ -142,18 +189,32 @@ fn dimensions(bytes: &[u8], format: Option<image::ImageFormat>) -> Option<(usize
         Some(format) => reader.set_format(format),
         None => reader = reader.with_guessed_format().ok()?,
     }
-    reader.into_dimensions().ok().map(|(width, height)| (width as usize, height as usize))
+    reader
+        .into_dimensions()
+        .ok()
+        .map(|(width, height)| (width as usize, height as usize))
 }
 
 /// The pixels of whole blocks, as far as an image may have so many.
 fn in_blocks((width, height): (usize, usize)) -> usize {
     let blocks = |side: usize| side.saturating_add(Bound::BLOCK - 1) / Bound::BLOCK * Bound::BLOCK;
-    blocks(width).saturating_mul(blocks(height)).min(Bound::BLOCK * PIXELS)
+    blocks(width)
+        .saturating_mul(blocks(height))
+        .min(Bound::BLOCK * PIXELS)
 }
 
 /// The pixels of all that may be an image inside a file, as it is or as base64.
 fn embedded_pixels(bytes: &[u8]) -> usize {
-    const MARKS: [&[u8]; 8] = [b"\x89PNG", b"\xFF\xD8\xFF", b"RIFF", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"base64,"];
+    const MARKS: [&[u8]; 8] = [
+        b"\x89PNG",
+        b"\xFF\xD8\xFF",
+        b"RIFF",
+        b"GIF8",
+        b"BM",
+        b"II*\0",
+        b"MM\0*",
+        b"base64,",
+    ];
     let decoder = base64::engine::GeneralPurpose::new(
         &base64::alphabet::STANDARD,
         base64::engine::GeneralPurposeConfig::new()
@@ -166,7 +227,10 @@ fn embedded_pixels(bytes: &[u8]) -> usize {
         match MARKS.iter().find(|mark| rest.starts_with(mark)) {
             Some(mark) if mark.starts_with(b"base64") => {
                 let data = &rest[mark.len()..];
-                let end = data.iter().position(|byte| *byte == b'"').unwrap_or(data.len());
+                let end = data
+                    .iter()
+                    .position(|byte| *byte == b'"')
+                    .unwrap_or(data.len());
                 let image = decoder.decode(&data[..end]).unwrap_or_default();
                 pixels = pixels.saturating_add(dimensions(&image, None).map_or(0, in_blocks));
             }

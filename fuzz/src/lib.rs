@@ -1,5 +1,5 @@
-//! What the fuzzers share. `crates/mesh/tests/corpus.rs` compiles the same checks of meshes and images into a plain test;
-//! `crates/fix/tests/damaged.rs` is one of OpenUSD.
+//! What the fuzzers share. `crates/mesh/tests/corpus.rs` compiles the same checks of meshes and
+//! images into a plain test; `crates/fix/tests/damaged.rs` is one of OpenUSD.
 
 pub mod bound;
 pub mod checks;

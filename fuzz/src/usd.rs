@@ -1,5 +1,5 @@
-//! What has to hold of the reader of OpenUSD, of the rules of REP-158 and of what mends an asset, whatever bytes they get: no panic, and an
-//! end. What was mended can be opened again.
+//! What has to hold of the reader of OpenUSD, of the rules of REP-158 and of what mends an asset,
+//! whatever bytes they get: no panic, and an end. What was mended can be opened again.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -21,16 +21,29 @@ pub fn usd(bytes: &[u8]) {
     // What `.usd` holds is told by its first bytes.
     let entry = folder.join("a.usd");
     std::fs::write(&entry, bytes).expect("the folder can be written");
-    let found = rep158::check(&entry, &rep158::Options { all_variants: true, ..rep158::Options::default() });
+    let found = rep158::check(
+        &entry,
+        &rep158::Options {
+            all_variants: true,
+            ..rep158::Options::default()
+        },
+    );
     let mended = urdf_usd_fix::fix(&entry, &urdf_usd_fix::Options::default());
-    assert!(found.is_ok() || mended.is_err(), "what can't be opened was mended");
+    assert!(
+        found.is_ok() || mended.is_err(),
+        "what can't be opened was mended"
+    );
     let Ok(mended) = mended else { return };
     let written = tempfile::tempdir_in(folder).expect("a folder can be made");
     for (name, bytes) in &mended.files {
         let file = written.path().join(name);
-        std::fs::create_dir_all(file.parent().expect("it is in the folder")).expect("a folder can be made");
+        std::fs::create_dir_all(file.parent().expect("it is in the folder"))
+            .expect("a folder can be made");
         std::fs::write(file, bytes).expect("the folder can be written");
     }
     let opened = rep158::Stage::open(&written.path().join(&mended.entry), &Default::default());
-    assert!(opened.is_ok(), "what was mended can't be opened: {opened:?}");
+    assert!(
+        opened.is_ok(),
+        "what was mended can't be opened: {opened:?}"
+    );
 }

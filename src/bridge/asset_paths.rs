@@ -1,8 +1,10 @@
-//! Which folder below the output directory each robot's asset gets: `NAME` for the node's own, `NAMESPACE/NAME` for the others.
+//! Which folder below the output directory each robot's asset gets: `NAME` for the node's own,
+//! `NAMESPACE/NAME` for the others.
 //!
-//! No asset lies inside another: where a namespace is called like a robot whose asset is there, the folder of the namespace is
-//! `NAMESPACE.ns`, and where a robot is called like a folder of assets, its asset is in `NAME.robot/NAME`. What lay there before the
-//! node started counts too, so that the answers stay the same from one start to the next.
+//! No asset lies inside another: where a namespace is called like a robot whose asset is there, the
+//! folder of the namespace is `NAMESPACE.ns`, and where a robot is called like a folder of assets,
+//! its asset is in `NAME.robot/NAME`. What lay there before the node started counts too, so that
+//! the answers stay the same from one start to the next.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -19,7 +21,8 @@ const MOST_FOLDERS: usize = 100_000;
 /// How many answers are remembered at least before those that nobody needs are forgotten.
 const MOST_GIVEN: usize = 1000;
 
-/// The places of all assets. A place is a path below the output directory with forward slashes: the robot's key.
+/// The places of all assets. A place is a path below the output directory with forward slashes: the
+/// robot's key.
 #[derive(Debug, Default)]
 pub(super) struct AssetPaths {
     /// What is taken; whether an asset was written there, or it is only meant to be.
@@ -36,8 +39,15 @@ pub(super) struct AssetPaths {
 impl AssetPaths {
     /// The places that are taken in a directory. Looks at the file system.
     pub(super) fn scan(output_dir: &Path) -> Self {
-        let assets: BTreeMap<String, bool> = scan(output_dir).into_iter().map(|key| (key, true)).collect();
-        Self { written: assets.len(), assets, ..Self::default() }
+        let assets: BTreeMap<String, bool> = scan(output_dir)
+            .into_iter()
+            .map(|key| (key, true))
+            .collect();
+        Self {
+            written: assets.len(),
+            assets,
+            ..Self::default()
+        }
     }
 
     /// Notes an asset that was written at a place of its own.
@@ -67,7 +77,11 @@ impl AssetPaths {
             *is_written = there.contains(key);
             *is_written || taken.contains_key(key)
         });
-        self.written = self.assets.values().filter(|is_written| **is_written).count();
+        self.written = self
+            .assets
+            .values()
+            .filter(|is_written| **is_written)
+            .count();
     }
 
     /// Whether so much is remembered that [`AssetPaths::keep`] should be called.
@@ -75,14 +89,19 @@ impl AssetPaths {
         self.given.len() > 2 * self.kept + MOST_GIVEN
     }
 
-    /// Forgets the places that were given to robots that nobody speaks of any more: names without end must not fill the memory. Where
-    /// an asset was written stays taken.
+    /// Forgets the places that were given to robots that nobody speaks of any more: names without
+    /// end must not fill the memory. Where an asset was written stays taken.
     pub(super) fn keep(&mut self, is_needed: impl Fn(&str) -> bool) {
         self.given.retain(|_, key| is_needed(key));
-        self.taken = self.given.iter().map(|(wanted, key)| (key.clone(), wanted.clone())).collect();
+        self.taken = self
+            .given
+            .iter()
+            .map(|(wanted, key)| (key.clone(), wanted.clone()))
+            .collect();
         self.kept = self.given.len();
         let taken = &self.taken;
-        self.assets.retain(|key, is_written| *is_written || taken.contains_key(key));
+        self.assets
+            .retain(|key, is_written| *is_written || taken.contains_key(key));
     }
 
     /// Forgets the place that was given to one robot. Where an asset was written stays taken.
@@ -98,7 +117,11 @@ impl AssetPaths {
     /// How many places were given, and how many of them have no asset.
     #[cfg(test)]
     pub(super) fn sizes(&self) -> [usize; 3] {
-        [self.given.len(), self.taken.len(), self.assets.len() - self.written]
+        [
+            self.given.len(),
+            self.taken.len(),
+            self.assets.len() - self.written,
+        ]
     }
 
     /// The place of the robot of this name in its namespace: the same whenever it is asked for.
@@ -109,17 +132,28 @@ impl AssetPaths {
             return key.clone();
         }
         let mut parent = String::new();
-        for segment in robot_namespace.namespace().into_iter().flat_map(|namespace| namespace.split('/')) {
-            parent = free(&parent, segment, ".ns", |key| !self.assets.contains_key(key));
+        for segment in robot_namespace
+            .namespace()
+            .into_iter()
+            .flat_map(|namespace| namespace.split('/'))
+        {
+            parent = free(&parent, segment, ".ns", |key| {
+                !self.assets.contains_key(key)
+            });
         }
         let mut key = below(&parent, &wanted.1);
         if self.taken.contains_key(&key) {
-            // The root namespace, which is not the node's own, has no folder that would keep them apart.
-            parent = free(&parent, "root.ns", "+", |key| !self.assets.contains_key(key));
+            // The root namespace, which is not the node's own, has no folder that would keep them
+            // apart.
+            parent = free(&parent, "root.ns", "+", |key| {
+                !self.assets.contains_key(key)
+            });
             key = below(&parent, &wanted.1);
         }
         if self.holds_assets(&key) {
-            parent = free(&parent, &format!("{}.robot", wanted.1), "+", |key| !self.assets.contains_key(key));
+            parent = free(&parent, &format!("{}.robot", wanted.1), "+", |key| {
+                !self.assets.contains_key(key)
+            });
             key = below(&parent, &wanted.1);
         }
         self.assets.entry(key.clone()).or_default();
@@ -130,7 +164,10 @@ impl AssetPaths {
 
     fn holds_assets(&self, key: &str) -> bool {
         let inside = format!("{key}/");
-        self.assets.range(inside.clone()..).next().is_some_and(|(asset, _)| asset.starts_with(&inside))
+        self.assets
+            .range(inside.clone()..)
+            .next()
+            .is_some_and(|(asset, _)| asset.starts_with(&inside))
     }
 }
 
@@ -141,7 +178,9 @@ pub(super) fn scan(output_dir: &Path) -> BTreeSet<String> {
     let mut seen = 0;
     while let Some((folder, key, depth)) = open.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
             if name.starts_with('.') || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 continue;
             }
@@ -158,7 +197,11 @@ pub(super) fn scan(output_dir: &Path) -> BTreeSet<String> {
 }
 
 fn below(parent: &str, name: &str) -> String {
-    if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") }
+    if parent.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{parent}/{name}")
+    }
 }
 
 /// `name` below `parent`, with as many endings as it takes to be free.
@@ -189,7 +232,10 @@ mod tests {
         assert_eq!(asset_paths.of(&RobotNamespace::Own, "arm"), "arm");
         assert_eq!(asset_paths.of(&namespace("/r1"), "arm"), "r1/arm");
         assert_eq!(asset_paths.of(&namespace("/r2"), "arm"), "r2/arm");
-        assert_eq!(asset_paths.of(&namespace("/fleet/a"), "../arm"), "fleet/a/_arm");
+        assert_eq!(
+            asset_paths.of(&namespace("/fleet/a"), "../arm"),
+            "fleet/a/_arm"
+        );
         assert_eq!(asset_paths.of(&namespace("/r1"), "arm"), "r1/arm");
         assert_eq!((parent("r1/arm"), parent("arm")), ("r1", ""));
     }
@@ -201,7 +247,10 @@ mod tests {
         assert_eq!(asset_paths.of(&namespace("/arm"), "arm"), "arm.ns/arm");
         assert_eq!(asset_paths.of(&namespace("/r1"), "arm"), "r1/arm");
         assert_eq!(asset_paths.of(&RobotNamespace::Own, "r1"), "r1.robot/r1");
-        assert_eq!(asset_paths.of(&namespace("/r1/arm"), "dog"), "r1/arm.ns/dog");
+        assert_eq!(
+            asset_paths.of(&namespace("/r1/arm"), "dog"),
+            "r1/arm.ns/dog"
+        );
         // The root is not the node's own when that is in a namespace.
         assert_eq!(asset_paths.of(&namespace("/"), "rover"), "rover");
         assert_eq!(asset_paths.of(&namespace("/"), "arm"), "root.ns/arm");
@@ -217,11 +266,17 @@ mod tests {
             fs::write(folder.path().join(path).join(convert::REPORT), "{}").unwrap();
         }
         let mut asset_paths = AssetPaths::scan(folder.path());
-        assert_eq!(asset_paths.assets, ["arm", "r1/arm"].map(|key| (key.to_owned(), true)).into());
+        assert_eq!(
+            asset_paths.assets,
+            ["arm", "r1/arm"].map(|key| (key.to_owned(), true)).into()
+        );
         assert_eq!(asset_paths.of(&namespace("/arm"), "arm"), "arm.ns/arm");
         assert_eq!(asset_paths.of(&RobotNamespace::Own, "r1"), "r1.robot/r1");
         assert_eq!(
-            (asset_paths.of(&RobotNamespace::Own, "arm"), asset_paths.of(&namespace("/r1"), "arm")),
+            (
+                asset_paths.of(&RobotNamespace::Own, "arm"),
+                asset_paths.of(&namespace("/r1"), "arm")
+            ),
             ("arm".into(), "r1/arm".into())
         );
     }
@@ -238,12 +293,33 @@ mod tests {
                 asset_paths.keep(|key| key == "r1/x7");
             }
         }
-        assert!(asset_paths.given.len() < 2 * MOST_GIVEN && asset_paths.taken.len() == asset_paths.given.len());
-        assert!(asset_paths.assets.len() < 2 * MOST_GIVEN + 20, "{}", asset_paths.assets.len());
-        assert_eq!((asset_paths.written(), asset_paths.of(&namespace("/r1"), "x0")), (20, "r1/x0".to_owned()));
-        assert!(asset_paths.given.contains_key(&(namespace("/r1"), "x7".to_owned())));
+        assert!(
+            asset_paths.given.len() < 2 * MOST_GIVEN
+                && asset_paths.taken.len() == asset_paths.given.len()
+        );
+        assert!(
+            asset_paths.assets.len() < 2 * MOST_GIVEN + 20,
+            "{}",
+            asset_paths.assets.len()
+        );
+        assert_eq!(
+            (
+                asset_paths.written(),
+                asset_paths.of(&namespace("/r1"), "x0")
+            ),
+            (20, "r1/x0".to_owned())
+        );
+        assert!(
+            asset_paths
+                .given
+                .contains_key(&(namespace("/r1"), "x7".to_owned()))
+        );
         // One whose folder was removed makes room.
         asset_paths.look_again(&["r1/x0".to_owned()].into());
-        assert!(asset_paths.written() == 1 && asset_paths.is_written("r1/x0") && !asset_paths.is_written("r1/x1000"));
+        assert!(
+            asset_paths.written() == 1
+                && asset_paths.is_written("r1/x0")
+                && !asset_paths.is_written("r1/x1000")
+        );
     }
 }

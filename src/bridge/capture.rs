@@ -1,16 +1,20 @@
-//! Which interfaces a running robot has, told from the ROS graph and from what was heard on its topics (REP-158 §2.2 to §2.6, §2.9).
+//! Which interfaces a running robot has, told from the ROS graph and from what was heard on its
+//! topics (REP-158 §2.2 to §2.6, §2.9).
 //!
-//! What belongs to a robot is in its namespace; in the root it is everything that is in no other robot's. Left out is what is no
-//! robot's:
-//! - what every node has or what serves ROS itself, by type: parameters, `/rosout`, type descriptions, lifecycles, composition,
-//!   bonds, statistics, diagnostics, `/clock`, and TF, which every asset has by its frames (§2.7);
+//! What belongs to a robot is in its namespace; in the root it is everything that is in no other
+//! robot's. Left out is what is no robot's:
+//! - what every node has or what serves ROS itself, by type: parameters, `/rosout`, type
+//!   descriptions, lifecycles, composition, bonds, statistics, diagnostics, `/clock`, and TF, which
+//!   every asset has by its frames (§2.7);
 //! - `simulation_interfaces` (§2.9);
-//! - hidden names (with a segment that begins with `_`), but for actions, which are told from their parts in `NAME/_action/…`;
+//! - hidden names (with a segment that begins with `_`), but for actions, which are told from their
+//!   parts in `NAME/_action/…`;
 //! - the ends of this node and of tools: RViz, rqt, ros2 on the command line, rosbag2, Foxglove.
 //!
-//! A topic at which the robot speaks is authored once, as a publisher, although others of its nodes listen. A topic that somebody
-//! commands by (velocities, trajectories, joysticks) is a subscription, although an operator publishes it. Clients are authored where
-//! nobody of the robot serves.
+//! A topic at which the robot speaks is authored once, as a publisher, although others of its nodes
+//! listen. A topic that somebody commands by (velocities, trajectories, joysticks) is a
+//! subscription, although an operator publishes it. Clients are authored where nobody of the robot
+//! serves.
 //!
 //! This module must not know of USD. [`listen`] listens; all else is plain data.
 
@@ -26,7 +30,8 @@ use crate::robot::{Captured, Interface, InterfaceKind, Qos};
 use crate::ros::graph::{EndQos, Graph, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 use crate::ros::{Durability, Reliability, names};
 
-/// The rate in Hz of a publisher that was not measured: it spoke once or never. REP-158 wants one of every publisher.
+/// The rate in Hz of a publisher that was not measured: it spoke once or never. REP-158 wants one
+/// of every publisher.
 const NO_RATE: f64 = 1.0;
 /// The packages whose messages and services are no robot's.
 const INFRASTRUCTURE: [&str; 12] = [
@@ -44,7 +49,15 @@ const INFRASTRUCTURE: [&str; 12] = [
     "urdf_usd",
 ];
 /// The beginnings of the names of nodes that are tools, whatever their namespace.
-const TOOLS: [&str; 7] = ["rviz", "rqt", "_ros2cli", "rosbag2", "foxglove_bridge", "launch_ros_", "transform_listener_impl_"];
+const TOOLS: [&str; 7] = [
+    "rviz",
+    "rqt",
+    "_ros2cli",
+    "rosbag2",
+    "foxglove_bridge",
+    "launch_ros_",
+    "transform_listener_impl_",
+];
 /// What robots are commanded by.
 const COMMANDS: [&str; 12] = [
     "geometry_msgs/msg/Twist",
@@ -110,7 +123,8 @@ impl Seen {
 /// Of what is sorted by names, what has a name that begins with `start`.
 fn beginning<'a, T>(sorted: &'a [T], start: &str, name: impl Fn(&T) -> &str) -> &'a [T] {
     let (_, rest) = sorted.split_at(sorted.partition_point(|one| name(one) < start));
-    rest.split_at(rest.partition_point(|one| name(one).starts_with(start))).0
+    rest.split_at(rest.partition_point(|one| name(one).starts_with(start)))
+        .0
 }
 
 /// Whose interfaces are asked for.
@@ -127,9 +141,12 @@ impl Who<'_> {
     /// The name relative to the robot's namespace; `None` if it belongs to another, or is hidden.
     fn relative<'n>(&self, name: &'n str) -> Option<&'n str> {
         let relative = below(name, self.namespace)?;
-        // Namespaces between this one and the name, so that it costs the same whatever the number of robots.
+        // Namespaces between this one and the name, so that it costs the same whatever the number
+        // of robots.
         let start = name.len() - relative.len();
-        let mut ends = relative.match_indices('/').map(|(at, _)| &name[..start + at]);
+        let mut ends = relative
+            .match_indices('/')
+            .map(|(at, _)| &name[..start + at]);
         let is_anothers = ends.any(|namespace| self.others.contains(namespace));
         (!is_anothers && !relative.is_empty()).then_some(relative)
     }
@@ -142,7 +159,8 @@ impl Who<'_> {
 
 /// The name below a namespace.
 fn below<'n>(name: &'n str, namespace: &str) -> Option<&'n str> {
-    name.strip_prefix(namespace.trim_end_matches('/'))?.strip_prefix('/')
+    name.strip_prefix(namespace.trim_end_matches('/'))?
+        .strip_prefix('/')
 }
 
 fn is_tool(node: &str) -> bool {
@@ -155,13 +173,20 @@ fn is_hidden(name: &str) -> bool {
 }
 
 fn is_infrastructure(type_name: &str) -> bool {
-    type_name.split('/').next().is_some_and(|package| INFRASTRUCTURE.contains(&package))
+    type_name
+        .split('/')
+        .next()
+        .is_some_and(|package| INFRASTRUCTURE.contains(&package))
 }
 
 /// Whether a topic is worth listening to: it may be a robot's, and its messages may say something.
 fn is_listened_to(end: &TopicEnd, node: &str) -> bool {
     let others = BTreeSet::new();
-    let who = Who { namespace: "/", others: &others, node };
+    let who = Who {
+        namespace: "/",
+        others: &others,
+        node,
+    };
     end.role == TopicRole::Publisher
         && who.counts(end.node.as_deref())
         && !is_hidden(&end.topic)
@@ -175,12 +200,17 @@ pub(super) fn interfaces(seen: &Seen, who: &Who<'_>) -> Vec<Captured> {
     let mut ends: BTreeMap<&str, Vec<&TopicEnd>> = BTreeMap::new();
     let inside = format!("{}/", who.namespace.trim_end_matches('/'));
     for end in seen.topics(&inside) {
-        if who.counts(end.node.as_deref()) && !is_infrastructure(&end.type_name) && !is_hidden(&end.topic) {
+        if who.counts(end.node.as_deref())
+            && !is_infrastructure(&end.type_name)
+            && !is_hidden(&end.topic)
+        {
             ends.entry(&end.topic).or_default().push(end);
         }
     }
     for (topic, ends) in ends {
-        let Some(name) = who.relative(topic) else { continue };
+        let Some(name) = who.relative(topic) else {
+            continue;
+        };
         if let Some(captured) = of_topic(name, &ends, seen.heard.get(topic)) {
             found.insert((name, 0), captured);
         }
@@ -194,14 +224,28 @@ pub(super) fn interfaces(seen: &Seen, who: &Who<'_>) -> Vec<Captured> {
     for (service, ends) in services {
         let is_served = |end: &&&ServiceEnd| end.role == ServiceRole::Server;
         let end = ends.iter().find(is_served).or(ends.first());
-        let (Some(name), Some(end)) = (who.relative(service), end) else { continue };
+        let (Some(name), Some(end)) = (who.relative(service), end) else {
+            continue;
+        };
         let is_server = end.role == ServiceRole::Server;
         let (name, order, type_name, kind) = match action(name, &end.type_name) {
-            Some((name, type_name)) if is_server => (name, 2, type_name, InterfaceKind::ActionServer),
+            Some((name, type_name)) if is_server => {
+                (name, 2, type_name, InterfaceKind::ActionServer)
+            }
             Some((name, type_name)) => (name, 2, type_name, InterfaceKind::ActionClient),
             None if is_hidden(name) => continue,
-            None if is_server => (name, 1, end.type_name.as_str(), InterfaceKind::ServiceServer),
-            None => (name, 1, end.type_name.as_str(), InterfaceKind::ServiceClient),
+            None if is_server => (
+                name,
+                1,
+                end.type_name.as_str(),
+                InterfaceKind::ServiceServer,
+            ),
+            None => (
+                name,
+                1,
+                end.type_name.as_str(),
+                InterfaceKind::ServiceClient,
+            ),
         };
         found.insert((name, order), whole(name, type_name, kind));
     }
@@ -210,34 +254,66 @@ pub(super) fn interfaces(seen: &Seen, who: &Who<'_>) -> Vec<Captured> {
 
 /// The name and type of the action that a service belongs to, by the one that its goals go to.
 fn action<'n>(service: &'n str, type_name: &'n str) -> Option<(&'n str, &'n str)> {
-    let name = service.strip_suffix("/_action/send_goal").filter(|name| !name.is_empty() && !is_hidden(name))?;
+    let name = service
+        .strip_suffix("/_action/send_goal")
+        .filter(|name| !name.is_empty() && !is_hidden(name))?;
     Some((name, type_name.strip_suffix("_SendGoal")?))
 }
 
 fn whole(name: &str, type_name: &str, kind: InterfaceKind) -> Captured {
-    let interface = Interface { name: name.to_owned(), type_name: type_name.to_owned(), kind, starts_enabled: true };
-    Captured { interface, is_measured: false, frame: None }
+    let interface = Interface {
+        name: name.to_owned(),
+        type_name: type_name.to_owned(),
+        kind,
+        starts_enabled: true,
+    };
+    Captured {
+        interface,
+        is_measured: false,
+        frame: None,
+    }
 }
 
 fn of_topic(name: &str, ends: &[&TopicEnd], heard: Option<&Heard>) -> Option<Captured> {
     let with = |role: TopicRole| ends.iter().copied().filter(move |end| end.role == role);
     // Ends that disagree can't speak to each other: the first by name stands for the topic.
     let type_of = |role| with(role).map(|end| end.type_name.as_str()).min();
-    let (published, wanted) = (type_of(TopicRole::Publisher), type_of(TopicRole::Subscriber));
+    let (published, wanted) = (
+        type_of(TopicRole::Publisher),
+        type_of(TopicRole::Subscriber),
+    );
     let is_command = |type_name: &&str| COMMANDS.contains(type_name);
-    Some(match (published.filter(|_| !wanted.is_some_and(|wanted| is_command(&wanted))), wanted) {
-        (Some(type_name), _) => {
-            let rate = heard.and_then(|heard| heard.rate);
-            let kind = InterfaceKind::Publisher { rate: rate.unwrap_or(NO_RATE), qos: qos(with(TopicRole::Publisher)) };
-            let frame = heard.and_then(|heard| heard.frame.clone()).filter(|_| !OF_THE_WHOLE.contains(&type_name));
-            Captured { is_measured: rate.is_some(), frame, ..whole(name, type_name, kind) }
-        }
-        (None, Some(_)) if OF_EVERY_ROBOT.contains(&name) => return None,
-        (None, Some(type_name)) => {
-            whole(name, type_name, InterfaceKind::Subscription { qos: qos(with(TopicRole::Subscriber)) })
-        }
-        (None, None) => return None,
-    })
+    Some(
+        match (
+            published.filter(|_| !wanted.is_some_and(|wanted| is_command(&wanted))),
+            wanted,
+        ) {
+            (Some(type_name), _) => {
+                let rate = heard.and_then(|heard| heard.rate);
+                let kind = InterfaceKind::Publisher {
+                    rate: rate.unwrap_or(NO_RATE),
+                    qos: qos(with(TopicRole::Publisher)),
+                };
+                let frame = heard
+                    .and_then(|heard| heard.frame.clone())
+                    .filter(|_| !OF_THE_WHOLE.contains(&type_name));
+                Captured {
+                    is_measured: rate.is_some(),
+                    frame,
+                    ..whole(name, type_name, kind)
+                }
+            }
+            (None, Some(_)) if OF_EVERY_ROBOT.contains(&name) => return None,
+            (None, Some(type_name)) => whole(
+                name,
+                type_name,
+                InterfaceKind::Subscription {
+                    qos: qos(with(TopicRole::Subscriber)),
+                },
+            ),
+            (None, None) => return None,
+        },
+    )
 }
 
 /// What all of several ends offer.
@@ -247,9 +323,17 @@ fn qos<'e>(ends: impl Iterator<Item = &'e TopicEnd>) -> Qos {
         return Qos::Default;
     }
     Qos::Seen {
-        is_reliable: known.iter().all(|qos| qos.reliability == Reliability::Reliable),
-        is_latched: known.iter().all(|qos| qos.durability == Durability::TransientLocal),
-        depth: known.iter().filter_map(|qos| qos.depth).min().map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
+        is_reliable: known
+            .iter()
+            .all(|qos| qos.reliability == Reliability::Reliable),
+        is_latched: known
+            .iter()
+            .all(|qos| qos.durability == Durability::TransientLocal),
+        depth: known
+            .iter()
+            .filter_map(|qos| qos.depth)
+            .min()
+            .map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
     }
 }
 

@@ -1,4 +1,5 @@
-//! One look at a running robot: listens for some seconds, and says how an asset's frames stand. It writes and publishes nothing.
+//! One look at a running robot: listens for some seconds, and says how an asset's frames stand. It
+//! writes and publishes nothing.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -9,7 +10,9 @@ use crate::ros::graph::{TopicEnd, TopicRole};
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::{Node, Qos, Subscription};
-use crate::tf_check::{Expected, FrameCheck, FrameStatus, Limits, Live, Sources, Topic, Topics, check_frames};
+use crate::tf_check::{
+    Expected, FrameCheck, FrameStatus, Limits, Live, Sources, Topic, Topics, check_frames,
+};
 
 /// How many messages may wait to be read.
 const DEPTH: usize = 1000;
@@ -17,7 +20,8 @@ const DEPTH: usize = 1000;
 const MOST_OTHERS: usize = 32;
 /// How often it is looked whether enough was heard.
 const PERIOD: Duration = Duration::from_millis(100);
-/// For how long verdicts must stay as they are once every frame was heard: as long as it takes to see two publishers take turns.
+/// For how long verdicts must stay as they are once every frame was heard: as long as it takes to
+/// see two publishers take turns.
 const SETTLED: Duration = Duration::from_millis(3500);
 
 /// What came of it.
@@ -39,14 +43,29 @@ struct Subscriptions {
 
 impl Subscriptions {
     /// `namespace` without a slash at its end.
-    fn open(node: &impl Node, namespace: &str, joint_states: Option<&str>) -> Result<Self, Diagnostic> {
+    fn open(
+        node: &impl Node,
+        namespace: &str,
+        joint_states: Option<&str>,
+    ) -> Result<Self, Diagnostic> {
         let name = |topic: &str| format!("{namespace}/{topic}");
         let moving = node.subscribe::<TFMessage>(&name("tf"), Qos::best_effort(DEPTH))?;
         let fixed = node.subscribe::<TFMessage>(&name("tf_static"), Qos::latched(DEPTH))?;
-        let joints = node.subscribe::<JointState>(joint_states.unwrap_or(&name("joint_states")), Qos::best_effort(DEPTH))?;
-        let topics =
-            Topics { moving: moving.topic().to_owned(), fixed: fixed.topic().to_owned(), joints: joints.topic().to_owned() };
-        Ok(Self { moving, fixed, joints, live: Live::new(topics) })
+        let joints = node.subscribe::<JointState>(
+            joint_states.unwrap_or(&name("joint_states")),
+            Qos::best_effort(DEPTH),
+        )?;
+        let topics = Topics {
+            moving: moving.topic().to_owned(),
+            fixed: fixed.topic().to_owned(),
+            joints: joints.topic().to_owned(),
+        };
+        Ok(Self {
+            moving,
+            fixed,
+            joints,
+            live: Live::new(topics),
+        })
     }
 
     /// Takes in what has come.
@@ -55,7 +74,10 @@ impl Subscriptions {
         while let Some(sample) = self.joints.try_next() {
             tf_messages::add_joint_positions(&mut self.live, &sample, now);
         }
-        for (topic, transforms) in [(Topic::Static, &mut self.fixed), (Topic::Moving, &mut self.moving)] {
+        for (topic, transforms) in [
+            (Topic::Static, &mut self.fixed),
+            (Topic::Moving, &mut self.moving),
+        ] {
             while let Some(sample) = transforms.try_next() {
                 tf_messages::add_transforms(&mut self.live, topic, &sample, now);
             }
@@ -68,29 +90,49 @@ impl Subscriptions {
     }
 
     fn hears(&self, expected: &Expected) -> bool {
-        expected.iter().any(|frame| self.live.tree().get(&frame.id).is_some())
+        expected
+            .iter()
+            .any(|frame| self.live.tree().get(&frame.id).is_some())
     }
 }
 
 /// The namespaces, without a slash at the end, in which somebody publishes static transforms.
 fn namespaces(node: &impl Node) -> BTreeSet<String> {
-    let is_tf = |end: &TopicEnd| end.role == TopicRole::Publisher && end.type_name == "tf2_msgs/msg/TFMessage";
+    let is_tf = |end: &TopicEnd| {
+        end.role == TopicRole::Publisher && end.type_name == "tf2_msgs/msg/TFMessage"
+    };
     let ends = node.graph().topics;
-    ends.iter().filter(|end| is_tf(end)).filter_map(|end| end.topic.strip_suffix("/tf_static").map(str::to_owned)).collect()
+    ends.iter()
+        .filter(|end| is_tf(end))
+        .filter_map(|end| end.topic.strip_suffix("/tf_static").map(str::to_owned))
+        .collect()
 }
 
-/// Listens until every frame was heard and the verdicts stay as they are, or for `patience`. The robot is listened to in the namespace
-/// that its asset declares and in the root namespace: there it counts if it is not heard in its own. Other namespaces are listened to
-/// as well, to say where it is if it is there.
+/// Listens until every frame was heard and the verdicts stay as they are, or for `patience`. The
+/// robot is listened to in the namespace that its asset declares and in the root namespace: there
+/// it counts if it is not heard in its own. Other namespaces are listened to as well, to say where
+/// it is if it is there.
 ///
 /// # Errors
 /// If the transport refuses, or a name is invalid.
-pub async fn check<N: Node>(node: &N, expected: &Expected, limits: &Limits, patience: Duration) -> Result<Outcome, Diagnostic> {
+pub async fn check<N: Node>(
+    node: &N,
+    expected: &Expected,
+    limits: &Limits,
+    patience: Duration,
+) -> Result<Outcome, Diagnostic> {
     let context = &expected.asset().context;
     let namespace = context.namespace.trim_end_matches('/');
     let mut own = Subscriptions::open(node, namespace, context.joint_states.as_deref())?;
-    let mut root = if namespace.is_empty() { None } else { Some(Subscriptions::open(node, "", None)?) };
-    let (mut others, mut known) = (Vec::new(), BTreeSet::from([namespace.to_owned(), String::new()]));
+    let mut root = if namespace.is_empty() {
+        None
+    } else {
+        Some(Subscriptions::open(node, "", None)?)
+    };
+    let (mut others, mut known) = (
+        Vec::new(),
+        BTreeSet::from([namespace.to_owned(), String::new()]),
+    );
     let mut changes = node.graph_changes();
     changes.mark_changed();
     let start = Instant::now();
@@ -112,21 +154,40 @@ pub async fn check<N: Node>(node: &N, expected: &Expected, limits: &Limits, pati
         }
         others.iter_mut().for_each(Subscriptions::receive);
         let (live, second) = match &root {
-            Some(root) if !own.hears(expected) && (root.hears(expected) || own.is_silent() && !root.is_silent()) => {
+            Some(root)
+                if !own.hears(expected)
+                    && (root.hears(expected) || own.is_silent() && !root.is_silent()) =>
+            {
                 (&root.live, Some(&own.live))
             }
             root => (&own.live, root.as_ref().map(|root| &root.live)),
         };
-        let elsewhere: Vec<&Live> = second.into_iter().chain(others.iter().map(|other| &other.live)).collect();
+        let elsewhere: Vec<&Live> = second
+            .into_iter()
+            .chain(others.iter().map(|other| &other.live))
+            .collect();
         let now = Instant::now();
-        let sources = Sources { transforms: live, joints: live, elsewhere: &elsewhere };
+        let sources = Sources {
+            transforms: live,
+            joints: live,
+            elsewhere: &elsewhere,
+        };
         let checked = check_frames(expected, &[], &sources, limits, now);
-        let verdicts: Vec<FrameStatus> = checked.findings.iter().map(|finding| finding.verdict).collect();
-        let is_open = verdicts.iter().any(|verdict| matches!(verdict, FrameStatus::Missing | FrameStatus::Stale));
+        let verdicts: Vec<FrameStatus> = checked
+            .findings
+            .iter()
+            .map(|finding| finding.verdict)
+            .collect();
+        let is_open = verdicts
+            .iter()
+            .any(|verdict| matches!(verdict, FrameStatus::Missing | FrameStatus::Stale));
         settled = settled.filter(|(_, before)| !is_open && *before == verdicts);
         let since = settled.get_or_insert((now, verdicts)).0;
         if (!is_open && now.duration_since(since) >= SETTLED) || start.elapsed() >= patience {
-            return Ok(Outcome { check: checked, topics: live.topics().clone() });
+            return Ok(Outcome {
+                check: checked,
+                topics: live.topics().clone(),
+            });
         }
     }
 }
@@ -152,9 +213,20 @@ mod tests {
             is_apart: false,
             joint: None,
         };
-        let context = RosContext { namespace: namespace.to_owned(), ..RosContext::default() };
+        let context = RosContext {
+            namespace: namespace.to_owned(),
+            ..RosContext::default()
+        };
         let frames = vec![frame("base", None), frame("tool", Some("base"))];
-        Expected::new(AssetFrames { context, frames, joints: Vec::new() }, Instant::now()).unwrap()
+        Expected::new(
+            AssetFrames {
+                context,
+                frames,
+                joints: Vec::new(),
+            },
+            Instant::now(),
+        )
+        .unwrap()
     }
 
     async fn checked(asks: &str, says: &str, patience: u64) -> Outcome {
@@ -168,7 +240,11 @@ mod tests {
         // Again and again, since without a network nothing is latched.
         let say = async {
             loop {
-                tf_static.publish(TFMessage { transforms: vec![transform(base, tool, 0.0)] }).unwrap();
+                tf_static
+                    .publish(TFMessage {
+                        transforms: vec![transform(base, tool, 0.0)],
+                    })
+                    .unwrap();
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
@@ -181,12 +257,17 @@ mod tests {
 
     #[tokio::test]
     async fn the_asset_s_namespace_or_the_root_s() {
-        for (asks, says, moving) in
-            [("/", "/tf_static", "/tf"), ("/r1", "/r1/tf_static", "/r1/tf"), ("/r1", "/tf_static", "/tf")]
-        {
+        for (asks, says, moving) in [
+            ("/", "/tf_static", "/tf"),
+            ("/r1", "/r1/tf_static", "/r1/tf"),
+            ("/r1", "/tf_static", "/tf"),
+        ] {
             let start = Instant::now();
             let outcome = checked(asks, says, 60_000).await;
-            assert!(outcome.check.is_ok() && start.elapsed() < Duration::from_secs(30), "{outcome:?}");
+            assert!(
+                outcome.check.is_ok() && start.elapsed() < Duration::from_secs(30),
+                "{outcome:?}"
+            );
             assert_eq!(outcome.topics.moving, moving);
         }
     }
@@ -202,7 +283,10 @@ mod tests {
     async fn what_is_not_heard_is_waited_for_and_missing() {
         let start = Instant::now();
         let outcome = checked("/r1", "/r2/tf_static", 500).await;
-        assert!(!outcome.check.is_ok() && start.elapsed() >= Duration::from_millis(500), "{outcome:?}");
+        assert!(
+            !outcome.check.is_ok() && start.elapsed() >= Duration::from_millis(500),
+            "{outcome:?}"
+        );
         assert_eq!(outcome.topics.moving, "/r1/tf");
     }
 }

@@ -1,6 +1,7 @@
 //! Who describes which robot, and whether they are still there.
 //!
-//! A publisher counts as gone once the graph has shown it and shows it no more, or has not shown it for long. It knows no transport.
+//! A publisher counts as gone once the graph has shown it and shows it no more, or has not shown it
+//! for long. It knows no transport.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -8,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::ros::PublisherId;
 
-/// How long a publisher that was heard may be missing in the graph before it ever was there: discovery may lag behind.
+/// How long a publisher that was heard may be missing in the graph before it ever was there:
+/// discovery may lag behind.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
@@ -25,21 +27,32 @@ struct DescriptionPublisher {
 #[derive(Debug, Default)]
 pub(super) struct DescriptionPublishers {
     publishers: HashMap<PublisherId, DescriptionPublisher>,
-    /// How many describe each robot, speak on each topic, and were not seen yet: one more description costs the same however many
-    /// were heard before.
+    /// How many describe each robot, speak on each topic, and were not seen yet: one more
+    /// description costs the same however many were heard before.
     by_key: HashMap<String, usize>,
     by_topic: HashMap<Arc<str>, usize>,
     unseen: usize,
 }
 
 impl DescriptionPublishers {
-    /// A publisher described a robot. It has described another one before if this is true, and describes that no more: who comes later
-    /// hears only of this one.
-    pub(super) fn record(&mut self, who: PublisherId, topic: &Arc<str>, key: &str, now: Instant) -> bool {
+    /// A publisher described a robot. It has described another one before if this is true, and
+    /// describes that no more: who comes later hears only of this one.
+    pub(super) fn record(
+        &mut self,
+        who: PublisherId,
+        topic: &Arc<str>,
+        key: &str,
+        now: Instant,
+    ) -> bool {
         let publisher = self.publishers.entry(who).or_insert_with(|| {
             *self.by_topic.entry(topic.clone()).or_default() += 1;
             self.unseen += 1;
-            DescriptionPublisher { topic: topic.clone(), keys: BTreeSet::new(), is_seen: false, heard: now }
+            DescriptionPublisher {
+                topic: topic.clone(),
+                keys: BTreeSet::new(),
+                is_seen: false,
+                heard: now,
+            }
         });
         publisher.heard = now;
         if publisher.keys.contains(key) {
@@ -47,11 +60,14 @@ impl DescriptionPublishers {
         }
         let before = std::mem::replace(&mut publisher.keys, BTreeSet::from([key.to_owned()]));
         *self.by_key.entry(key.to_owned()).or_default() += 1;
-        before.iter().for_each(|key| one_less(&mut self.by_key, key));
+        before
+            .iter()
+            .for_each(|key| one_less(&mut self.by_key, key));
         !before.is_empty()
     }
 
-    /// What a publisher described as `expected` turned out to be the robot with this key. It may describe another one by now.
+    /// What a publisher described as `expected` turned out to be the robot with this key. It may
+    /// describe another one by now.
     pub(super) fn meant(&mut self, who: PublisherId, expected: &str, key: &str) {
         if let Some(publisher) = self.publishers.get_mut(&who)
             && publisher.keys.contains(expected)
@@ -62,8 +78,13 @@ impl DescriptionPublishers {
         }
     }
 
-    /// Forgets those that are gone. `publishers`: who publishes a topic, `None` for publishers that can't be told apart.
-    pub(super) fn look<'a>(&mut self, publishers: impl Fn(&str) -> &'a [Option<PublisherId>], now: Instant) {
+    /// Forgets those that are gone. `publishers`: who publishes a topic, `None` for publishers that
+    /// can't be told apart.
+    pub(super) fn look<'a>(
+        &mut self,
+        publishers: impl Fn(&str) -> &'a [Option<PublisherId>],
+        now: Instant,
+    ) {
         let mut there: HashMap<Arc<str>, HashSet<Option<PublisherId>>> = HashMap::new();
         for topic in self.by_topic.keys() {
             there.insert(topic.clone(), publishers(topic).iter().copied().collect());
@@ -85,8 +106,16 @@ impl DescriptionPublishers {
         }
     }
 
-    fn forget_if(&mut self, mut is_gone: impl FnMut(&PublisherId, &mut DescriptionPublisher) -> bool) {
-        let Self { publishers, by_key, by_topic, unseen } = self;
+    fn forget_if(
+        &mut self,
+        mut is_gone: impl FnMut(&PublisherId, &mut DescriptionPublisher) -> bool,
+    ) {
+        let Self {
+            publishers,
+            by_key,
+            by_topic,
+            unseen,
+        } = self;
         publishers.retain(|who, publisher| {
             let is_gone = is_gone(who, publisher);
             if is_gone {
@@ -95,7 +124,10 @@ impl DescriptionPublishers {
             }
             !is_gone
         });
-        *unseen = publishers.values().filter(|publisher| !publisher.is_seen).count();
+        *unseen = publishers
+            .values()
+            .filter(|publisher| !publisher.is_seen)
+            .count();
     }
 
     /// The keys of the robots that somebody describes.
@@ -116,7 +148,11 @@ impl DescriptionPublishers {
     /// How many there are, and how many robots and topics they speak of.
     #[cfg(test)]
     pub(super) fn sizes(&self) -> [usize; 3] {
-        [self.publishers.len(), self.by_key.len(), self.by_topic.len()]
+        [
+            self.publishers.len(),
+            self.by_key.len(),
+            self.by_topic.len(),
+        ]
     }
 
     /// Whether some may yet turn out to be gone.
@@ -145,7 +181,11 @@ mod tests {
 
     #[test]
     fn who_was_there_and_is_not_is_gone() {
-        let (mut publishers, topic, now) = (DescriptionPublishers::default(), Arc::from("/a"), Instant::now());
+        let (mut publishers, topic, now) = (
+            DescriptionPublishers::default(),
+            Arc::from("/a"),
+            Instant::now(),
+        );
         publishers.record(WHO[0], &topic, "arm", now);
         publishers.record(WHO[1], &topic, "arm", now);
         // Discovery lags behind.
@@ -154,22 +194,35 @@ mod tests {
         publishers.look(|_| &[Some(WHO[0]), Some(WHO[1])], now);
         assert!(!publishers.is_waiting());
         publishers.look(|_| &[Some(WHO[1])], now);
-        assert_eq!((publishers.count("arm"), publishers.keys()), (1, ["arm"].into()));
+        assert_eq!(
+            (publishers.count("arm"), publishers.keys()),
+            (1, ["arm"].into())
+        );
         publishers.look(|_| &[], now);
         assert!(publishers.keys().is_empty());
     }
 
     #[test]
     fn who_describes_another_robot_describes_the_first_no_more() {
-        let (mut publishers, topic, now) = (DescriptionPublishers::default(), Arc::from("/a"), Instant::now());
+        let (mut publishers, topic, now) = (
+            DescriptionPublishers::default(),
+            Arc::from("/a"),
+            Instant::now(),
+        );
         assert!(!publishers.record(WHO[0], &topic, "my", now));
         // Its asset is called otherwise, and so is what is heard next.
         publishers.meant(WHO[0], "my", "arm");
-        assert!(!publishers.record(WHO[0], &topic, "my", now) && !publishers.record(WHO[0], &topic, "arm", now));
+        assert!(
+            !publishers.record(WHO[0], &topic, "my", now)
+                && !publishers.record(WHO[0], &topic, "arm", now)
+        );
         assert_eq!(publishers.keys(), ["arm", "my"].into());
         publishers.record(WHO[1], &topic, "arm", now);
         assert!(publishers.record(WHO[0], &topic, "dog", now));
-        assert_eq!((publishers.keys(), publishers.count("arm")), (["arm", "dog"].into(), 1));
+        assert_eq!(
+            (publishers.keys(), publishers.count("arm")),
+            (["arm", "dog"].into(), 1)
+        );
         // The last conversion of what it was called before comes to its end.
         publishers.meant(WHO[0], "my", "arm");
         assert_eq!(publishers.count("arm"), 1);
@@ -202,7 +255,15 @@ mod tests {
             publishers.forget(&topic);
         }
         publishers.look(|_| &[], now);
-        let DescriptionPublishers { publishers, by_key, by_topic, unseen } = publishers;
-        assert_eq!((publishers.len(), by_key.len(), by_topic.len(), unseen), (0, 0, 0, 0));
+        let DescriptionPublishers {
+            publishers,
+            by_key,
+            by_topic,
+            unseen,
+        } = publishers;
+        assert_eq!(
+            (publishers.len(), by_key.len(), by_topic.len(), unseen),
+            (0, 0, 0, 0)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Where descriptions come from, and which robots belong together by it. Names only: no transport, no files.
+//! Where descriptions come from, and which robots belong together by it. Names only: no transport,
+//! no files.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +10,8 @@ use crate::ros::names;
 /// The topic and the parameter that hold a description.
 pub(super) const DESCRIPTION: &str = "robot_description";
 
-/// Which robots belong together: those of the node itself, or those of a namespace that was discovered.
+/// Which robots belong together: those of the node itself, or those of a namespace that was
+/// discovered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum RobotNamespace {
     /// The node's own: from its own topic, its file, or a call.
@@ -19,17 +21,22 @@ pub(super) enum RobotNamespace {
 }
 
 impl RobotNamespace {
-    /// The namespace of what is described on a topic: none of its own if the topic is no `…/robot_description`.
+    /// The namespace of what is described on a topic: none of its own if the topic is no
+    /// `…/robot_description`.
     pub(super) fn of_topic(topic: &str) -> Option<Self> {
         let namespace = topic.strip_suffix(DESCRIPTION)?.strip_suffix('/')?;
-        Some(Self::Named(if namespace.is_empty() { "/" } else { namespace }.into()))
+        Some(Self::Named(
+            if namespace.is_empty() { "/" } else { namespace }.into(),
+        ))
     }
 
     /// The namespace, if it is not the node's own and not the root.
     pub(super) fn namespace(&self) -> Option<&str> {
         match self {
             Self::Own => None,
-            Self::Named(namespace) => Some(namespace.trim_start_matches('/')).filter(|namespace| !namespace.is_empty()),
+            Self::Named(namespace) => {
+                Some(namespace.trim_start_matches('/')).filter(|namespace| !namespace.is_empty())
+            }
         }
     }
 
@@ -75,20 +82,42 @@ mod tests {
         for (topic, namespace, below) in [
             ("/robot_description", Some("/"), None),
             ("/r1/robot_description", Some("/r1"), Some("r1")),
-            ("/fleet/a/r1/robot_description", Some("/fleet/a/r1"), Some("fleet/a/r1")),
-            ("/robot_description/robot_description", Some("/robot_description"), Some("robot_description")),
+            (
+                "/fleet/a/r1/robot_description",
+                Some("/fleet/a/r1"),
+                Some("fleet/a/r1"),
+            ),
+            (
+                "/robot_description/robot_description",
+                Some("/robot_description"),
+                Some("robot_description"),
+            ),
             ("/my_robot_description", None, None),
             ("/r1/robot_description_semantic", None, None),
             ("/robot_description/info", None, None),
             ("robot_description", None, None),
         ] {
             let robot_namespace = RobotNamespace::of_topic(topic);
-            assert_eq!(robot_namespace, namespace.map(|namespace| RobotNamespace::Named(namespace.into())), "{topic}");
-            assert_eq!(robot_namespace.as_ref().and_then(RobotNamespace::namespace), below, "{topic}");
+            assert_eq!(
+                robot_namespace,
+                namespace.map(|namespace| RobotNamespace::Named(namespace.into())),
+                "{topic}"
+            );
+            assert_eq!(
+                robot_namespace.as_ref().and_then(RobotNamespace::namespace),
+                below,
+                "{topic}"
+            );
         }
-        assert_eq!(RobotNamespace::Named("/r1".into()).topic("tf").as_deref(), Some("/r1/tf"));
         assert_eq!(
-            (RobotNamespace::Named("/".into()).topic("tf").as_deref(), RobotNamespace::Own.topic("tf")),
+            RobotNamespace::Named("/r1".into()).topic("tf").as_deref(),
+            Some("/r1/tf")
+        );
+        assert_eq!(
+            (
+                RobotNamespace::Named("/".into()).topic("tf").as_deref(),
+                RobotNamespace::Own.topic("tf")
+            ),
             (Some("/tf"), None)
         );
     }
@@ -107,7 +136,11 @@ mod tests {
             ("/a*b*c", "/aXcXb", false),
             ("/a*a", "/a", false),
         ] {
-            assert_eq!(crate::tf_check::matches(pattern, text), is_match, "{pattern} {text}");
+            assert_eq!(
+                crate::tf_check::matches(pattern, text),
+                is_match,
+                "{pattern} {text}"
+            );
         }
     }
 }

@@ -1,7 +1,9 @@
-//! The node's one task: what is heard, asked, changed and due meets here, and all state of the node is here.
+//! The node's one task: what is heard, asked, changed and due meets here, and all state of the node
+//! is here.
 //!
-//! Nothing in it blocks: conversions and whatever looks at the file system run on worker threads and come back as results. What is done
-//! for one message or one robot costs the same with one robot and with two hundred.
+//! Nothing in it blocks: conversions and whatever looks at the file system run on worker threads
+//! and come back as results. What is done for one message or one robot costs the same with one
+//! robot and with two hundred.
 
 mod capture;
 mod descriptions;
@@ -63,18 +65,25 @@ const MOST_WAITING: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 const MOST_LOGGED: usize = 3;
 /// How long changes of the graph, and of what is watched, are gathered before they are looked at.
 const GATHER: Duration = Duration::from_millis(50);
-/// How often to look after what nobody tells: publishers that never showed up, nodes that did not answer.
+/// How often to look after what nobody tells: publishers that never showed up, nodes that did not
+/// answer.
 const ATTEND: Duration = Duration::from_secs(1);
 
 /// A piece of work.
 enum Order {
     /// A source to convert, if anything changed.
     Source(Work),
-    /// A robot's newest source to convert again, if anything changed. Which one that is shows when its turn comes: another may be under way
-    /// now.
+    /// A robot's newest source to convert again, if anything changed. Which one that is shows when
+    /// its turn comes: another may be under way now.
     Again,
-    /// A call of `convert`, with the last description heard when it came, and the folder for a text of its own.
-    Call { request: ConvertRequest, caller: Caller<interfaces::Convert>, heard: Option<request::Heard>, folder: String },
+    /// A call of `convert`, with the last description heard when it came, and the folder for a text
+    /// of its own.
+    Call {
+        request: ConvertRequest,
+        caller: Caller<interfaces::Convert>,
+        heard: Option<request::Heard>,
+        folder: String,
+    },
 }
 
 impl Order {
@@ -101,27 +110,58 @@ struct Work {
 enum Outcome {
     Unchanged,
     Refused,
-    Tried { attempt: Box<Attempt>, robot_namespace: RobotNamespace, origin: Origin, heard_from: Option<PublisherId> },
+    Tried {
+        attempt: Box<Attempt>,
+        robot_namespace: RobotNamespace,
+        origin: Origin,
+        heard_from: Option<PublisherId>,
+    },
 }
 
 /// What a worker brings back.
 enum Done {
     /// An order, under the key that it was scheduled under.
-    Order { key: String, number: u64, outcome: Outcome },
+    Order {
+        key: String,
+        number: u64,
+        outcome: Outcome,
+    },
     /// The assets that are in the output directory.
     Assets(BTreeSet<String>),
     /// The frames of a revision.
-    Frames { key: String, report: Arc<Report>, frames: Result<Expected, String> },
+    Frames {
+        key: String,
+        report: Arc<Report>,
+        frames: Result<Expected, String>,
+    },
     /// The interfaces of a revision.
-    Interfaces { key: String, revision: u64, declared: Result<Arc<[InterfaceSummary]>, String> },
+    Interfaces {
+        key: String,
+        revision: u64,
+        declared: Result<Arc<[InterfaceSummary]>, String>,
+    },
     /// The URDF of a revision.
-    Description { path: PathBuf, text: Result<String, String> },
+    Description {
+        path: PathBuf,
+        text: Result<String, String>,
+    },
     /// A node was given the description as its parameter.
-    Given { node: Arc<str>, text: Arc<str>, taken: Result<(), String> },
+    Given {
+        node: Arc<str>,
+        text: Arc<str>,
+        taken: Result<(), String>,
+    },
     /// A call about how a robot stands was answered. The robot, if it was read for that.
-    Posable { key: String, posable: Option<Arc<robots::Posable>> },
+    Posable {
+        key: String,
+        posable: Option<Arc<robots::Posable>>,
+    },
     /// What a node told of its parameter.
-    Parameter { node: Arc<str>, robot_namespace: RobotNamespace, value: Result<Option<String>, Diagnostic> },
+    Parameter {
+        node: Arc<str>,
+        robot_namespace: RobotNamespace,
+        value: Result<Option<String>, Diagnostic>,
+    },
 }
 
 /// The node.
@@ -159,8 +199,8 @@ pub(super) struct Engine<N> {
     convert_calls: Requests<interfaces::Convert>,
     check_calls: Requests<interfaces::CheckFrames>,
     motion_calls: MotionCalls,
-    /// Stands for the topic until the first robot takes it. Each robot has one, which keeps its last message, so that late subscribers
-    /// get the last of every robot.
+    /// Stands for the topic until the first robot takes it. Each robot has one, which keeps its
+    /// last message, so that late subscribers get the last of every robot.
     first_announcer: Option<Publisher<Asset>>,
     diagnostics: Publisher<DiagnosticArray>,
     period: Interval,
@@ -184,7 +224,8 @@ pub(super) struct Engine<N> {
 }
 
 impl<N: Node> Engine<N> {
-    /// Opens the node's topics and services. `places`: where assets lie in the output directory. Call it in a tokio runtime.
+    /// Opens the node's topics and services. `places`: where assets lie in the output directory.
+    /// Call it in a tokio runtime.
     ///
     /// # Errors
     /// If the transport refuses, or a remapped name is invalid.
@@ -199,8 +240,13 @@ impl<N: Node> Engine<N> {
         let (parts, ended) = Parts::new();
         let (sender, events) = tokio::sync::mpsc::unbounded_channel();
         let watch = if parameters.watch_files {
-            let failed =
-                |error| Diagnostic::new(&codes::SYSTEM, Place::default(), format!("no thread for watching files: {error}"));
+            let failed = |error| {
+                Diagnostic::new(
+                    &codes::SYSTEM,
+                    Place::default(),
+                    format!("no thread for watching files: {error}"),
+                )
+            };
             Some(Watch::start(sender).map_err(failed)?)
         } else {
             None
@@ -208,7 +254,12 @@ impl<N: Node> Engine<N> {
         let descriptions = Descriptions::start(&*node, parts.clone())?;
         let own_namespace = own_namespace(&*node, &descriptions, &parameters);
         let mut engine = Self {
-            subscriptions: NamespaceSubscriptions::start(node.clone(), site.clone(), own_namespace, parts)?,
+            subscriptions: NamespaceSubscriptions::start(
+                node.clone(),
+                site.clone(),
+                own_namespace,
+                parts,
+            )?,
             asset_paths,
             descriptions,
             publishers: DescriptionPublishers::default(),
@@ -254,18 +305,33 @@ impl<N: Node> Engine<N> {
         Ok(engine)
     }
 
-    /// Works until something ends that it can't do without, the node's part in the ROS graph first of all. Returns what.
+    /// Works until something ends that it can't do without, the node's part in the ROS graph first
+    /// of all. Returns what.
     pub(super) async fn run(mut self) -> Diagnostic {
-        let source = match self.parameters.file().filter(|_| self.parameters.publish_description) {
+        let source = match self
+            .parameters
+            .file()
+            .filter(|_| self.parameters.publish_description)
+        {
             Some(file) => format!("converting {}", file.display()),
             None => format!("listening to {}", self.descriptions.topic()),
         };
-        tracing::info!("{source}, writing to {}", self.parameters.output_dir.display());
+        tracing::info!(
+            "{source}, writing to {}",
+            self.parameters.output_dir.display()
+        );
         let left = || parts::ended("the node's part in the ROS graph");
         loop {
             self.start_due();
             // Reading is always due at once, so it needs no waking.
-            let next = [self.schedule.next_due(), self.graph_due.due, self.watch_due.due].into_iter().flatten().min();
+            let next = [
+                self.schedule.next_due(),
+                self.graph_due.due,
+                self.watch_due.due,
+            ]
+            .into_iter()
+            .flatten()
+            .min();
             let due = next.map(|due| tokio::time::sleep_until(due.into()));
             // What waits is in the transport's queues, which are bounded.
             let has_room = self.schedule.weight() < MOST_WAITING;
@@ -334,55 +400,137 @@ impl<N: Node> Engine<N> {
                     Some(work) => self.begin_source(key, work),
                     None => self.schedule.finished(&key),
                 },
-                Order::Call { request, caller, heard, folder } => {
+                Order::Call {
+                    request,
+                    caller,
+                    heard,
+                    folder,
+                } => {
                     self.calls -= 1;
-                    let (parameters, topic) = (self.parameters.clone(), self.descriptions.topic().to_owned());
-                    let task = Task::Call { key: key.clone(), caller: caller.clone() };
+                    let (parameters, topic) = (
+                        self.parameters.clone(),
+                        self.descriptions.topic().to_owned(),
+                    );
+                    let task = Task::Call {
+                        key: key.clone(),
+                        caller: caller.clone(),
+                    };
                     self.running.begin(task, move |number| {
-                        let outcome = answer(request, &caller, heard, &folder, &parameters, &topic, &convert);
-                        Done::Order { key, number, outcome }
+                        let outcome = answer(
+                            request,
+                            &caller,
+                            heard,
+                            &folder,
+                            &parameters,
+                            &topic,
+                            &convert,
+                        );
+                        Done::Order {
+                            key,
+                            number,
+                            outcome,
+                        }
                     });
                 }
             }
         }
         while let Some((key, report)) = self.reading.next(now) {
-            let task = Task::Frames { key: key.clone(), report: report.clone() };
+            let task = Task::Frames {
+                key: key.clone(),
+                report: report.clone(),
+            };
             let (workers, limits) = (self.workers.clone(), self.work_limits());
             self.running.begin(task, move |_| {
                 let entry = report.file(robots::ENTRY).unwrap_or_default();
-                Done::Frames { key, frames: jobs::read_frames(&entry, &workers, limits), report }
+                Done::Frames {
+                    key,
+                    frames: jobs::read_frames(&entry, &workers, limits),
+                    report,
+                }
             });
         }
     }
 
     /// Begins to convert a source, unless nothing changed since it was converted last.
-    fn begin_source(&mut self, key: String, Work { job, robot_namespace, origin, heard_from }: Work) {
+    fn begin_source(
+        &mut self,
+        key: String,
+        Work {
+            job,
+            robot_namespace,
+            origin,
+            heard_from,
+        }: Work,
+    ) {
         let job = self.with_captured(job, &robot_namespace, &origin);
-        let (last, convert) = (self.robots.get(&key).and_then(|robot| robot.fingerprint.clone()), self.convert.clone());
-        let work = Work { job, robot_namespace, origin, heard_from };
-        let task = Task::Source { key: key.clone(), work: work.clone() };
-        let Work { job, robot_namespace, origin, heard_from } = work;
+        let (last, convert) = (
+            self.robots
+                .get(&key)
+                .and_then(|robot| robot.fingerprint.clone()),
+            self.convert.clone(),
+        );
+        let work = Work {
+            job,
+            robot_namespace,
+            origin,
+            heard_from,
+        };
+        let task = Task::Source {
+            key: key.clone(),
+            work: work.clone(),
+        };
+        let Work {
+            job,
+            robot_namespace,
+            origin,
+            heard_from,
+        } = work;
         self.running.begin(task, move |number| {
             let outcome = match attempt(job, last.as_ref(), &*convert) {
-                Some(attempt) => Outcome::Tried { attempt: Box::new(attempt), robot_namespace, origin, heard_from },
+                Some(attempt) => Outcome::Tried {
+                    attempt: Box::new(attempt),
+                    robot_namespace,
+                    origin,
+                    heard_from,
+                },
                 None => Outcome::Unchanged,
             };
-            Done::Order { key, number, outcome }
+            Done::Order {
+                key,
+                number,
+                outcome,
+            }
         });
     }
 
     /// A worker is done.
     fn finish(&mut self, done: Done) {
         match done {
-            Done::Order { key, number, outcome } => self.finish_order(key, number, outcome),
-            Done::Frames { key, report, frames } => {
+            Done::Order {
+                key,
+                number,
+                outcome,
+            } => self.finish_order(key, number, outcome),
+            Done::Frames {
+                key,
+                report,
+                frames,
+            } => {
                 self.take_frames(&key, &report, frames);
                 self.read_interfaces(&key);
             }
-            Done::Interfaces { key, revision, declared } => self.take_interfaces(key, revision, declared),
+            Done::Interfaces {
+                key,
+                revision,
+                declared,
+            } => self.take_interfaces(key, revision, declared),
             Done::Description { path, text } => self.publish_description(&path, text),
             Done::Given { node, text, taken } => self.note_given(node, &text, taken),
-            Done::Parameter { node, robot_namespace, value } => self.take_parameter(node, robot_namespace, value),
+            Done::Parameter {
+                node,
+                robot_namespace,
+                value,
+            } => self.take_parameter(node, robot_namespace, value),
             Done::Posable { key, posable } => self.keep_posable(&key, posable),
             Done::Assets(there) => self.asset_paths.look_again(&there),
         }
@@ -392,36 +540,57 @@ impl<N: Node> Engine<N> {
     fn queue_call(&mut self, call: Request<interfaces::Convert>) {
         if self.calls >= MOST_CALLS || self.schedule.weight() >= MOST_WAITING {
             let message = format!("{} calls are waiting already", self.calls);
-            let diagnostic = Diagnostic::new(&codes::REQUEST, Place::default(), message).help("call again later");
+            let diagnostic = Diagnostic::new(&codes::REQUEST, Place::default(), message)
+                .help("call again later");
             tell(call.responder.send(request::refusal(&diagnostic)));
             return;
         }
         // Conversions of one robot follow each other in the order in which they were asked for.
         let asked = &call.request;
         let name = match (&asked.urdf, &asked.uri) {
-            (urdf, _) if !urdf.trim().is_empty() => {
-                robot_name(urdf).map_or_else(|| "robot".to_owned(), |name| convert::file_name(&name))
-            }
+            (urdf, _) if !urdf.trim().is_empty() => robot_name(urdf)
+                .map_or_else(|| "robot".to_owned(), |name| convert::file_name(&name)),
             (_, uri) if !uri.trim().is_empty() => format!("uri {uri}"),
-            _ => self.heard.as_ref().map_or_else(|| "robot".to_owned(), |heard| heard.key.clone()),
+            _ => self
+                .heard
+                .as_ref()
+                .map_or_else(|| "robot".to_owned(), |heard| heard.key.clone()),
         };
         let key = match asked.output_dir.trim() {
-            // As the node's own robot of that name, which may have to make way for a folder of others.
+            // As the node's own robot of that name, which may have to make way for a folder of
+            // others.
             "" if !asked.urdf.trim().is_empty() => self.asset_paths.of(&RobotNamespace::Own, &name),
             "" => name,
             folder => format!("{folder}/{}", name.rsplit('/').next().unwrap_or_default()),
         };
-        if asked.output_dir.trim().is_empty() && !asked.urdf.trim().is_empty() && self.has_no_place(&key) {
-            let message = format!("the output directory holds {} assets already", self.asset_paths.written());
+        if asked.output_dir.trim().is_empty()
+            && !asked.urdf.trim().is_empty()
+            && self.has_no_place(&key)
+        {
+            let message = format!(
+                "the output directory holds {} assets already",
+                self.asset_paths.written()
+            );
             let diagnostic = Diagnostic::new(&codes::TOO_MANY_ASSETS, Place::default(), message)
-                .help("remove folders of robots that are no more, or raise the parameter max_assets");
+                .help(
+                    "remove folders of robots that are no more, or raise the parameter max_assets",
+                );
             tell(call.responder.send(request::refusal(&diagnostic)));
             return;
         }
         self.calls += 1;
         let folder = asset_paths::parent(&key).to_owned();
         let (request, caller) = (call.request, Caller::new(call.responder));
-        self.schedule.push(key, Order::Call { request, caller, heard: self.heard.clone(), folder }, Instant::now());
+        self.schedule.push(
+            key,
+            Order::Call {
+                request,
+                caller,
+                heard: self.heard.clone(),
+                folder,
+            },
+            Instant::now(),
+        );
     }
 
     /// A parameter was changed: it holds from the next conversion, check or message on.
@@ -429,14 +598,22 @@ impl<N: Node> Engine<N> {
         tracing::debug!("{} is now {}", change.name, change.value);
         let before = self.parameters.clone();
         if let Err(why) = self.parameters.apply(change) {
-            tracing::error!("the parameter {} can't be {}: {why}", change.name, change.value);
+            tracing::error!(
+                "the parameter {} can't be {}: {why}",
+                change.name,
+                change.value
+            );
         }
         self.schedule.set_settle(self.parameters.settle_time);
         if self.parameters.diagnostics_period != before.diagnostics_period {
             self.period = period(self.parameters.diagnostics_period);
         }
         let of_file = |parameters: &Parameters| {
-            (parameters.file().cloned(), parameters.xacro_args.clone(), parameters.publish_description)
+            (
+                parameters.file().cloned(),
+                parameters.xacro_args.clone(),
+                parameters.publish_description,
+            )
         };
         if of_file(&self.parameters) != of_file(&before) {
             if self.parameters.file().is_none() || !self.parameters.publish_description {
@@ -448,7 +625,11 @@ impl<N: Node> Engine<N> {
             self.set_capture();
         }
         if self.parameters.conversion.namespace != before.conversion.namespace {
-            self.subscriptions.set_own_namespace(own_namespace(&*self.node, &self.descriptions, &self.parameters));
+            self.subscriptions.set_own_namespace(own_namespace(
+                &*self.node,
+                &self.descriptions,
+                &self.parameters,
+            ));
         }
         if self.parameters.description_from != before.description_from {
             self.nodes = Nodes::default();
@@ -458,13 +639,27 @@ impl<N: Node> Engine<N> {
 
     /// Limits for reading an asset back; the same as for converting it.
     fn work_limits(&self) -> WorkLimits {
-        let convert::Options { time_limit: time, memory_limit: memory, .. } = self.parameters.conversion;
+        let convert::Options {
+            time_limit: time,
+            memory_limit: memory,
+            ..
+        } = self.parameters.conversion;
         WorkLimits { time, memory }
     }
 
     fn limits(&self) -> Limits {
-        let Parameters { position_tolerance: position, angle_tolerance: angle, frame_timeout: timeout, .. } = self.parameters;
-        Limits { position, angle, timeout, ignore: self.parameters.ignored_frames.clone() }
+        let Parameters {
+            position_tolerance: position,
+            angle_tolerance: angle,
+            frame_timeout: timeout,
+            ..
+        } = self.parameters;
+        Limits {
+            position,
+            angle,
+            timeout,
+            ignore: self.parameters.ignored_frames.clone(),
+        }
     }
 
     /// Something happened to files.
@@ -474,11 +669,19 @@ impl<N: Node> Engine<N> {
             Event::Changed(paths) => {
                 let paths: BTreeSet<PathBuf> = paths.into_iter().collect();
                 let uses = |used: &[PathBuf]| used.iter().any(|path| paths.contains(path));
-                let keys: Vec<String> =
-                    self.robots.iter().filter(|(_, robot)| uses(&robot.used)).map(|(key, _)| key.clone()).collect();
+                let keys: Vec<String> = self
+                    .robots
+                    .iter()
+                    .filter(|(_, robot)| uses(&robot.used))
+                    .map(|(key, _)| key.clone())
+                    .collect();
                 for key in keys {
                     // One that never said what it used may have used this.
-                    if let Some(robot) = self.robots.get_mut(&key).filter(|robot| robot.is_set_aside()) {
+                    if let Some(robot) = self
+                        .robots
+                        .get_mut(&key)
+                        .filter(|robot| robot.is_set_aside())
+                    {
                         robot.fingerprint = None;
                     }
                     self.convert_again(&key);
@@ -505,7 +708,14 @@ impl<N: Node> Engine<N> {
     fn watch_used(&self) {
         if let Some(watch) = &self.watch {
             let of_file = self.file.iter().flat_map(|file| &file.used);
-            watch.set(self.robots.values().flat_map(|robot| &robot.used).chain(of_file).cloned().collect());
+            watch.set(
+                self.robots
+                    .values()
+                    .flat_map(|robot| &robot.used)
+                    .chain(of_file)
+                    .cloned()
+                    .collect(),
+            );
         }
     }
 
@@ -542,7 +752,8 @@ impl Gathered {
     /// An event asks for it.
     fn soon(&mut self, now: Instant) {
         let last = self.last;
-        self.due.get_or_insert_with(|| last.map_or(now, |last| now.max(last + GATHER)));
+        self.due
+            .get_or_insert_with(|| last.map_or(now, |last| now.max(last + GATHER)));
     }
 
     /// Whether it is to be done now, and then not soon again.
@@ -558,8 +769,19 @@ impl Gathered {
 impl Robot {
     /// Its newest source, to be converted again.
     fn work(&self) -> Work {
-        let Self { job, robot_namespace, origin, heard_from, .. } = self;
-        Work { job: job.clone(), robot_namespace: robot_namespace.clone(), origin: origin.clone(), heard_from: *heard_from }
+        let Self {
+            job,
+            robot_namespace,
+            origin,
+            heard_from,
+            ..
+        } = self;
+        Work {
+            job: job.clone(),
+            robot_namespace: robot_namespace.clone(),
+            origin: origin.clone(),
+            heard_from: *heard_from,
+        }
     }
 }
 
@@ -583,33 +805,65 @@ fn answer(
     };
     drop(request);
     // A call asks for a conversion, so there is no last one to compare with.
-    let Some(attempt) = attempt(job, None, &**convert) else { return Outcome::Refused };
+    let Some(attempt) = attempt(job, None, &**convert) else {
+        return Outcome::Refused;
+    };
     let response = match &attempt.result {
         Ok(report) => request::answer(Ok(report)),
         Err(failure) => {
-            tracing::warn!("a call of convert failed: {}", request::first(&failure.diagnostics));
+            tracing::warn!(
+                "a call of convert failed: {}",
+                request::first(&failure.diagnostics)
+            );
             request::answer(Err(failure))
         }
     };
     caller.send(response);
-    Outcome::Tried { attempt: Box::new(attempt), robot_namespace: RobotNamespace::Own, origin: Origin::Call, heard_from: None }
+    Outcome::Tried {
+        attempt: Box::new(attempt),
+        robot_namespace: RobotNamespace::Own,
+        origin: Origin::Call,
+        heard_from: None,
+    }
 }
 
 /// Where an asset is below the output directory: its key.
 fn asset_key(output_dir: &Path, directory: &Path) -> String {
     let below = directory.strip_prefix(output_dir).unwrap_or(directory);
-    below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+    below
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
-/// The namespace that the node's own robots are heard in, unless it is the root: where they are described, else what their assets are
-/// told to declare.
-fn own_namespace<N: Node>(node: &N, descriptions: &Descriptions, parameters: &Parameters) -> Option<Arc<str>> {
+/// The namespace that the node's own robots are heard in, unless it is the root: where they are
+/// described, else what their assets are told to declare.
+fn own_namespace<N: Node>(
+    node: &N,
+    descriptions: &Descriptions,
+    parameters: &Parameters,
+) -> Option<Arc<str>> {
     let described: Arc<str> = match RobotNamespace::of_topic(descriptions.topic()) {
         Some(RobotNamespace::Named(namespace)) => namespace,
         _ => node.namespace().into(),
     };
-    let declared = || Some(format!("/{}", parameters.conversion.namespace.as_deref()?.trim_matches('/')).into());
-    Some(described).filter(|namespace| **namespace != *"/").or_else(declared)
+    let declared = || {
+        Some(
+            format!(
+                "/{}",
+                parameters
+                    .conversion
+                    .namespace
+                    .as_deref()?
+                    .trim_matches('/')
+            )
+            .into(),
+        )
+    };
+    Some(described)
+        .filter(|namespace| **namespace != *"/")
+        .or_else(declared)
 }
 
 fn period(length: Duration) -> Interval {
@@ -625,19 +879,35 @@ fn tell(sent: Result<(), Diagnostic>) {
     }
 }
 
-/// Logs findings, the worst first: of each kind a few, of each cause one, since a missing package makes one per mesh.
+/// Logs findings, the worst first: of each kind a few, of each cause one, since a missing package
+/// makes one per mesh.
 fn log(diagnostics: &[Diagnostic]) {
     for group in groups(diagnostics.iter().filter(|d| d.severity > Severity::Info)) {
-        let most = if group.first.cause.is_empty() { MOST_LOGGED } else { 1 };
-        for diagnostic in std::iter::once(&group.first).chain(&group.others).take(most) {
+        let most = if group.first.cause.is_empty() {
+            MOST_LOGGED
+        } else {
+            1
+        };
+        for diagnostic in std::iter::once(&group.first)
+            .chain(&group.others)
+            .take(most)
+        {
             match diagnostic.severity {
                 Severity::Error => tracing::error!("{diagnostic}"),
                 _ => tracing::warn!("{diagnostic}"),
             }
         }
         if group.count() > most {
-            let cause = if group.first.cause.is_empty() { String::new() } else { format!(" ({})", group.first.cause) };
-            tracing::warn!("and {} more of {}{cause}: the report has all", group.count() - most, group.code());
+            let cause = if group.first.cause.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", group.first.cause)
+            };
+            tracing::warn!(
+                "and {} more of {}{cause}: the report has all",
+                group.count() - most,
+                group.code()
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A ROS node without a network, for tests: what is published is heard in this process, and services are called directly.
+//! A ROS node without a network, for tests: what is published is heard in this process, and
+//! services are called directly.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -16,8 +17,8 @@ use crate::ros::msg::tf2_msgs::TFMessage;
 use crate::ros::msg::{Message, Service};
 use crate::ros::parameter::Change;
 use crate::ros::{
-    Args, Changes, Declaration, Graph, Node, NodeState, Observed, Publisher, PublisherId, Qos, Request, Requests, Responder,
-    Sample, Subscription, Value, codes, queue,
+    Args, Changes, Declaration, Graph, Node, NodeState, Observed, Publisher, PublisherId, Qos,
+    Request, Requests, Responder, Sample, Subscription, Value, codes, queue,
 };
 
 type Ends = HashMap<String, Vec<Box<dyn Any + Send>>>;
@@ -41,8 +42,11 @@ impl Default for Fake {
 impl Fake {
     /// A node with remaps.
     pub fn remapped(remaps: &[(&str, &str)]) -> Self {
-        let remaps = remaps.iter().flat_map(|(from, to)| ["-r".to_owned(), format!("{from}:={to}")]);
-        let (args, _) = Args::parse(["--ros-args".to_owned()].into_iter().chain(remaps)).expect("remaps");
+        let remaps = remaps
+            .iter()
+            .flat_map(|(from, to)| ["-r".to_owned(), format!("{from}:={to}")]);
+        let (args, _) =
+            Args::parse(["--ros-args".to_owned()].into_iter().chain(remaps)).expect("remaps");
         Self {
             state: NodeState::new("urdf_usd", &args).expect("a name"),
             readers: Arc::default(),
@@ -55,9 +59,19 @@ impl Fake {
 
     /// Publishes as the publisher `who`.
     pub fn say<M: Message>(&self, topic: &str, message: &M, who: u8) {
-        for reader in self.readers.lock().unwrap().get(topic).into_iter().flatten() {
+        for reader in self
+            .readers
+            .lock()
+            .unwrap()
+            .get(topic)
+            .into_iter()
+            .flatten()
+        {
             if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<M>>>() {
-                queue.push(Sample { message: message.clone(), publisher: PublisherId([who; 16]) });
+                queue.push(Sample {
+                    message: message.clone(),
+                    publisher: PublisherId([who; 16]),
+                });
             }
         }
     }
@@ -65,7 +79,12 @@ impl Fake {
     /// Listens to a topic.
     pub fn listen<M: Message>(&self, topic: &str) -> queue::Receiver<Sample<M>> {
         let (sender, receiver) = queue::keep_last(1000);
-        self.readers.lock().unwrap().entry(topic.to_owned()).or_default().push(Box::new(sender));
+        self.readers
+            .lock()
+            .unwrap()
+            .entry(topic.to_owned())
+            .or_default()
+            .push(Box::new(sender));
         receiver
     }
 
@@ -77,11 +96,16 @@ impl Fake {
         listeners.len()
     }
 
-    /// Whether anybody listens to a topic for messages of this type: who looks at any message does not.
+    /// Whether anybody listens to a topic for messages of this type: who looks at any message does
+    /// not.
     pub fn is_heard<M: Message>(&self, topic: &str) -> bool {
         let readers = self.readers.lock().unwrap();
         let mut listeners = readers.get(topic).into_iter().flatten();
-        listeners.any(|reader| reader.downcast_ref::<queue::Sender<Sample<M>>>().is_some_and(|reader| !reader.is_closed()))
+        listeners.any(|reader| {
+            reader
+                .downcast_ref::<queue::Sender<Sample<M>>>()
+                .is_some_and(|reader| !reader.is_closed())
+        })
     }
 
     /// Ends all subscriptions of a topic, as a client does whose part for it has died.
@@ -92,15 +116,28 @@ impl Fake {
     /// Changes a parameter.
     pub fn set(&self, name: &str, value: Value) {
         for changes in &*self.changes.lock().unwrap() {
-            changes.push(Change { name: name.to_owned(), value: value.clone() });
+            changes.push(Change {
+                name: name.to_owned(),
+                value: value.clone(),
+            });
         }
     }
 
     /// Publishes a message of any type.
     pub fn say_something(&self, topic: &str, observed: &Observed, who: u8) {
-        for reader in self.readers.lock().unwrap().get(topic).into_iter().flatten() {
+        for reader in self
+            .readers
+            .lock()
+            .unwrap()
+            .get(topic)
+            .into_iter()
+            .flatten()
+        {
             if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<Observed>>>() {
-                queue.push(Sample { message: observed.clone(), publisher: PublisherId([who; 16]) });
+                queue.push(Sample {
+                    message: observed.clone(),
+                    publisher: PublisherId([who; 16]),
+                });
             }
         }
     }
@@ -118,15 +155,26 @@ impl Fake {
 
     /// Calls a service.
     pub async fn ask<S: Service>(&self, service: &str, request: S::Request) -> S::Response {
-        self.start_call::<S>(service, request).await.expect("an answer")
+        self.start_call::<S>(service, request)
+            .await
+            .expect("an answer")
     }
 
     /// Calls a service and does not wait.
-    pub fn start_call<S: Service>(&self, service: &str, request: S::Request) -> oneshot::Receiver<S::Response> {
+    pub fn start_call<S: Service>(
+        &self,
+        service: &str,
+        request: S::Request,
+    ) -> oneshot::Receiver<S::Response> {
         let (sender, receiver) = oneshot::channel();
         let services = self.services.lock().unwrap();
-        let server = services.get(service).and_then(|ends| ends.first()).expect("the service is offered");
-        let queue = server.downcast_ref::<queue::Sender<Request<S>>>().expect("the service's type");
+        let server = services
+            .get(service)
+            .and_then(|ends| ends.first())
+            .expect("the service is offered");
+        let queue = server
+            .downcast_ref::<queue::Sender<Request<S>>>()
+            .expect("the service's type");
         let responder = Responder::new(move |response| {
             let _ = sender.send(response);
             Ok(())
@@ -139,7 +187,9 @@ impl Fake {
 /// Whether the other end of a queue was dropped.
 fn is_closed(reader: &(dyn Any + Send)) -> bool {
     fn of<M: 'static>(reader: &(dyn Any + Send)) -> Option<bool> {
-        reader.downcast_ref::<queue::Sender<Sample<M>>>().map(queue::Sender::is_closed)
+        reader
+            .downcast_ref::<queue::Sender<Sample<M>>>()
+            .map(queue::Sender::is_closed)
     }
     of::<std_msgs::String>(reader)
         .or_else(|| of::<TFMessage>(reader))
@@ -156,14 +206,29 @@ impl Node for Fake {
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
         let topic = self.resolve_topic(topic)?;
         let (sender, receiver) = queue::keep_last::<Sample<M>>(qos.depth);
-        self.readers.lock().unwrap().entry(topic.clone()).or_default().push(Box::new(sender));
+        self.readers
+            .lock()
+            .unwrap()
+            .entry(topic.clone())
+            .or_default()
+            .push(Box::new(sender));
         Ok(Subscription::new(topic, receiver, Arc::new(())))
     }
 
-    fn observe(&self, topic: &str, _: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
+    fn observe(
+        &self,
+        topic: &str,
+        _: &str,
+        qos: Qos,
+    ) -> Result<Subscription<Observed>, Diagnostic> {
         let topic = self.resolve_topic(topic)?;
         let (sender, receiver) = queue::keep_last::<Sample<Observed>>(qos.depth);
-        self.readers.lock().unwrap().entry(topic.clone()).or_default().push(Box::new(sender));
+        self.readers
+            .lock()
+            .unwrap()
+            .entry(topic.clone())
+            .or_default()
+            .push(Box::new(sender));
         Ok(Subscription::new(topic, receiver, Arc::new(())))
     }
 
@@ -173,7 +238,10 @@ impl Node for Fake {
         let publish = move |message: M| {
             for reader in readers.lock().unwrap().get(&name).into_iter().flatten() {
                 if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<M>>>() {
-                    queue.push(Sample { message: message.clone(), publisher: PublisherId::default() });
+                    queue.push(Sample {
+                        message: message.clone(),
+                        publisher: PublisherId::default(),
+                    });
                 }
             }
             Ok(())
@@ -184,7 +252,12 @@ impl Node for Fake {
     fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
         let service = self.resolve_service(service)?;
         let (sender, receiver) = queue::keep_last::<Request<S>>(1000);
-        self.services.lock().unwrap().entry(service.clone()).or_default().push(Box::new(sender));
+        self.services
+            .lock()
+            .unwrap()
+            .entry(service.clone())
+            .or_default()
+            .push(Box::new(sender));
         Ok(Requests::new(service, receiver, Arc::new(())))
     }
 
@@ -195,12 +268,22 @@ impl Node for Fake {
         patience: Duration,
     ) -> Result<S::Response, Diagnostic> {
         let service = self.resolve_service(service)?;
-        let silent = || Diagnostic::new(&codes::NO_ANSWER, Place::default(), format!("{service} does not answer"));
+        let silent = || {
+            Diagnostic::new(
+                &codes::NO_ANSWER,
+                Place::default(),
+                format!("{service} does not answer"),
+            )
+        };
         if !self.services.lock().unwrap().contains_key(&service) {
             return Err(silent());
         }
         let answer = self.start_call::<S>(&service, request);
-        tokio::time::timeout(patience, answer).await.ok().and_then(Result::ok).ok_or_else(silent)
+        tokio::time::timeout(patience, answer)
+            .await
+            .ok()
+            .and_then(Result::ok)
+            .ok_or_else(silent)
     }
 
     fn graph(&self) -> Graph {
@@ -228,7 +311,8 @@ impl Node for Fake {
     }
 }
 
-/// The default parameters, but writing to `output_dir`, settling at once and looking at frames often.
+/// The default parameters, but writing to `output_dir`, settling at once and looking at frames
+/// often.
 pub fn parameters(output_dir: &Path) -> Parameters {
     let mut parameters = Parameters::declare(&Fake::default()).expect("the defaults are valid");
     output_dir.clone_into(&mut parameters.output_dir);

@@ -7,7 +7,8 @@ use std::time::SystemTime;
 use crate::convert::Job;
 use crate::resolve::States;
 
-/// What a conversion was made from: the job, and the state of every file that it read or looked for.
+/// What a conversion was made from: the job, and the state of every file that it read or looked
+/// for.
 #[derive(Clone, Debug)]
 pub(super) struct Fingerprint {
     job: Arc<Job>,
@@ -16,19 +17,36 @@ pub(super) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Takes the state of `used` after a conversion that began at `started`. `written`: a file that the conversion left.
-    pub(super) fn take(job: Arc<Job>, used: &[PathBuf], written: Option<PathBuf>, started: SystemTime) -> Self {
-        Self { job, files: States::take(used, started), written }
+    /// Takes the state of `used` after a conversion that began at `started`. `written`: a file that
+    /// the conversion left.
+    pub(super) fn take(
+        job: Arc<Job>,
+        used: &[PathBuf],
+        written: Option<PathBuf>,
+        started: SystemTime,
+    ) -> Self {
+        Self {
+            job,
+            files: States::take(used, started),
+            written,
+        }
     }
 
     /// Of a conversion that never said what it used: it holds for its job.
     pub(super) fn of_job(job: Arc<Job>) -> Self {
-        Self { job, files: States::take(&[], SystemTime::UNIX_EPOCH), written: None }
+        Self {
+            job,
+            files: States::take(&[], SystemTime::UNIX_EPOCH),
+            written: None,
+        }
     }
 
-    /// Whether `job` is the same and nothing that it depends on changed since. Looks at the file system.
+    /// Whether `job` is the same and nothing that it depends on changed since. Looks at the file
+    /// system.
     pub(super) fn holds(&self, job: &Job) -> bool {
-        *self.job == *job && self.written.as_ref().is_none_or(|path| path.exists()) && self.files.hold()
+        *self.job == *job
+            && self.written.as_ref().is_none_or(|path| path.exists())
+            && self.files.hold()
     }
 }
 
@@ -42,12 +60,23 @@ mod tests {
     use crate::convert::Source;
 
     fn job(text: &str) -> Job {
-        Job::new(Source::Text { text: text.into(), file: None }, "/out")
+        Job::new(
+            Source::Text {
+                text: text.into(),
+                file: None,
+            },
+            "/out",
+        )
     }
 
     fn age(path: &Path, seconds: u64) {
         let old = SystemTime::now() - Duration::from_secs(seconds);
-        fs::File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
     }
 
     #[test]
@@ -56,12 +85,25 @@ mod tests {
         let (mesh, missing) = (folder.path().join("a.stl"), folder.path().join("sub/b.stl"));
         fs::write(&mesh, "one").unwrap();
         age(&mesh, 60);
-        let take = || Fingerprint::take(Arc::new(job("a")), &[mesh.clone(), missing.clone()], None, SystemTime::now());
+        let take = || {
+            Fingerprint::take(
+                Arc::new(job("a")),
+                &[mesh.clone(), missing.clone()],
+                None,
+                SystemTime::now(),
+            )
+        };
         let print = take();
         assert!(print.holds(&job("a")));
         assert!(!print.holds(&job("b")));
-        let options = crate::convert::Options { strict: true, ..Default::default() };
-        assert!(!print.holds(&Job { options, ..job("a") }));
+        let options = crate::convert::Options {
+            strict: true,
+            ..Default::default()
+        };
+        assert!(!print.holds(&Job {
+            options,
+            ..job("a")
+        }));
 
         fs::create_dir(folder.path().join("sub")).unwrap();
         assert!(print.holds(&job("a")));
@@ -98,7 +140,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let written = folder.path().join("report.json");
         fs::write(&written, "{}").unwrap();
-        let print = Fingerprint::take(Arc::new(job("a")), &[], Some(written.clone()), SystemTime::now());
+        let print = Fingerprint::take(
+            Arc::new(job("a")),
+            &[],
+            Some(written.clone()),
+            SystemTime::now(),
+        );
         assert!(print.holds(&job("a")));
         fs::remove_file(&written).unwrap();
         assert!(!print.holds(&job("a")));

@@ -40,28 +40,39 @@ Usage: bridge [--ros-args [-r FROM:=TO] [-p NAME:=VALUE] [--params-file FILE] [-
 Its topics and services are in the README, its parameters in docs/parameters.md and config/bridge.yaml.
 ";
 
-/// Runs the node with `arguments` (without the program's name) until it is interrupted. `program` is the calling program,
-/// started again as workers; without it, conversions run in the node's own process, which exits if too many of them hang.
+/// Runs the node with `arguments` (without the program's name) until it is interrupted. `program`
+/// is the calling program, started again as workers; without it, conversions run in the node's own
+/// process, which exits if too many of them hang.
 ///
-/// 0: interrupted. 1: it could not start, or something ended that it can't do without. 2: the arguments, the parameters or the environment were wrong.
+/// 0: interrupted. 1: it could not start, or something ended that it can't do without. 2: the
+/// arguments, the parameters or the environment were wrong.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>) -> ExitCode {
     match run(arguments, program) {
         Ok(()) => ExitCode::SUCCESS,
         Err(diagnostic) => {
             let code = fail(&diagnostic);
-            if diagnostic.code == codes::ARGUMENT.id { ExitCode::from(process::USAGE) } else { code }
+            if diagnostic.code == codes::ARGUMENT.id {
+                ExitCode::from(process::USAGE)
+            } else {
+                code
+            }
         }
     }
 }
 
-fn run(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>) -> Result<(), Diagnostic> {
+fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    program: Option<&Program>,
+) -> Result<(), Diagnostic> {
     let wrong = |argument: &str, why: &str| {
         let message = format!("{argument}: {why}");
         Diagnostic::new(&codes::ARGUMENT, Place::default(), message)
             .help("write ROS arguments after --ros-args; --help tells more")
     };
-    let texts: Result<Vec<String>, OsString> = arguments.into_iter().map(OsString::into_string).collect();
-    let texts = texts.map_err(|argument| wrong(&argument.to_string_lossy(), "this is not UTF-8"))?;
+    let texts: Result<Vec<String>, OsString> =
+        arguments.into_iter().map(OsString::into_string).collect();
+    let texts =
+        texts.map_err(|argument| wrong(&argument.to_string_lossy(), "this is not UTF-8"))?;
     let (args, rest) = Args::parse(texts)?;
     match rest.first().map(String::as_str) {
         Some("-h" | "--help") => {
@@ -72,12 +83,17 @@ fn run(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>)
         None => {}
     }
     logging::start(&args.names(NAME)?.node.fully_qualified(), &args);
-    // Where a defect is caught, and what for, is told by whoever catches it; where it was, only here.
-    std::panic::set_hook(Box::new(|panic| tracing::error!("a defect of urdf_usd: {panic}")));
+    // Where a defect is caught, and what for, is told by whoever catches it; where it was, only
+    // here.
+    std::panic::set_hook(Box::new(|panic| {
+        tracing::error!("a defect of urdf_usd: {panic}")
+    }));
     let limit = raise_file_limit();
     let runtime = runtime()?;
-    let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(live(args, limit, program))))
-        .unwrap_or_else(|panic| Err(parts::defect("the node", &*panic)));
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        runtime.block_on(live(args, limit, program))
+    }))
+    .unwrap_or_else(|panic| Err(parts::defect("the node", &*panic)));
     // Whatever still runs is not waited for: what it leaves is whole at any instant.
     end_in_time();
     runtime.shutdown_timeout(PATIENCE);
@@ -87,10 +103,12 @@ fn run(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>)
 /// Sees to it that the process ends, whatever hangs.
 fn end_in_time() {
     // Without a thread for it the end takes as long as it takes.
-    let _ = std::thread::Builder::new().name("end".to_owned()).spawn(|| {
-        std::thread::sleep(LAST);
-        std::process::exit(1);
-    });
+    let _ = std::thread::Builder::new()
+        .name("end".to_owned())
+        .spawn(|| {
+            std::thread::sleep(LAST);
+            std::process::exit(1);
+        });
 }
 
 async fn live(args: Args, limit: usize, program: Option<&Program>) -> Result<(), Diagnostic> {
@@ -104,7 +122,14 @@ async fn live(args: Args, limit: usize, program: Option<&Program>) -> Result<(),
     for diagnostic in node.finish_declaring() {
         tracing::warn!("{diagnostic}");
     }
-    let ready = Ready::new(node.clone(), parameters, changes, Arc::default(), (limit, program)).await?;
+    let ready = Ready::new(
+        node.clone(),
+        parameters,
+        changes,
+        Arc::default(),
+        (limit, program),
+    )
+    .await?;
     let result = tokio::select! {
         ended = ready.run() => {
             tracing::error!("{ended}");
@@ -140,8 +165,8 @@ impl Drop for Cancelled {
 }
 
 impl<N: Node> Ready<N> {
-    /// Takes the output directory and the HTTP port, and opens topics and services. `limit`: how many files the process may have open;
-    /// `program` is started as its workers.
+    /// Takes the output directory and the HTTP port, and opens topics and services. `limit`: how
+    /// many files the process may have open; `program` is started as its workers.
     ///
     /// # Errors
     /// What could not be had.
@@ -161,7 +186,10 @@ impl<N: Node> Ready<N> {
         let workers = Arc::new(workers);
         let server = match parameters.http() {
             Some(address) => {
-                let server = Server::bind(address).await?.at_most(connections).letting_write(parameters.http_allow_writing);
+                let server = Server::bind(address)
+                    .await?
+                    .at_most(connections)
+                    .letting_write(parameters.http_allow_writing);
                 Some(server.drawing_with(workers.clone(), parameters.conversion.memory_limit))
             }
             None => None,
@@ -171,8 +199,21 @@ impl<N: Node> Ready<N> {
         let converting = workers.clone();
         let convert: Arc<Convert> = Arc::new(move |job: &Job| converting.convert(job, &context));
         let asset_paths = AssetPaths::scan(output.path());
-        let engine = Engine::start(node, parameters, changes, (convert, workers), site.clone(), asset_paths)?;
-        Ok(Self { engine, server, site, cancelled, _output: output })
+        let engine = Engine::start(
+            node,
+            parameters,
+            changes,
+            (convert, workers),
+            site.clone(),
+            asset_paths,
+        )?;
+        Ok(Self {
+            engine,
+            server,
+            site,
+            cancelled,
+            _output: output,
+        })
     }
 
     /// The URL of the page, if there is one.
@@ -180,11 +221,20 @@ impl<N: Node> Ready<N> {
         self.server.as_ref().map(Server::url)
     }
 
-    /// Works until something ends that the node can't do without, or the future is dropped. Returns what.
+    /// Works until something ends that the node can't do without, or the future is dropped. Returns
+    /// what.
     pub(crate) async fn run(self) -> Diagnostic {
-        let Self { engine, server, site, cancelled, _output } = self;
+        let Self {
+            engine,
+            server,
+            site,
+            cancelled,
+            _output,
+        } = self;
         let works = async {
-            let Some(server) = server else { return engine.run().await };
+            let Some(server) = server else {
+                return engine.run().await;
+            };
             tracing::info!("the page is at {}", server.url());
             tokio::select! {
                 ended = engine.run() => ended,

@@ -1,15 +1,20 @@
 //! The name of a robot, from a description that may be broken.
 
-/// The `name` of the robot element, found without parsing the rest: so that a description that can't be read is still told to be
-/// of the robot that it is of.
+/// The `name` of the robot element, found without parsing the rest: so that a description that
+/// can't be read is still told to be of the robot that it is of.
 pub(super) fn robot_name(text: &str) -> Option<String> {
     let mut rest = text;
     loop {
         rest = &rest[rest.find('<')?..];
         if let Some(comment) = rest.strip_prefix("<!--") {
             rest = &comment[comment.find("-->")?..];
-        } else if let Some(tag) = rest.strip_prefix("<robot").filter(|tag| tag.starts_with(|c: char| c.is_ascii_whitespace())) {
-            return attribute(tag, "name").map(|name| unescape(&name)).filter(|name| !name.trim().is_empty());
+        } else if let Some(tag) = rest
+            .strip_prefix("<robot")
+            .filter(|tag| tag.starts_with(|c: char| c.is_ascii_whitespace()))
+        {
+            return attribute(tag, "name")
+                .map(|name| unescape(&name))
+                .filter(|name| !name.trim().is_empty());
         } else {
             rest = &rest[1..];
         }
@@ -20,7 +25,8 @@ pub(super) fn robot_name(text: &str) -> Option<String> {
 fn attribute(mut tag: &str, wanted: &str) -> Option<String> {
     loop {
         tag = tag.trim_start();
-        let end = tag.find(|c: char| c == '=' || c == '>' || c == '/' || c.is_ascii_whitespace())?;
+        let end =
+            tag.find(|c: char| c == '=' || c == '>' || c == '/' || c.is_ascii_whitespace())?;
         let (name, rest) = tag.split_at(end);
         let rest = rest.trim_start().strip_prefix('=')?.trim_start();
         let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
@@ -33,8 +39,16 @@ fn attribute(mut tag: &str, wanted: &str) -> Option<String> {
 }
 
 fn unescape(value: &str) -> String {
-    let pairs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
-    pairs.iter().fold(value.to_owned(), |text, (from, to)| text.replace(from, to))
+    let pairs = [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&apos;", "'"),
+        ("&amp;", "&"),
+    ];
+    pairs
+        .iter()
+        .fold(value.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 #[cfg(test)]
@@ -50,8 +64,14 @@ mod tests {
                 "<?xml version='1.0'?>\n<!-- <robot name=\"old\"> -->\n<robot xmlns:xacro=\"http://x\" name = \"a &amp; b\">",
                 Some("a & b"),
             ),
-            ("<robot name=\"größe\"><link name=\"x\"></robo", Some("größe")),
-            ("<robots name='no'/><robot version='1'\nname='yes'", Some("yes")),
+            (
+                "<robot name=\"größe\"><link name=\"x\"></robo",
+                Some("größe"),
+            ),
+            (
+                "<robots name='no'/><robot version='1'\nname='yes'",
+                Some("yes"),
+            ),
             ("<robot><link name='x'/></robot>", None),
             ("<robot name='  '/>", None),
             ("<robot name=arm>", None),

@@ -27,29 +27,47 @@ impl OutputDir {
             Diagnostic::new(&codes::OUTPUT_DIR, Place::file(path), what)
                 .help("give a directory that this user may write to, with the parameter output_dir")
         };
-        fs::create_dir_all(path)
-            .map_err(|error| fault(format!("the output directory {} cannot be made: {error}", path.display())))?;
-        let path = path
-            .canonicalize()
-            .map_err(|error| fault(format!("the output directory {} cannot be found: {error}", path.display())))?;
+        fs::create_dir_all(path).map_err(|error| {
+            fault(format!(
+                "the output directory {} cannot be made: {error}",
+                path.display()
+            ))
+        })?;
+        let path = path.canonicalize().map_err(|error| {
+            fault(format!(
+                "the output directory {} cannot be found: {error}",
+                path.display()
+            ))
+        })?;
         let lock = path.join(LOCK);
-        // The file stays when the node ends: were it removed, two nodes could hold locks on two files of one name.
+        // The file stays when the node ends: were it removed, two nodes could hold locks on two
+        // files of one name.
         let mut file = File::options()
             .create(true)
             .truncate(false)
             .read(true)
             .write(true)
             .open(&lock)
-            .map_err(|error| fault(format!("the output directory {} cannot be written to: {error}", path.display())))?;
+            .map_err(|error| {
+                fault(format!(
+                    "the output directory {} cannot be written to: {error}",
+                    path.display()
+                ))
+            })?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(taken(&path, &mut file)),
             Err(TryLockError::Error(error)) => {
-                return Err(fault(format!("the output directory {} cannot be locked: {error}", path.display())));
+                return Err(fault(format!(
+                    "the output directory {} cannot be locked: {error}",
+                    path.display()
+                )));
             }
         }
         // Only for the message that another node shows; nothing depends on it.
-        let _ = file.set_len(0).and_then(|()| writeln!(file, "{owner}, process {}", std::process::id()));
+        let _ = file
+            .set_len(0)
+            .and_then(|()| writeln!(file, "{owner}, process {}", std::process::id()));
         Ok(Self { path, _lock: file })
     }
 
@@ -61,13 +79,22 @@ impl OutputDir {
 
 fn taken(path: &Path, file: &mut File) -> Diagnostic {
     let mut owner = String::new();
-    let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(256).read_to_string(&mut owner));
+    let _ = file
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| file.take(256).read_to_string(&mut owner));
     let owner = owner.trim();
-    let by = if owner.is_empty() { String::new() } else { format!(" ({owner})") };
+    let by = if owner.is_empty() {
+        String::new()
+    } else {
+        format!(" ({owner})")
+    };
     Diagnostic::new(
         &codes::OUTPUT_DIR,
         Place::file(path),
-        format!("another node{by} writes to the output directory {}", path.display()),
+        format!(
+            "another node{by} writes to the output directory {}",
+            path.display()
+        ),
     )
     .help("stop that node, or give this one a directory of its own: --ros-args -p output_dir:=DIR")
 }
@@ -83,7 +110,10 @@ mod tests {
         let first = OutputDir::claim(&path, "/left/urdf_usd").unwrap();
         assert!(first.path().is_absolute() && path.is_dir());
         let refused = OutputDir::claim(&path, "/right/urdf_usd").unwrap_err();
-        assert!(refused.message.contains("/left/urdf_usd, process ") && refused.message.contains("a/b"), "{refused}");
+        assert!(
+            refused.message.contains("/left/urdf_usd, process ") && refused.message.contains("a/b"),
+            "{refused}"
+        );
         assert!(refused.help.contains("output_dir"), "{refused}");
         drop(first);
         OutputDir::claim(&path, "/right/urdf_usd").unwrap();

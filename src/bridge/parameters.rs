@@ -1,8 +1,10 @@
-//! The node's parameters: the options of a conversion and the node's own, declared from their tables.
+//! The node's parameters: the options of a conversion and the node's own, declared from their
+//! tables.
 //!
-//! [`NODE`] is the table of those that only the node has; [`options::TABLE`] that of a conversion. Everything that names a parameter
-//! is made from the two: the declarations with their descriptors, `config/bridge.yaml`, `config/parameters.json` (which the launch
-//! file makes its arguments from) and `docs/parameters.md`.
+//! [`NODE`] is the table of those that only the node has; [`options::TABLE`] that of a conversion.
+//! Everything that names a parameter is made from the two: the declarations with their descriptors,
+//! `config/bridge.yaml`, `config/parameters.json` (which the launch file makes its arguments from)
+//! and `docs/parameters.md`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -15,7 +17,8 @@ use crate::ros::parameter::{Change, Range};
 use crate::ros::{Declaration, Node, Value};
 use crate::{resolve, store, xacro};
 
-/// The parameters that only the node has. The groups (`frames.…`, `http.…`) stand last. Units are those of REP-103.
+/// The parameters that only the node has. The groups (`frames.…`, `http.…`) stand last. Units are
+/// those of REP-103.
 static NODE: &[Opt<Parameters>] = &[
     Opt::new(
         "output_dir",
@@ -254,8 +257,13 @@ fn node_pattern(text: &str) -> Result<(), String> {
     }
     // Whatever a star stands for, the rest has to be a name.
     let name = text.replace('*', "a");
-    let absolute = if name.starts_with('/') { name } else { format!("/{name}") };
-    crate::ros::names::check_namespace(&absolute).map_err(|_| "no node can have such a name".to_owned())
+    let absolute = if name.starts_with('/') {
+        name
+    } else {
+        format!("/{name}")
+    };
+    crate::ros::names::check_namespace(&absolute)
+        .map_err(|_| "no node can have such a name".to_owned())
 }
 
 /// A row of one of the two tables.
@@ -267,7 +275,11 @@ enum Row {
 
 /// All parameters, those in groups last.
 fn rows() -> Vec<Row> {
-    let mut rows: Vec<Row> = NODE.iter().map(Row::Node).chain(options::TABLE.iter().map(Row::Conversion)).collect();
+    let mut rows: Vec<Row> = NODE
+        .iter()
+        .map(Row::Node)
+        .chain(options::TABLE.iter().map(Row::Conversion))
+        .collect();
     rows.sort_by_key(|row| row.about().name.contains('.'));
     rows
 }
@@ -297,15 +309,23 @@ impl Row {
 
     fn declaration(self) -> Declaration {
         let about = self.about();
-        let declaration =
-            Declaration::new(about.name, to_ros(self.get(&Parameters::default())), about.help).once(about.old_names);
+        let declaration = Declaration::new(
+            about.name,
+            to_ros(self.get(&Parameters::default())),
+            about.help,
+        )
+        .once(about.old_names);
         let check = move |value: &Value| self.set(&mut Parameters::default(), value);
         let declaration = match about.kind {
             Kind::Integer { from, to } => declaration.range(Range::Integer { from, to }),
             Kind::Number { from, to } => declaration.range(Range::Double { from, to }),
             kind => declaration.check(kind.rule(), check),
         };
-        if about.is_live { declaration } else { declaration.read_only() }
+        if about.is_live {
+            declaration
+        } else {
+            declaration.read_only()
+        }
     }
 }
 
@@ -330,8 +350,9 @@ fn to_ros(value: option::Value) -> Value {
     }
 }
 
-/// The values of all parameters, checked and in the types that the node works with. Paths are absolute, but for the default of
-/// [`output_dir`](Self::output_dir), which becomes so when it is declared.
+/// The values of all parameters, checked and in the types that the node works with. Paths are
+/// absolute, but for the default of [`output_dir`](Self::output_dir), which becomes so when it is
+/// declared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters {
     /// How robots are converted unless a call says otherwise.
@@ -340,7 +361,8 @@ pub struct Parameters {
     pub output_dir: PathBuf,
     /// Whether calls are held to packages, allowed roots and the output directory.
     pub restrict_calls: bool,
-    /// The node's own namespace without its first slash; `None` in the root namespace. No parameter.
+    /// The node's own namespace without its first slash; `None` in the root namespace. No
+    /// parameter.
     pub node_namespace: Option<String>,
     /// Whether all topics of descriptions are followed.
     pub discover: bool,
@@ -366,7 +388,8 @@ pub struct Parameters {
     pub max_description_bytes: usize,
     /// How many assets the output directory may hold.
     pub max_assets: usize,
-    /// How many robots are converted at the same time; 0 only as a default that was not declared yet.
+    /// How many robots are converted at the same time; 0 only as a default that was not declared
+    /// yet.
     pub workers: usize,
     /// MiB of meshes that are kept in memory.
     pub cache_mb: u64,
@@ -434,11 +457,15 @@ impl Parameters {
     /// Declares all parameters on `node` and returns their values.
     ///
     /// # Errors
-    /// [`crate::ros::codes::PARAMETER_TYPE`], [`crate::ros::codes::PARAMETER_VALUE`] for values that do not fit, with their place.
+    /// [`crate::ros::codes::PARAMETER_TYPE`], [`crate::ros::codes::PARAMETER_VALUE`] for values
+    /// that do not fit, with their place.
     pub fn declare(node: &impl Node) -> Result<Self, Diagnostic> {
         let namespace = node.namespace().trim_start_matches('/');
         let node_namespace = (!namespace.is_empty()).then(|| namespace.to_owned());
-        let parameters = Self { node_namespace, ..Self::default() };
+        let parameters = Self {
+            node_namespace,
+            ..Self::default()
+        };
         parameters.declared(|declaration| node.declare(declaration))
     }
 
@@ -452,8 +479,12 @@ impl Parameters {
             let value = declare(row.declaration())?;
             row.set(&mut self, &value).map_err(|why| {
                 let message = format!("parameter `{}` can't be {value}: {why}", row.about().name);
-                Diagnostic::new(&crate::ros::codes::PARAMETER_VALUE, crate::diagnostic::Place::default(), message)
-                    .help(row.about().kind.rule())
+                Diagnostic::new(
+                    &crate::ros::codes::PARAMETER_VALUE,
+                    crate::diagnostic::Place::default(),
+                    message,
+                )
+                .help(row.about().kind.rule())
             })?;
         }
         Ok(self)
@@ -462,9 +493,12 @@ impl Parameters {
     /// Takes over a change. Other parameters than these are left to whoever declared them.
     ///
     /// # Errors
-    /// Why the value can't be taken over, which those who declared the parameter here have refused before.
+    /// Why the value can't be taken over, which those who declared the parameter here have refused
+    /// before.
     pub fn apply(&mut self, change: &Change) -> Result<(), String> {
-        let row = rows().into_iter().find(|row| row.about().name == change.name);
+        let row = rows()
+            .into_iter()
+            .find(|row| row.about().name == change.name);
         row.map_or(Ok(()), |row| row.set(self, &change.value))
     }
 
@@ -517,27 +551,38 @@ mod tests {
     #[test]
     fn names_are_there_once() {
         let rows = rows();
-        let names = rows.iter().flat_map(|row| std::iter::once(&row.about().name).chain(row.about().old_names));
+        let names = rows
+            .iter()
+            .flat_map(|row| std::iter::once(&row.about().name).chain(row.about().old_names));
         let mut seen = std::collections::BTreeSet::new();
         for name in names {
             assert!(seen.insert(*name), "{name} is there twice");
         }
-        let flags =
-            options::TABLE.iter().flat_map(|option| std::iter::once(option.about.flag()).chain(option.about.other_flags()));
+        let flags = options::TABLE.iter().flat_map(|option| {
+            std::iter::once(option.about.flag()).chain(option.about.other_flags())
+        });
         let mut seen = std::collections::BTreeSet::new();
         for flag in flags {
             assert!(seen.insert(flag.clone()), "--{flag} is there twice");
         }
     }
 
-    /// What a running node answers is what its table says: name, type, range, rule, and whether it may change.
+    /// What a running node answers is what its table says: name, type, range, rule, and whether it
+    /// may change.
     #[test]
     fn every_parameter_is_described() {
         for row in rows() {
             let (about, declared) = (row.about(), row.declaration());
-            assert_eq!((declared.name.as_str(), declared.description.as_str()), (about.name, about.help));
+            assert_eq!(
+                (declared.name.as_str(), declared.description.as_str()),
+                (about.name, about.help)
+            );
             assert_eq!(declared.read_only, !about.is_live, "{}", about.name);
-            assert!(about.help.ends_with('.') && !about.help.contains('|'), "{}", about.name);
+            assert!(
+                about.help.ends_with('.') && !about.help.contains('|'),
+                "{}",
+                about.name
+            );
             let has_range = matches!(about.kind, Kind::Integer { .. } | Kind::Number { .. });
             assert_eq!(declared.range.is_some(), has_range, "{}", about.name);
             if !has_range {
@@ -545,7 +590,12 @@ mod tests {
             }
             assert_eq!(declared.check.is_some(), !has_range, "{}", about.name);
             let default = declared.default.clone();
-            assert_eq!(row.set(&mut Parameters::default(), &default), Ok(()), "{}", about.name);
+            assert_eq!(
+                row.set(&mut Parameters::default(), &default),
+                Ok(()),
+                "{}",
+                about.name
+            );
         }
     }
 
@@ -556,8 +606,18 @@ mod tests {
         for row in rows() {
             let value = to_ros(row.get(&parameters));
             let before = parameters.clone();
-            assert_ne!(row.get(&before), row.get(&Parameters::default()), "{} is not changed", row.about().name);
-            assert_eq!(row.set(&mut parameters, &value), Ok(()), "{}", row.about().name);
+            assert_ne!(
+                row.get(&before),
+                row.get(&Parameters::default()),
+                "{} is not changed",
+                row.about().name
+            );
+            assert_eq!(
+                row.set(&mut parameters, &value),
+                Ok(()),
+                "{}",
+                row.about().name
+            );
             assert_eq!(parameters, before, "{}", row.about().name);
         }
     }
@@ -583,7 +643,9 @@ mod tests {
                 namespace: Some("robot_1".into()),
                 base: Base::Fixed,
                 bodies: Bodies::Flat,
-                meshes: crate::mesh::Options { up_axis: UpAxis::Honor },
+                meshes: crate::mesh::Options {
+                    up_axis: UpAxis::Honor,
+                },
                 tiers: Tiers::High,
                 srdf: Some("/s.srdf".into()),
                 xrdf: Some("/x.xrdf".into()),
@@ -594,9 +656,17 @@ mod tests {
                 strict: true,
                 time_limit: Some(Duration::from_secs(60)),
                 memory_limit: Some(500),
-                gltf: Extent { animations: true, physics: true, compression: Compression::Meshopt },
+                gltf: Extent {
+                    animations: true,
+                    physics: true,
+                    compression: Compression::Meshopt,
+                },
                 dated: true,
-                urdf: UrdfOptions { mesh_format: MeshFormat::Stl, package: Some("my_robot".into()), file_uris: true },
+                urdf: UrdfOptions {
+                    mesh_format: MeshFormat::Stl,
+                    package: Some("my_robot".into()),
+                    file_uris: true,
+                },
             },
             output_dir: "/o".into(),
             restrict_calls: false,
@@ -627,16 +697,38 @@ mod tests {
         };
         assert_eq!(changed, expected);
         assert_eq!(parameters("http.port: 0").expect("valid").http(), None);
-        assert_eq!(parameters("time_limit: 0.0").expect("valid").conversion.time_limit, None);
+        assert_eq!(
+            parameters("time_limit: 0.0")
+                .expect("valid")
+                .conversion
+                .time_limit,
+            None
+        );
         let mut changed = parameters("").expect("valid");
-        let change = |name: &str, text: &str| Change { name: name.into(), value: Value::StringArray(vec![text.into()]) };
+        let change = |name: &str, text: &str| Change {
+            name: name.into(),
+            value: Value::StringArray(vec![text.into()]),
+        };
         assert_eq!(changed.apply(&change("formats", "usd")), Ok(()));
-        assert_eq!(changed.conversion.formats, Formats::parse(&["usd"]).expect("valid"));
+        assert_eq!(
+            changed.conversion.formats,
+            Formats::parse(&["usd"]).expect("valid")
+        );
         // What another has declared.
         assert_eq!(changed.apply(&change("use_sim_time", "usd")), Ok(()));
         let before = changed.clone();
-        assert!(changed.apply(&change("formats", "stl")).expect_err("unknown").contains("stl"));
-        assert!(changed.apply(&change("strict", "usd")).expect_err("type").contains("type"));
+        assert!(
+            changed
+                .apply(&change("formats", "stl"))
+                .expect_err("unknown")
+                .contains("stl")
+        );
+        assert!(
+            changed
+                .apply(&change("strict", "usd"))
+                .expect_err("type")
+                .contains("type")
+        );
         assert_eq!(changed, before);
         let earlier = parameters("ros_namespace: robot_1").expect("valid");
         assert_eq!(earlier.conversion.namespace.as_deref(), Some("robot_1"));

@@ -1,4 +1,5 @@
-//! What the node knows of each robot, and how that reads: as a diagnostic status, as a message, as a view for the page.
+//! What the node knows of each robot, and how that reads: as a diagnostic status, as a message, as
+//! a view for the page.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,9 @@ use crate::ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
 use crate::ros::msg::std_msgs::Header;
 use crate::ros::msg::urdf_usd::Asset;
 use crate::ros::{Publisher, PublisherId};
-use crate::serve::{AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView};
+use crate::serve::{
+    AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView,
+};
 use crate::tf_check::{self as tf, Expected, Finding, FrameCheck, FrameStatus, Topic, Tree};
 use crate::usd::{AssetFrame, InterfaceSummary};
 
@@ -144,7 +147,10 @@ impl Robot {
     }
 
     fn count(&self, severity: Severity) -> usize {
-        self.diagnostics().iter().filter(|d| d.severity == severity).count()
+        self.diagnostics()
+            .iter()
+            .filter(|d| d.severity == severity)
+            .count()
     }
 
     /// How the newest attempt went.
@@ -165,15 +171,25 @@ impl Robot {
 
     /// Whether somebody describes it.
     pub(super) fn presence(&self) -> Presence {
-        if self.gone.is_some() { Presence::Gone } else { Presence::Live }
+        if self.gone.is_some() {
+            Presence::Gone
+        } else {
+            Presence::Live
+        }
     }
 
     /// Why it counts as gone.
     pub(super) fn why_gone(&self) -> String {
-        let stays = self.asset.as_ref().map_or(String::new(), |asset| format!("; revision {} stays", asset.report.revision));
+        let stays = self.asset.as_ref().map_or(String::new(), |asset| {
+            format!("; revision {} stays", asset.report.revision)
+        });
         match &self.origin {
-            Origin::Topic(topic) => format!("its description is not published on {topic} any more{stays}"),
-            Origin::Parameter(node) => format!("{node}, whose parameter it was read from, has left{stays}"),
+            Origin::Topic(topic) => {
+                format!("its description is not published on {topic} any more{stays}")
+            }
+            Origin::Parameter(node) => {
+                format!("{node}, whose parameter it was read from, has left{stays}")
+            }
             origin => format!("it is not converted from {origin} any more{stays}"),
         }
     }
@@ -186,13 +202,25 @@ impl Robot {
         match (&self.outcome, &self.asset) {
             (Err(diagnostics), None) => request::first(diagnostics),
             (Err(diagnostics), Some(asset)) => {
-                format!("{} (revision {} stays)", request::first(diagnostics), asset.report.revision)
+                format!(
+                    "{} (revision {} stays)",
+                    request::first(diagnostics),
+                    asset.report.revision
+                )
             }
             (Ok(()), Some(asset)) if self.state() == RobotState::Ok => {
-                format!("revision {} in {}", asset.report.revision, asset.report.directory.display())
+                format!(
+                    "revision {} in {}",
+                    asset.report.revision,
+                    asset.report.directory.display()
+                )
             }
             (Ok(()), Some(asset)) => {
-                format!("revision {}; {}", asset.report.revision, status(&asset.report.diagnostics))
+                format!(
+                    "revision {}; {}",
+                    asset.report.revision,
+                    status(&asset.report.diagnostics)
+                )
             }
             (Ok(()), None) => "not converted yet".to_owned(),
         }
@@ -233,16 +261,31 @@ impl Robot {
         }
     }
 
-    /// Whether an attempt ended without saying what it used: then only its description, and what was used before, can tell that it is
-    /// worth another one.
+    /// Whether an attempt ended without saying what it used: then only its description, and what
+    /// was used before, can tell that it is worth another one.
     pub(super) fn is_set_aside(&self) -> bool {
-        let silent = [codes::TIME_LIMIT.id, codes::DEFECT.id, OUT_OF_MEMORY.id, CRASHED.id, TIMED_OUT.id];
+        let silent = [
+            codes::TIME_LIMIT.id,
+            codes::DEFECT.id,
+            OUT_OF_MEMORY.id,
+            CRASHED.id,
+            TIMED_OUT.id,
+        ];
         let is_ours = |d: &Diagnostic| silent.contains(&d.code);
-        self.outcome.as_ref().is_err_and(|diagnostics| diagnostics.iter().any(is_ours))
+        self.outcome
+            .as_ref()
+            .is_err_and(|diagnostics| diagnostics.iter().any(is_ours))
     }
 
-    /// What the page shows. `own`: the node's namespace; `output_dir`: where it lies on this machine is nobody else's business.
-    pub(super) fn view(&self, key: &str, own: &str, frames: Option<FramesView>, output_dir: &Path) -> RobotView {
+    /// What the page shows. `own`: the node's namespace; `output_dir`: where it lies on this
+    /// machine is nobody else's business.
+    pub(super) fn view(
+        &self,
+        key: &str,
+        own: &str,
+        frames: Option<FramesView>,
+        output_dir: &Path,
+    ) -> RobotView {
         let report = self.asset.as_ref().map(|asset| &asset.report);
         RobotView {
             name: self.name.clone(),
@@ -259,7 +302,11 @@ impl Robot {
             directory: report.map(|report| report.directory.clone()),
             files: report.map_or_else(Vec::new, |report| report.files.clone()),
             counts: report.map(|report| report.counts),
-            diagnostics: self.diagnostics().iter().map(|diagnostic| finding(diagnostic, output_dir)).collect(),
+            diagnostics: self
+                .diagnostics()
+                .iter()
+                .map(|diagnostic| finding(diagnostic, output_dir))
+                .collect(),
             frames,
             only_listed: false,
         }
@@ -268,7 +315,10 @@ impl Robot {
 
 /// A text without the path of the output directory.
 pub(super) fn without(output_dir: &Path, text: String) -> String {
-    match output_dir.to_str().filter(|folder| folder.len() > 1 && text.contains(folder)) {
+    match output_dir
+        .to_str()
+        .filter(|folder| folder.len() > 1 && text.contains(folder))
+    {
         Some(folder) => text.replace(folder, "output_dir"),
         None => text,
     }
@@ -278,7 +328,12 @@ fn finding(diagnostic: &Diagnostic, output_dir: &Path) -> Diagnostic {
     let mut finding = diagnostic.clone();
     finding.message = without(output_dir, finding.message);
     finding.help = without(output_dir, finding.help);
-    if let Some(below) = finding.place.file.as_deref().and_then(|file| file.strip_prefix(output_dir).ok()) {
+    if let Some(below) = finding
+        .place
+        .file
+        .as_deref()
+        .and_then(|file| file.strip_prefix(output_dir).ok())
+    {
         finding.place.file = Some(Path::new("output_dir").join(below).into());
     }
     finding
@@ -288,9 +343,15 @@ fn finding(diagnostic: &Diagnostic, output_dir: &Path) -> Diagnostic {
 pub(super) fn announcement(report: &Report, stamp: Time) -> Asset {
     let count = |severity| u32::try_from(report.count(severity)).unwrap_or(u32::MAX);
     let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let path = |file: Option<PathBuf>| file.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+    let path = |file: Option<PathBuf>| {
+        file.map(|path| path.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
     Asset {
-        header: Header { stamp, frame_id: report.root.clone() },
+        header: Header {
+            stamp,
+            frame_id: report.root.clone(),
+        },
         robot: report.robot.clone(),
         ros_namespace: report.namespace.trim_matches('/').to_owned(),
         revision: report.revision,
@@ -298,7 +359,11 @@ pub(super) fn announcement(report: &Report, stamp: Time) -> Asset {
         entry: path(report.file(ENTRY)),
         glb: path(report.file("glb")),
         files: report.files.iter().map(|file| file.path.clone()).collect(),
-        sha256: report.files.iter().map(|file| file.sha256.clone()).collect(),
+        sha256: report
+            .files
+            .iter()
+            .map(|file| file.sha256.clone())
+            .collect(),
         links: small(report.counts.links),
         joints: small(report.counts.joints),
         meshes: small(report.counts.meshes),
@@ -314,22 +379,36 @@ fn source(job: &Job) -> String {
     match &job.source {
         crate::convert::Source::File(path) => path.display().to_string(),
         crate::convert::Source::Xacro { file, arguments } => {
-            let arguments: String = arguments.iter().map(|argument| format!(" {argument}")).collect();
+            let arguments: String = arguments
+                .iter()
+                .map(|argument| format!(" {argument}"))
+                .collect();
             format!("{}{arguments}", file.display())
         }
-        crate::convert::Source::Text { text, .. } => format!("description of {}", request::size(text.len() as u64)),
-        crate::convert::Source::Bytes { bytes, .. } => format!("asset of {}", request::size(bytes.len() as u64)),
+        crate::convert::Source::Text { text, .. } => {
+            format!("description of {}", request::size(text.len() as u64))
+        }
+        crate::convert::Source::Bytes { bytes, .. } => {
+            format!("asset of {}", request::size(bytes.len() as u64))
+        }
     }
 }
 
 /// About how many bytes a status has on the wire.
 pub(super) fn size(status: &DiagnosticStatus) -> usize {
-    let values: usize = status.values.iter().map(|pair| pair.key.len() + pair.value.len() + 16).sum();
+    let values: usize = status
+        .values
+        .iter()
+        .map(|pair| pair.key.len() + pair.value.len() + 16)
+        .sum();
     status.name.len() + status.message.len() + status.hardware_id.len() + values + 40
 }
 
 pub(super) fn pair(key: &str, value: impl ToString) -> KeyValue {
-    KeyValue { key: key.to_owned(), value: value.to_string() }
+    KeyValue {
+        key: key.to_owned(),
+        value: value.to_string(),
+    }
 }
 
 /// The status of something of which nothing was heard yet.
@@ -344,7 +423,12 @@ pub(super) fn unheard(node: &str, what: &str, message: String) -> DiagnosticStat
 }
 
 /// The status of frames that can't be read back.
-pub(super) fn unreadable_frames(node: &str, key: &str, robot: &Robot, reason: &str) -> DiagnosticStatus {
+pub(super) fn unreadable_frames(
+    node: &str,
+    key: &str,
+    robot: &Robot,
+    reason: &str,
+) -> DiagnosticStatus {
     DiagnosticStatus {
         level: DiagnosticStatus::ERROR,
         name: format!("{node}: frames of {key}"),
@@ -355,23 +439,57 @@ pub(super) fn unreadable_frames(node: &str, key: &str, robot: &Robot, reason: &s
 }
 
 /// How the frames stand, for `/diagnostics`.
-pub(super) fn frames_status(node: &str, key: &str, robot: &Robot, check: &FrameCheck) -> DiagnosticStatus {
+pub(super) fn frames_status(
+    node: &str,
+    key: &str,
+    robot: &Robot,
+    check: &FrameCheck,
+) -> DiagnosticStatus {
     let findings = &check.findings;
-    let wrong: Vec<&Finding> = findings.iter().filter(|finding| level(finding.verdict) > DiagnosticStatus::OK).collect();
+    let wrong: Vec<&Finding> = findings
+        .iter()
+        .filter(|finding| level(finding.verdict) > DiagnosticStatus::OK)
+        .collect();
     let worst = wrong.iter().max_by_key(|finding| level(finding.verdict));
-    let all = findings.iter().filter(|finding| finding.verdict != FrameStatus::Extra).count();
-    let cause: String = check.causes.iter().map(|cause| format!("; {cause}")).collect();
+    let all = findings
+        .iter()
+        .filter(|finding| finding.verdict != FrameStatus::Extra)
+        .count();
+    let cause: String = check
+        .causes
+        .iter()
+        .map(|cause| format!("; {cause}"))
+        .collect();
     let message = match worst {
         None => format!("all {all} frames are as the asset says{cause}"),
         Some(worst) => {
             let count = format!("{} of {all} frames differ from the asset", wrong.len());
-            format!("{count}: {:?} is {}: {}{cause}", worst.frame, worst.verdict.as_str().replace('_', " "), worst.detail)
+            format!(
+                "{count}: {:?} is {}: {}{cause}",
+                worst.frame,
+                worst.verdict.as_str().replace('_', " "),
+                worst.detail
+            )
         }
     };
-    let mut values = vec![pair("robot", &robot.name), pair("frames", all), pair("ok", all - wrong.len())];
-    values.extend(check.causes.iter().map(|cause| pair(&format!("cause {}", cause.kind.as_str()), cause)));
+    let mut values = vec![
+        pair("robot", &robot.name),
+        pair("frames", all),
+        pair("ok", all - wrong.len()),
+    ];
+    values.extend(
+        check
+            .causes
+            .iter()
+            .map(|cause| pair(&format!("cause {}", cause.kind.as_str()), cause)),
+    );
     // Enough to see what is the matter; ~/check_frames tells all.
-    values.extend(wrong.iter().take(20).map(|f| pair(&f.frame, format!("{}: {}", f.verdict.as_str(), f.detail))));
+    values.extend(
+        wrong
+            .iter()
+            .take(20)
+            .map(|f| pair(&f.frame, format!("{}: {}", f.verdict.as_str(), f.detail))),
+    );
     DiagnosticStatus {
         level: worst.map_or(DiagnosticStatus::OK, |finding| level(finding.verdict)),
         name: format!("{node}: frames of {key}"),
@@ -386,14 +504,22 @@ fn level(verdict: FrameStatus) -> u8 {
         FrameStatus::Ok | FrameStatus::Extra => DiagnosticStatus::OK,
         // The robot may not be running, or not yet.
         FrameStatus::Missing | FrameStatus::Stale => DiagnosticStatus::WARN,
-        FrameStatus::WrongParent | FrameStatus::WrongTopic | FrameStatus::Off => DiagnosticStatus::ERROR,
+        FrameStatus::WrongParent | FrameStatus::WrongTopic | FrameStatus::Off => {
+            DiagnosticStatus::ERROR
+        }
     }
 }
 
 /// The verdicts for the page.
 pub(super) fn frames_view(FrameCheck { findings, causes }: &FrameCheck) -> FramesView {
-    let wrong = findings.iter().filter(|finding| finding.verdict != FrameStatus::Ok);
-    let view = |f: &Finding| FrameView { frame: f.frame.clone(), verdict: f.verdict.as_str(), detail: f.detail.clone() };
+    let wrong = findings
+        .iter()
+        .filter(|finding| finding.verdict != FrameStatus::Ok);
+    let view = |f: &Finding| FrameView {
+        frame: f.frame.clone(),
+        verdict: f.verdict.as_str(),
+        detail: f.detail.clone(),
+    };
     let findings_view: Vec<FrameView> = wrong.map(view).collect();
     FramesView {
         ok: findings.len() - findings_view.len(),
@@ -404,12 +530,22 @@ pub(super) fn frames_view(FrameCheck { findings, causes }: &FrameCheck) -> Frame
 }
 
 /// All frames of an asset with what was found about each, in the same order, if anything was.
-pub(super) fn all_frames(frames: &[AssetFrame], findings: Option<&[Finding]>) -> Vec<AssetFrameView> {
+pub(super) fn all_frames(
+    frames: &[AssetFrame],
+    findings: Option<&[Finding]>,
+) -> Vec<AssetFrameView> {
     let finding = |index: usize| findings.and_then(|findings| findings.get(index));
     let view = |(index, frame): (usize, &AssetFrame)| AssetFrameView {
         name: tf::plain(&frame.id).to_owned(),
-        alias: frame.display_name.as_deref().map(|name| tf::plain(name).to_owned()).filter(|name| name != tf::plain(&frame.id)),
-        parent: frame.parent.as_deref().map(|parent| tf::plain(parent).to_owned()),
+        alias: frame
+            .display_name
+            .as_deref()
+            .map(|name| tf::plain(name).to_owned())
+            .filter(|name| name != tf::plain(&frame.id)),
+        parent: frame
+            .parent
+            .as_deref()
+            .map(|parent| tf::plain(parent).to_owned()),
         is_static: frame.is_static,
         verdict: finding(index).map(|finding| finding.verdict.as_str()),
         detail: finding(index).map_or_else(String::new, |finding| finding.detail.clone()),
@@ -451,20 +587,61 @@ mod tests {
             is_apart: false,
             joint: None,
         };
-        let (frames, now) = (vec![frame("/base", None), frame("tool", Some("/base"))], Instant::now());
-        let frames = Expected::new(AssetFrames { frames, ..AssetFrames::default() }, now).unwrap();
+        let (frames, now) = (
+            vec![frame("/base", None), frame("tool", Some("/base"))],
+            Instant::now(),
+        );
+        let frames = Expected::new(
+            AssetFrames {
+                frames,
+                ..AssetFrames::default()
+            },
+            now,
+        )
+        .unwrap();
         let silent = all_frames(&frames, None);
-        assert!(silent.iter().all(|frame| frame.verdict.is_none() && frame.detail.is_empty()), "{silent:?}");
-        assert_eq!((silent[0].name.as_str(), silent[1].parent.as_deref()), ("base", Some("base")));
-        let topics = Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() };
+        assert!(
+            silent
+                .iter()
+                .all(|frame| frame.verdict.is_none() && frame.detail.is_empty()),
+            "{silent:?}"
+        );
+        assert_eq!(
+            (silent[0].name.as_str(), silent[1].parent.as_deref()),
+            ("base", Some("base"))
+        );
+        let topics = Topics {
+            moving: "/tf".into(),
+            fixed: "/tf_static".into(),
+            joints: "/joint_states".into(),
+        };
         let mut live = Live::new(topics);
         let rotation = [0.0, 0.0, 0.0, 1.0];
-        let tool = tf::Transform { parent: "base", child: "tool", stamp: 0, translation: [0.0; 3], rotation };
+        let tool = tf::Transform {
+            parent: "base",
+            child: "tool",
+            stamp: 0,
+            translation: [0.0; 3],
+            rotation,
+        };
         live.add_transforms(Topic::Static, [tool], tf::PublisherId::default(), now);
         let limits = Limits::default();
-        let heard = Sources { transforms: &live, joints: &live, elsewhere: &[] };
-        let checked = all_frames(&frames, Some(&check_frames(&frames, &[], &heard, &limits, now).findings));
-        assert_eq!(checked.iter().map(|frame| frame.verdict).collect::<Vec<_>>(), [Some("ok"), Some("ok")]);
+        let heard = Sources {
+            transforms: &live,
+            joints: &live,
+            elsewhere: &[],
+        };
+        let checked = all_frames(
+            &frames,
+            Some(&check_frames(&frames, &[], &heard, &limits, now).findings),
+        );
+        assert_eq!(
+            checked
+                .iter()
+                .map(|frame| frame.verdict)
+                .collect::<Vec<_>>(),
+            [Some("ok"), Some("ok")]
+        );
         assert!(!checked[1].detail.is_empty());
     }
 }

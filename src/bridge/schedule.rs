@@ -1,4 +1,5 @@
-//! Which work comes next: one item per key at a time, the newest of what may replace each other, a limit for all together.
+//! Which work comes next: one item per key at a time, the newest of what may replace each other, a
+//! limit for all together.
 //!
 //! It knows nothing of robots; time comes from the caller.
 
@@ -18,7 +19,8 @@ pub(super) struct Schedule<T> {
     weight: usize,
     waiting: VecDeque<Waiting<T>>,
     busy: HashSet<String>,
-    /// When something replaceable came last, by key: of those that would make what comes now a burst, and some older ones.
+    /// When something replaceable came last, by key: of those that would make what comes now a
+    /// burst, and some older ones.
     last: HashMap<String, Instant>,
     /// How many of `last` there were when it was cleared up.
     kept: usize,
@@ -33,11 +35,20 @@ struct Waiting<T> {
 }
 
 impl<T> Schedule<T> {
-    /// `settle`: how long a replaceable item of a burst waits for its replacement; `limit`: how many items may be worked on at once.
-    /// `weigh`: how much memory an item takes.
+    /// `settle`: how long a replaceable item of a burst waits for its replacement; `limit`: how
+    /// many items may be worked on at once. `weigh`: how much memory an item takes.
     pub(super) fn new(settle: Duration, limit: usize, weigh: fn(&T) -> usize) -> Self {
         let (waiting, busy, last) = (VecDeque::new(), HashSet::new(), HashMap::new());
-        Self { settle, limit: limit.max(1), weigh, weight: 0, waiting, busy, last, kept: 0 }
+        Self {
+            settle,
+            limit: limit.max(1),
+            weigh,
+            weight: 0,
+            waiting,
+            busy,
+            last,
+            kept: 0,
+        }
     }
 
     /// How much memory all take that wait.
@@ -53,21 +64,41 @@ impl<T> Schedule<T> {
     /// Adds an item that nothing replaces.
     pub(super) fn push(&mut self, key: String, item: T, now: Instant) {
         self.weight += (self.weigh)(&item);
-        self.waiting.push_back(Waiting { key, item, replaceable: false, due: now, latest: now });
+        self.waiting.push_back(Waiting {
+            key,
+            item,
+            replaceable: false,
+            due: now,
+            latest: now,
+        });
     }
 
-    /// Adds an item that replaces what waits under its key. If it comes shortly after another it has to settle; one that comes
-    /// alone is due at once. Returns what it replaced.
+    /// Adds an item that replaces what waits under its key. If it comes shortly after another it
+    /// has to settle; one that comes alone is due at once. Returns what it replaced.
     pub(super) fn replace(&mut self, key: String, item: T, now: Instant) -> Option<T> {
-        let due = if self.is_burst(&key, now) { now + self.settle } else { now };
+        let due = if self.is_burst(&key, now) {
+            now + self.settle
+        } else {
+            now
+        };
         self.weight += (self.weigh)(&item);
-        if let Some(waiting) = self.waiting.iter_mut().find(|w| w.replaceable && w.key == key) {
+        if let Some(waiting) = self
+            .waiting
+            .iter_mut()
+            .find(|w| w.replaceable && w.key == key)
+        {
             waiting.due = due.min(waiting.latest);
             let before = std::mem::replace(&mut waiting.item, item);
             self.weight -= (self.weigh)(&before);
             return Some(before);
         }
-        self.waiting.push_back(Waiting { key, item, replaceable: true, due, latest: now + self.settle * PATIENCE });
+        self.waiting.push_back(Waiting {
+            key,
+            item,
+            replaceable: true,
+            due,
+            latest: now + self.settle * PATIENCE,
+        });
         None
     }
 
@@ -80,7 +111,9 @@ impl<T> Schedule<T> {
             self.last.retain(|_, last| is_recent(last));
             self.kept = self.last.len();
         }
-        self.last.insert(key.to_owned(), now).is_some_and(|last| is_recent(&last))
+        self.last
+            .insert(key.to_owned(), now)
+            .is_some_and(|last| is_recent(&last))
     }
 
     /// Adds a replaceable item that is due at once, unless one waits under its key already.
@@ -88,16 +121,26 @@ impl<T> Schedule<T> {
         if !self.waiting.iter().any(|w| w.replaceable && w.key == key) {
             let item = item();
             self.weight += (self.weigh)(&item);
-            self.waiting.push_back(Waiting { key: key.to_owned(), item, replaceable: true, due: now, latest: now });
+            self.waiting.push_back(Waiting {
+                key: key.to_owned(),
+                item,
+                replaceable: true,
+                due: now,
+                latest: now,
+            });
         }
     }
 
-    /// The next item to work on, if one is due: the first whose key is free. Its key is busy until [`Schedule::finished`].
+    /// The next item to work on, if one is due: the first whose key is free. Its key is busy until
+    /// [`Schedule::finished`].
     pub(super) fn next(&mut self, now: Instant) -> Option<(String, T)> {
         if self.busy.len() >= self.limit {
             return None;
         }
-        let index = self.waiting.iter().position(|w| w.due <= now && !self.busy.contains(&w.key))?;
+        let index = self
+            .waiting
+            .iter()
+            .position(|w| w.due <= now && !self.busy.contains(&w.key))?;
         let Waiting { key, item, .. } = self.waiting.remove(index)?;
         self.weight -= (self.weigh)(&item);
         self.busy.insert(key.clone());
@@ -114,7 +157,11 @@ impl<T> Schedule<T> {
         if self.busy.len() >= self.limit {
             return None;
         }
-        self.waiting.iter().filter(|w| !self.busy.contains(&w.key)).map(|w| w.due).min()
+        self.waiting
+            .iter()
+            .filter(|w| !self.busy.contains(&w.key))
+            .map(|w| w.due)
+            .min()
     }
 
     /// Whether nothing waits and nothing is being worked on.

@@ -32,14 +32,33 @@ pub(super) fn publisher(id: PublisherId) -> tf_check::PublisherId {
 }
 
 /// Takes in a message of `topic`.
-pub(super) fn add_transforms(live: &mut Live, topic: Topic, heard: &Sample<TFMessage>, now: Instant) {
-    live.add_transforms(topic, heard.message.transforms.iter().map(transform), publisher(heard.publisher), now);
+pub(super) fn add_transforms(
+    live: &mut Live,
+    topic: Topic,
+    heard: &Sample<TFMessage>,
+    now: Instant,
+) {
+    live.add_transforms(
+        topic,
+        heard.message.transforms.iter().map(transform),
+        publisher(heard.publisher),
+        now,
+    );
 }
 
 /// Takes in joint states.
 pub(super) fn add_joint_positions(live: &mut Live, heard: &Sample<JointState>, now: Instant) {
-    let JointState { header, name, position, .. } = &heard.message;
-    let positions = JointPositions { stamp: nanoseconds(header.stamp), names: name, positions: position };
+    let JointState {
+        header,
+        name,
+        position,
+        ..
+    } = &heard.message;
+    let positions = JointPositions {
+        stamp: nanoseconds(header.stamp),
+        names: name,
+        positions: position,
+    };
     live.add_joint_positions(&positions, publisher(heard.publisher), now);
 }
 
@@ -68,9 +87,15 @@ pub(super) mod tests {
     /// A message's transform along x.
     pub(in crate::bridge) fn transform(parent: &str, child: &str, x: f64) -> TransformStamped {
         TransformStamped {
-            header: Header { frame_id: parent.to_owned(), ..Header::default() },
+            header: Header {
+                frame_id: parent.to_owned(),
+                ..Header::default()
+            },
             child_frame_id: child.to_owned(),
-            transform: geometry_msgs::Transform { translation: Vector3 { x, y: 0.0, z: 0.0 }, rotation: Quaternion::default() },
+            transform: geometry_msgs::Transform {
+                translation: Vector3 { x, y: 0.0, z: 0.0 },
+                rotation: Quaternion::default(),
+            },
         }
     }
 
@@ -93,13 +118,40 @@ pub(super) mod tests {
         let half = std::f64::consts::FRAC_1_SQRT_2;
         let mut said = transform("base", "tool", 1.0);
         said.header.stamp = Time { sec: 3, nanosec: 5 };
-        said.transform.translation = Vector3 { x: 1.0, y: 2.0, z: 3.0 };
-        said.transform.rotation = Quaternion { x: 0.0, y: 0.0, z: half, w: half };
-        let topics = Topics { moving: "/tf".into(), fixed: "/tf_static".into(), joints: "/joint_states".into() };
+        said.transform.translation = Vector3 {
+            x: 1.0,
+            y: 2.0,
+            z: 3.0,
+        };
+        said.transform.rotation = Quaternion {
+            x: 0.0,
+            y: 0.0,
+            z: half,
+            w: half,
+        };
+        let topics = Topics {
+            moving: "/tf".into(),
+            fixed: "/tf_static".into(),
+            joints: "/joint_states".into(),
+        };
         let mut live = Live::new(topics);
-        let message = TFMessage { transforms: vec![said] };
-        add_transforms(&mut live, Topic::Moving, &Sample { message, publisher: PublisherId([7; 16]) }, Instant::now());
-        let edge = live.tree().get("tool").and_then(|heard| heard.on(Topic::Moving)).unwrap();
+        let message = TFMessage {
+            transforms: vec![said],
+        };
+        add_transforms(
+            &mut live,
+            Topic::Moving,
+            &Sample {
+                message,
+                publisher: PublisherId([7; 16]),
+            },
+            Instant::now(),
+        );
+        let edge = live
+            .tree()
+            .get("tool")
+            .and_then(|heard| heard.on(Topic::Moving))
+            .unwrap();
         assert_eq!((edge.parent.as_str(), edge.stamp), ("base", 3_000_000_005));
         assert_eq!(edge.pose.translation.vector.as_slice(), [1.0, 2.0, 3.0]);
         assert!((edge.pose.rotation.euler_angles().2 - std::f64::consts::FRAC_PI_2).abs() < 1e-12);

@@ -1,5 +1,6 @@
-//! `urdf_usd check`: what an asset breaks of the rules (REP-158 for OpenUSD, EXT_robot_kinematics for glTF), or where a running robot
-//! differs from it; for people, for programs, and for code scanning.
+//! `urdf_usd check`: what an asset breaks of the rules (REP-158 for OpenUSD, EXT_robot_kinematics
+//! for glTF), or where a running robot differs from it; for people, for programs, and for code
+//! scanning.
 
 mod live;
 
@@ -18,7 +19,9 @@ use super::packages::{Packages, in_package};
 use super::{failed, plural, print_json, sarif, wrong};
 use crate::codes;
 use crate::convert::{self, REPORT, Report, Status};
-use crate::diagnostic::{self, Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest};
+use crate::diagnostic::{
+    self, Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest,
+};
 use crate::gltf;
 use crate::rep158::{self, VariantChoice};
 use crate::resolve::Opened;
@@ -35,8 +38,8 @@ const MAX_LINE: usize = 240;
 /// The command's arguments.
 #[derive(Args)]
 pub struct Check {
-    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), a .glb or .gltf file, or an asset's folder, whose OpenUSD files
-    /// come first; also as package://PACKAGE/FILE
+    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), a .glb or .gltf file, or an
+    /// asset's folder, whose OpenUSD files come first; also as package://PACKAGE/FILE
     #[arg(required_unless_present = "explain")]
     asset: Option<PathBuf>,
     /// Say what a code means: what the rule demands, what comes of breaking it, and an example
@@ -54,18 +57,20 @@ pub struct Check {
     /// How far a frame may be turned from what the asset says, in rad
     #[arg(long, value_name = "RADIANS", default_value_t = 0.01, requires = "live", value_parser = positive)]
     angle_tolerance: f64,
-    /// A code that alone is looked at (may be given several times): * at its end stands for any characters
+    /// A code that alone is looked at (may be given several times): * at its end stands for any
+    /// characters
     #[arg(long, value_name = "CODE", conflicts_with = "live")]
     select: Vec<String>,
-    /// What is not looked at (may be given several times): codes, in which * at the end stands for any characters; with --live frames,
-    /// in which * stands for any characters, ? for one
+    /// What is not looked at (may be given several times): codes, in which * at the end stands for
+    /// any characters; with --live frames, in which * stands for any characters, ? for one
     #[arg(long, value_name = "PATTERN")]
     ignore: Vec<String>,
-    /// A variant of an OpenUSD asset that is selected instead of the asset's own choice (may be given several times): of the set on all
-    /// prims that have it, or on one
+    /// A variant of an OpenUSD asset that is selected instead of the asset's own choice (may be
+    /// given several times): of the set on all prims that have it, or on one
     #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}", conflicts_with = "live")]
     variant: Vec<VariantChoice>,
-    /// Look at each variant of an OpenUSD asset, one after the other, and not at the selected ones only
+    /// Look at each variant of an OpenUSD asset, one after the other, and not at the selected ones
+    /// only
     #[arg(long, conflicts_with = "live")]
     all_variants: bool,
     #[command(flatten)]
@@ -119,8 +124,17 @@ pub(super) struct Counts {
 
 impl Counts {
     pub(super) fn of(diagnostics: &[Diagnostic]) -> Self {
-        let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
-        Self { error: count(Severity::Error), warning: count(Severity::Warning), info: count(Severity::Info) }
+        let count = |severity| {
+            diagnostics
+                .iter()
+                .filter(|diagnostic| diagnostic.severity == severity)
+                .count()
+        };
+        Self {
+            error: count(Severity::Error),
+            warning: count(Severity::Warning),
+            info: count(Severity::Info),
+        }
     }
 }
 
@@ -134,14 +148,18 @@ struct Findings<'a> {
 /// Checks, prints, and says by the exit code whether there is an error.
 pub fn run(arguments: &Check) -> ExitCode {
     if let Some(code) = &arguments.explain {
-        let Some(text) = codes::explain(code) else { return unknown_code(code) };
+        let Some(text) = codes::explain(code) else {
+            return unknown_code(code);
+        };
         match &arguments.asset {
             // What programs read is on standard output alone.
             Some(_) => eprintln!("{text}"),
             None => print!("{text}"),
         }
     }
-    let Some(asset) = &arguments.asset else { return ExitCode::SUCCESS };
+    let Some(asset) = &arguments.asset else {
+        return ExitCode::SUCCESS;
+    };
     let resolver = match arguments.packages.resolver() {
         Ok(resolver) => resolver,
         Err(message) => return wrong(&message),
@@ -157,12 +175,27 @@ pub fn run(arguments: &Check) -> ExitCode {
             ignore: arguments.ignore.clone(),
             ..Limits::default()
         };
-        let Check { format, timeout, .. } = *arguments;
-        return live::run(live::Listen { asset: &asset, format, timeout, limits, ros_args: &arguments.ros_args });
+        let Check {
+            format, timeout, ..
+        } = *arguments;
+        return live::run(live::Listen {
+            asset: &asset,
+            format,
+            timeout,
+            limits,
+            ros_args: &arguments.ros_args,
+        });
     }
     for pattern in arguments.select.iter().chain(&arguments.ignore) {
-        let options = rep158::Options { select: vec![pattern.clone()], ..rep158::Options::default() };
-        if !codes::GROUPS.iter().flat_map(|(_, codes)| *codes).any(|code| options.wants(code.id)) {
+        let options = rep158::Options {
+            select: vec![pattern.clone()],
+            ..rep158::Options::default()
+        };
+        if !codes::GROUPS
+            .iter()
+            .flat_map(|(_, codes)| *codes)
+            .any(|code| options.wants(code.id))
+        {
             return unknown_code(pattern);
         }
     }
@@ -201,16 +234,33 @@ pub fn run(arguments: &Check) -> ExitCode {
             print_text(&asset, &text, diagnostics, counts);
             ExitCode::SUCCESS
         }
-        Format::Json => print_json(&Findings { asset: &asset, diagnostics: &diagnostics, counts }),
+        Format::Json => print_json(&Findings {
+            asset: &asset,
+            diagnostics: &diagnostics,
+            counts,
+        }),
         Format::Sarif => print_json(&sarif::log(&diagnostics)),
     };
-    if counts.error > 0 { ExitCode::FAILURE } else { printed }
+    if counts.error > 0 {
+        ExitCode::FAILURE
+    } else {
+        printed
+    }
 }
 
 /// Says if the asset is sound but not whole: what the conversion had to leave out breaks no rule.
 fn tell_conversion(asset: &Path) {
-    let Some(report) = asset.parent().and_then(|directory| Report::read(directory).ok()) else { return };
-    let is_of_it = report.files.iter().any(|file| asset.file_name().is_some_and(|name| name == file.path.as_str()));
+    let Some(report) = asset
+        .parent()
+        .and_then(|directory| Report::read(directory).ok())
+    else {
+        return;
+    };
+    let is_of_it = report.files.iter().any(|file| {
+        asset
+            .file_name()
+            .is_some_and(|name| name == file.path.as_str())
+    });
     if !is_of_it || report.status != Status::Errors {
         return;
     }
@@ -229,10 +279,15 @@ type Found = Result<(Vec<Diagnostic>, Vec<u8>), String>;
 fn of_gltf(asset: &Path, options: &rep158::Options) -> Found {
     let (file, bytes) = regular(asset)?;
     if bytes > MAX_BYTES {
-        return Err(format!("{} has {bytes} bytes, more than a GLB can hold", asset.display()));
+        return Err(format!(
+            "{} has {bytes} bytes, more than a GLB can hold",
+            asset.display()
+        ));
     }
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
+    file.take(MAX_BYTES)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
     let mut found = gltf::check::check(&bytes, Some(asset));
     found.retain(|finding| options.wants(finding.code));
     Ok((found, bytes))
@@ -242,7 +297,12 @@ fn of_usd(asset: &Path, options: &rep158::Options) -> Found {
     regular(asset)?;
     let (stage, found) = rep158::check_stage(asset, options).map_err(|error| error.to_string())?;
     let names_type = |name: &String| name.starts_with("ros:") && name.ends_with(":type");
-    if options.interfaces.is_none() && stage.prims.iter().any(|prim| prim.attributes.keys().any(names_type)) {
+    if options.interfaces.is_none()
+        && stage
+            .prims
+            .iter()
+            .any(|prim| prim.attributes.keys().any(names_type))
+    {
         let note = "note: no ROS workspace is sourced (AMENT_PREFIX_PATH), so whether the interface types that the asset names exist is \
                     not looked at";
         let _ = writeln!(std::io::stderr(), "{note}");
@@ -251,20 +311,28 @@ fn of_usd(asset: &Path, options: &rep158::Options) -> Found {
 }
 
 pub(super) fn is_usd(asset: &Path) -> bool {
-    let extension = asset.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let extension = asset
+        .extension()
+        .map(|extension| extension.to_string_lossy().to_ascii_lowercase())
+        .unwrap_or_default();
     matches!(extension.as_str(), "usd" | "usda" | "usdc" | "usdz")
 }
 
 /// Whether the name of a file says what it is; otherwise its beginning tells what to do with it.
 fn kind_is_known(asset: &Path) -> Result<(), String> {
-    let is_gltf =
-        asset.extension().is_some_and(|extension| ["glb", "gltf"].iter().any(|of| extension.eq_ignore_ascii_case(of)));
+    let is_gltf = asset.extension().is_some_and(|extension| {
+        ["glb", "gltf"]
+            .iter()
+            .any(|of| extension.eq_ignore_ascii_case(of))
+    });
     if is_usd(asset) || is_gltf {
         return Ok(());
     }
     let mut start = Vec::new();
     let (file, _) = regular(asset)?;
-    file.take(BEGINNING).read_to_end(&mut start).map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
+    file.take(BEGINNING)
+        .read_to_end(&mut start)
+        .map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
     match convert::Format::of(&start) {
         convert::Format::Glb | convert::Format::Gltf => Ok(()),
         convert::Format::Usd => Err(format!(
@@ -280,13 +348,20 @@ fn kind_is_known(asset: &Path) -> Result<(), String> {
 
 /// Says that there is no such code: the command line is wrong.
 fn unknown_code(code: &str) -> ExitCode {
-    let all = codes::GROUPS.iter().flat_map(|(_, codes)| *codes).map(|code| code.id);
-    let help = did_you_mean(nearest(code, all)).unwrap_or_else(|| "docs/diagnostics.md lists all codes".to_owned());
+    let all = codes::GROUPS
+        .iter()
+        .flat_map(|(_, codes)| *codes)
+        .map(|code| code.id);
+    let help = did_you_mean(nearest(code, all))
+        .unwrap_or_else(|| "docs/diagnostics.md lists all codes".to_owned());
     wrong(&format!("there is no code \"{code}\": {help}"))
 }
 
 fn positive(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|number: &f64| *number >= 0.0).ok_or_else(|| "it is not a number from 0 up".to_owned())
+    text.parse()
+        .ok()
+        .filter(|number: &f64| *number >= 0.0)
+        .ok_or_else(|| "it is not a number from 0 up".to_owned())
 }
 
 /// An open file with its size in bytes.
@@ -294,9 +369,10 @@ fn regular(asset: &Path) -> Result<(File, u64), String> {
     let cannot = |error: std::io::Error| format!("cannot read {}: {error}", asset.display());
     match Opened::at(asset) {
         Ok(opened) => Ok((opened.file, opened.meta.len())),
-        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
-            Err(format!("{} is no regular file; give a .usda, .usd, .usdc, .usdz, .glb or .gltf file", asset.display()))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Err(format!(
+            "{} is no regular file; give a .usda, .usd, .usdc, .usdz, .glb or .gltf file",
+            asset.display()
+        )),
         Err(error) => Err(cannot(error)),
     }
 }
@@ -320,16 +396,31 @@ fn print_text(asset: &Path, text: &[u8], mut diagnostics: Vec<Diagnostic>, count
             continue;
         }
         // Without an excerpt, the element says where it is; a line without a number has none.
-        let position = if place.line > 0 { format!("line {}, column {}, ", place.line, place.column) } else { String::new() };
+        let position = if place.line > 0 {
+            format!("line {}, column {}, ", place.line, place.column)
+        } else {
+            String::new()
+        };
         if !place.element.is_empty() {
             diagnostic.message = format!("{} ({position}{})", diagnostic.message, place.element);
         }
         (place.line, place.column) = (0, 0);
     }
     print_results(&diagnostics);
-    let hidden = if hidden > 0 { format!(" ({hidden} below --severity not shown)") } else { String::new() };
+    let hidden = if hidden > 0 {
+        format!(" ({hidden} below --severity not shown)")
+    } else {
+        String::new()
+    };
     let asset = asset.to_string_lossy();
-    let (errors, warnings) = (plural(counts.error, "error"), plural(counts.warning, "warning"));
+    let (errors, warnings) = (
+        plural(counts.error, "error"),
+        plural(counts.warning, "warning"),
+    );
     // A closed pipe (`| head`) is the reader's choice.
-    let _ = writeln!(std::io::stdout(), "{}: {errors}, {warnings}{hidden}", escape_controls(&asset));
+    let _ = writeln!(
+        std::io::stdout(),
+        "{}: {errors}, {warnings}{hidden}",
+        escape_controls(&asset)
+    );
 }

@@ -29,7 +29,9 @@ pub(super) struct Under(pub(super) Limits);
 
 impl Under {
     fn rows() -> impl Iterator<Item = &'static Opt<Options>> {
-        TABLE.iter().filter(|option| ["time_limit", "memory_limit"].contains(&option.about.name))
+        TABLE
+            .iter()
+            .filter(|option| ["time_limit", "memory_limit"].contains(&option.about.name))
     }
 }
 
@@ -60,9 +62,16 @@ impl FromArgMatches for Under {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        let mut options = Options { time_limit: self.0.time, memory_limit: self.0.memory, ..Options::default() };
+        let mut options = Options {
+            time_limit: self.0.time,
+            memory_limit: self.0.memory,
+            ..Options::default()
+        };
         set_given(Self::rows(), &mut options, matches)?;
-        self.0 = Limits { time: options.time_limit, memory: options.memory_limit };
+        self.0 = Limits {
+            time: options.time_limit,
+            memory: options.memory_limit,
+        };
         Ok(())
     }
 }
@@ -71,7 +80,10 @@ impl FromArgMatches for Under {
 fn argument(option: &Opt<Options>) -> Arg {
     let (about, default) = (&option.about, option.get(&Options::default()).to_string());
     let help = help(about);
-    let argument = Arg::new(about.name).long(about.flag()).aliases(about.other_flags()).help(help);
+    let argument = Arg::new(about.name)
+        .long(about.flag())
+        .aliases(about.other_flags())
+        .help(help);
     match about.kind {
         Kind::Switch => return argument.action(ArgAction::SetTrue),
         Kind::Choice(names) => argument.value_parser(PossibleValuesParser::new(names())),
@@ -102,7 +114,10 @@ fn help(about: &About) -> String {
 
 impl FromArgMatches for Conversion {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut conversion = Self(Options { resolve: resolve::Options::from_environment(), ..Options::default() });
+        let mut conversion = Self(Options {
+            resolve: resolve::Options::from_environment(),
+            ..Options::default()
+        });
         conversion.update_from_arg_matches(matches)?;
         Ok(conversion)
     }
@@ -118,10 +133,17 @@ fn set_given(
     options: &mut Options,
     matches: &ArgMatches,
 ) -> Result<(), Error> {
-    for option in rows.filter(|option| matches.value_source(option.about.name) == Some(ValueSource::CommandLine)) {
+    for option in rows
+        .filter(|option| matches.value_source(option.about.name) == Some(ValueSource::CommandLine))
+    {
         given(option, matches)
             .and_then(|value| option.set(options, &value))
-            .map_err(|why| Error::raw(ErrorKind::ValueValidation, format!("--{}: {why}\n", option.about.flag())))?;
+            .map_err(|why| {
+                Error::raw(
+                    ErrorKind::ValueValidation,
+                    format!("--{}: {why}\n", option.about.flag()),
+                )
+            })?;
     }
     Ok(())
 }
@@ -132,7 +154,12 @@ fn given(option: &Opt<Options>, matches: &ArgMatches) -> Result<Value, String> {
     if matches!(option.about.kind, Kind::Switch) {
         return Ok(Value::Bool(matches.get_flag(name)));
     }
-    let texts: Vec<String> = matches.get_many::<String>(name).into_iter().flatten().cloned().collect();
+    let texts: Vec<String> = matches
+        .get_many::<String>(name)
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
     option.about.kind.parse(&texts)
 }
 
@@ -149,7 +176,8 @@ mod tests {
     }
 
     fn parse(arguments: &[String]) -> Result<Options, Error> {
-        Conversion::from_arg_matches(&command().try_get_matches_from(arguments)?).map(|conversion| conversion.0)
+        Conversion::from_arg_matches(&command().try_get_matches_from(arguments)?)
+            .map(|conversion| conversion.0)
     }
 
     #[test]
@@ -159,7 +187,13 @@ mod tests {
         for option in TABLE {
             let flag = format!("--{}", option.about.flag());
             assert!(shown.contains(&flag.as_str()), "{flag}");
-            let first = option.about.help.split(' ').take(3).collect::<Vec<_>>().join(" ");
+            let first = option
+                .about
+                .help
+                .split(' ')
+                .take(3)
+                .collect::<Vec<_>>()
+                .join(" ");
             assert!(shown.join(" ").contains(&first), "{flag}: {first}");
             for other in option.about.other_flags() {
                 assert!(!shown.contains(&format!("--{other}").as_str()), "--{other}");
@@ -175,20 +209,29 @@ mod tests {
             Kind::Switch => any::<bool>().prop_map(Value::Bool).boxed(),
             Kind::Integer { from, to } => (from..=to).prop_map(Value::Integer).boxed(),
             Kind::Number { from, to } => (from..=to).prop_map(Value::Number).boxed(),
-            Kind::Choice(names) => prop::sample::select(names()).prop_map(|name| Value::Text(name.to_owned())).boxed(),
+            Kind::Choice(names) => prop::sample::select(names())
+                .prop_map(|name| Value::Text(name.to_owned()))
+                .boxed(),
             Kind::Choices(names) => {
                 let count = names().len();
                 let some = prop::sample::subsequence(names(), 1..=count);
-                some.prop_map(|names| Value::List(names.into_iter().map(str::to_owned).collect())).boxed()
+                some.prop_map(|names| Value::List(names.into_iter().map(str::to_owned).collect()))
+                    .boxed()
             }
             Kind::File | Kind::Folder => ("/nowhere/[a-z]{1,8}").prop_map(Value::Text).boxed(),
-            Kind::Folders => prop::collection::vec(folder(), 1..4).prop_map(Value::List).boxed(),
+            Kind::Folders => prop::collection::vec(folder(), 1..4)
+                .prop_map(Value::List)
+                .boxed(),
             Kind::NamedFolders => {
                 let named = (word, folder()).prop_map(|(name, folder)| format!("{name}={folder}"));
-                prop::collection::vec(named, 1..4).prop_map(Value::List).boxed()
+                prop::collection::vec(named, 1..4)
+                    .prop_map(Value::List)
+                    .boxed()
             }
             Kind::Text(_) => word.prop_map(Value::Text).boxed(),
-            Kind::Texts(_) => word.prop_map(|text| Value::List(vec![format!("author={text}")])).boxed(),
+            Kind::Texts(_) => word
+                .prop_map(|text| Value::List(vec![format!("author={text}")]))
+                .boxed(),
         }
     }
 
@@ -196,7 +239,10 @@ mod tests {
         match value {
             Value::Bool(true) => vec![format!("--{flag}")],
             Value::Bool(false) => Vec::new(),
-            Value::List(texts) if about.is_repeated() => texts.iter().map(|text| format!("--{flag}={text}")).collect(),
+            Value::List(texts) if about.is_repeated() => texts
+                .iter()
+                .map(|text| format!("--{flag}={text}"))
+                .collect(),
             value => vec![format!("--{flag}={value}")],
         }
     }
@@ -222,19 +268,27 @@ mod tests {
     fn declared(text: &str) -> (Store, Parameters) {
         // The node's defaults have limits.
         let limits = [("time_limit", "0.0"), ("memory_limit", "0")];
-        let unlimited = limits.iter().filter(|(name, _)| !text.contains(name)).map(|(name, none)| format!("{name}: {none}, "));
-        let text = format!("/**:\n  ros__parameters: {{{}{text}}}\n", unlimited.collect::<String>());
+        let unlimited = limits
+            .iter()
+            .filter(|(name, _)| !text.contains(name))
+            .map(|(name, none)| format!("{name}: {none}, "));
+        let text = format!(
+            "/**:\n  ros__parameters: {{{}{text}}}\n",
+            unlimited.collect::<String>()
+        );
         let read = crate::ros::overrides::read_str(&text, "f.yaml").expect("valid");
         let mut store = Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect());
-        let parameters = Parameters::default().declared(|declaration| store.declare(declaration)).expect("valid");
+        let parameters = Parameters::default()
+            .declared(|declaration| store.declare(declaration))
+            .expect("valid");
         (store, parameters)
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(8))]
 
-        /// A value comes to the same on the command line under each of its flags, in a parameter file under each of its names, and
-        /// as a change of a running node's parameter.
+        /// A value comes to the same on the command line under each of its flags, in a parameter
+        /// file under each of its names, and as a change of a running node's parameter.
         #[test]
         fn a_value_comes_to_the_same_on_every_way(all in TABLE.iter().map(values).collect::<Vec<_>>()) {
             for (option, value) in TABLE.iter().zip(&all) {
@@ -264,26 +318,55 @@ mod tests {
     #[test]
     fn every_way_says_why_not() {
         for (name, value, part) in [
-            ("formats", Value::List(vec!["stl".into()]), "unknown format \"stl\""),
-            ("overlays", Value::List(vec!["oak".into()]), "unknown overlay"),
+            (
+                "formats",
+                Value::List(vec!["stl".into()]),
+                "unknown format \"stl\"",
+            ),
+            (
+                "overlays",
+                Value::List(vec!["oak".into()]),
+                "unknown overlay",
+            ),
             ("time_limit", Value::Number(-1.0), "0.0 … 86400.0"),
             ("time_limit", Value::Number(f64::NAN), "0.0 … 86400.0"),
             ("packages", Value::List(vec!["a".into()]), "NAME=DIR"),
-            ("asset_namespace", Value::Text("a b".into()), "letters, digits"),
+            (
+                "asset_namespace",
+                Value::Text("a b".into()),
+                "letters, digits",
+            ),
             ("srdf_file", Value::Text("/dev".into()), "no regular file"),
-            ("simready_metadata", Value::List(vec!["mass=1".into()]), "asset_license"),
+            (
+                "simready_metadata",
+                Value::List(vec!["mass=1".into()]),
+                "asset_license",
+            ),
             ("base", Value::Text("glued".into()), "auto, fixed, floating"),
         ] {
-            let option = TABLE.iter().find(|option| option.about.name == name).expect("an option");
+            let option = TABLE
+                .iter()
+                .find(|option| option.about.name == name)
+                .expect("an option");
             let mut options = Options::default();
             let why = option.set(&mut options, &value).expect_err(name);
             assert!(why.contains(part) && options == Options::default(), "{why}");
-            let shown = parse(&arguments(&option.about, &option.about.flag(), &value)).expect_err(name).to_string();
+            let shown = parse(&arguments(&option.about, &option.about.flag(), &value))
+                .expect_err(name)
+                .to_string();
             // clap says itself which choices there are.
-            assert!(shown.contains(part) || shown.contains("possible values"), "{shown}");
+            assert!(
+                shown.contains(part) || shown.contains("possible values"),
+                "{shown}"
+            );
             assert!(shown.contains(&option.about.flag()), "{shown}");
             let (mut store, running) = declared("");
-            let reason = store.set(vec![Change { name: name.to_owned(), value: of_node(&value) }]).expect_err(name);
+            let reason = store
+                .set(vec![Change {
+                    name: name.to_owned(),
+                    value: of_node(&value),
+                }])
+                .expect_err(name);
             assert!(reason.contains(part) && reason.contains(name), "{reason}");
             assert_eq!(running, declared("").1);
         }

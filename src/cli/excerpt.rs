@@ -1,5 +1,5 @@
-//! The lines of a source around the place of a finding, as a terminal may show them: long lines are cut to what is around the
-//! place, and nothing in them acts on the terminal.
+//! The lines of a source around the place of a finding, as a terminal may show them: long lines are
+//! cut to what is around the place, and nothing in them acts on the terminal.
 
 use std::io::Read;
 use std::path::Path;
@@ -22,7 +22,12 @@ const CUT: char = '…';
 /// The text of `file`, if it is one that excerpts can be taken from.
 pub fn source(file: &Path) -> Option<Arc<str>> {
     let mut text = String::new();
-    Opened::at(file).ok()?.file.take(MAX_BYTES + 1).read_to_string(&mut text).ok()?;
+    Opened::at(file)
+        .ok()?
+        .file
+        .take(MAX_BYTES + 1)
+        .read_to_string(&mut text)
+        .ok()?;
     (text.len() as u64 <= MAX_BYTES).then(|| text.into())
 }
 
@@ -41,13 +46,21 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// The line `line` of `text` with those beside it; the place is its `column`. Both count from 1, columns in characters. `name`
-    /// says where the text is from.
+    /// The line `line` of `text` with those beside it; the place is its `column`. Both count from
+    /// 1, columns in characters. `name` says where the text is from.
     pub fn new(name: &str, text: &str, line: u32, column: u32) -> Self {
-        let (at, column) = (line.saturating_sub(1) as usize, column.saturating_sub(1) as usize);
+        let (at, column) = (
+            line.saturating_sub(1) as usize,
+            column.saturating_sub(1) as usize,
+        );
         let first = at.saturating_sub(1);
         let (mut shown, mut offset) = (String::new(), 0);
-        for (number, line) in text.split('\n').enumerate().skip(first).take(at - first + 2) {
+        for (number, line) in text
+            .split('\n')
+            .enumerate()
+            .skip(first)
+            .take(at - first + 2)
+        {
             // What follows the last line break is no line.
             if number > at && line.is_empty() {
                 break;
@@ -61,7 +74,13 @@ impl Excerpt {
                 offset = place;
             }
         }
-        Self { name: escape_controls(name).into_owned(), text: shown, first, place: (at, column), offset }
+        Self {
+            name: escape_controls(name).into_owned(),
+            text: shown,
+            first,
+            place: (at, column),
+            offset,
+        }
     }
 }
 
@@ -69,7 +88,11 @@ impl Excerpt {
 fn window(line: &str, column: usize, out: &mut String) -> usize {
     // Of a line without end no more than the window is looked at twice.
     let length = line.chars().count();
-    let start = if length <= MAX_LINE { 0 } else { column.saturating_sub(MAX_LINE / 2).min(length - MAX_LINE) };
+    let start = if length <= MAX_LINE {
+        0
+    } else {
+        column.saturating_sub(MAX_LINE / 2).min(length - MAX_LINE)
+    };
     if start > 0 {
         out.push(CUT);
     }
@@ -92,7 +115,8 @@ fn window(line: &str, column: usize, out: &mut String) -> usize {
 }
 
 impl SourceCode for Excerpt {
-    /// The whole excerpt as the surroundings of any span; without surroundings, only where the place is.
+    /// The whole excerpt as the surroundings of any span; without surroundings, only where the
+    /// place is.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,
@@ -101,7 +125,14 @@ impl SourceCode for Excerpt {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let contents = |data: &'a str, span, (line, column)| {
             let lines = data.matches('\n').count();
-            Ok(Box::new(MietteSpanContents::new_named(self.name.clone(), data.as_bytes(), span, line, column, lines)) as _)
+            Ok(Box::new(MietteSpanContents::new_named(
+                self.name.clone(),
+                data.as_bytes(),
+                span,
+                line,
+                column,
+                lines,
+            )) as _)
         };
         if before == 0 && after == 0 {
             return contents("", *span, self.place);
@@ -119,7 +150,10 @@ mod tests {
     #[test]
     fn short_lines_stay_and_long_ones_are_cut_around_the_place() {
         let short = Excerpt::new("a", "one\r\ntwo\tx\nthree\nfour", 2, 5);
-        assert_eq!((short.text.as_str(), short.first, short.offset), ("one\ntwo\tx\nthree", 0, 8));
+        assert_eq!(
+            (short.text.as_str(), short.first, short.offset),
+            ("one\ntwo\tx\nthree", 0, 8)
+        );
         let last = Excerpt::new("a", "one\ntwo\n", 2, 1);
         assert_eq!((last.text.as_str(), last.offset), ("one\ntwo", 4));
 

@@ -1,5 +1,5 @@
-//! Findings as people read them: those of one code and cause as one, with the line of the source that the first is about, the worst
-//! last, where the eye is.
+//! Findings as people read them: those of one code and cause as one, with the line of the source
+//! that the first is about, the worst last, where the eye is.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -12,9 +12,12 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnost
 use super::excerpt::{self, Excerpt};
 use super::terminal::{Amount, amount, is_coloured};
 use crate::convert::STDIN;
-use crate::diagnostic::{Diagnostic, Group, Severity, escape_controls, escape_controls_in_list, groups};
+use crate::diagnostic::{
+    Diagnostic, Group, Severity, escape_controls, escape_controls_in_list, groups,
+};
 
-/// How many findings come with an excerpt of the source; each costs as much time as the source is long.
+/// How many findings come with an excerpt of the source; each costs as much time as the source is
+/// long.
 const MAX_EXCERPTS: usize = 100;
 /// How many of the things that the other findings of a group are about are named.
 const MAX_SUBJECTS: usize = 6;
@@ -31,7 +34,13 @@ pub(super) static STANDARD_INPUT: OnceLock<Arc<str>> = OnceLock::new();
 pub(super) fn print_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&str>) {
     let mut out = std::io::stderr();
     let is_coloured = is_coloured(&out);
-    show(diagnostics, expanded, &mut out, (is_coloured, true), amount());
+    show(
+        diagnostics,
+        expanded,
+        &mut out,
+        (is_coloured, true),
+        amount(),
+    );
 }
 
 /// Shows findings as the result of a command, on standard output.
@@ -49,15 +58,27 @@ pub(super) fn show(
     (is_coloured, is_brief): (bool, bool),
     amount: Amount,
 ) {
-    let theme = if is_coloured { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let theme = if is_coloured {
+        GraphicalTheme::unicode()
+    } else {
+        GraphicalTheme::unicode_nocolor()
+    };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false);
-    let mut shown = Shown { handler, expanded, sources: HashMap::new(), excerpts: 0 };
-    let wanted = diagnostics.iter().filter(|finding| amount != Amount::Quiet || finding.severity == Severity::Error);
+    let mut shown = Shown {
+        handler,
+        expanded,
+        sources: HashMap::new(),
+        excerpts: 0,
+    };
+    let wanted = diagnostics
+        .iter()
+        .filter(|finding| amount != Amount::Quiet || finding.severity == Severity::Error);
     let mut text = String::new();
     if amount == Amount::Verbose {
         let mut all: Vec<&Diagnostic> = wanted.collect();
         all.sort_by_key(|finding| finding.severity);
-        all.into_iter().for_each(|finding| shown.render(finding, finding.code, &finding.help, &mut text));
+        all.into_iter()
+            .for_each(|finding| shown.render(finding, finding.code, &finding.help, &mut text));
     } else {
         let mut groups = groups(wanted);
         groups.sort_by_key(Group::severity);
@@ -76,7 +97,11 @@ pub(super) fn show(
 /// What is only worth knowing, in a line.
 fn note(group: &Group<'_>) -> String {
     let text: String = group.to_string().chars().take(MAX_NOTE).collect();
-    let cut = if group.to_string().chars().nth(MAX_NOTE).is_some() { "…" } else { "" };
+    let cut = if group.to_string().chars().nth(MAX_NOTE).is_some() {
+        "…"
+    } else {
+        ""
+    };
     format!("note: {}{cut}\n", escape_controls(&text))
 }
 
@@ -94,7 +119,12 @@ fn help(group: &Group<'_>) -> String {
     // Errors of one code may be of different kinds; those of one cause are not.
     if group.severity() == Severity::Error && group.first.cause.is_empty() {
         for other in group.others.iter().take(MAX_LINES) {
-            let message = other.message.lines().next().unwrap_or_default().trim_end_matches([':', ';']);
+            let message = other
+                .message
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches([':', ';']);
             add(&format!("also {}{message}", position(other)));
         }
         if more > MAX_LINES {
@@ -106,8 +136,16 @@ fn help(group: &Group<'_>) -> String {
     let mut line = format!("{more} more");
     if !subjects.is_empty() {
         // Of files their names: the first is told in full.
-        let names: Vec<&str> = subjects.iter().map(|subject| subject.rsplit('/').next().unwrap_or(subject)).collect();
-        let _ = write!(line, ": {}{}", names.join(", "), if unnamed > 0 { ", …" } else { "" });
+        let names: Vec<&str> = subjects
+            .iter()
+            .map(|subject| subject.rsplit('/').next().unwrap_or(subject))
+            .collect();
+        let _ = write!(
+            line,
+            ": {}{}",
+            names.join(", "),
+            if unnamed > 0 { ", …" } else { "" }
+        );
     }
     add(&format!("{line}; -v shows each"));
     help
@@ -115,7 +153,11 @@ fn help(group: &Group<'_>) -> String {
 
 /// `line 7: `, if the place has a line.
 fn position(finding: &Diagnostic) -> String {
-    if finding.place.line > 0 { format!("line {}: ", finding.place.line) } else { String::new() }
+    if finding.place.line > 0 {
+        format!("line {}: ", finding.place.line)
+    } else {
+        String::new()
+    }
 }
 
 /// What is needed to show findings one after the other.
@@ -129,22 +171,30 @@ struct Shown<'a> {
 impl Shown<'_> {
     /// Adds a finding to `out`.
     fn render(&mut self, diagnostic: &Diagnostic, title: &str, help: &str, out: &mut String) {
-        let file = diagnostic.place.file.as_deref().filter(|_| diagnostic.place.line > 0 && self.excerpts < MAX_EXCERPTS);
+        let file = diagnostic
+            .place
+            .file
+            .as_deref()
+            .filter(|_| diagnostic.place.line > 0 && self.excerpts < MAX_EXCERPTS);
         let text = file.and_then(|file| self.text(file, diagnostic.place.expanded));
         // A path that the message names is not told twice.
         let is_told = diagnostic.place.line == 0
-            && diagnostic.place.file.as_ref().is_some_and(|file| diagnostic.message.contains(&*file.to_string_lossy()));
+            && diagnostic
+                .place
+                .file
+                .as_ref()
+                .is_some_and(|file| diagnostic.message.contains(&*file.to_string_lossy()));
         let message = match text {
             None if !is_told => format!("{}: {}", diagnostic.place, diagnostic.message),
             _ => diagnostic.message.clone(),
         };
-        let mut shown = MietteDiagnostic::new(escape_controls_in_list(&message)).with_code(title).with_severity(
-            match diagnostic.severity {
+        let mut shown = MietteDiagnostic::new(escape_controls_in_list(&message))
+            .with_code(title)
+            .with_severity(match diagnostic.severity {
                 Severity::Info => miette::Severity::Advice,
                 Severity::Warning => miette::Severity::Warning,
                 Severity::Error => miette::Severity::Error,
-            },
-        );
+            });
         if !help.is_empty() {
             let lines: Vec<_> = help.lines().map(escape_controls).collect();
             shown = shown.with_help(lines.join("\n"));
@@ -155,9 +205,16 @@ impl Shown<'_> {
                 self.excerpts += 1;
                 let place = &diagnostic.place;
                 let name = file.to_string_lossy();
-                let name = if place.expanded { format!("{name}, expanded by xacro") } else { name.into_owned() };
+                let name = if place.expanded {
+                    format!("{name}, expanded by xacro")
+                } else {
+                    name.into_owned()
+                };
                 let excerpt = Excerpt::new(&name, &text, place.line, place.column);
-                shown = shown.with_labels([LabeledSpan::at_offset(excerpt.offset, escape_controls(&place.element))]);
+                shown = shown.with_labels([LabeledSpan::at_offset(
+                    excerpt.offset,
+                    escape_controls(&place.element),
+                )]);
                 let report = miette::Report::new(shown).with_source_code(excerpt);
                 self.handler.render_report(&mut rendered, report.as_ref())
             }
@@ -177,7 +234,10 @@ impl Shown<'_> {
         if file == Path::new(STDIN) {
             return STANDARD_INPUT.get().cloned();
         }
-        self.sources.entry(file.to_owned()).or_insert_with(|| excerpt::source(file)).clone()
+        self.sources
+            .entry(file.to_owned())
+            .or_insert_with(|| excerpt::source(file))
+            .clone()
     }
 }
 
@@ -194,16 +254,29 @@ mod tests {
     }
 
     fn finding(code: &'static crate::diagnostic::Code, line: u32, what: &str) -> Diagnostic {
-        let place = Place { line, column: 1, element: format!("link \"{what}\" / visual"), ..Place::file("/no/such.urdf") };
+        let place = Place {
+            line,
+            column: 1,
+            element: format!("link \"{what}\" / visual"),
+            ..Place::file("/no/such.urdf")
+        };
         Diagnostic::new(code, place, format!("{what} is wrong\n  in detail")).help("mend it")
     }
 
     fn shown(amount: Amount, is_coloured: bool) -> String {
-        let mut found: Vec<Diagnostic> = (1..9).map(|line| finding(&MASS, line, &format!("m{line}"))).collect();
-        found.insert(0, finding(&PACKAGE, 3, "p").because("no package p", "p/a.stl"));
+        let mut found: Vec<Diagnostic> = (1..9)
+            .map(|line| finding(&MASS, line, &format!("m{line}")))
+            .collect();
+        found.insert(
+            0,
+            finding(&PACKAGE, 3, "p").because("no package p", "p/a.stl"),
+        );
         found.insert(3, finding(&LINK, 9, "x"));
         found.extend([finding(&NOTE, 11, "n"), finding(&NOTE, 12, "o")]);
-        found.extend([finding(&LINK, 10, "y"), finding(&PACKAGE, 4, "q").because("no package p", "p/b.stl")]);
+        found.extend([
+            finding(&LINK, 10, "y"),
+            finding(&PACKAGE, 4, "q").because("no package p", "p/b.stl"),
+        ]);
         let mut out = Vec::new();
         show(&found, None, &mut out, (is_coloured, true), amount);
         String::from_utf8(out).expect("text")
@@ -214,14 +287,27 @@ mod tests {
         insta::assert_snapshot!(shown(Amount::Usual, false));
         let all = shown(Amount::Verbose, false);
         assert!(ALL.iter().all(|code| all.contains(code.id)), "{all}");
-        assert_eq!((all.matches("test-mass").count(), all.matches("-v shows").count()), (8, 0), "{all}");
+        assert_eq!(
+            (
+                all.matches("test-mass").count(),
+                all.matches("-v shows").count()
+            ),
+            (8, 0),
+            "{all}"
+        );
         assert!(all.rfind("test-mass") < all.find("test-link"));
         let errors = shown(Amount::Quiet, false);
-        assert!(!errors.contains("test-mass") && errors.contains("test-link ×2"), "{errors}");
+        assert!(
+            !errors.contains("test-mass") && errors.contains("test-link ×2"),
+            "{errors}"
+        );
     }
 
     #[test]
     fn colours_are_only_where_they_are_wanted() {
-        assert!(shown(Amount::Usual, true).contains('\x1b') && !shown(Amount::Usual, false).contains('\x1b'));
+        assert!(
+            shown(Amount::Usual, true).contains('\x1b')
+                && !shown(Amount::Usual, false).contains('\x1b')
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `urdf_usd fix`: any OpenUSD asset → one that follows REP-158, beside the list of what was mended and what is left.
+//! `urdf_usd fix`: any OpenUSD asset → one that follows REP-158, beside the list of what was mended
+//! and what is left.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,18 +21,21 @@ use crate::resolve::{Opened, Resolver};
 /// The command's arguments.
 #[derive(Args)]
 pub struct Fix {
-    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), or its folder; also as package://PACKAGE/FILE
+    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), or its folder; also as
+    /// package://PACKAGE/FILE
     asset: PathBuf,
-    /// The directory for the asset's own directory, which is called as its default prim. What is read is never written over
+    /// The directory for the asset's own directory, which is called as its default prim. What is
+    /// read is never written over
     #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
     pub(super) output: PathBuf,
-    /// A variant that becomes the default (may be given several times): of the set on all prims that have it, or on one
+    /// A variant that becomes the default (may be given several times): of the set on all prims
+    /// that have it, or on one
     #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}")]
     variant: Vec<VariantChoice>,
     #[command(flatten)]
     packages: Packages,
-    /// Another folder that layers, textures and other files may be copied from. Without any: only packages, the asset's own folder and the
-    /// package that is in (may be given several times)
+    /// Another folder that layers, textures and other files may be copied from. Without any: only
+    /// packages, the asset's own folder and the package that is in (may be given several times)
     #[arg(long, value_name = "DIR")]
     allowed_root: Vec<PathBuf>,
     #[command(flatten)]
@@ -47,14 +51,22 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Ok(options) => Arc::new(Resolver::new(options)),
         Err(message) => return wrong(&message),
     };
-    let entry =
-        in_package(&arguments.asset, &resolver).and_then(|asset| convert::entry(&asset, &["usda", "usd", "usdc", "usdz"]));
+    let entry = in_package(&arguments.asset, &resolver)
+        .and_then(|asset| convert::entry(&asset, &["usda", "usd", "usdc", "usdz"]));
     let entry = match entry {
         Ok(entry) if is_usd(&entry) => entry,
-        Ok(entry) => return failed(&format!("{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz", entry.display())),
+        Ok(entry) => {
+            return failed(&format!(
+                "{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz",
+                entry.display()
+            ));
+        }
         Err(message) => return failed(&message),
     };
-    let options = fix::Options { variants: arguments.variant.clone(), packages: resolver.clone() };
+    let options = fix::Options {
+        variants: arguments.variant.clone(),
+        packages: resolver.clone(),
+    };
     let fixed = match fix::fix(&entry, &options) {
         Ok(fixed) => fixed,
         Err(error) => return failed(&error.to_string()),
@@ -65,10 +77,22 @@ pub fn run(arguments: &Fix) -> ExitCode {
     let source = SourceInfo {
         kind: "usd".into(),
         uri: None,
-        sha256: Opened::at(&entry).and_then(|opened| crate::serve::hash(&opened.file)).unwrap_or_default(),
+        sha256: Opened::at(&entry)
+            .and_then(|opened| crate::serve::hash(&opened.file))
+            .unwrap_or_default(),
     };
-    let files = fixed.files.into_iter().map(|(path, bytes)| (path.to_string_lossy().into_owned(), bytes)).collect();
-    let mut report = match convert::write_asset(&fixed.name, source, &arguments.output, files, fixed.diagnostics) {
+    let files = fixed
+        .files
+        .into_iter()
+        .map(|(path, bytes)| (path.to_string_lossy().into_owned(), bytes))
+        .collect();
+    let mut report = match convert::write_asset(
+        &fixed.name,
+        source,
+        &arguments.output,
+        files,
+        fixed.diagnostics,
+    ) {
         Ok(report) => report,
         Err(diagnostics) => {
             print_diagnostics(&diagnostics, None);
@@ -90,17 +114,45 @@ pub fn run(arguments: &Fix) -> ExitCode {
     let counts = Counts::of(&report.diagnostics);
     print_diagnostics(&report.diagnostics, None);
     let entry = written.to_string_lossy();
-    let (errors, warnings) = (plural(counts.error, "error"), plural(counts.warning, "warning"));
-    let done = if report.changed { "wrote" } else { "nothing to change in" };
-    say(format!("{done} {}; left: {errors}, {warnings}", escape_controls(&entry)));
-    let printed = if arguments.json { print_json(&report) } else { ExitCode::SUCCESS };
-    if report.diagnostics.iter().any(|finding| finding.severity == Severity::Error) { ExitCode::FAILURE } else { printed }
+    let (errors, warnings) = (
+        plural(counts.error, "error"),
+        plural(counts.warning, "warning"),
+    );
+    let done = if report.changed {
+        "wrote"
+    } else {
+        "nothing to change in"
+    };
+    say(format!(
+        "{done} {}; left: {errors}, {warnings}",
+        escape_controls(&entry)
+    ));
+    let printed = if arguments.json {
+        print_json(&report)
+    } else {
+        ExitCode::SUCCESS
+    };
+    if report
+        .diagnostics
+        .iter()
+        .any(|finding| finding.severity == Severity::Error)
+    {
+        ExitCode::FAILURE
+    } else {
+        printed
+    }
 }
 
-/// Whether `directory` may be written: nothing that was read is in it, and nothing of other people's.
+/// Whether `directory` may be written: nothing that was read is in it, and nothing of other
+/// people's.
 fn may_write(directory: &Path, used: &[PathBuf]) -> Result<(), String> {
-    let Ok(there) = directory.canonicalize() else { return Ok(()) };
-    let is_in = |file: &&PathBuf| file.canonicalize().is_ok_and(|file| file.starts_with(&there));
+    let Ok(there) = directory.canonicalize() else {
+        return Ok(());
+    };
+    let is_in = |file: &&PathBuf| {
+        file.canonicalize()
+            .is_ok_and(|file| file.starts_with(&there))
+    };
     if let Some(file) = used.iter().find(is_in) {
         let (directory, file) = (directory.display(), file.display());
         return Err(format!(

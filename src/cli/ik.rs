@@ -10,7 +10,9 @@ use serde_json::{Map, json};
 use super::pose::{Positions, Subject, coordinates, joints, numbers, read};
 use super::{print_diagnostics, print_json, wrong};
 use crate::diagnostic::{Diagnostic, escape_controls};
-use crate::kinematics::ik::{Goal, Outcome, Problem, Registry, Restarts, Solver, Starts, Target, solve};
+use crate::kinematics::ik::{
+    Goal, Outcome, Problem, Registry, Restarts, Solver, Starts, Target, solve,
+};
 use crate::kinematics::{Mechanism, codes, names};
 use crate::robot::{JointId, Pose, Robot};
 
@@ -22,8 +24,8 @@ pub struct Ik {
     /// The link to bring to the target (may be given several times, each with its target)
     #[arg(long = "tip", value_name = "LINK", required = true)]
     tips: Vec<String>,
-    /// Where the tip's frame is wanted in the frame of the base: x,y,z in metres and the quaternion qx,qy,qz,qw; or x,y,z alone, however it is
-    /// turned
+    /// Where the tip's frame is wanted in the frame of the base: x,y,z in metres and the quaternion
+    /// qx,qy,qz,qw; or x,y,z alone, however it is turned
     #[arg(long = "target", value_name = "X,Y,Z[,QX,QY,QZ,QW]", required = true, allow_hyphen_values = true, value_parser = goal)]
     targets: Vec<Goal>,
     /// The link in whose frame targets are [default: the root link]
@@ -37,7 +39,8 @@ pub struct Ik {
     /// Keep joints off their limits by so many radians or metres
     #[arg(long, value_name = "MARGIN", default_value_t = 0.0, value_parser = not_negative)]
     margin: f64,
-    /// How often it is tried: first from the positions that are set, or from the best of 512 if none are, then from random ones
+    /// How often it is tried: first from the positions that are set, or from the best of 512 if
+    /// none are, then from random ones
     #[arg(long, value_name = "N", default_value_t = Restarts::default().attempts as u32, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     attempts: u32,
     /// What random positions follow from
@@ -46,7 +49,8 @@ pub struct Ik {
     /// The solver
     #[arg(long, value_name = "NAME", default_value = Registry::LM)]
     solver: String,
-    /// Print JSON: `joints` (radians, metres), `reached`, `error` (`position` in metres, `angle` in radians), `iterations`, `attempts`
+    /// Print JSON: `joints` (radians, metres), `reached`, `error` (`position` in metres, `angle` in
+    /// radians), `iterations`, `attempts`
     #[arg(long)]
     json: bool,
 }
@@ -55,16 +59,25 @@ fn goal(text: &str) -> Result<Goal, String> {
     match numbers(text)?.as_slice() {
         [x, y, z] => Ok(Goal::Position(Point3::new(*x, *y, *z))),
         [x, y, z, qx, qy, qz, qw] => {
-            let turn =
-                UnitQuaternion::try_new(Quaternion::new(*qw, *qx, *qy, *qz), 1e-9).ok_or("the quaternion has no length")?;
-            Ok(Goal::Pose(Pose::from_parts(nalgebra::Translation3::new(*x, *y, *z), turn)))
+            let turn = UnitQuaternion::try_new(Quaternion::new(*qw, *qx, *qy, *qz), 1e-9)
+                .ok_or("the quaternion has no length")?;
+            Ok(Goal::Pose(Pose::from_parts(
+                nalgebra::Translation3::new(*x, *y, *z),
+                turn,
+            )))
         }
-        other => Err(format!("it has {} numbers, not 3 (x,y,z) or 7 (x,y,z,qx,qy,qz,qw)", other.len())),
+        other => Err(format!(
+            "it has {} numbers, not 3 (x,y,z) or 7 (x,y,z,qx,qy,qz,qw)",
+            other.len()
+        )),
     }
 }
 
 fn not_negative(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|number| *number >= 0.0 && number.is_finite());
     number.ok_or_else(|| "it is no number from zero".to_owned())
 }
 
@@ -72,12 +85,18 @@ fn not_negative(text: &str) -> Result<f64, String> {
 pub fn run(arguments: &Ik) -> ExitCode {
     if arguments.tips.len() != arguments.targets.len() {
         let (tips, targets) = (arguments.tips.len(), arguments.targets.len());
-        return wrong(&format!("{tips} --tip and {targets} --target: give one --target for each --tip, in the same order"));
+        return wrong(&format!(
+            "{tips} --tip and {targets} --target: give one --target for each --tip, in the same order"
+        ));
     }
     let registry = Registry::default();
     let Some(mut solver) = registry.get(Some(&arguments.solver)) else {
         let known: Vec<&str> = registry.available().collect();
-        return wrong(&format!("--solver: there is no \"{}\"; there is {}", arguments.solver, known.join(", ")));
+        return wrong(&format!(
+            "--solver: there is no \"{}\"; there is {}",
+            arguments.solver,
+            known.join(", ")
+        ));
     };
     let (robot, mut found) = match read(&arguments.subject) {
         Ok(read) => read,
@@ -94,8 +113,15 @@ pub fn run(arguments: &Ik) -> ExitCode {
         }
     };
     if !outcome.is_reached {
-        let Outcome { position, angle, attempts, .. } = outcome;
-        let message = format!("not reached in {attempts} attempts: {position:.6} m and {angle:.6} rad are left");
+        let Outcome {
+            position,
+            angle,
+            attempts,
+            ..
+        } = outcome;
+        let message = format!(
+            "not reached in {attempts} attempts: {position:.6} m and {angle:.6} rad are left"
+        );
         let help = "bring the target within reach, give it as x,y,z alone if its rotation does not matter, or more --attempts";
         found.push(Diagnostic::new(&codes::NOT_REACHED, robot.place.clone(), message).help(help));
     }
@@ -109,14 +135,29 @@ pub fn run(arguments: &Ik) -> ExitCode {
             "iterations": outcome.iterations, "attempts": outcome.attempts, "diagnostics": found,
         });
         let code = print_json(&told);
-        return if outcome.is_reached { code } else { ExitCode::FAILURE };
+        return if outcome.is_reached {
+            code
+        } else {
+            ExitCode::FAILURE
+        };
     }
     let mut out = std::io::stdout().lock();
     for (name, position) in &joints {
         // A closed pipe (`| head`) is the reader's choice.
-        let _ = writeln!(out, "{}", escape_controls(&format!("{name}={}", position.to_string().replace(['[', ']', ' '], ""))));
+        let _ = writeln!(
+            out,
+            "{}",
+            escape_controls(&format!(
+                "{name}={}",
+                position.to_string().replace(['[', ']', ' '], "")
+            ))
+        );
     }
-    if outcome.is_reached { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if outcome.is_reached {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// Coordinates, how near they come, and the joints that were of use.
@@ -130,25 +171,50 @@ fn solved(
     found: &mut Vec<Diagnostic>,
 ) -> Result<Solved, Diagnostic> {
     let mut q = coordinates(robot, mechanism, &arguments.start, found)?;
-    let base = arguments.base.as_deref().map_or(Ok(names::base(robot)), |name| names::link(robot, name))?;
-    let target = |(tip, goal): (&String, &Goal)| Ok(Target::new(base, names::link(robot, tip)?, *goal));
-    let targets = arguments.tips.iter().zip(&arguments.targets).map(target).collect::<Result<Vec<_>, Diagnostic>>()?;
-    let fixed = arguments.fixed.iter().map(|name| names::joint(robot, name)).collect::<Result<Vec<_>, _>>()?;
+    let base = arguments
+        .base
+        .as_deref()
+        .map_or(Ok(names::base(robot)), |name| names::link(robot, name))?;
+    let target =
+        |(tip, goal): (&String, &Goal)| Ok(Target::new(base, names::link(robot, tip)?, *goal));
+    let targets = arguments
+        .tips
+        .iter()
+        .zip(&arguments.targets)
+        .map(target)
+        .collect::<Result<Vec<_>, Diagnostic>>()?;
+    let fixed = arguments
+        .fixed
+        .iter()
+        .map(|name| names::joint(robot, name))
+        .collect::<Result<Vec<_>, _>>()?;
     let problem = Problem::new(mechanism, &targets).map_err(|error| names::no_way(robot, error))?;
     let problem = problem.holding(&fixed).with_margin(arguments.margin);
     if (0..mechanism.coordinates().len()).all(|coordinate| problem.range(coordinate).is_none()) {
-        let message = format!("nothing moves \"{}\" for the base", arguments.tips.join("\", \""));
+        let message = format!(
+            "nothing moves \"{}\" for the base",
+            arguments.tips.join("\", \"")
+        );
         let help = "name another --base or --tip, or let go of a joint (--fix)";
         return Err(Diagnostic::new(&codes::NO_MOTION, robot.place.clone(), message).help(help));
     }
-    let restarts = Restarts { attempts: arguments.attempts as usize, seed: arguments.seed };
+    let restarts = Restarts {
+        attempts: arguments.attempts as usize,
+        seed: arguments.seed,
+    };
     let mut steps = 0;
     if !arguments.start.is_given() {
         steps = Starts::new(&problem, &q).choose(&problem, &mut q);
     }
     let outcome = solve(solver, &problem, &mut q, &restarts);
-    let outcome = Outcome { iterations: outcome.iterations + steps, ..outcome };
-    let mut moved: Vec<JointId> = problem.chains().flat_map(|chain| chain.joints().iter().map(|joint| joint.joint)).collect();
+    let outcome = Outcome {
+        iterations: outcome.iterations + steps,
+        ..outcome
+    };
+    let mut moved: Vec<JointId> = problem
+        .chains()
+        .flat_map(|chain| chain.joints().iter().map(|joint| joint.joint))
+        .collect();
     moved.extend(
         problem
             .chains()

@@ -1,4 +1,5 @@
-//! `urdf_usd isaac`: the Isaac robot schema on assets of anybody's: shown, authored, checked, migrated.
+//! `urdf_usd isaac`: the Isaac robot schema on assets of anybody's: shown, authored, checked,
+//! migrated.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,25 +24,30 @@ use crate::resolve::Resolver;
 pub enum Isaac {
     /// Print the tree of a robot's links, with those of the robots within it
     ///
-    /// Links are those of the robot's list, and those that joints reach and the list lacks. Exit code 0: printed. 1: the asset can't be
-    /// read, or no robot can be told. 2: the command line was wrong.
+    /// Links are those of the robot's list, and those that joints reach and the list lacks. Exit
+    /// code 0: printed. 1: the asset can't be read, or no robot can be told. 2: the command line
+    /// was wrong.
     Tree(Later<Tree>),
-    /// Make an asset a robot of the Isaac schema: mark its links, joints and sites, and list them breadth-first from the base
+    /// Make an asset a robot of the Isaac schema: mark its links, joints and sites, and list them
+    /// breadth-first from the base
     ///
-    /// Lists that the asset has are replaced. Nothing is written into its files: what is authored is in the layer isaac.usda, with the
-    /// entry NAME.isaac.usda, which includes that layer and the asset. Exit code 0: written. 1: not written. 2: the command line was
-    /// wrong.
+    /// Lists that the asset has are replaced. Nothing is written into its files: what is authored
+    /// is in the layer isaac.usda, with the entry NAME.isaac.usda, which includes that layer and
+    /// the asset. Exit code 0: written. 1: not written. 2: the command line was wrong.
     Populate(Later<Populate>),
-    /// Bring the lists of a robot up to date: what is valid keeps its order, what is not there goes, what is new is appended
+    /// Bring the lists of a robot up to date: what is valid keeps its order, what is not there
+    /// goes, what is new is appended
     ///
     /// Files and exit codes are those of populate.
     Recalculate(Later<Populate>),
-    /// Hold an asset against the Isaac robot schema: its lists, links, joints, sites and named poses, and what is deprecated
+    /// Hold an asset against the Isaac robot schema: its lists, links, joints, sites and named
+    /// poses, and what is deprecated
     ///
-    /// Exit code 0: no error, warnings or not. 1: an error, or the asset can't be read. 2: the command line was wrong.
+    /// Exit code 0: no error, warnings or not. 1: an error, or the asset can't be read. 2: the
+    /// command line was wrong.
     Validate(Later<Validate>),
-    /// Migrate what is deprecated: IsaacReferencePointAPI, attributes for the place of each axis of a joint, and lists of robots that
-    /// hide those of weaker layers
+    /// Migrate what is deprecated: IsaacReferencePointAPI, attributes for the place of each axis of
+    /// a joint, and lists of robots that hide those of weaker layers
     ///
     /// Files and exit codes are those of populate.
     Migrate(Later<Migrate>),
@@ -50,8 +56,8 @@ pub enum Isaac {
 /// The asset, and where packages are.
 #[derive(Args)]
 struct Asset {
-    /// The entry file of an OpenUSD asset of anybody's (.usda, .usd, .usdc, .usdz), or its folder, of which the overlay is meant if there is one;
-    /// also as package://PACKAGE/FILE
+    /// The entry file of an OpenUSD asset of anybody's (.usda, .usd, .usdc, .usdz), or its folder,
+    /// of which the overlay is meant if there is one; also as package://PACKAGE/FILE
     asset: PathBuf,
     #[command(flatten)]
     packages: Packages,
@@ -65,7 +71,8 @@ struct Asset {
 pub struct Tree {
     #[command(flatten)]
     asset: Asset,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the default prim]
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// default prim]
     #[arg(long, value_name = "PRIM")]
     robot: Option<String>,
 }
@@ -75,13 +82,16 @@ pub struct Tree {
 pub struct Populate {
     #[command(flatten)]
     asset: Asset,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the default prim]
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// default prim]
     #[arg(long, value_name = "PRIM")]
     robot: Option<String>,
-    /// The directory for the asset's own directory NAME, which gets the overlay's files [default: beside the asset]
+    /// The directory for the asset's own directory NAME, which gets the overlay's files [default:
+    /// beside the asset]
     #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Make no sites of the Xforms in links that have nothing in them; sites that the asset has are listed all the same
+    /// Make no sites of the Xforms in links that have nothing in them; sites that the asset has are
+    /// listed all the same
     #[arg(long)]
     no_sites: bool,
     /// Put sites at the end of the list of links, not after their link
@@ -94,10 +104,12 @@ pub struct Populate {
 pub struct Migrate {
     #[command(flatten)]
     asset: Asset,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the default prim]
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// default prim]
     #[arg(long, value_name = "PRIM")]
     robot: Option<String>,
-    /// The directory for the asset's own directory NAME, which gets the overlay's files [default: beside the asset]
+    /// The directory for the asset's own directory NAME, which gets the overlay's files [default:
+    /// beside the asset]
     #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -123,11 +135,12 @@ pub fn run(command: &Isaac) -> ExitCode {
 
 /// The endings of an asset's entries.
 pub(super) const ENTRIES: [&str; 4] = ["usda", "usd", "usdc", "usdz"];
-/// The same where the overlay comes first: of a folder, what these commands author is shown, checked and changed.
+/// The same where the overlay comes first: of a folder, what these commands author is shown,
+/// checked and changed.
 const WITH_OVERLAY: [&str; 5] = ["isaac.usda", "usda", "usd", "usdc", "usdz"];
 
-/// The entry file of an OpenUSD asset as it is given, of a folder that with the first of `endings`, and what knows packages; or the exit
-/// code after saying what is wrong.
+/// The entry file of an OpenUSD asset as it is given, of a folder that with the first of `endings`,
+/// and what knows packages; or the exit code after saying what is wrong.
 pub(super) fn entry(
     asset: &Path,
     endings: &[&str],
@@ -137,14 +150,20 @@ pub(super) fn entry(
     let entry = in_package(asset, &resolver).and_then(|asset| convert::entry(&asset, endings));
     let entry = entry.map_err(|message| failed(&message))?;
     if !is_usd(&entry) {
-        return Err(failed(&format!("{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz", entry.display())));
+        return Err(failed(&format!(
+            "{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz",
+            entry.display()
+        )));
     }
     Ok((entry, resolver))
 }
 
 fn opened(asset: &Asset) -> Result<Stage, ExitCode> {
     let (entry, resolver) = entry(&asset.asset, &WITH_OVERLAY, &asset.packages)?;
-    let options = crate::usd::ReadOptions { packages: Some(resolver), ..Default::default() };
+    let options = crate::usd::ReadOptions {
+        packages: Some(resolver),
+        ..Default::default()
+    };
     Stage::open(&entry, &options).map_err(|error| failed(&error.to_string()))
 }
 
@@ -159,7 +178,9 @@ fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
     let Tree { asset, robot } = arguments;
     let stage = opened(asset)?;
     let view = View::new(&stage);
-    let robot = view.robot(robot.as_deref()).map_err(|error| failed(&error.to_string()))?;
+    let robot = view
+        .robot(robot.as_deref())
+        .map_err(|error| failed(&error.to_string()))?;
     let tree = LinkTree::new(&view, robot);
     if asset.json {
         let path = |id: isaac::PrimId| stage[id].path.as_str();
@@ -168,12 +189,17 @@ fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
             .into_iter()
             .map(|(depth, node)| Link {
                 path: path(node.prim),
-                parent: node.parent.and_then(|parent| tree.nodes.get(parent)).map(|parent| path(parent.prim)),
+                parent: node
+                    .parent
+                    .and_then(|parent| tree.nodes.get(parent))
+                    .map(|parent| path(parent.prim)),
                 joint: node.joint.map(path),
                 depth,
             })
             .collect();
-        return Ok(print_json(&serde_json::json!({ "robot": path(robot), "links": links })));
+        return Ok(print_json(
+            &serde_json::json!({ "robot": path(robot), "links": links }),
+        ));
     }
     // A closed pipe (`| head`) is the reader's choice.
     let _ = write!(std::io::stdout(), "{}", tree.print(&stage));
@@ -183,11 +209,27 @@ fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
 type Work = fn(&View<'_>, isaac::PrimId, Sites, &mut crate::usd::author::Layer) -> isaac::Populated;
 
 fn populate(arguments: &Populate, work: Work) -> Result<ExitCode, ExitCode> {
-    let Populate { asset, robot, output, no_sites, sites_last } = arguments;
+    let Populate {
+        asset,
+        robot,
+        output,
+        no_sites,
+        sites_last,
+    } = arguments;
     let mut edit = edit(asset, Label::Isaac, output.as_deref())?;
     let view = View::new(&edit.stage);
-    let robot = view.robot(robot.as_deref()).map_err(|error| failed(&error.to_string()))?;
-    let populated = work(&view, robot, Sites { detect: !no_sites, last: *sites_last }, &mut edit.layer);
+    let robot = view
+        .robot(robot.as_deref())
+        .map_err(|error| failed(&error.to_string()))?;
+    let populated = work(
+        &view,
+        robot,
+        Sites {
+            detect: !no_sites,
+            last: *sites_last,
+        },
+        &mut edit.layer,
+    );
     let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
     print_diagnostics(&populated.diagnostics, None);
     let links = populated.links.len() - populated.sites.len();
@@ -202,16 +244,24 @@ fn populate(arguments: &Populate, work: Work) -> Result<ExitCode, ExitCode> {
     );
     let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
     if asset.json {
-        return Ok(print_json(&serde_json::json!({ "saved": saved, "lists": populated })));
+        return Ok(print_json(
+            &serde_json::json!({ "saved": saved, "lists": populated }),
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn migrate(arguments: &Migrate) -> Result<ExitCode, ExitCode> {
-    let Migrate { asset, robot, output } = arguments;
+    let Migrate {
+        asset,
+        robot,
+        output,
+    } = arguments;
     let mut edit = edit(asset, Label::Isaac, output.as_deref())?;
     let view = View::new(&edit.stage);
-    let robot = view.robot(robot.as_deref()).map_err(|error| failed(&error.to_string()))?;
+    let robot = view
+        .robot(robot.as_deref())
+        .map_err(|error| failed(&error.to_string()))?;
     let migrated = isaac::migrate(&view, robot, &mut edit.layer);
     let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
     print_diagnostics(&migrated.diagnostics, None);
@@ -224,7 +274,9 @@ fn migrate(arguments: &Migrate) -> Result<ExitCode, ExitCode> {
     );
     let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
     if asset.json {
-        return Ok(print_json(&serde_json::json!({ "saved": saved, "migrated": migrated })));
+        return Ok(print_json(
+            &serde_json::json!({ "saved": saved, "migrated": migrated }),
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -236,7 +288,11 @@ fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, Exit
 }
 
 pub(super) fn written(saved: &Saved) -> String {
-    let done = if saved.changed { "wrote" } else { "nothing to change in" };
+    let done = if saved.changed {
+        "wrote"
+    } else {
+        "nothing to change in"
+    };
     format!("{done} {}", saved.entry.display())
 }
 
@@ -252,15 +308,31 @@ fn validate(asset: &Asset) -> Result<ExitCode, ExitCode> {
     let found = isaac::validate(&view);
     let counts = Counts::of(&found);
     let printed = if asset.json {
-        print_json(&Findings { asset: &stage.entry, diagnostics: &found, counts })
+        print_json(&Findings {
+            asset: &stage.entry,
+            diagnostics: &found,
+            counts,
+        })
     } else {
         print_results(&found);
         let mut out = std::io::stdout().lock();
         let entry = stage.entry.to_string_lossy();
-        let (errors, warnings) = (plural(counts.error, "error"), plural(counts.warning, "warning"));
+        let (errors, warnings) = (
+            plural(counts.error, "error"),
+            plural(counts.warning, "warning"),
+        );
         // A closed pipe (`| head`) is the reader's choice.
         let _ = writeln!(out, "{}: {errors}, {warnings}", escape_controls(&entry));
         ExitCode::SUCCESS
     };
-    Ok(if found.iter().any(|finding| finding.severity == Severity::Error) { ExitCode::FAILURE } else { printed })
+    Ok(
+        if found
+            .iter()
+            .any(|finding| finding.severity == Severity::Error)
+        {
+            ExitCode::FAILURE
+        } else {
+            printed
+        },
+    )
 }

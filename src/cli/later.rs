@@ -1,9 +1,11 @@
-//! Commands whose options are only taken stock of once they are called: a program with many commands starts sooner that way.
+//! Commands whose options are only taken stock of once they are called: a program with many
+//! commands starts sooner that way.
 
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-/// The options of a command, in a box. Not of one that has commands: `help` and completions would not know of them.
+/// The options of a command, in a box. Not of one that has commands: `help` and completions would
+/// not know of them.
 pub(super) struct Later<T>(pub(super) Box<T>);
 
 impl<T: FromArgMatches> FromArgMatches for Later<T> {
@@ -16,10 +18,16 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
     }
 }
 
-/// The command with what `augment` adds. What the options say of themselves does not take the place of what the command is for.
+/// The command with what `augment` adds. What the options say of themselves does not take the place
+/// of what the command is for.
 fn with_its_help(command: Command, augment: impl FnOnce(Command) -> Command) -> Command {
-    let (about, long) = (command.get_about().cloned(), command.get_long_about().cloned());
-    augment(command).about(Resettable::from(about)).long_about(Resettable::from(long))
+    let (about, long) = (
+        command.get_about().cloned(),
+        command.get_long_about().cloned(),
+    );
+    augment(command)
+        .about(Resettable::from(about))
+        .long_about(Resettable::from(long))
 }
 
 impl<T: Args> Args for Later<T> {

@@ -27,49 +27,59 @@ const MAX_BYTES: u64 = 64 << 20;
 pub enum NamedPoses {
     /// List the named poses of an asset
     ///
-    /// Exit code 0: listed, even if there are none. 1: the asset can't be read. 2: the command line was wrong.
+    /// Exit code 0: listed, even if there are none. 1: the asset can't be read. 2: the command line
+    /// was wrong.
     List(Later<List>),
-    /// Print a named pose: the position of each joint that it sets, in radians or metres, and the links of its chain
+    /// Print a named pose: the position of each joint that it sets, in radians or metres, and the
+    /// links of its chain
     ///
-    /// Exit code 0: printed. 1: there is no such pose, or the asset can't be read. 2: the command line was wrong.
+    /// Exit code 0: printed. 1: there is no such pose, or the asset can't be read. 2: the command
+    /// line was wrong.
     Get(Later<Get>),
     /// Store a named pose on an asset, in place of one of that name
     ///
-    /// Nothing is written into the asset's files: the pose is in the layer poses.usda, with the entry NAME.poses.usda, which includes
-    /// that layer and the asset. A robot without IsaacRobotAPI gets it there, with lists of its links and joints. A pose outside limits
-    /// is stored and marked as not valid. Exit code 0: stored. 1: not stored. 2: the command line was wrong.
+    /// Nothing is written into the asset's files: the pose is in the layer poses.usda, with the
+    /// entry NAME.poses.usda, which includes that layer and the asset. A robot without
+    /// IsaacRobotAPI gets it there, with lists of its links and joints. A pose outside limits is
+    /// stored and marked as not valid. Exit code 0: stored. 1: not stored. 2: the command line was
+    /// wrong.
     Store(Later<Store>),
     /// Take a named pose off an asset
     ///
-    /// Files are those of store: what the asset's own files have is hidden by the layer poses.usda. Exit code 0: deleted. 1: there is no
-    /// such pose, or nothing can be written. 2: the command line was wrong.
+    /// Files are those of store: what the asset's own files have is hidden by the layer poses.usda.
+    /// Exit code 0: deleted. 1: there is no such pose, or nothing can be written. 2: the command
+    /// line was wrong.
     Delete(Later<Delete>),
-    /// Write the asset with its robot in a named pose: every body where it is then, joints that the pose does not set at zero or at the
-    /// limit next to it
+    /// Write the asset with its robot in a named pose: every body where it is then, joints that the
+    /// pose does not set at zero or at the limit next to it
     ///
-    /// Drives get the pose as their target. The places are in the layer posed.usda, with the entry NAME.posed.usda; a pose that was
-    /// applied before is replaced. Exit code 0: written. 1: there is no such pose, or nothing can be written. 2: the command line was
-    /// wrong.
+    /// Drives get the pose as their target. The places are in the layer posed.usda, with the entry
+    /// NAME.posed.usda; a pose that was applied before is replaced. Exit code 0: written. 1: there
+    /// is no such pose, or nothing can be written. 2: the command line was wrong.
     Apply(Later<Apply>),
-    /// Write all named poses of an asset to a JSON file, in the form that Isaac Sim's Robot Poser imports
+    /// Write all named poses of an asset to a JSON file, in the form that Isaac Sim's Robot Poser
+    /// imports
     ///
     /// Exit code 0: written. 1: not written. 2: the command line was wrong.
     Export(Later<Export>),
     /// Store the poses of a JSON file on an asset, in place of those of the same names
     ///
-    /// The file is in the form that export writes; joints and links are named by the paths of their prims or by their own names. A pose
-    /// that names what the robot does not have is left out. Files are those of store. Exit code 0: all stored. 1: some or none. 2: the
-    /// command line was wrong.
+    /// The file is in the form that export writes; joints and links are named by the paths of their
+    /// prims or by their own names. A pose that names what the robot does not have is left out.
+    /// Files are those of store. Exit code 0: all stored. 1: some or none. 2: the command line was
+    /// wrong.
     Import(Later<Import>),
 }
 
 /// An asset, and where packages are.
 #[derive(Args)]
 struct Asset {
-    /// The folder of an OpenUSD asset, with the poses that are stored there; or one of its entry files (.usda, .usd, .usdc, .usdz), also as
-    /// package://PACKAGE/FILE. An entry has its own poses: NAME.usda those of the robot, NAME.poses.usda also those that were stored
+    /// The folder of an OpenUSD asset, with the poses that are stored there; or one of its entry
+    /// files (.usda, .usd, .usdc, .usdz), also as package://PACKAGE/FILE. An entry has its own
+    /// poses: NAME.usda those of the robot, NAME.poses.usda also those that were stored
     asset: PathBuf,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the default prim]
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// default prim]
     #[arg(long, value_name = "PRIM")]
     robot: Option<String>,
     #[command(flatten)]
@@ -89,7 +99,8 @@ struct Which {
 /// Where the overlay goes.
 #[derive(Args)]
 struct Output {
-    /// The directory for the asset's own directory NAME, which gets the overlay's files [default: beside the asset]
+    /// The directory for the asset's own directory NAME, which gets the overlay's files [default:
+    /// beside the asset]
     #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the result as JSON to standard output
@@ -129,14 +140,17 @@ pub struct Store {
     /// The position of a joint, in radians or metres (may be given several times)
     #[arg(long = "set", value_name = "JOINT=POSITION", value_parser = setting)]
     set: Vec<(String, f64)>,
-    /// A pose of the asset to start from: its joints keep their positions, but for those that --set names
+    /// A pose of the asset to start from: its joints keep their positions, but for those that --set
+    /// names
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
-    /// The link that the pose's chain begins with: joints up to --end that nothing sets are at zero or at the limit next to it [default:
-    /// the link nearest to the joints that is above all of them]
+    /// The link that the pose's chain begins with: joints up to --end that nothing sets are at zero
+    /// or at the limit next to it [default: the link nearest to the joints that is above all of
+    /// them]
     #[arg(long, value_name = "LINK", requires = "end")]
     start: Option<String>,
-    /// The link that the pose's chain ends with [default: what the last joint moves, or the tool frame in it]
+    /// The link that the pose's chain ends with [default: what the last joint moves, or the tool
+    /// frame in it]
     #[arg(long, value_name = "LINK", requires = "start")]
     end: Option<String>,
     /// A joint that inverse kinematics leaves alone (may be given several times)
@@ -192,9 +206,15 @@ pub struct Import {
 }
 
 fn setting(text: &str) -> Result<(String, f64), String> {
-    let (joint, value) = text.rsplit_once('=').filter(|(joint, _)| !joint.is_empty()).ok_or("it is not JOINT=POSITION")?;
+    let (joint, value) = text
+        .rsplit_once('=')
+        .filter(|(joint, _)| !joint.is_empty())
+        .ok_or("it is not JOINT=POSITION")?;
     let value = value.parse::<f64>().ok().filter(|value| value.is_finite());
-    Ok((joint.to_owned(), value.ok_or("the position is no number of radians or metres")?))
+    Ok((
+        joint.to_owned(),
+        value.ok_or("the position is no number of radians or metres")?,
+    ))
 }
 
 /// Runs one of the commands.
@@ -214,13 +234,20 @@ pub fn run(command: &NamedPoses) -> ExitCode {
 /// The entry that has the poses.
 fn entry_of(asset: &Asset) -> Result<(PathBuf, Arc<Resolver>), ExitCode> {
     let (entry, resolver) = entry(&asset.asset, &ENTRIES, &asset.packages)?;
-    let entry = if asset.asset.is_dir() { entry_with_poses(&entry) } else { entry };
+    let entry = if asset.asset.is_dir() {
+        entry_with_poses(&entry)
+    } else {
+        entry
+    };
     Ok((entry, resolver))
 }
 
 fn stage(asset: &Asset) -> Result<crate::rep158::Stage, ExitCode> {
     let (entry, resolver) = entry_of(asset)?;
-    let options = crate::usd::ReadOptions { packages: Some(resolver), ..Default::default() };
+    let options = crate::usd::ReadOptions {
+        packages: Some(resolver),
+        ..Default::default()
+    };
     crate::rep158::Stage::open(&entry, &options).map_err(|error| failed(&error.to_string()))
 }
 
@@ -248,10 +275,18 @@ fn described(poses: &Poses<'_>, pose: &NamedPose) -> Json {
     let joints: serde_json::Map<String, Json> = pose
         .positions
         .iter()
-        .filter_map(|(joint, at)| Some((poses.robot.joints.get(joint.0)?.name.clone(), json!(at.first()?))))
+        .filter_map(|(joint, at)| {
+            Some((
+                poses.robot.joints.get(joint.0)?.name.clone(),
+                json!(at.first()?),
+            ))
+        })
         .collect();
-    let fixed: Vec<&str> =
-        stored.fixed.iter().filter_map(|joint| Some(poses.robot.joints.get(joint.0)?.name.as_str())).collect();
+    let fixed: Vec<&str> = stored
+        .fixed
+        .iter()
+        .filter_map(|joint| Some(poses.robot.joints.get(joint.0)?.name.as_str()))
+        .collect();
     json!({
         "name": pose.name,
         "group": pose.group,
@@ -274,13 +309,25 @@ fn list(arguments: &List) -> Result<ExitCode, ExitCode> {
     }
     let mut out = std::io::stdout().lock();
     for pose in all {
-        let group = pose.group.as_ref().map(|group| format!(" (group {group})")).unwrap_or_default();
-        let line = format!("{}{group}: {}", pose.name, plural(pose.positions.len(), "joint"));
+        let group = pose
+            .group
+            .as_ref()
+            .map(|group| format!(" (group {group})"))
+            .unwrap_or_default();
+        let line = format!(
+            "{}{group}: {}",
+            pose.name,
+            plural(pose.positions.len(), "joint")
+        );
         // A closed pipe (`| head`) is the reader's choice.
         let _ = writeln!(out, "{}", escape_controls(&line));
     }
     if all.is_empty() {
-        let _ = writeln!(std::io::stderr(), "{} has no named poses", escape_controls(&stage.entry.to_string_lossy()));
+        let _ = writeln!(
+            std::io::stderr(),
+            "{} has no named poses",
+            escape_controls(&stage.entry.to_string_lossy())
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -289,7 +336,9 @@ fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
     let stage = stage(&arguments.asset)?;
     let poses = open(&stage, &arguments.asset)?;
     let Which { name, group } = &arguments.which;
-    let pose = poses.get(name, group.as_deref()).map_err(|error| told(&error))?;
+    let pose = poses
+        .get(name, group.as_deref())
+        .map_err(|error| told(&error))?;
     if arguments.json {
         return Ok(print_json(&described(&poses, pose)));
     }
@@ -301,10 +350,21 @@ fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
     };
     let end = |path: &Option<String>| path.clone().unwrap_or_else(|| "?".to_owned());
     let validity = if stored.is_valid { "" } else { ", not valid" };
-    line(format!("{}: from {} to {}{validity}", pose.name, end(&stored.start), end(&stored.end)));
+    line(format!(
+        "{}: from {} to {}{validity}",
+        pose.name,
+        end(&stored.start),
+        end(&stored.end)
+    ));
     for (id, at) in &pose.positions {
-        let (Some(joint), Some(at)) = (poses.robot.joints.get(id.0), at.first()) else { continue };
-        let is_fixed = if stored.fixed.contains(id) { ", fixed" } else { "" };
+        let (Some(joint), Some(at)) = (poses.robot.joints.get(id.0), at.first()) else {
+            continue;
+        };
+        let is_fixed = if stored.fixed.contains(id) {
+            ", fixed"
+        } else {
+            ""
+        };
         let value = match joint.kind {
             JointKind::Prismatic => format!("{at:.6} m"),
             _ => format!("{at:.6} rad ({:.3} deg)", at.to_degrees()),
@@ -315,9 +375,20 @@ fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
 }
 
 fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
-    let Store { asset, which, set, from, start, end, fixed, output } = arguments;
+    let Store {
+        asset,
+        which,
+        set,
+        from,
+        start,
+        end,
+        fixed,
+        output,
+    } = arguments;
     if set.is_empty() && from.is_none() && start.is_none() {
-        return Err(wrong("nothing says what the pose is: give --set JOINT=POSITION, --from NAME, or --start and --end"));
+        return Err(wrong(
+            "nothing says what the pose is: give --set JOINT=POSITION, --from NAME, or --start and --end",
+        ));
     }
     if which.name.is_empty() {
         return Err(wrong("a pose has a name"));
@@ -328,7 +399,10 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
     let mut positions: std::collections::BTreeMap<_, Vec<f64>> = std::collections::BTreeMap::new();
     let (mut chain, mut held) = (None, Vec::new());
     if let Some(from) = from {
-        let pose = poses.get(from, which.group.as_deref()).or_else(|_| poses.get(from, None)).map_err(of)?;
+        let pose = poses
+            .get(from, which.group.as_deref())
+            .or_else(|_| poses.get(from, None))
+            .map_err(of)?;
         positions.extend(pose.positions.iter().cloned());
         (chain, held) = (pose.chain, poses.stored(pose).fixed);
     }
@@ -341,7 +415,11 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
             )));
         }
         for joint in between {
-            let home = poses.robot.joints.get(joint.0).map_or(0.0, |joint| joint.bounds().nearest(0.0));
+            let home = poses
+                .robot
+                .joints
+                .get(joint.0)
+                .map_or(0.0, |joint| joint.bounds().nearest(0.0));
             positions.entry(joint).or_insert_with(|| vec![home]);
         }
         chain = Some(ends);
@@ -352,12 +430,20 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
     for name in fixed {
         let joint = poses.joint(name).map_err(of)?;
         if !positions.contains_key(&joint) {
-            return Err(failed(&format!("--fixed {name}: the pose does not set that joint; give it a position with --set")));
+            return Err(failed(&format!(
+                "--fixed {name}: the pose does not set that joint; give it a position with --set"
+            )));
         }
         held.push(joint);
     }
     let (name, group) = (which.name.clone(), which.group.clone());
-    let pose = NamedPose { name, group, chain, positions: positions.into_iter().collect(), place: Place::default() };
+    let pose = NamedPose {
+        name,
+        group,
+        chain,
+        positions: positions.into_iter().collect(),
+        place: Place::default(),
+    };
     let said = pose.name.clone();
     let (paths, found) = poses.store(&[(pose, held)], &mut edit.layer);
     let Some(path) = paths.first() else {
@@ -367,14 +453,23 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
     let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
     print_diagnostics(&found, None);
     say(&format!("{}: stored {said:?} at {path}", written(&saved)));
-    Ok(printed(output, &json!({ "saved": saved, "pose": said, "prim": path, "diagnostics": found })))
+    Ok(printed(
+        output,
+        &json!({ "saved": saved, "pose": said, "prim": path, "diagnostics": found }),
+    ))
 }
 
 fn delete(arguments: &Delete) -> Result<ExitCode, ExitCode> {
-    let Delete { asset, which, output } = arguments;
+    let Delete {
+        asset,
+        which,
+        output,
+    } = arguments;
     let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
-    let pose = poses.get(&which.name, which.group.as_deref()).map_err(|error| told(&error))?;
+    let pose = poses
+        .get(&which.name, which.group.as_deref())
+        .map_err(|error| told(&error))?;
     poses.delete(pose, &mut edit.layer);
     let name = pose.name.clone();
     let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
@@ -383,10 +478,16 @@ fn delete(arguments: &Delete) -> Result<ExitCode, ExitCode> {
 }
 
 fn put_on(arguments: &Apply) -> Result<ExitCode, ExitCode> {
-    let Apply { asset, which, output } = arguments;
+    let Apply {
+        asset,
+        which,
+        output,
+    } = arguments;
     let mut edit = edit(asset, Label::Posed, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
-    let pose = poses.get(&which.name, which.group.as_deref()).map_err(|error| told(&error))?;
+    let pose = poses
+        .get(&which.name, which.group.as_deref())
+        .map_err(|error| told(&error))?;
     let applied = apply(&poses, pose, &mut edit.layer);
     let name = pose.name.clone();
     let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
@@ -400,29 +501,50 @@ fn put_on(arguments: &Apply) -> Result<ExitCode, ExitCode> {
         written(&saved),
         plural(applied.joints.len(), "joint")
     ));
-    Ok(printed(output, &json!({ "saved": saved, "pose": name, "applied": applied })))
+    Ok(printed(
+        output,
+        &json!({ "saved": saved, "pose": name, "applied": applied }),
+    ))
 }
 
 fn export(arguments: &Export) -> Result<ExitCode, ExitCode> {
     let stage = stage(&arguments.asset)?;
     let poses = open(&stage, &arguments.asset)?;
-    let units = if arguments.degrees { Units::Degrees } else { Units::Radians };
+    let units = if arguments.degrees {
+        Units::Degrees
+    } else {
+        Units::Radians
+    };
     let (exported, found) = poses::export(&poses, units);
     print_diagnostics(&found, None);
-    let text = serde_json::to_string_pretty(&exported).map_err(|error| failed(&error.to_string()))? + "\n";
+    let text =
+        serde_json::to_string_pretty(&exported).map_err(|error| failed(&error.to_string()))? + "\n";
     if arguments.file == Path::new("-") {
         // A closed pipe (`| head`) is the reader's choice.
         let _ = std::io::stdout().write_all(text.as_bytes());
         return Ok(ExitCode::SUCCESS);
     }
     let written = std::fs::write(&arguments.file, text);
-    written.map_err(|error| failed(&format!("cannot write {}: {error}", arguments.file.display())))?;
-    say(&format!("wrote {} to {}", plural(poses.robot.named_poses.len() - found.len(), "pose"), arguments.file.display()));
+    written.map_err(|error| {
+        failed(&format!(
+            "cannot write {}: {error}",
+            arguments.file.display()
+        ))
+    })?;
+    say(&format!(
+        "wrote {} to {}",
+        plural(poses.robot.named_poses.len() - found.len(), "pose"),
+        arguments.file.display()
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
 fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
-    let Import { asset, file, output } = arguments;
+    let Import {
+        asset,
+        file,
+        output,
+    } = arguments;
     let text = text_of(file).map_err(|message| failed(&message))?;
     let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
@@ -441,10 +563,21 @@ fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
     }
     let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
     print_diagnostics(&found, None);
-    say(&format!("{}: stored {}", written(&saved), plural(stored.len(), "pose")));
-    let printed = printed(output, &json!({ "saved": saved, "prims": stored, "diagnostics": found }));
+    say(&format!(
+        "{}: stored {}",
+        written(&saved),
+        plural(stored.len(), "pose")
+    ));
+    let printed = printed(
+        output,
+        &json!({ "saved": saved, "prims": stored, "diagnostics": found }),
+    );
     let is_wrong = |found: &Diagnostic| found.severity == Severity::Error;
-    Ok(if found.iter().any(is_wrong) { ExitCode::FAILURE } else { printed })
+    Ok(if found.iter().any(is_wrong) {
+        ExitCode::FAILURE
+    } else {
+        printed
+    })
 }
 
 fn text_of(file: &Path) -> Result<String, String> {
@@ -454,9 +587,17 @@ fn text_of(file: &Path) -> Result<String, String> {
         true => Box::new(std::io::stdin()),
         false => Box::new(std::fs::File::open(file).map_err(failed)?),
     };
-    input.by_ref().take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
+    input
+        .by_ref()
+        .take(MAX_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(failed)?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(format!("{} has more than {} MiB, which no file of poses needs", file.display(), MAX_BYTES >> 20));
+        return Err(format!(
+            "{} has more than {} MiB, which no file of poses needs",
+            file.display(),
+            MAX_BYTES >> 20
+        ));
     }
     Ok(text)
 }
@@ -466,5 +607,9 @@ fn say(text: &str) {
 }
 
 fn printed(output: &Output, json: &Json) -> ExitCode {
-    if output.json { print_json(json) } else { ExitCode::SUCCESS }
+    if output.json {
+        print_json(json)
+    } else {
+        ExitCode::SUCCESS
+    }
 }

@@ -1,4 +1,5 @@
-//! Findings as SARIF 2.1.0, the format that code scanning takes. It knows diagnostics and codes, not what was checked.
+//! Findings as SARIF 2.1.0, the format that code scanning takes. It knows diagnostics and codes,
+//! not what was checked.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -10,7 +11,11 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Place, Severity};
 
 /// What stays as it is in the segment of a URI (RFC 3986, unreserved characters).
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// A log with one run, which has all of `diagnostics`.
 pub fn log(diagnostics: &[Diagnostic]) -> Value {
@@ -23,7 +28,10 @@ pub fn log(diagnostics: &[Diagnostic]) -> Value {
             rules.len() - 1
         });
     }
-    let results: Vec<Value> = diagnostics.iter().map(|diagnostic| result(diagnostic, index.get(diagnostic.code))).collect();
+    let results: Vec<Value> = diagnostics
+        .iter()
+        .map(|diagnostic| result(diagnostic, index.get(diagnostic.code)))
+        .collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -40,7 +48,9 @@ pub fn log(diagnostics: &[Diagnostic]) -> Value {
 }
 
 fn rule(id: &str) -> Value {
-    let Some(code) = codes::find(id) else { return json!({ "id": id }) };
+    let Some(code) = codes::find(id) else {
+        return json!({ "id": id });
+    };
     json!({
         "id": id,
         "shortDescription": { "text": code.meaning },
@@ -89,7 +99,10 @@ fn location(place: &Place) -> Value {
         location.insert("physicalLocation".into(), physical.into());
     }
     if !place.element.is_empty() {
-        location.insert("logicalLocations".into(), json!([{ "fullyQualifiedName": place.element }]));
+        location.insert(
+            "logicalLocations".into(),
+            json!([{ "fullyQualifiedName": place.element }]),
+        );
     }
     location.into()
 }
@@ -97,14 +110,25 @@ fn location(place: &Place) -> Value {
 /// `file` as a URI: relative to the working directory where it is below it, otherwise absolute.
 fn uri(file: &Path) -> String {
     let here = std::env::current_dir().ok();
-    let relative = here.as_deref().and_then(|here| file.strip_prefix(here).ok()).unwrap_or(file);
+    let relative = here
+        .as_deref()
+        .and_then(|here| file.strip_prefix(here).ok())
+        .unwrap_or(file);
     let segment = |component: Component<'_>| match component {
         Component::RootDir | Component::Prefix(_) => String::new(),
-        component => utf8_percent_encode(&component.as_os_str().to_string_lossy(), SEGMENT).to_string(),
+        component => {
+            utf8_percent_encode(&component.as_os_str().to_string_lossy(), SEGMENT).to_string()
+        }
     };
-    let components = relative.components().filter(|component| *component != Component::CurDir);
+    let components = relative
+        .components()
+        .filter(|component| *component != Component::CurDir);
     let path = components.map(segment).collect::<Vec<_>>().join("/");
-    if relative.is_absolute() { format!("file://{path}") } else { path }
+    if relative.is_absolute() {
+        format!("file://{path}")
+    } else {
+        path
+    }
 }
 
 #[cfg(test)]
@@ -117,10 +141,16 @@ mod tests {
     #[test]
     fn files_have_relative_names_where_they_can() {
         let here = std::env::current_dir().unwrap();
-        assert_eq!(uri(&here.join("a b/größe#1.gltf")), "a%20b/gr%C3%B6%C3%9Fe%231.gltf");
+        assert_eq!(
+            uri(&here.join("a b/größe#1.gltf")),
+            "a%20b/gr%C3%B6%C3%9Fe%231.gltf"
+        );
         assert_eq!(uri(Path::new("../x.glb")), "../x.glb");
         assert_eq!(uri(Path::new("./x.glb")), "x.glb");
-        assert_eq!(uri(Path::new("/no where/x.glb")), "file:///no%20where/x.glb");
+        assert_eq!(
+            uri(Path::new("/no where/x.glb")),
+            "file:///no%20where/x.glb"
+        );
     }
 
     #[test]
@@ -132,7 +162,8 @@ mod tests {
             element: element.into(),
             ..Place::default()
         };
-        let [axis, required] = ["kinematics-axis-zero", "kinematics-required"].map(|id| find(id).unwrap());
+        let [axis, required] =
+            ["kinematics-axis-zero", "kinematics-required"].map(|id| find(id).unwrap());
         let log = log(&[
             Diagnostic::new(axis, at(3, "/a"), "one"),
             Diagnostic::new(required, at(0, ""), "two").help("do"),
@@ -140,12 +171,27 @@ mod tests {
         ]);
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
-        assert_eq!(rules.iter().map(|rule| &rule["id"]).collect::<Vec<_>>(), ["kinematics-axis-zero", "kinematics-required"]);
+        assert_eq!(
+            rules.iter().map(|rule| &rule["id"]).collect::<Vec<_>>(),
+            ["kinematics-axis-zero", "kinematics-required"]
+        );
         let results = run["results"].as_array().unwrap();
-        assert_eq!(results.iter().map(|result| result["ruleIndex"].as_u64().unwrap()).collect::<Vec<_>>(), [0, 1, 0]);
-        assert_eq!(results[0]["locations"][0]["physicalLocation"]["region"]["startLine"], 3);
+        assert_eq!(
+            results
+                .iter()
+                .map(|result| result["ruleIndex"].as_u64().unwrap())
+                .collect::<Vec<_>>(),
+            [0, 1, 0]
+        );
+        assert_eq!(
+            results[0]["locations"][0]["physicalLocation"]["region"]["startLine"],
+            3
+        );
         assert!(results[1]["locations"][0]["physicalLocation"]["region"].is_null());
-        assert_eq!((&results[1]["level"], &results[1]["message"]["text"]), (&"warning".into(), &"two\nHelp: do".into()));
+        assert_eq!(
+            (&results[1]["level"], &results[1]["message"]["text"]),
+            (&"warning".into(), &"two\nHelp: do".into())
+        );
         assert_eq!(results[2]["locations"][0], serde_json::json!({}));
     }
 }

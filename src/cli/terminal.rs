@@ -1,6 +1,8 @@
-//! How much people are told, and in which colours: `--color`, `--quiet`, `--verbose`, and what the environment says of them.
+//! How much people are told, and in which colours: `--color`, `--quiet`, `--verbose`, and what the
+//! environment says of them.
 //!
-//! `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed as clap obeys them in its help (crate anstream).
+//! `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed as clap obeys them in its
+//! help (crate anstream).
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -22,10 +24,19 @@ pub(super) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// Options of every command.
 #[derive(Args)]
 pub(super) struct Manners {
-    /// Whether output is coloured. auto: on terminals, unless NO_COLOR is set; also elsewhere if CLICOLOR_FORCE is set
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_possible_values = false)]
+    /// Whether output is coloured. auto: on terminals, unless NO_COLOR is set; also elsewhere if
+    /// CLICOLOR_FORCE is set
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_possible_values = false
+    )]
     pub(super) color: When,
-    /// Show every finding, with the line of its source; otherwise those of one kind and cause are shown as one
+    /// Show every finding, with the line of its source; otherwise those of one kind and cause are
+    /// shown as one
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
     /// Show errors only: no warnings, no progress, and nothing of what went well
@@ -84,16 +95,22 @@ impl Manners {
     }
 }
 
-/// What `--color` says among arguments that are not taken apart yet, for the help and for what is wrong with them. Arguments of the
-/// node are ROS's.
+/// What `--color` says among arguments that are not taken apart yet, for the help and for what is
+/// wrong with them. Arguments of the node are ROS's.
 pub(super) fn colour_of(arguments: &[OsString]) -> When {
-    let own = arguments.iter().take_while(|argument| *argument != "--" && *argument != "--ros-args");
+    let own = arguments
+        .iter()
+        .take_while(|argument| *argument != "--" && *argument != "--ros-args");
     let own: Vec<&OsStr> = own.map(OsString::as_os_str).collect();
     let parse = |text: &str| When::from_str(text, false).ok();
-    let given = own.iter().enumerate().rev().find_map(|(index, argument)| match argument.to_str()? {
-        "--color" => parse(own.get(index + 1)?.to_str()?),
-        other => parse(other.strip_prefix("--color=")?),
-    });
+    let given =
+        own.iter()
+            .enumerate()
+            .rev()
+            .find_map(|(index, argument)| match argument.to_str()? {
+                "--color" => parse(own.get(index + 1)?.to_str()?),
+                other => parse(other.strip_prefix("--color=")?),
+            });
     given.unwrap_or_default()
 }
 
@@ -117,7 +134,8 @@ pub(super) fn say(line: impl Display) {
     }
 }
 
-/// Tells people a line on standard error in the colour of `severity`; also those who want errors only, if it is one.
+/// Tells people a line on standard error in the colour of `severity`; also those who want errors
+/// only, if it is one.
 pub(super) fn say_as(severity: Severity, line: impl Display) {
     let style = match severity {
         Severity::Error => ERROR,
@@ -135,11 +153,22 @@ mod tests {
 
     #[test]
     fn the_colour_is_known_before_arguments_are_taken_apart() {
-        let colour = |arguments: &[&str]| colour_of(&arguments.iter().map(OsString::from).collect::<Vec<_>>());
-        assert_eq!(colour(&["urdf_usd", "convert", "--color", "never"]), When::Never);
-        assert_eq!(colour(&["urdf_usd", "--color=never", "convert", "--color=always"]), When::Always);
+        let colour = |arguments: &[&str]| {
+            colour_of(&arguments.iter().map(OsString::from).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            colour(&["urdf_usd", "convert", "--color", "never"]),
+            When::Never
+        );
+        assert_eq!(
+            colour(&["urdf_usd", "--color=never", "convert", "--color=always"]),
+            When::Always
+        );
         assert_eq!(colour(&["urdf_usd", "convert", "--color"]), When::Auto);
         assert_eq!(colour(&["urdf_usd", "--color=pink"]), When::Auto);
-        assert_eq!(colour(&["urdf_usd", "bridge", "--ros-args", "--color=always"]), When::Auto);
+        assert_eq!(
+            colour(&["urdf_usd", "bridge", "--ros-args", "--color=always"]),
+            When::Auto
+        );
     }
 }

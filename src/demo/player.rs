@@ -1,4 +1,5 @@
-//! Plays a robot: publishes its description, joint states that swing within their limits, and the transforms that follow.
+//! Plays a robot: publishes its description, joint states that swing within their limits, and the
+//! transforms that follow.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,16 +36,26 @@ impl Player {
     /// # Errors
     /// If the sample can't be read, or the transport refuses.
     pub(super) fn new(node: &impl Node, sample: &Sample) -> Result<Self, Diagnostic> {
-        let text = std::fs::read_to_string(&sample.urdf)
-            .map_err(|error| fault(format!("the sample robot {} cannot be read: {error}", sample.urdf.display())))?;
+        let text = std::fs::read_to_string(&sample.urdf).map_err(|error| {
+            fault(format!(
+                "the sample robot {} cannot be read: {error}",
+                sample.urdf.display()
+            ))
+        })?;
         let outcome = urdf::read(&text, Some(&sample.urdf));
         let Some(robot) = outcome.robot else {
-            return Err(outcome.diagnostics.into_iter().next().unwrap_or_else(|| fault("the sample robot is no robot")));
+            return Err(outcome
+                .diagnostics
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| fault("the sample robot is no robot")));
         };
         let description = node.advertise("robot_description", Qos::latched(1))?;
         description.publish(std_msgs::String { data: text })?;
         let fixed = node.advertise("/tf_static", Qos::latched(1))?;
-        fixed.publish(transforms(&robot, &[], node.now(), |joint| joint.kind == JointKind::Fixed))?;
+        fixed.publish(transforms(&robot, &[], node.now(), |joint| {
+            joint.kind == JointKind::Fixed
+        }))?;
         Ok(Self {
             robot,
             joint_states: node.advertise("joint_states", Qos::reliable(10))?,
@@ -63,9 +74,15 @@ impl Player {
             period.tick().await;
             let positions = positions(&self.robot, start.elapsed().as_secs_f64());
             let stamp = node.now();
-            let sent = self.joint_states.publish(joint_state(&self.robot, &positions, stamp)).and_then(|()| {
-                self.moving.publish(transforms(&self.robot, &positions, stamp, |joint| joint.kind != JointKind::Fixed))
-            });
+            let sent = self
+                .joint_states
+                .publish(joint_state(&self.robot, &positions, stamp))
+                .and_then(|()| {
+                    self.moving
+                        .publish(transforms(&self.robot, &positions, stamp, |joint| {
+                            joint.kind != JointKind::Fixed
+                        }))
+                });
             if sent.is_err() {
                 // The node is leaving, and this future with it.
                 std::future::pending::<()>().await;
@@ -79,8 +96,8 @@ const DRIVE: f64 = 12.0;
 /// … and how far the swivels of casters turn to either side.
 const STEER: f64 = 0.7;
 
-/// Where every joint is after `seconds`: each swings smoothly through the middle half of its range, at a pace of its own. Wheels drive
-/// forward and back, and swivels steer.
+/// Where every joint is after `seconds`: each swings smoothly through the middle half of its range,
+/// at a pace of its own. Wheels drive forward and back, and swivels steer.
 fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
     let positions: Vec<Vec<f64>> = robot
         .joints
@@ -96,14 +113,20 @@ fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
     let model = kinematics::Model::of(robot);
     let mut flat = model.flat(&positions);
     model.follow(&mut flat);
-    (0..positions.len()).map(|joint| flat.get(model.range(joint)).unwrap_or_default().to_vec()).collect()
+    (0..positions.len())
+        .map(|joint| flat.get(model.range(joint)).unwrap_or_default().to_vec())
+        .collect()
 }
 
 /// Whether a continuous joint carries a wheel: another one, about another axis, hangs on its link.
 fn is_swivel(robot: &Robot, joint: &Joint) -> bool {
     let is_continuous = |joint: &Joint| joint.kind == JointKind::Continuous;
-    let mut carried = robot.joints.iter().filter(|other| is_continuous(other) && other.parent == joint.child);
-    is_continuous(joint) && carried.any(|wheel| (wheel.origin.rotation * wheel.axis).dot(&joint.axis).abs() < 0.5)
+    let mut carried = robot
+        .joints
+        .iter()
+        .filter(|other| is_continuous(other) && other.parent == joint.child);
+    is_continuous(joint)
+        && carried.any(|wheel| (wheel.origin.rotation * wheel.axis).dot(&joint.axis).abs() < 0.5)
 }
 
 fn swing(joint: &Joint, index: usize, seconds: f64) -> f64 {
@@ -116,7 +139,13 @@ fn swing(joint: &Joint, index: usize, seconds: f64) -> f64 {
 }
 
 fn joint_state(robot: &Robot, positions: &[Vec<f64>], stamp: Time) -> JointState {
-    let mut state = JointState { header: Header { stamp, ..Header::default() }, ..JointState::default() };
+    let mut state = JointState {
+        header: Header {
+            stamp,
+            ..Header::default()
+        },
+        ..JointState::default()
+    };
     for (joint, position) in robot.joints.iter().zip(positions) {
         if let [position] = position[..] {
             state.name.push(joint.name.clone());
@@ -127,14 +156,30 @@ fn joint_state(robot: &Robot, positions: &[Vec<f64>], stamp: Time) -> JointState
 }
 
 /// The transforms of the joints that are `wanted`.
-fn transforms(robot: &Robot, positions: &[Vec<f64>], stamp: Time, wanted: impl Fn(&Joint) -> bool) -> TFMessage {
-    let joints = robot.joints.iter().enumerate().filter(|(_, joint)| wanted(joint) && !joint.closes_loop);
+fn transforms(
+    robot: &Robot,
+    positions: &[Vec<f64>],
+    stamp: Time,
+    wanted: impl Fn(&Joint) -> bool,
+) -> TFMessage {
+    let joints = robot
+        .joints
+        .iter()
+        .enumerate()
+        .filter(|(_, joint)| wanted(joint) && !joint.closes_loop);
     let transforms = joints
         .filter_map(|(index, joint)| {
-            let (parent, child) = (robot.links.get(joint.parent.0)?, robot.links.get(joint.child.0)?);
-            let pose = joint.origin * kinematics::motion(joint, positions.get(index).map_or(&[], Vec::as_slice));
+            let (parent, child) = (
+                robot.links.get(joint.parent.0)?,
+                robot.links.get(joint.child.0)?,
+            );
+            let pose = joint.origin
+                * kinematics::motion(joint, positions.get(index).map_or(&[], Vec::as_slice));
             Some(TransformStamped {
-                header: Header { stamp, frame_id: parent.name.clone() },
+                header: Header {
+                    stamp,
+                    frame_id: parent.name.clone(),
+                },
                 child_frame_id: child.name.clone(),
                 transform: transform(&pose),
             })
@@ -145,7 +190,19 @@ fn transforms(robot: &Robot, positions: &[Vec<f64>], stamp: Time, wanted: impl F
 
 fn transform(pose: &Pose) -> Transform {
     let (t, q) = (pose.translation, pose.rotation);
-    Transform { translation: Vector3 { x: t.x, y: t.y, z: t.z }, rotation: Quaternion { x: q.i, y: q.j, z: q.k, w: q.w } }
+    Transform {
+        translation: Vector3 {
+            x: t.x,
+            y: t.y,
+            z: t.z,
+        },
+        rotation: Quaternion {
+            x: q.i,
+            y: q.j,
+            z: q.k,
+            w: q.w,
+        },
+    }
 }
 
 #[cfg(test)]
@@ -166,12 +223,22 @@ mod tests {
         for tick in 0..2000 {
             let positions = positions(&robot, f64::from(tick) * 0.05);
             for (joint, at) in robot.joints.iter().zip(&positions) {
-                if let (JointKind::Revolute | JointKind::Prismatic, None, [at]) = (joint.kind, joint.mimic, &at[..]) {
-                    assert!(joint.bounds().sides().0.is_some() && joint.bounds().contains(*at), "{} at {at}", joint.name);
+                if let (JointKind::Revolute | JointKind::Prismatic, None, [at]) =
+                    (joint.kind, joint.mimic, &at[..])
+                {
+                    assert!(
+                        joint.bounds().sides().0.is_some() && joint.bounds().contains(*at),
+                        "{} at {at}",
+                        joint.name
+                    );
                 }
                 if let (Some(mimic), [at]) = (joint.mimic, &at[..]) {
                     let leader = positions[mimic.joint.0][0];
-                    assert!((mimic.multiplier * leader + mimic.offset - at).abs() < 1e-12, "{}", joint.name);
+                    assert!(
+                        (mimic.multiplier * leader + mimic.offset - at).abs() < 1e-12,
+                        "{}",
+                        joint.name
+                    );
                 }
             }
         }
@@ -181,16 +248,33 @@ mod tests {
     fn wheels_drive_forward_and_back_and_the_caster_steers() {
         let (_folder, robot) = sample();
         let at = |name: &str, seconds: f64| {
-            let index = robot.joints.iter().position(|joint| joint.name == name).unwrap();
+            let index = robot
+                .joints
+                .iter()
+                .position(|joint| joint.name == name)
+                .unwrap();
             positions(&robot, seconds)[index][0]
         };
-        let swivels: Vec<&str> =
-            robot.joints.iter().filter(|joint| is_swivel(&robot, joint)).map(|joint| joint.name.as_str()).collect();
-        let [swivel] = swivels[..] else { panic!("{swivels:?}") };
-        let wheels = robot.joints.iter().filter(|joint| joint.kind == JointKind::Continuous && joint.name != swivel);
+        let swivels: Vec<&str> = robot
+            .joints
+            .iter()
+            .filter(|joint| is_swivel(&robot, joint))
+            .map(|joint| joint.name.as_str())
+            .collect();
+        let [swivel] = swivels[..] else {
+            panic!("{swivels:?}")
+        };
+        let wheels = robot
+            .joints
+            .iter()
+            .filter(|joint| joint.kind == JointKind::Continuous && joint.name != swivel);
         for seconds in (0..6000).map(|tick| f64::from(tick) * 0.1) {
             assert!(at(swivel, seconds).abs() <= STEER);
-            assert!(wheels.clone().all(|wheel| at(&wheel.name, seconds).abs() <= DRIVE));
+            assert!(
+                wheels
+                    .clone()
+                    .all(|wheel| at(&wheel.name, seconds).abs() <= DRIVE)
+            );
         }
         assert!(at(swivel, 3.0) > 0.5 && at(swivel, 9.0) < -0.5);
     }
@@ -199,10 +283,18 @@ mod tests {
     fn every_link_but_the_root_has_one_transform() {
         let (_folder, robot) = sample();
         let positions = positions(&robot, 1.0);
-        let fixed = transforms(&robot, &positions, Time::default(), |joint| joint.kind == JointKind::Fixed);
-        let moving = transforms(&robot, &positions, Time::default(), |joint| joint.kind != JointKind::Fixed);
-        let mut children: Vec<_> =
-            fixed.transforms.iter().chain(&moving.transforms).map(|t| t.child_frame_id.clone()).collect();
+        let fixed = transforms(&robot, &positions, Time::default(), |joint| {
+            joint.kind == JointKind::Fixed
+        });
+        let moving = transforms(&robot, &positions, Time::default(), |joint| {
+            joint.kind != JointKind::Fixed
+        });
+        let mut children: Vec<_> = fixed
+            .transforms
+            .iter()
+            .chain(&moving.transforms)
+            .map(|t| t.child_frame_id.clone())
+            .collect();
         children.sort();
         children.dedup();
         assert_eq!(children.len(), robot.links.len() - robot.tree.roots.len());

@@ -42,7 +42,12 @@ pub(super) fn unpack(folder: &Path) -> io::Result<Sample> {
         }
         fs::write(path, bytes)?;
     }
-    Ok(Sample { package: PACKAGE, urdf: folder.join(URDF), srdf: folder.join(SRDF), folder })
+    Ok(Sample {
+        package: PACKAGE,
+        urdf: folder.join(URDF),
+        srdf: folder.join(SRDF),
+        folder,
+    })
 }
 
 #[cfg(test)]
@@ -54,13 +59,19 @@ mod tests {
     fn files_below(folder: &Path, found: &mut BTreeSet<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() { files_below(&path, found) } else { assert!(found.insert(path)) }
+            if path.is_dir() {
+                files_below(&path, found)
+            } else {
+                assert!(found.insert(path))
+            }
         }
     }
 
     #[test]
     fn the_table_has_every_file_of_the_sample() {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(PACKAGE);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("examples")
+            .join(PACKAGE);
         let mut found = BTreeSet::new();
         files_below(&source, &mut found);
         let listed: BTreeSet<PathBuf> = FILES.iter().map(|(path, _)| source.join(path)).collect();
@@ -71,6 +82,10 @@ mod tests {
     fn it_unpacks_to_a_package() {
         let folder = tempfile::tempdir().unwrap();
         let sample = unpack(folder.path()).unwrap();
-        assert!(sample.urdf.is_file() && sample.srdf.is_file() && sample.folder.join("package.xml").is_file());
+        assert!(
+            sample.urdf.is_file()
+                && sample.srdf.is_file()
+                && sample.folder.join("package.xml").is_file()
+        );
     }
 }

@@ -19,10 +19,17 @@ impl Interrupted {
     pub(crate) fn new() -> Result<Self, Diagnostic> {
         let take = |kind| {
             signal(kind).map_err(|error| {
-                Diagnostic::new(&codes::SYSTEM, Place::default(), format!("the system delivers no signals: {error}"))
+                Diagnostic::new(
+                    &codes::SYSTEM,
+                    Place::default(),
+                    format!("the system delivers no signals: {error}"),
+                )
             })
         };
-        Ok(Self { interrupt: take(SignalKind::interrupt())?, terminate: take(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: take(SignalKind::interrupt())?,
+            terminate: take(SignalKind::terminate())?,
+        })
     }
 
     /// Waits for one and tells its name.

@@ -1,4 +1,5 @@
-//! Watches files by watching the folders that they are in, since editors replace a file by renaming another onto it.
+//! Watches files by watching the folders that they are in, since editors replace a file by renaming
+//! another onto it.
 //!
 //! It says which paths may have changed, never what that means.
 
@@ -52,12 +53,15 @@ impl Watch {
     pub(crate) fn start(events: UnboundedSender<Event>) -> io::Result<Self> {
         let (orders, inbox) = mpsc::channel();
         let happened = orders.clone();
-        std::thread::Builder::new().name("watch".to_owned()).spawn(move || Worker::new(events, happened).run(&inbox))?;
+        std::thread::Builder::new()
+            .name("watch".to_owned())
+            .spawn(move || Worker::new(events, happened).run(&inbox))?;
         Ok(Self { orders })
     }
 
-    /// Watches exactly these files from now on, whether they exist or not. Files that were not watched before are told as
-    /// changed once the watch stands, so that no change falls between reading them and watching them.
+    /// Watches exactly these files from now on, whether they exist or not. Files that were not
+    /// watched before are told as changed once the watch stands, so that no change falls between
+    /// reading them and watching them.
     pub(crate) fn set(&self, files: BTreeSet<PathBuf>) {
         // The thread lives until this is dropped.
         let _ = self.orders.send(Order::Set(files));
@@ -77,7 +81,8 @@ struct Worker {
     events: UnboundedSender<Event>,
     watcher: Option<RecommendedWatcher>,
     files: BTreeSet<PathBuf>,
-    /// Where something happened, and when that is told. What became of a file does not matter: one that came and went again has changed.
+    /// Where something happened, and when that is told. What became of a file does not matter: one
+    /// that came and went again has changed.
     happened: BTreeMap<PathBuf, Instant>,
     folders: BTreeMap<PathBuf, Identity>,
     /// Files in folders that could not be watched.
@@ -126,7 +131,8 @@ impl Worker {
                 Ok(Order::Set(files)) => self.watch(files),
                 Ok(Order::Happened(paths)) => {
                     let due = Instant::now() + QUIET;
-                    self.happened.extend(paths.into_iter().map(|path| (path, due)));
+                    self.happened
+                        .extend(paths.into_iter().map(|path| (path, due)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
@@ -136,7 +142,11 @@ impl Worker {
     }
 
     fn tell_what_is_due(&mut self, now: Instant) {
-        let due: Vec<PathBuf> = self.happened.extract_if(.., |_, at| *at <= now).map(|(path, _)| path).collect();
+        let due: Vec<PathBuf> = self
+            .happened
+            .extract_if(.., |_, at| *at <= now)
+            .map(|(path, _)| path)
+            .collect();
         if !due.is_empty() {
             self.look(&due);
         }
@@ -174,13 +184,19 @@ impl Worker {
         let mut needed: BTreeMap<PathBuf, (Identity, Vec<PathBuf>)> = BTreeMap::new();
         for file in &self.files {
             if let Some((folder, identity)) = nearest_folder(file) {
-                needed.entry(folder).or_insert_with(|| (identity, Vec::new())).1.push(file.clone());
+                needed
+                    .entry(folder)
+                    .or_insert_with(|| (identity, Vec::new()))
+                    .1
+                    .push(file.clone());
             }
         }
         let gone: Vec<PathBuf> = self
             .folders
             .iter()
-            .filter(|(folder, identity)| needed.get(*folder).is_none_or(|(now, _)| now != *identity))
+            .filter(|(folder, identity)| {
+                needed.get(*folder).is_none_or(|(now, _)| now != *identity)
+            })
             .map(|(folder, _)| folder.clone())
             .collect();
         for folder in gone {
@@ -218,36 +234,53 @@ impl Worker {
         }
         let limit = match &error.kind {
             ErrorKind::MaxFilesWatch => Some("fs.inotify.max_user_watches=524288"),
-            ErrorKind::Io(error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
+            ErrorKind::Io(error)
+                if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) =>
+            {
                 Some("fs.inotify.max_user_instances=1024")
             }
-            ErrorKind::Io(error) if error.raw_os_error() == Some(rustix::io::Errno::NOSPC.raw_os_error()) => {
+            ErrorKind::Io(error)
+                if error.raw_os_error() == Some(rustix::io::Errno::NOSPC.raw_os_error()) =>
+            {
                 Some("fs.inotify.max_user_watches=524288")
             }
             _ => None,
         };
         let poll = POLL.as_secs();
         let help = match limit {
-            Some(setting) => format!("changes are noticed within {poll} s instead; raise the limit: sudo sysctl {setting}"),
+            Some(setting) => format!(
+                "changes are noticed within {poll} s instead; raise the limit: sudo sysctl {setting}"
+            ),
             None => format!("changes are noticed within {poll} s instead"),
         };
-        let what = folder.map_or_else(|| "files".to_owned(), |folder| format!("the folder {}", folder.display()));
+        let what = folder.map_or_else(
+            || "files".to_owned(),
+            |folder| format!("the folder {}", folder.display()),
+        );
         let message = format!("{what} cannot be watched for changes: {error}");
         let place = folder.map_or_else(Place::default, Place::file);
-        let _ = self.events.send(Event::Trouble(Diagnostic::new(&codes::WATCH, place, message).help(help)));
+        let _ = self.events.send(Event::Trouble(
+            Diagnostic::new(&codes::WATCH, place, message).help(help),
+        ));
     }
 }
 
 /// The watched files that a change at `paths` may concern: those files, and those below them.
 fn touched(files: &BTreeSet<PathBuf>, paths: &[PathBuf]) -> Vec<PathBuf> {
     let paths: BTreeSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
-    files.iter().filter(|file| file.ancestors().any(|ancestor| paths.contains(ancestor))).cloned().collect()
+    files
+        .iter()
+        .filter(|file| file.ancestors().any(|ancestor| paths.contains(ancestor)))
+        .cloned()
+        .collect()
 }
 
 /// The folder of a file, or the nearest above it that exists, and its identity.
 fn nearest_folder(file: &Path) -> Option<(PathBuf, Identity)> {
     file.ancestors().skip(1).find_map(|folder| {
-        let meta = std::fs::metadata(folder).ok().filter(std::fs::Metadata::is_dir)?;
+        let meta = std::fs::metadata(folder)
+            .ok()
+            .filter(std::fs::Metadata::is_dir)?;
         Some((folder.to_owned(), (meta.dev(), meta.ino())))
     })
 }
@@ -266,7 +299,11 @@ mod tests {
                 Ok(Event::Changed(paths)) if paths.iter().any(|p| p == path) => return,
                 Ok(_) => {}
                 Err(_) => {
-                    assert!(Instant::now() < deadline, "no change of {} was told", path.display());
+                    assert!(
+                        Instant::now() < deadline,
+                        "no change of {} was told",
+                        path.display()
+                    );
                     std::thread::sleep(Duration::from_millis(10));
                 }
             }
@@ -316,7 +353,11 @@ mod tests {
     #[test]
     fn a_missing_file_is_told_when_it_comes_with_its_folders() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().canonicalize().unwrap().join("meshes/arm/a.stl");
+        let file = folder
+            .path()
+            .canonicalize()
+            .unwrap()
+            .join("meshes/arm/a.stl");
         let (_watch, mut events) = watching(&[&file]);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         await_change(&mut events, &file);
@@ -346,9 +387,26 @@ mod tests {
 
     #[test]
     fn what_else_happens_in_the_folder_is_not_told() {
-        let files: BTreeSet<PathBuf> = ["/p/meshes/a.stl", "/p/meshes/sub/b.stl"].iter().map(PathBuf::from).collect();
+        let files: BTreeSet<PathBuf> = ["/p/meshes/a.stl", "/p/meshes/sub/b.stl"]
+            .iter()
+            .map(PathBuf::from)
+            .collect();
         let touched = |path: &str| touched(&files, &[PathBuf::from(path)]).len();
-        assert_eq!((touched("/p/meshes/.a.stl.swp"), touched("/p/meshes/arm/arm.usda")), (0, 0));
-        assert_eq!((touched("/p/meshes/a.stl"), touched("/p/meshes/sub"), touched("/p/meshes"), touched("/")), (1, 1, 2, 2));
+        assert_eq!(
+            (
+                touched("/p/meshes/.a.stl.swp"),
+                touched("/p/meshes/arm/arm.usda")
+            ),
+            (0, 0)
+        );
+        assert_eq!(
+            (
+                touched("/p/meshes/a.stl"),
+                touched("/p/meshes/sub"),
+                touched("/p/meshes"),
+                touched("/")
+            ),
+            (1, 1, 2, 2)
+        );
     }
 }

@@ -22,7 +22,12 @@ use crate::resolve::Opened;
 /// How much of a file is read at a time.
 const CHUNK: usize = 64 << 10;
 
-pub(super) async fn asset(State(app): State<Arc<App>>, method: Method, headers: HeaderMap, uri: Uri) -> Response {
+pub(super) async fn asset(
+    State(app): State<Arc<App>>,
+    method: Method,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Response {
     let Some(place) = segments(uri.path()).and_then(|segments| place(&app.site, &segments)) else {
         return not_found();
     };
@@ -30,16 +35,25 @@ pub(super) async fn asset(State(app): State<Arc<App>>, method: Method, headers: 
     // All that touches the file system at once, on a thread that may wait.
     let site = app.clone();
     let opened = app.blocking(move || open(&place, &site.tags)).await;
-    let Some(Some((file, meta, tag))) = opened else { return not_found() };
+    let Some(Some((file, meta, tag))) = opened else {
+        return not_found();
+    };
     let wanted = Wanted::of(&method, &headers, &tag, meta.len());
-    answer(file, meta.len(), wanted, media_type, tag).await.unwrap_or_else(|_| not_found())
+    answer(file, meta.len(), wanted, media_type, tag)
+        .await
+        .unwrap_or_else(|_| not_found())
 }
 
 fn not_found() -> Response {
-    (StatusCode::NOT_FOUND, "There is no such file in an asset of this server.\n").into_response()
+    (
+        StatusCode::NOT_FOUND,
+        "There is no such file in an asset of this server.\n",
+    )
+        .into_response()
 }
 
-/// The decoded parts of a path below `/assets/`; `None` if any of them could lead elsewhere or is hidden.
+/// The decoded parts of a path below `/assets/`; `None` if any of them could lead elsewhere or is
+/// hidden.
 fn segments(path: &str) -> Option<Vec<String>> {
     let path = path.strip_prefix("/assets/")?;
     path.split('/')
@@ -72,7 +86,11 @@ fn place(site: &Site, segments: &[String]) -> Option<Place> {
         let root = robot.directory.clone()?;
         let path = rest.join("/");
         let is_listed = robot.files.iter().any(|file| file.path == path);
-        (is_listed || !robot.only_listed).then(|| Place { file: root.join(path), root, is_listed })
+        (is_listed || !robot.only_listed).then(|| Place {
+            file: root.join(path),
+            root,
+            is_listed,
+        })
     })
 }
 
@@ -84,11 +102,14 @@ fn open(place: &Place, tags: &Tags) -> Option<(File, Metadata, HeaderValue)> {
 }
 
 fn open_inside(root: &Path, file: &Path) -> Option<(File, Metadata)> {
-    // It is opened first, and judged by where it was found: nothing that takes its place meanwhile is read.
+    // It is opened first, and judged by where it was found: nothing that takes its place meanwhile
+    // is read.
     let (root, Opened { path, file, meta }) = (root.canonicalize().ok()?, Opened::at(file).ok()?);
     // A link may lead to a hidden file inside, too.
     let inside = path.strip_prefix(&root).ok()?;
-    let is_hidden = inside.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
+    let is_hidden = inside
+        .components()
+        .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
     (!is_hidden).then_some((file, meta))
 }
 
@@ -106,7 +127,9 @@ async fn answer(
         Wanted::Beyond => (StatusCode::RANGE_NOT_SATISFIABLE, tag, None),
     };
     let content_range = match status {
-        StatusCode::PARTIAL_CONTENT => bytes.as_ref().map(|b| format!("bytes {}-{}/{length}", b.start, b.end - 1)),
+        StatusCode::PARTIAL_CONTENT => bytes
+            .as_ref()
+            .map(|b| format!("bytes {}-{}/{length}", b.start, b.end - 1)),
         StatusCode::RANGE_NOT_SATISFIABLE => Some(format!("bytes */{length}")),
         _ => None,
     };
@@ -129,7 +152,8 @@ async fn send(file: File, bytes: Range<u64>) -> std::io::Result<Response> {
     let length = bytes.end - bytes.start;
     let mut file = tokio::fs::File::from_std(file);
     file.seek(SeekFrom::Start(bytes.start)).await?;
-    // The length is promised, so a file that grows meanwhile is cut, and one that shrinks ends the connection.
+    // The length is promised, so a file that grows meanwhile is cut, and one that shrinks ends the
+    // connection.
     let content = stream::try_unfold(file.take(length), |mut file| async {
         let mut chunk = vec![0; CHUNK];
         let read = file.read(&mut chunk).await?;
@@ -137,7 +161,9 @@ async fn send(file: File, bytes: Range<u64>) -> std::io::Result<Response> {
         std::io::Result::Ok((read > 0).then(|| (Bytes::from(chunk), file)))
     });
     let mut response = Body::from_stream(content).into_response();
-    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     Ok(response)
 }
 
@@ -161,6 +187,9 @@ mod tests {
         ] {
             assert_eq!(segments(path), None, "{path}");
         }
-        assert_eq!(segments("/assets/gr%C3%BC%C3%9Fe%20a-b/x.usda"), Some(vec!["grüße a-b".into(), "x.usda".into()]));
+        assert_eq!(
+            segments("/assets/gr%C3%BC%C3%9Fe%20a-b/x.usda"),
+            Some(vec!["grüße a-b".into(), "x.usda".into()])
+        );
     }
 }

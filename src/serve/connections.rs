@@ -1,9 +1,10 @@
-//! Connections: how many there may be, how long one may take without doing anything, and what a request's body may be. Knows nothing of
-//! what is asked for.
+//! Connections: how many there may be, how long one may take without doing anything, and what a
+//! request's body may be. Knows nothing of what is asked for.
 //!
-//! A connection has a [`Seat`]. While all are taken, each new one gets that on which nothing has gone on for longest: no head of a request
-//! that came whole, no answer that was finished, no [`STEP`] of one that was taken. So those that wait for their request, its body or
-//! their reader hold no seat that another one needs.
+//! A connection has a [`Seat`]. While all are taken, each new one gets that on which nothing has
+//! gone on for longest: no head of a request that came whole, no answer that was finished, no
+//! [`STEP`] of one that was taken. So those that wait for their request, its body or their reader
+//! hold no seat that another one needs.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -33,7 +34,8 @@ use super::seats::{Seat, Seats};
 
 /// Maximum number of bytes of a request's body: a pose of thousands of joints.
 const MAX_BODY: usize = 256 << 10;
-/// How many bytes of an answer have to be taken for the connection to count as one on which something goes on.
+/// How many bytes of an answer have to be taken for the connection to count as one on which
+/// something goes on.
 const STEP: usize = 64 << 10;
 
 /// What bounds connections.
@@ -52,7 +54,12 @@ pub(super) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { most: 256, patience: seconds(10), body: seconds(5), stall: seconds(30) }
+        Self {
+            most: 256,
+            patience: seconds(10),
+            body: seconds(5),
+            stall: seconds(30),
+        }
     }
 }
 
@@ -60,10 +67,14 @@ impl Limits {
     /// With so many at once at most, if that is said.
     pub(super) fn of(most: Option<usize>) -> Self {
         let limits = Self::default();
-        Self { most: most.unwrap_or(limits.most), ..limits }
+        Self {
+            most: most.unwrap_or(limits.most),
+            ..limits
+        }
     }
 
-    /// How many streams of one kind may keep their seats: with both kinds, half of all seats stay for others.
+    /// How many streams of one kind may keep their seats: with both kinds, half of all seats stay
+    /// for others.
     pub(super) fn streams(&self) -> usize {
         (self.most / 4).clamp(1, super::MOST_CLIENTS)
     }
@@ -72,13 +83,18 @@ impl Limits {
 /// How long to wait where nothing can be accepted, for lack of files mostly.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How many connections may wait to be accepted: more come at once in a flood than the 128 of tokio's own `bind`, and beyond it the
-/// system drops them, so that an honest client tries again after a second.
+/// How many connections may wait to be accepted: more come at once in a flood than the 128 of
+/// tokio's own `bind`, and beyond it the system drops them, so that an honest client tries again
+/// after a second.
 const BACKLOG: u32 = 4096;
 
 /// Listens on `address`.
 pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
     // As tokio's `bind` does: a server can be started again at once.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -87,17 +103,22 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Answers requests until the future is dropped. Connections end with it.
 pub(super) async fn serve(listener: TcpListener, router: Router, limits: Limits) {
-    // A seat that was given up is not counted any more; its socket may be open for a moment, and is counted here. So that a new connection
-    // needs not wait for that, there are more sockets than seats.
+    // A seat that was given up is not counted any more; its socket may be open for a moment, and is
+    // counted here. So that a new connection needs not wait for that, there are more sockets than
+    // seats.
     let seats = Seats::new(limits.most - limits.most / 8);
     let sockets = Arc::new(Semaphore::new(limits.most));
     let mut open = tokio::task::JoinSet::new();
     loop {
         let (stream, address) = accepted(&listener).await;
         while open.try_join_next().is_some() {}
-        let Some(seat) = seats.take(address.ip()).map(Arc::new) else { continue };
+        let Some(seat) = seats.take(address.ip()).map(Arc::new) else {
+            continue;
+        };
         // Never closed, and whoever gave up a seat ends its connection, so there is one in the end.
-        let Ok(socket) = sockets.clone().acquire_owned().await else { return };
+        let Ok(socket) = sockets.clone().acquire_owned().await else {
+            return;
+        };
         let router = TowerToHyperService::new(router.clone());
         open.spawn(async move {
             let mut builder = Builder::new(TokioExecutor::new()).http1_only();
@@ -135,19 +156,30 @@ async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
 }
 
 /// Answers a request whose body came whole, or says why it was not waited for.
-async fn answer(router: &TowerToHyperService<Router>, seat: Arc<Seat>, request: Request<Body>, patience: Duration) -> Response {
+async fn answer(
+    router: &TowerToHyperService<Router>,
+    seat: Arc<Seat>,
+    request: Request<Body>,
+    patience: Duration,
+) -> Response {
     let (mut head, body) = request.into_parts();
     let body = match timeout(patience, whole(body)).await {
         Ok(Ok(body)) => body,
         Ok(Err(refused)) => return refused,
         Err(_) => {
-            let text = format!("The body of the request did not come within {} s.\n", patience.as_secs());
+            let text = format!(
+                "The body of the request did not come within {} s.\n",
+                patience.as_secs()
+            );
             return ending(StatusCode::REQUEST_TIMEOUT, text);
         }
     };
     seat.touch();
     head.extensions.insert(seat.clone());
-    let response = match router.call(Request::from_parts(head, Body::from(body))).await {
+    let response = match router
+        .call(Request::from_parts(head, Body::from(body)))
+        .await
+    {
         Ok(response) => response,
         Err(never) => match never {},
     };
@@ -161,7 +193,10 @@ async fn answer(router: &TowerToHyperService<Router>, seat: Arc<Seat>, request: 
 /// The answer to one that is too large, or ends early.
 async fn whole(body: Body) -> Result<Bytes, Response> {
     let too_large = || {
-        let text = format!("The body of the request is larger than {} KiB.\n", MAX_BODY >> 10);
+        let text = format!(
+            "The body of the request is larger than {} KiB.\n",
+            MAX_BODY >> 10
+        );
         ending(StatusCode::PAYLOAD_TOO_LARGE, text)
     };
     if body.size_hint().lower() > MAX_BODY as u64 {
@@ -169,7 +204,12 @@ async fn whole(body: Body) -> Result<Bytes, Response> {
     }
     let (mut whole, mut parts) = (Vec::new(), body.into_data_stream());
     while let Some(part) = parts.next().await {
-        let cut_off = |_| ending(StatusCode::BAD_REQUEST, "The body of the request is cut off.\n".to_owned());
+        let cut_off = |_| {
+            ending(
+                StatusCode::BAD_REQUEST,
+                "The body of the request is cut off.\n".to_owned(),
+            )
+        };
         let part = part.map_err(cut_off)?;
         if whole.len() + part.len() > MAX_BODY {
             return Err(too_large());
@@ -181,7 +221,12 @@ async fn whole(body: Body) -> Result<Bytes, Response> {
 
 /// An answer after which the connection ends.
 fn ending(status: StatusCode, text: String) -> Response {
-    (status, [(header::CONNECTION, HeaderValue::from_static("close"))], text).into_response()
+    (
+        status,
+        [(header::CONNECTION, HeaderValue::from_static("close"))],
+        text,
+    )
+        .into_response()
 }
 
 /// The body of an answer, which notes when it is sent.
@@ -194,7 +239,10 @@ impl HttpBody for Sent {
     type Data = Bytes;
     type Error = axum::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         Pin::new(&mut self.body).poll_frame(context)
     }
 
@@ -217,10 +265,14 @@ impl Drop for Sent {
 /// Whether an error of accepting is about one client that left.
 fn is_of_one(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionRefused | ConnectionReset
+    )
 }
 
-/// A connection that ends if its client takes nothing for long. Its seat is free when it is dropped, upgraded or not.
+/// A connection that ends if its client takes nothing for long. Its seat is free when it is
+/// dropped, upgraded or not.
 struct Connection {
     stream: TcpStream,
     stall: Duration,
@@ -233,7 +285,11 @@ struct Connection {
 
 impl Connection {
     /// What became of a write, or that it took too long.
-    fn watched(&mut self, context: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn watched(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         if let Poll::Ready(written) = written {
             self.stalled = None;
             self.taken += written.as_ref().copied().unwrap_or_default();
@@ -245,18 +301,29 @@ impl Connection {
         }
         let stall = self.stall;
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(stall)));
-        stalled.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        stalled
+            .as_mut()
+            .poll(context)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, into)
     }
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, from: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        from: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, from);
         self.watched(context, written)
     }
@@ -307,7 +374,9 @@ mod tests {
     async fn ask(address: SocketAddr, request: &[u8]) -> String {
         let (mut client, mut answer) = (TcpStream::connect(address).await.unwrap(), Vec::new());
         client.write_all(request).await.unwrap();
-        let _ = timeout(Duration::from_secs(20), client.read_to_end(&mut answer)).await.unwrap();
+        let _ = timeout(Duration::from_secs(20), client.read_to_end(&mut answer))
+            .await
+            .unwrap();
         String::from_utf8_lossy(&answer).into_owned()
     }
 
@@ -315,41 +384,77 @@ mod tests {
 
     #[tokio::test]
     async fn half_a_request_ends() {
-        let address = started(Limits { patience: Duration::from_millis(50), ..Limits::default() }).await;
+        let address = started(Limits {
+            patience: Duration::from_millis(50),
+            ..Limits::default()
+        })
+        .await;
         let answer = ask(address, b"GET / HTTP/1.1\r\nHost: x").await;
         assert!(!answer.contains("200"), "{answer}");
     }
 
     #[tokio::test]
     async fn bodies_are_bounded_in_time_and_size() {
-        let address = started(Limits { body: Duration::from_millis(100), ..Limits::default() }).await;
-        let post =
-            |length: &str, body: &[u8]| [format!("POST / HTTP/1.1\r\nHost: x\r\n{length}\r\n\r\n").as_bytes(), body].concat();
+        let address = started(Limits {
+            body: Duration::from_millis(100),
+            ..Limits::default()
+        })
+        .await;
+        let post = |length: &str, body: &[u8]| {
+            [
+                format!("POST / HTTP/1.1\r\nHost: x\r\n{length}\r\n\r\n").as_bytes(),
+                body,
+            ]
+            .concat()
+        };
         let whole = post("Connection: close\r\nContent-Length: 3", b"abc");
         assert!(ask(address, &whole).await.ends_with("3 bytes"));
         let never = ask(address, &post("Content-Length: 100", b"abc")).await;
         assert!(never.starts_with("HTTP/1.1 408 "), "{never}");
         let said = ask(address, &post("Content-Length: 99999999999", b"")).await;
-        assert!(said.starts_with("HTTP/1.1 413 ") && said.contains("256 KiB"), "{said}");
-        let chunk = [b"40001\r\n".to_vec(), vec![b'x'; MAX_BODY + 1], b"\r\n".to_vec()].concat();
+        assert!(
+            said.starts_with("HTTP/1.1 413 ") && said.contains("256 KiB"),
+            "{said}"
+        );
+        let chunk = [
+            b"40001\r\n".to_vec(),
+            vec![b'x'; MAX_BODY + 1],
+            b"\r\n".to_vec(),
+        ]
+        .concat();
         let chunks = ask(address, &post("Transfer-Encoding: chunked", &chunk)).await;
-        assert!(chunks.is_empty() || chunks.starts_with("HTTP/1.1 413 "), "{chunks}");
+        assert!(
+            chunks.is_empty() || chunks.starts_with("HTTP/1.1 413 "),
+            "{chunks}"
+        );
     }
 
     #[tokio::test]
     async fn a_client_that_takes_nothing_leaves_its_seat() {
-        let address = started(Limits { stall: Duration::from_millis(50), ..Limits::default() }).await;
+        let address = started(Limits {
+            stall: Duration::from_millis(50),
+            ..Limits::default()
+        })
+        .await;
         let mut lazy = TcpStream::connect(address).await.unwrap();
-        lazy.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        lazy.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+            .await
+            .unwrap();
         sleep(Duration::from_millis(500)).await;
         let mut answer = Vec::new();
-        let read = timeout(Duration::from_secs(10), lazy.read_to_end(&mut answer)).await.unwrap();
+        let read = timeout(Duration::from_secs(10), lazy.read_to_end(&mut answer))
+            .await
+            .unwrap();
         assert!(read.is_err() || answer.len() < 64 << 20, "{}", answer.len());
     }
 
     #[tokio::test]
     async fn no_kind_of_slowness_keeps_others_out() {
-        let address = started(Limits { most: 8, ..Limits::default() }).await;
+        let address = started(Limits {
+            most: 8,
+            ..Limits::default()
+        })
+        .await;
         for kind in [
             &b""[..],
             b"GET / HTTP/1.1\r\nHost: x",
@@ -368,15 +473,25 @@ mod tests {
             let begin = Instant::now();
             let answer = ask(address, HONEST).await;
             let kind = String::from_utf8_lossy(kind);
-            assert!(answer.ends_with("here") && begin.elapsed() < Duration::from_secs(1), "{kind:?}: {answer}");
+            assert!(
+                answer.ends_with("here") && begin.elapsed() < Duration::from_secs(1),
+                "{kind:?}: {answer}"
+            );
         }
     }
 
     #[tokio::test]
     async fn a_client_that_reads_keeps_its_seat() {
-        let address = started(Limits { most: 4, ..Limits::default() }).await;
+        let address = started(Limits {
+            most: 4,
+            ..Limits::default()
+        })
+        .await;
         let mut reader = TcpStream::connect(address).await.unwrap();
-        reader.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+        reader
+            .write_all(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .await
+            .unwrap();
         let (mut read, mut chunk, mut idle) = (0, vec![0; 4 << 20], Vec::new());
         loop {
             match reader.read(&mut chunk).await.unwrap() {

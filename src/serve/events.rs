@@ -1,4 +1,5 @@
-//! `/events`: server-sent events. A listener that is too slow is told to read everything anew; it never slows the node.
+//! `/events`: server-sent events. A listener that is too slow is told to read everything anew; it
+//! never slows the node.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,7 +15,10 @@ use tokio_stream::wrappers::BroadcastStream;
 use super::App;
 use super::seats::Seat;
 
-pub(super) async fn events(State(app): State<Arc<App>>, Extension(connection): Extension<Arc<Seat>>) -> Response {
+pub(super) async fn events(
+    State(app): State<Arc<App>>,
+    Extension(connection): Extension<Arc<Seat>>,
+) -> Response {
     let Some(seat) = app.listeners.take_stream(&connection).map(Arc::new) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
@@ -27,10 +31,15 @@ pub(super) async fn events(State(app): State<Arc<App>>, Extension(connection): E
     });
     let left = seat.clone();
     // Another client needs the seat: browsers come back by themselves.
-    let told = begin.chain(happened).take_until(async move { left.evicted().await }).map(move |event| {
-        // Kept as long as the stream is.
-        let _ = &seat;
-        Ok::<_, Infallible>(event)
-    });
-    Sse::new(told).keep_alive(KeepAlive::default()).into_response()
+    let told = begin
+        .chain(happened)
+        .take_until(async move { left.evicted().await })
+        .map(move |event| {
+            // Kept as long as the stream is.
+            let _ = &seat;
+            Ok::<_, Infallible>(event)
+        });
+    Sse::new(told)
+        .keep_alive(KeepAlive::default())
+        .into_response()
 }

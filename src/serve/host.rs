@@ -1,5 +1,6 @@
-//! The Host header: only names that mean this server are answered, so that a page from elsewhere can't reach it by pointing its
-//! own name here (DNS rebinding). And the Origin header, where browsers leave it to the server to ask for it.
+//! The Host header: only names that mean this server are answered, so that a page from elsewhere
+//! can't reach it by pointing its own name here (DNS rebinding). And the Origin header, where
+//! browsers leave it to the server to ask for it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ impl Hosts {
         let name = without_port(host);
         let bare = name.trim_start_matches('[').trim_end_matches(']');
         match bare.parse::<IpAddr>() {
-            // Listening on all addresses, we can't tell which of them are ours; but no one can point an address elsewhere.
+            // Listening on all addresses, we can't tell which of them are ours; but no one can
+            // point an address elsewhere.
             Ok(ip) => self.0.is_unspecified() || ip.is_loopback() || ip == self.0,
             Err(_) => bare.eq_ignore_ascii_case("localhost"),
         }
@@ -32,12 +34,21 @@ impl Hosts {
 
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && (!name.contains(':') || name.ends_with(']')) => name,
+        Some((name, port))
+            if port.bytes().all(|b| b.is_ascii_digit())
+                && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            name
+        }
         _ => host,
     }
 }
 
-pub(super) async fn check(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
+pub(super) async fn check(
+    State(hosts): State<Arc<Hosts>>,
+    request: Request,
+    next: Next,
+) -> Response {
     if host(request.headers()).is_some_and(|host| hosts.allow(host)) {
         return next.run(request).await;
     }
@@ -52,13 +63,21 @@ fn host(headers: &HeaderMap) -> Option<&str> {
     hosts.next().is_none().then_some(host)
 }
 
-/// Whether a request comes from a page of this server, or from no page at all: programs other than browsers send no origin.
+/// Whether a request comes from a page of this server, or from no page at all: programs other than
+/// browsers send no origin.
 pub(super) fn is_own_origin(headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
-    let Some(origin) = origins.next() else { return true };
+    let Some(origin) = origins.next() else {
+        return true;
+    };
     let origin = origin.to_str().unwrap_or_default();
-    let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    origins.next().is_none() && name.zip(host(headers)).is_some_and(|(name, host)| name.eq_ignore_ascii_case(host))
+    let name = origin
+        .strip_prefix("http://")
+        .or_else(|| origin.strip_prefix("https://"));
+    origins.next().is_none()
+        && name
+            .zip(host(headers))
+            .is_some_and(|(name, host)| name.eq_ignore_ascii_case(host))
 }
 
 #[cfg(test)]
@@ -69,11 +88,25 @@ mod tests {
     #[test]
     fn only_our_own_names() {
         let hosts = Hosts::new([192, 168, 1, 5].into());
-        for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:8080", "[::1]:8080", "[::1]", "::1", "192.168.1.5:1"] {
+        for host in [
+            "localhost",
+            "LOCALHOST:8080",
+            "127.0.0.1:8080",
+            "[::1]:8080",
+            "[::1]",
+            "::1",
+            "192.168.1.5:1",
+        ] {
             assert!(hosts.allow(host), "{host}");
         }
-        for host in ["", "evil.example", "evil.example:8080", "192.168.1.6", "localhost.evil.example", "127.0.0.1.evil.example"]
-        {
+        for host in [
+            "",
+            "evil.example",
+            "evil.example:8080",
+            "192.168.1.6",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+        ] {
             assert!(!hosts.allow(host), "{host}");
         }
         let all = Hosts::new([0, 0, 0, 0].into());
@@ -91,8 +124,14 @@ mod tests {
             is_own_origin(&headers)
         };
         assert!(own(&[]) && own(&["http://localhost:8642"]) && own(&["https://LOCALHOST:8642"]));
-        for origin in ["http://localhost:8643", "http://localhost", "http://evil.example", "null", "", "file://localhost:8642"]
-        {
+        for origin in [
+            "http://localhost:8643",
+            "http://localhost",
+            "http://evil.example",
+            "null",
+            "",
+            "file://localhost:8642",
+        ] {
             assert!(!own(&[origin]), "{origin}");
         }
         assert!(!own(&["http://localhost:8642", "http://evil.example"]));

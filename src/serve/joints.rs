@@ -1,7 +1,8 @@
-//! `/joints`: a WebSocket that tells the newest joint positions. Whoever is slow gets fewer states, never older ones, and slows
-//! nobody.
+//! `/joints`: a WebSocket that tells the newest joint positions. Whoever is slow gets fewer states,
+//! never older ones, and slows nobody.
 //!
-//! Every message is the whole state of one robot, or of all that have such joints. After each batch of what is new goes a ping with a number, and a few at most are under way: so what waits in the
+//! Every message is the whole state of one robot, or of all that have such joints. After each batch
+//! of what is new goes a ping with a number, and a few at most are under way: so what waits in the
 //! buffers of the network is bounded, however long a client doesn't read.
 
 use std::collections::{BTreeMap, HashMap};
@@ -36,13 +37,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The largest message that is taken from a client; nothing is expected from it.
 const MOST_BYTES: usize = 1024;
 
-/// How long a joint is told of that nobody tells any more while others are heard: its publisher left, and its place is needed.
+/// How long a joint is told of that nobody tells any more while others are heard: its publisher
+/// left, and its place is needed.
 const FORGOTTEN: Duration = Duration::from_secs(10);
 
 /// How many robots are told of in one batch. Of more, those that were told longest ago come first.
 const MOST_AT_ONCE: usize = 64;
 
-/// The newest positions of each robot; `None` stands for every robot that has such joints, and is always there.
+/// The newest positions of each robot; `None` stands for every robot that has such joints, and is
+/// always there.
 #[derive(Debug)]
 pub(super) struct AllStates {
     robots: BTreeMap<Option<Arc<str>>, Arc<States>>,
@@ -52,17 +55,29 @@ pub(super) struct AllStates {
 
 impl Default for AllStates {
     fn default() -> Self {
-        Self { robots: BTreeMap::from([(None, Arc::default())]), turn: 0 }
+        Self {
+            robots: BTreeMap::from([(None, Arc::default())]),
+            turn: 0,
+        }
     }
 }
 
 impl AllStates {
     /// Changes the state of a robot; whether `change` did.
-    pub(super) fn change(&mut self, robot: Option<&str>, change: impl FnOnce(&mut States) -> bool) -> bool {
+    pub(super) fn change(
+        &mut self,
+        robot: Option<&str>,
+        change: impl FnOnce(&mut States) -> bool,
+    ) -> bool {
         let key = robot.map(Arc::<str>::from);
         let known = self.robots.remove(&key);
         let is_known = known.is_some();
-        let mut states = known.unwrap_or_else(|| Arc::new(States { robot: key.clone(), ..States::default() }));
+        let mut states = known.unwrap_or_else(|| {
+            Arc::new(States {
+                robot: key.clone(),
+                ..States::default()
+            })
+        });
         let newest = Arc::make_mut(&mut states);
         let is_changed = change(newest);
         if is_changed {
@@ -80,8 +95,8 @@ impl AllStates {
         self.robots.remove(&Some(robot.into())).is_some()
     }
 
-    /// What is newer than what `told` says was told, the longest untold first, a few at most; and whether there is more. Notes it
-    /// as told.
+    /// What is newer than what `told` says was told, the longest untold first, a few at most; and
+    /// whether there is more. Notes it as told.
     fn news(&self, told: &mut HashMap<Option<Arc<str>>, u64>) -> (Vec<Arc<States>>, bool) {
         told.retain(|robot, _| self.robots.contains_key(robot));
         let is_new = |states: &&Arc<States>| told.get(&states.robot) != Some(&states.turn);
@@ -91,7 +106,10 @@ impl AllStates {
             news.sort_by_key(|states| told.get(&states.robot).copied());
             news.truncate(MOST_AT_ONCE);
         }
-        told.extend(news.iter().map(|states| (states.robot.clone(), states.turn)));
+        told.extend(
+            news.iter()
+                .map(|states| (states.robot.clone(), states.turn)),
+        );
         (news, is_more)
     }
 }
@@ -119,12 +137,21 @@ struct View<'a> {
 }
 
 impl States {
-    /// Takes positions in: of names without end the first ones, and numbers only. Whether there were any.
-    pub(super) fn take<'a>(&mut self, stamp: f64, positions: impl Iterator<Item = (&'a str, f64)>, now: Instant) -> bool {
+    /// Takes positions in: of names without end the first ones, and numbers only. Whether there
+    /// were any.
+    pub(super) fn take<'a>(
+        &mut self,
+        stamp: f64,
+        positions: impl Iterator<Item = (&'a str, f64)>,
+        now: Instant,
+    ) -> bool {
         let mut any = false;
-        for (name, position) in positions.filter(|(name, position)| position.is_finite() && name.len() <= LONGEST_NAME) {
+        for (name, position) in
+            positions.filter(|(name, position)| position.is_finite() && name.len() <= LONGEST_NAME)
+        {
             any = true;
-            if let Some((known, heard)) = self.positions.get_mut(name).zip(self.heard.get_mut(name)) {
+            if let Some((known, heard)) = self.positions.get_mut(name).zip(self.heard.get_mut(name))
+            {
                 (*known, *heard) = (position, now);
             } else if self.positions.len() < MOST_JOINTS {
                 self.positions.insert(name.to_owned(), position);
@@ -132,8 +159,10 @@ impl States {
             }
         }
         if any {
-            self.heard.retain(|_, heard| now.duration_since(*heard) < FORGOTTEN);
-            self.positions.retain(|name, _| self.heard.contains_key(name));
+            self.heard
+                .retain(|_, heard| now.duration_since(*heard) < FORGOTTEN);
+            self.positions
+                .retain(|name, _| self.heard.contains_key(name));
             self.live = true;
             self.stamp = if stamp.is_finite() { stamp } else { 0.0 };
             self.text = OnceLock::new();
@@ -148,9 +177,22 @@ impl States {
     }
 
     fn text(&self) -> Utf8Bytes {
-        let Self { robot, live, stamp, positions, .. } = self;
-        let view = View { robot: robot.as_deref(), live: *live, stamp: *stamp, positions };
-        self.text.get_or_init(|| serde_json::to_string(&view).unwrap_or_default().into()).clone()
+        let Self {
+            robot,
+            live,
+            stamp,
+            positions,
+            ..
+        } = self;
+        let view = View {
+            robot: robot.as_deref(),
+            live: *live,
+            stamp: *stamp,
+            positions,
+        };
+        self.text
+            .get_or_init(|| serde_json::to_string(&view).unwrap_or_default().into())
+            .clone()
     }
 }
 
@@ -162,21 +204,28 @@ pub(super) async fn joints(
 ) -> Response {
     // Pages of other origins may open WebSockets: that is not stopped by browsers.
     if !host::is_own_origin(&headers) {
-        return (StatusCode::FORBIDDEN, "Pages from elsewhere get no joint states from here.\n").into_response();
+        return (
+            StatusCode::FORBIDDEN,
+            "Pages from elsewhere get no joint states from here.\n",
+        )
+            .into_response();
     }
     let Some(seat) = app.watchers.take_stream(&connection) else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     let states = app.site.joints();
-    upgrade.max_message_size(MOST_BYTES).max_frame_size(MOST_BYTES).on_upgrade(move |socket| async move {
-        // The connection may have made room for another one before it was a stream.
-        if connection.keep(true) {
-            tokio::select! {
-                () = feed(socket, states) => {}
-                () = seat.evicted() => {}
+    upgrade
+        .max_message_size(MOST_BYTES)
+        .max_frame_size(MOST_BYTES)
+        .on_upgrade(move |socket| async move {
+            // The connection may have made room for another one before it was a stream.
+            if connection.keep(true) {
+                tokio::select! {
+                    () = feed(socket, states) => {}
+                    () = seat.evicted() => {}
+                }
             }
-        }
-    })
+        })
 }
 
 /// Sends states until the client leaves, or takes nothing any more.
@@ -226,7 +275,11 @@ async fn feed(mut socket: WebSocket, mut states: watch::Receiver<AllStates>) {
     }
 }
 
-async fn send(socket: &mut WebSocket, batch: &[Arc<States>], ping: Bytes) -> Result<(), axum::Error> {
+async fn send(
+    socket: &mut WebSocket,
+    batch: &[Arc<States>],
+    ping: Bytes,
+) -> Result<(), axum::Error> {
     for states in batch {
         socket.send(Message::Text(states.text())).await?;
     }
@@ -244,7 +297,11 @@ struct Window {
 
 impl Window {
     fn new(now: Instant) -> Self {
-        Self { sent: 0, taken: 0, since: now }
+        Self {
+            sent: 0,
+            taken: 0,
+            since: now,
+        }
     }
 
     /// Whether another message may go.
@@ -273,7 +330,9 @@ impl Window {
 
     /// Notes a pong, which answers all pings before it.
     fn taken(&mut self, number: &[u8], now: Instant) {
-        let Ok(number) = number.try_into().map(u64::from_be_bytes) else { return };
+        let Ok(number) = number.try_into().map(u64::from_be_bytes) else {
+            return;
+        };
         if number > self.taken && number <= self.sent {
             (self.taken, self.since) = (number, now);
         }
@@ -289,14 +348,43 @@ mod tests {
         let mut states = States::default();
         let start = Instant::now();
         let names: Vec<String> = (0..MOST_JOINTS + 10).map(|n| format!("j{n}")).collect();
-        assert!(states.take(f64::NAN, names.iter().map(|name| (name.as_str(), 1.0)), start));
-        assert!(states.take(2.0, [("j0", f64::NAN), ("j1", 5.0), ("late", 1.0)].into_iter(), start));
-        assert_eq!((states.positions.len(), states.positions["j0"], states.positions["j1"]), (MOST_JOINTS, 1.0, 5.0));
+        assert!(states.take(
+            f64::NAN,
+            names.iter().map(|name| (name.as_str(), 1.0)),
+            start
+        ));
+        assert!(states.take(
+            2.0,
+            [("j0", f64::NAN), ("j1", 5.0), ("late", 1.0)].into_iter(),
+            start
+        ));
+        assert_eq!(
+            (
+                states.positions.len(),
+                states.positions["j0"],
+                states.positions["j1"]
+            ),
+            (MOST_JOINTS, 1.0, 5.0)
+        );
         let mut states = States::default();
-        let heard = [("x".repeat(LONGEST_NAME + 1), 1.0), ("a".to_owned(), 0.5), ("b".to_owned(), f64::INFINITY)];
-        assert!(states.take(2.5, heard.iter().map(|(name, at)| (name.as_str(), *at)), start));
-        assert!(!states.take(9.0, [("a", f64::NAN)].into_iter(), start), "no position is no news");
-        assert_eq!(states.text().as_str(), r#"{"robot":null,"live":true,"stamp":2.5,"positions":{"a":0.5}}"#);
+        let heard = [
+            ("x".repeat(LONGEST_NAME + 1), 1.0),
+            ("a".to_owned(), 0.5),
+            ("b".to_owned(), f64::INFINITY),
+        ];
+        assert!(states.take(
+            2.5,
+            heard.iter().map(|(name, at)| (name.as_str(), *at)),
+            start
+        ));
+        assert!(
+            !states.take(9.0, [("a", f64::NAN)].into_iter(), start),
+            "no position is no news"
+        );
+        assert_eq!(
+            states.text().as_str(),
+            r#"{"robot":null,"live":true,"stamp":2.5,"positions":{"a":0.5}}"#
+        );
         assert!(states.end() && !states.end());
         assert!(states.text().contains("\"live\":false"));
     }

@@ -1,6 +1,7 @@
 //! Which media type a file has, by its name, and which of them are worth compressing.
 
-/// The media type of a file; `application/octet-stream` for everything not known. Binary USD has none that is registered.
+/// The media type of a file; `application/octet-stream` for everything not known. Binary USD has
+/// none that is registered.
 pub(super) fn of(path: &str) -> &'static str {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     match extension.to_ascii_lowercase().as_str() {
@@ -24,8 +25,8 @@ pub(super) fn of(path: &str) -> &'static str {
     }
 }
 
-/// Whether content of this type is text that is sent compressed to whoever takes it. Events are text too, but they have to
-/// arrive one by one.
+/// Whether content of this type is text that is sent compressed to whoever takes it. Events are
+/// text too, but they have to arrive one by one.
 pub(super) fn is_compressed(media_type: &str) -> bool {
     const TYPES: [&str; 8] = [
         "text/html",
@@ -38,7 +39,9 @@ pub(super) fn is_compressed(media_type: &str) -> bool {
         "model/vnd.usda",
     ];
     let essence = media_type.split(';').next().unwrap_or_default().trim();
-    TYPES.iter().any(|known| essence.eq_ignore_ascii_case(known))
+    TYPES
+        .iter()
+        .any(|known| essence.eq_ignore_ascii_case(known))
 }
 
 #[cfg(test)]
@@ -58,7 +61,11 @@ mod tests {
             ("index.html", "text/html; charset=utf-8", true),
             ("noextension", "application/octet-stream", false),
         ] {
-            assert_eq!((of(path), is_compressed(of(path))), (media_type, compressed), "{path}");
+            assert_eq!(
+                (of(path), is_compressed(of(path))),
+                (media_type, compressed),
+                "{path}"
+            );
         }
         assert!(!is_compressed("text/event-stream"));
     }

@@ -1,7 +1,9 @@
-//! The HTTP side: the viewer, the robots and their frames as JSON, their assets' files, events and joint positions as they come.
+//! The HTTP side: the viewer, the robots and their frames as JSON, their assets' files, events and
+//! joint positions as they come.
 //!
-//! It shows what it is told through [`Site`] and reads files inside assets' directories. The one thing that it changes is an asset's
-//! layer of named poses. It must not know ROS, nor how an asset comes about, nor what is in one: `poses` and `variants` beside it do.
+//! It shows what it is told through [`Site`] and reads files inside assets' directories. The one
+//! thing that it changes is an asset's layer of named poses. It must not know ROS, nor how an asset
+//! comes about, nor what is in one: `poses` and `variants` beside it do.
 
 mod assets;
 pub mod codes;
@@ -38,14 +40,18 @@ use crate::variants::Drawings;
 use crate::worker::Workers;
 pub(crate) use assets::is_servable;
 use seats::Seats;
-pub use site::{AssetFrameView, Event, FrameView, FramesView, Presence, RobotState, RobotView, Site, TransformView};
+pub use site::{
+    AssetFrameView, Event, FrameView, FramesView, Presence, RobotState, RobotView, Site,
+    TransformView,
+};
 use tags::Tags;
 pub(crate) use tags::hash;
 use viewer::Page;
 
 /// How many clients may hear joint states at once, and as many events.
 const MOST_CLIENTS: usize = 64;
-/// How many requests may keep a thread waiting for files at once. Others wait without one, and are forgotten if their client leaves.
+/// How many requests may keep a thread waiting for files at once. Others wait without one, and are
+/// forgotten if their client leaves.
 const MOST_WORKING: usize = 16;
 /// What is smaller than this is not compressed: headers would be most of it.
 const SMALL: u64 = 1024;
@@ -86,25 +92,42 @@ impl Server {
         };
         let listener = connections::listen(address).map_err(fault)?;
         let address = listener.local_addr().map_err(fault)?;
-        Ok(Self { listener, address, connections: None, lets_write: address.ip().is_loopback(), drawings: Arc::default() })
+        Ok(Self {
+            listener,
+            address,
+            connections: None,
+            lets_write: address.ip().is_loopback(),
+            drawings: Arc::default(),
+        })
     }
 
-    /// The same with so many connections at once at most: the files that the process may open are shared with others.
+    /// The same with so many connections at once at most: the files that the process may open are
+    /// shared with others.
     #[must_use]
     pub fn at_most(self, connections: usize) -> Self {
-        Self { connections: Some(connections), ..self }
+        Self {
+            connections: Some(connections),
+            ..self
+        }
     }
 
-    /// The same with poses stored and deleted for whoever reaches it, if `allowed`, also where that is not this machine alone.
+    /// The same with poses stored and deleted for whoever reaches it, if `allowed`, also where that
+    /// is not this machine alone.
     #[must_use]
     pub fn letting_write(self, allowed: bool) -> Self {
-        Self { lets_write: allowed || self.address.ip().is_loopback(), ..self }
+        Self {
+            lets_write: allowed || self.address.ip().is_loopback(),
+            ..self
+        }
     }
 
     /// Renders variants in `workers`, each with a memory limit in MiB, instead of in this process.
     #[must_use]
     pub fn drawing_with(self, workers: Arc<Workers>, memory: Option<u64>) -> Self {
-        Self { drawings: Arc::new(Drawings::new(workers, memory)), ..self }
+        Self {
+            drawings: Arc::new(Drawings::new(workers, memory)),
+            ..self
+        }
     }
 
     /// The address and port that it listens on.
@@ -130,10 +153,16 @@ impl Server {
     async fn serve_with(self, site: Arc<Site>, page: Page) {
         let hosts = Arc::new(host::Hosts::new(self.address.ip()));
         let limits = connections::Limits::of(self.connections);
-        let app =
-            App { lets_write: self.lets_write, drawings: self.drawings, ..App::new(site.clone(), page, limits.streams()) };
+        let app = App {
+            lets_write: self.lets_write,
+            drawings: self.drawings,
+            ..App::new(site.clone(), page, limits.streams())
+        };
         // Where nothing can be watched, requests are answered all the same.
-        tokio::join!(connections::serve(self.listener, router(app, hosts), limits), poses::follow(&site));
+        tokio::join!(
+            connections::serve(self.listener, router(app, hosts), limits),
+            poses::follow(&site)
+        );
     }
 }
 
@@ -172,9 +201,12 @@ impl App {
         }
     }
 
-    /// Has work done on a thread that may wait for files. `None` if it failed. What was begun is finished, whoever waits for it, and is
-    /// counted until then.
-    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    /// Has work done on a thread that may wait for files. `None` if it failed. What was begun is
+    /// finished, whoever waits for it, and is counted until then.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         let permit = self.working.clone().acquire_owned().await.ok()?;
         let counted = move || {
             let _permit = permit;
@@ -186,7 +218,9 @@ impl App {
 
 fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
     let is_text = |_, _, headers: &axum::http::HeaderMap, _: &_| {
-        let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let media_type = headers
+            .get(header::CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok());
         media_type.is_some_and(media::is_compressed)
     };
     let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
@@ -195,7 +229,10 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
         .route("/viewer/{*path}", get(viewer::file))
         .route("/api/robots", get(robots))
         .route("/api/frames/{*key}", get(frames))
-        .route("/api/poses/{*key}", get(poses::list).post(poses::store).delete(poses::delete))
+        .route(
+            "/api/poses/{*key}",
+            get(poses::list).post(poses::store).delete(poses::delete),
+        )
         .route("/api/variants/{*key}", get(variants::list))
         .route("/variants/{*key}", get(variants::draw))
         .route("/events", get(events::events))
@@ -209,7 +246,10 @@ fn router(app: App, hosts: Arc<host::Hosts>) -> Router {
 }
 
 async fn robots(State(app): State<Arc<App>>) -> impl IntoResponse {
-    ([(header::CACHE_CONTROL, "no-store")], Json(app.site.robots()))
+    (
+        [(header::CACHE_CONTROL, "no-store")],
+        Json(app.site.robots()),
+    )
 }
 
 async fn frames(State(app): State<Arc<App>>, Path(key): Path<String>) -> Response {
@@ -233,7 +273,10 @@ fn tagged(response: &mut Response, media_type: &'static str, tag: HeaderValue) {
 /// A strong tag stands for the very bytes, so what was compressed on the way has a weak one.
 async fn finish<B>(mut response: Response<B>) -> Response<B> {
     if response.headers().contains_key(header::CONTENT_ENCODING)
-        && let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok())
+        && let Some(tag) = response
+            .headers()
+            .get(header::ETAG)
+            .and_then(|tag| tag.to_str().ok())
         && !tag.starts_with("W/")
         && let Ok(weak) = HeaderValue::from_str(&format!("W/{tag}"))
     {
@@ -242,13 +285,20 @@ async fn finish<B>(mut response: Response<B>) -> Response<B> {
     response
 }
 
-/// What holds for every answer: it is what it says it is, for pages of this server only, and no page unless it says so.
+/// What holds for every answer: it is what it says it is, for pages of this server only, and no
+/// page unless it says so.
 async fn secure(mut response: Response<Body>) -> Response<Body> {
     const FIELDS: [(HeaderName, &str); 4] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
     ];
     let headers = response.headers_mut();
     for (name, value) in FIELDS {
@@ -256,7 +306,9 @@ async fn secure(mut response: Response<Body>) -> Response<Body> {
     }
     // Whatever lies in an asset's folder runs nothing and loads nothing.
     let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
-    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(nothing);
+    headers
+        .entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(nothing);
     response
 }
 

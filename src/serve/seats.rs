@@ -1,8 +1,9 @@
 //! Seats: a bounded number of connections or streams, shared fairly between peers.
 //!
-//! When all seats are taken, a newcomer gets one all the same: the peer that holds most gives up the one on which nothing has gone on for
-//! longest (max-min fairness). So nobody who holds connections open, however slowly they talk or listen, keeps others out; and a peer is
-//! limited only where another one needs its seats.
+//! When all seats are taken, a newcomer gets one all the same: the peer that holds most gives up
+//! the one on which nothing has gone on for longest (max-min fairness). So nobody who holds
+//! connections open, however slowly they talk or listen, keeps others out; and a peer is limited
+//! only where another one needs its seats.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -51,15 +52,20 @@ pub(super) struct Seat {
 impl Seats {
     /// So many seats.
     pub(super) fn new(max: usize) -> Self {
-        Self(Arc::new(Shared { max, table: Mutex::default() }))
+        Self(Arc::new(Shared {
+            max,
+            table: Mutex::default(),
+        }))
     }
 
-    /// Takes a seat for a peer, if need be that of another. `None` if all are taken by those who keep theirs.
+    /// Takes a seat for a peer, if need be that of another. `None` if all are taken by those who
+    /// keep theirs.
     pub(super) fn take(&self, address: IpAddr) -> Option<Seat> {
         self.take_for(peer(address), None)
     }
 
-    /// Takes a seat for a stream over a connection, which keeps its own as long as the stream has one.
+    /// Takes a seat for a stream over a connection, which keeps its own as long as the stream has
+    /// one.
     pub(super) fn take_stream(&self, connection: &Arc<Seat>) -> Option<Seat> {
         self.take_for(connection.peer, Some(connection.clone()))
     }
@@ -75,17 +81,29 @@ impl Seats {
         };
         let number = table.next;
         table.next += 1;
-        let holder = Holder { peer, since: Instant::now(), is_kept: false, evicted: evicted.clone(), connection };
+        let holder = Holder {
+            peer,
+            since: Instant::now(),
+            is_kept: false,
+            evicted: evicted.clone(),
+            connection,
+        };
         table.holders.insert(number, holder);
         drop(table);
         if let Some(loser) = loser {
             loser.evicted.notify_one();
-            // Its client may take nothing any more, so that the end of the stream would not reach it.
+            // Its client may take nothing any more, so that the end of the stream would not reach
+            // it.
             if let Some(connection) = loser.connection {
                 connection.keep(false);
             }
         }
-        Some(Seat { shared: self.0.clone(), number, peer, evicted })
+        Some(Seat {
+            shared: self.0.clone(),
+            number,
+            peer,
+            evicted,
+        })
     }
 }
 
@@ -103,8 +121,15 @@ impl Table {
             *held.entry(holder.peer).or_insert(0) += 1;
         }
         let evictable = self.holders.iter().filter(|(_, holder)| !holder.is_kept);
-        let order = |holder: &Holder| (held.get(&holder.peer).copied(), std::cmp::Reverse(holder.since));
-        evictable.max_by_key(|(_, holder)| order(holder)).map(|(number, _)| *number)
+        let order = |holder: &Holder| {
+            (
+                held.get(&holder.peer).copied(),
+                std::cmp::Reverse(holder.since),
+            )
+        };
+        evictable
+            .max_by_key(|(_, holder)| order(holder))
+            .map(|(number, _)| *number)
     }
 }
 
@@ -114,7 +139,8 @@ impl Seat {
         self.peer
     }
 
-    /// Notes that something went on that counts. Single bytes do not, or whoever sends one now and then would keep the seat.
+    /// Notes that something went on that counts. Single bytes do not, or whoever sends one now and
+    /// then would keep the seat.
     pub(super) fn touch(&self) {
         if let Some(holder) = self.shared.lock().holders.get_mut(&self.number) {
             holder.since = Instant::now();
@@ -124,7 +150,9 @@ impl Seat {
     /// Keeps the seat from others, or does not any more; whether it is still held.
     pub(super) fn keep(&self, is_kept: bool) -> bool {
         let mut table = self.shared.lock();
-        let Some(holder) = table.holders.get_mut(&self.number) else { return false };
+        let Some(holder) = table.holders.get_mut(&self.number) else {
+            return false;
+        };
         (holder.is_kept, holder.since) = (is_kept, Instant::now());
         true
     }
@@ -141,8 +169,9 @@ impl Drop for Seat {
     }
 }
 
-/// What addresses count as one peer: all of this machine's own, which a local program can choose from at will, and an IPv6 network of 64
-/// bits, which is what one customer or machine has at least.
+/// What addresses count as one peer: all of this machine's own, which a local program can choose
+/// from at will, and an IPv6 network of 64 bits, which is what one customer or machine has at
+/// least.
 fn peer(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         address if address.is_loopback() => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -173,12 +202,18 @@ mod tests {
             std::thread::sleep(Duration::from_millis(2));
             seats.take(address.parse().unwrap())
         };
-        let many: Vec<Seat> = ["::1", "127.0.0.1", "127.9.9.9"].iter().filter_map(|address| take(address)).collect();
+        let many: Vec<Seat> = ["::1", "127.0.0.1", "127.9.9.9"]
+            .iter()
+            .filter_map(|address| take(address))
+            .collect();
         let other = take("10.0.0.1").unwrap();
         std::thread::sleep(Duration::from_millis(2));
         many[0].touch();
         let next = take("10.0.0.2").unwrap();
-        assert_eq!(many.iter().map(is_evicted).collect::<Vec<_>>(), [false, true, false]);
+        assert_eq!(
+            many.iter().map(is_evicted).collect::<Vec<_>>(),
+            [false, true, false]
+        );
         assert!(!many[1].keep(true), "it is another's by now");
         // Of two that hold as many, the idlest; what is kept stays.
         assert!(many[2].keep(true));

@@ -42,7 +42,8 @@ pub enum Presence {
 pub struct RobotView {
     /// The robot's name.
     pub name: String,
-    /// Where its asset is below `/assets/`: the name of its directory, or a path with forward slashes.
+    /// Where its asset is below `/assets/`: the name of its directory, or a path with forward
+    /// slashes.
     pub key: String,
     /// The ROS namespace that it was heard in, absolute: `/` or `/r1`.
     pub namespace: String,
@@ -77,7 +78,10 @@ impl RobotView {
     pub(super) fn entry(&self) -> Option<PathBuf> {
         let name = format!("{}.usda", file_name(&self.name));
         let is_listed = self.files.iter().any(|file| file.path == name);
-        self.directory.as_ref().filter(|_| is_listed).map(|directory| directory.join(name))
+        self.directory
+            .as_ref()
+            .filter(|_| is_listed)
+            .map(|directory| directory.join(name))
     }
 }
 
@@ -189,31 +193,58 @@ impl Site {
     /// Shows a robot and all frames of its asset, in place of the one with the same key.
     pub fn show(&self, robot: RobotView, frames: Vec<AssetFrameView>) {
         let mut robots = self.robots.write().unwrap_or_else(PoisonError::into_inner);
-        robots.insert(robot.key.clone(), Shown { robot: Arc::new(robot), frames: frames.into() });
+        robots.insert(
+            robot.key.clone(),
+            Shown {
+                robot: Arc::new(robot),
+                frames: frames.into(),
+            },
+        );
         drop(robots);
         self.shown.send_replace(());
     }
 
     /// Shows a robot no longer.
     pub fn hide(&self, key: &str) {
-        self.robots.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.robots
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
         self.shown.send_replace(());
     }
 
-    /// Has the live TF tree that a robot (its key) is held against read from `transforms` whenever someone asks for it.
-    pub fn follow_transforms(&self, transforms: impl Fn(&str) -> Vec<TransformView> + Send + Sync + 'static) {
-        *self.transforms.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(transforms));
+    /// Has the live TF tree that a robot (its key) is held against read from `transforms` whenever
+    /// someone asks for it.
+    pub fn follow_transforms(
+        &self,
+        transforms: impl Fn(&str) -> Vec<TransformView> + Send + Sync + 'static,
+    ) {
+        *self
+            .transforms
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(transforms));
     }
 
-    /// Takes newly heard joint positions (rad or m) in, stamped in seconds, of the robot with a key or of every robot that has such
-    /// joints; whether there were any. Those who read them are not waited for. Call it in a tokio runtime.
-    pub fn hear_joints<'a>(&self, robot: Option<&str>, stamp: f64, positions: impl Iterator<Item = (&'a str, f64)>) -> bool {
-        self.joints.send_if_modified(|states| states.change(robot, |states| states.take(stamp, positions, Instant::now())))
+    /// Takes newly heard joint positions (rad or m) in, stamped in seconds, of the robot with a key
+    /// or of every robot that has such joints; whether there were any. Those who read them are not
+    /// waited for. Call it in a tokio runtime.
+    pub fn hear_joints<'a>(
+        &self,
+        robot: Option<&str>,
+        stamp: f64,
+        positions: impl Iterator<Item = (&'a str, f64)>,
+    ) -> bool {
+        self.joints.send_if_modified(|states| {
+            states.change(robot, |states| {
+                states.take(stamp, positions, Instant::now())
+            })
+        })
     }
 
     /// Notes that joint positions are not heard any more; the last ones stay.
     pub fn end_joints(&self, robot: Option<&str>) {
-        self.joints.send_if_modified(|states| states.change(robot, States::end));
+        self.joints
+            .send_if_modified(|states| states.change(robot, States::end));
     }
 
     /// Forgets a robot's joint positions.
@@ -225,7 +256,10 @@ impl Site {
     pub fn tell(&self, kind: &'static str, data: &impl Serialize) {
         if let Ok(data) = serde_json::to_string(data) {
             // Without listeners there is nobody to tell.
-            let _ = self.events.send(Event { kind, data: data.into() });
+            let _ = self.events.send(Event {
+                kind,
+                data: data.into(),
+            });
         }
     }
 
@@ -236,12 +270,21 @@ impl Site {
 
     /// All robots, by key.
     pub fn robots(&self) -> Vec<Arc<RobotView>> {
-        self.robots.read().unwrap_or_else(PoisonError::into_inner).values().map(|shown| shown.robot.clone()).collect()
+        self.robots
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .map(|shown| shown.robot.clone())
+            .collect()
     }
 
     /// The robot with this key.
     pub fn robot(&self, key: &str) -> Option<Arc<RobotView>> {
-        self.robots.read().unwrap_or_else(PoisonError::into_inner).get(key).map(|shown| shown.robot.clone())
+        self.robots
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)
+            .map(|shown| shown.robot.clone())
     }
 
     /// The frames of the robot with this key, and the live TF tree.
@@ -249,10 +292,25 @@ impl Site {
         let (frames, causes) = {
             let robots = self.robots.read().unwrap_or_else(PoisonError::into_inner);
             let shown = robots.get(key)?;
-            (shown.frames.clone(), shown.robot.frames.as_ref().map_or_else(Vec::new, |frames| frames.causes.clone()))
+            (
+                shown.frames.clone(),
+                shown
+                    .robot
+                    .frames
+                    .as_ref()
+                    .map_or_else(Vec::new, |frames| frames.causes.clone()),
+            )
         };
-        let transforms = self.transforms.read().unwrap_or_else(PoisonError::into_inner).clone();
-        Some(Frames { frames, causes, tf: transforms.map_or_else(Vec::new, |transforms| transforms(key)) })
+        let transforms = self
+            .transforms
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        Some(Frames {
+            frames,
+            causes,
+            tf: transforms.map_or_else(Vec::new, |transforms| transforms(key)),
+        })
     }
 
     /// Tells from now on that another robot is shown, or one no longer, or another revision of one.

@@ -1,4 +1,5 @@
-//! Entity tags of files: the hash of the content where that was worth computing once, otherwise what the file system says.
+//! Entity tags of files: the hash of the content where that was worth computing once, otherwise
+//! what the file system says.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -35,7 +36,10 @@ impl Identity {
     }
 
     fn tag(&self) -> String {
-        format!("\"{:x}-{:x}.{:x}-{:x}\"", self.length, self.modified.0, self.modified.1, self.inode)
+        format!(
+            "\"{:x}-{:x}.{:x}-{:x}\"",
+            self.length, self.modified.0, self.modified.1, self.inode
+        )
     }
 }
 
@@ -48,8 +52,9 @@ pub(super) struct Tags {
 }
 
 impl Tags {
-    /// The strong tag of an open file. Of an asset's own files (`is_listed`) it is the SHA-256 of the content: not that of the
-    /// asset's list, since the file may be of the next revision already. May read the whole file.
+    /// The strong tag of an open file. Of an asset's own files (`is_listed`) it is the SHA-256 of
+    /// the content: not that of the asset's list, since the file may be of the next revision
+    /// already. May read the whole file.
     pub(super) fn of(&self, file: &File, meta: &Metadata, is_listed: bool) -> String {
         let identity = Identity::of(meta);
         if !is_listed {
@@ -62,7 +67,10 @@ impl Tags {
         if let Some(tag) = self.known(&identity) {
             return tag;
         }
-        let unchanged = || file.metadata().is_ok_and(|now| Identity::of(&now) == identity);
+        let unchanged = || {
+            file.metadata()
+                .is_ok_and(|now| Identity::of(&now) == identity)
+        };
         match hash(file).ok().filter(|_| unchanged()) {
             Some(hash) => {
                 let tag = format!("\"{hash}\"");
@@ -78,7 +86,11 @@ impl Tags {
     }
 
     fn known(&self, identity: &Identity) -> Option<String> {
-        self.hashes.lock().unwrap_or_else(PoisonError::into_inner).get(identity).cloned()
+        self.hashes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(identity)
+            .cloned()
     }
 }
 
@@ -99,7 +111,11 @@ pub(crate) fn hash(file: &File) -> io::Result<String> {
             Err(error) => return Err(error),
         }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
 }
 
 #[cfg(test)]

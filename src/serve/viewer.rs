@@ -1,4 +1,5 @@
-//! `/` and `/viewer/…`: the 3D viewer as it was built into the program, or in its place a page without one.
+//! `/` and `/viewer/…`: the 3D viewer as it was built into the program, or in its place a page
+//! without one.
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 use super::wanted::Wanted;
 use super::{App, media, tagged};
 
-/// What a page may load: its own files and what it makes itself; nothing from elsewhere. Compressed meshes are decoded by
-/// WebAssembly, and textures come out of a GLB as blobs.
+/// What a page may load: its own files and what it makes itself; nothing from elsewhere. Compressed
+/// meshes are decoded by WebAssembly, and textures come out of a GLB as blobs.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self' blob:; \
                       img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const INDEX: &str = "index.html";
@@ -37,7 +38,11 @@ pub(super) enum Page {
 impl Page {
     /// The viewer if there is one.
     pub(super) fn best() -> Self {
-        if Viewer::get(INDEX).is_some() { Self::Viewer } else { Self::Plain }
+        if Viewer::get(INDEX).is_some() {
+            Self::Viewer
+        } else {
+            Self::Plain
+        }
     }
 
     fn get(self, path: &str) -> Option<EmbeddedFile> {
@@ -48,7 +53,11 @@ impl Page {
     }
 }
 
-pub(super) async fn index(State(app): State<Arc<App>>, method: Method, headers: HeaderMap) -> Response {
+pub(super) async fn index(
+    State(app): State<Arc<App>>,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
     answer(app.page, INDEX, &method, &headers)
 }
 
@@ -64,11 +73,23 @@ pub(super) async fn file(
 fn answer(page: Page, path: &str, method: &Method, headers: &HeaderMap) -> Response {
     let file = page.get(path);
     let found = file.and_then(|file| {
-        let hash: String = file.metadata.sha256_hash().iter().map(|byte| format!("{byte:02x}")).collect();
-        Some((file.data, HeaderValue::from_str(&format!("\"{hash}\"")).ok()?))
+        let hash: String = file
+            .metadata
+            .sha256_hash()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Some((
+            file.data,
+            HeaderValue::from_str(&format!("\"{hash}\"")).ok()?,
+        ))
     });
     let Some((data, tag)) = found else {
-        return (StatusCode::NOT_FOUND, "There is no such file in the viewer.\n").into_response();
+        return (
+            StatusCode::NOT_FOUND,
+            "There is no such file in the viewer.\n",
+        )
+            .into_response();
     };
     // Ranges are for downloads; of the page there are none.
     let (body, status, tag) = match Wanted::of(method, headers, &tag, data.len() as u64) {

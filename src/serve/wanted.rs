@@ -26,29 +26,45 @@ impl Wanted {
             return Self::Nothing(known);
         }
         // A range of another content is worth nothing, and only GET has ranges.
-        let same = headers.get(header::IF_RANGE).is_none_or(|condition| condition == tag);
-        match headers.get(header::RANGE).and_then(|range| range.to_str().ok()) {
+        let same = headers
+            .get(header::IF_RANGE)
+            .is_none_or(|condition| condition == tag);
+        match headers
+            .get(header::RANGE)
+            .and_then(|range| range.to_str().ok())
+        {
             Some(range) if same && method == Method::GET => part(range, length),
             _ => Self::Whole,
         }
     }
 }
 
-/// The tag in `If-None-Match` that means `tag`: weak ones do too, since compressed content goes by them.
+/// The tag in `If-None-Match` that means `tag`: weak ones do too, since compressed content goes by
+/// them.
 fn known_tag(headers: &HeaderMap, tag: &HeaderValue) -> Option<HeaderValue> {
     let strong = tag.to_str().ok()?;
-    let fields = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|field| field.to_str().ok());
-    let known = fields.flat_map(|field| field.split(',')).map(str::trim).find_map(|known| match known.strip_prefix("W/") {
-        Some(opaque) if opaque == strong => Some(known),
-        None if known == "*" || known == strong => Some(strong),
-        _ => None,
-    })?;
+    let fields = headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .filter_map(|field| field.to_str().ok());
+    let known = fields
+        .flat_map(|field| field.split(','))
+        .map(str::trim)
+        .find_map(|known| match known.strip_prefix("W/") {
+            Some(opaque) if opaque == strong => Some(known),
+            None if known == "*" || known == strong => Some(strong),
+            _ => None,
+        })?;
     HeaderValue::from_str(known).ok()
 }
 
-/// One range of bytes. Several at once, other units and what can't be read are passed over, as the RFC allows.
+/// One range of bytes. Several at once, other units and what can't be read are passed over, as the
+/// RFC allows.
 fn part(range: &str, length: u64) -> Wanted {
-    let Some((first, last)) = range.strip_prefix("bytes=").and_then(|set| set.trim().split_once('-')) else {
+    let Some((first, last)) = range
+        .strip_prefix("bytes=")
+        .and_then(|set| set.trim().split_once('-'))
+    else {
         return Wanted::Whole;
     };
     let number = |text: &str| {
@@ -62,7 +78,11 @@ fn part(range: &str, length: u64) -> Wanted {
         (None, Some(count)) if first.is_empty() => length.saturating_sub(count)..length,
         _ => return Wanted::Whole,
     };
-    if bytes.is_empty() { Wanted::Beyond } else { Wanted::Part(bytes) }
+    if bytes.is_empty() {
+        Wanted::Beyond
+    } else {
+        Wanted::Part(bytes)
+    }
 }
 
 #[cfg(test)]
@@ -74,7 +94,12 @@ mod tests {
         for (name, value) in fields {
             headers.append(name, HeaderValue::from_str(value).unwrap());
         }
-        Wanted::of(&method, &headers, &HeaderValue::from_static("\"a\""), length)
+        Wanted::of(
+            &method,
+            &headers,
+            &HeaderValue::from_static("\"a\""),
+            length,
+        )
     }
 
     fn range(range: &str, length: u64) -> Wanted {
@@ -105,27 +130,54 @@ mod tests {
         ] {
             assert_eq!(range(text, 10), wanted, "{text:?}");
         }
-        assert_eq!((range("bytes=0-", 0), range("bytes=-1", 0)), (Wanted::Beyond, Wanted::Beyond));
+        assert_eq!(
+            (range("bytes=0-", 0), range("bytes=-1", 0)),
+            (Wanted::Beyond, Wanted::Beyond)
+        );
     }
 
     #[test]
     fn a_range_of_another_content_or_of_another_method_is_none() {
-        let with = |condition| of(Method::GET, &[(header::RANGE, "bytes=1-2"), (header::IF_RANGE, condition)], 10);
+        let with = |condition| {
+            of(
+                Method::GET,
+                &[(header::RANGE, "bytes=1-2"), (header::IF_RANGE, condition)],
+                10,
+            )
+        };
         assert_eq!(with("\"a\""), Wanted::Part(1..3));
         for other in ["\"b\"", "W/\"a\"", "Wed, 21 Oct 2015 07:28:00 GMT"] {
             assert_eq!(with(other), Wanted::Whole, "{other}");
         }
-        assert_eq!(of(Method::HEAD, &[(header::RANGE, "bytes=1-2")], 10), Wanted::Whole);
+        assert_eq!(
+            of(Method::HEAD, &[(header::RANGE, "bytes=1-2")], 10),
+            Wanted::Whole
+        );
     }
 
     #[test]
     fn what_is_known_is_not_sent_again() {
-        let with = |known| of(Method::GET, &[(header::IF_NONE_MATCH, known), (header::RANGE, "bytes=0-1")], 10);
+        let with = |known| {
+            of(
+                Method::GET,
+                &[(header::IF_NONE_MATCH, known), (header::RANGE, "bytes=0-1")],
+                10,
+            )
+        };
         let tag = |tag| Wanted::Nothing(HeaderValue::from_static(tag));
-        assert_eq!((with("\"a\""), with("\"b\", \"a\""), with("*")), (tag("\"a\""), tag("\"a\""), tag("\"a\"")));
+        assert_eq!(
+            (with("\"a\""), with("\"b\", \"a\""), with("*")),
+            (tag("\"a\""), tag("\"a\""), tag("\"a\""))
+        );
         assert_eq!(with("W/\"a\""), tag("W/\"a\""));
-        assert_eq!((with("\"b\""), with("a")), (Wanted::Part(0..2), Wanted::Part(0..2)));
-        let two = [(header::IF_NONE_MATCH, "\"b\""), (header::IF_NONE_MATCH, "\"a\"")];
+        assert_eq!(
+            (with("\"b\""), with("a")),
+            (Wanted::Part(0..2), Wanted::Part(0..2))
+        );
+        let two = [
+            (header::IF_NONE_MATCH, "\"b\""),
+            (header::IF_NONE_MATCH, "\"a\""),
+        ];
         assert_eq!(of(Method::HEAD, &two, 10), tag("\"a\""));
     }
 }

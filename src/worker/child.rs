@@ -18,21 +18,31 @@ use crate::rep158::Stage;
 use crate::store::Store;
 use crate::usd;
 
-/// Idle time before a worker returns freed memory to the system; sooner, the next task would fault it in again.
+/// Idle time before a worker returns freed memory to the system; sooner, the next task would fault
+/// it in again.
 const REST: Duration = Duration::from_secs(1);
 
-/// Serves the process at the other end of standard input and output until it closes them. `arguments`: the number of threads, and the
-/// size of the cache in MiB.
+/// Serves the process at the other end of standard input and output until it closes them.
+/// `arguments`: the number of threads, and the size of the cache in MiB.
 pub(crate) fn main(arguments: &[usize], program: &Program) -> ExitCode {
-    let &[threads, cache] = arguments else { return ExitCode::from(2) };
+    let &[threads, cache] = arguments else {
+        return ExitCode::from(2);
+    };
     // Started by the link /proc/self/exe, the process would be named `exe`.
     let _ = rustix::thread::set_name(c"urdf_usd worker");
     let (sender, requests) = channel();
-    if std::thread::Builder::new().name("requests".to_owned()).spawn(move || listen(&sender)).is_err() {
+    if std::thread::Builder::new()
+        .name("requests".to_owned())
+        .spawn(move || listen(&sender))
+        .is_err()
+    {
         return ExitCode::FAILURE;
     }
     // This thread joins the pool: handing work over costs as much as converting a small file.
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
+    let _ = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .use_current_thread()
+        .build_global();
     let replies = Arc::new(Mutex::new(std::io::stdout()));
     let store = Store::in_memory((cache as u64) << 20);
     loop {
@@ -43,14 +53,19 @@ pub(crate) fn main(arguments: &[usize], program: &Program) -> ExitCode {
             }
             RecvTimeoutError::Disconnected => Err(()),
         });
-        let Ok(request) = request else { return ExitCode::SUCCESS };
-        let Ok(request) = serde_json::from_slice::<Request<'_>>(&request) else { return ExitCode::FAILURE };
+        let Ok(request) = request else {
+            return ExitCode::SUCCESS;
+        };
+        let Ok(request) = serde_json::from_slice::<Request<'_>>(&request) else {
+            return ExitCode::FAILURE;
+        };
         program.limit_memory(request.memory_limit);
         work(request.task, &store, &replies);
     }
 }
 
-/// Forwards requests until standard input closes, then kills the process group: no one waits for the current task any more.
+/// Forwards requests until standard input closes, then kills the process group: no one waits for
+/// the current task any more.
 fn listen(requests: &Sender<Vec<u8>>) {
     let mut input = std::io::stdin().lock();
     while let Ok(Some((Kind::Request, request))) = receive(&mut input) {
@@ -72,19 +87,51 @@ fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<
             let context = Context {
                 store: store.clone(),
                 progress: Some(Box::new(move |now| {
-                    let convert::Progress { step, name, done, all } = now;
-                    reply(&progress, Kind::Progress, &Progress { step, name: name.into(), done, all });
+                    let convert::Progress {
+                        step,
+                        name,
+                        done,
+                        all,
+                    } = now;
+                    reply(
+                        &progress,
+                        Kind::Progress,
+                        &Progress {
+                            step,
+                            name: name.into(),
+                            done,
+                            all,
+                        },
+                    );
                 })),
-                expanded: Some(Box::new(move |text| reply(&expanded, Kind::Expanded, &text))),
+                expanded: Some(Box::new(move |text| {
+                    reply(&expanded, Kind::Expanded, &text)
+                })),
                 ..Context::default()
             };
-            reply(replies, Kind::Done, &convert::convert(&job, &context).map(Outcome::from));
+            reply(
+                replies,
+                Kind::Done,
+                &convert::convert(&job, &context).map(Outcome::from),
+            );
         }
-        Task::Frames(entry) => reply(replies, Kind::Done, &usd::read_frames(&entry).map_err(|error| error.to_string())),
+        Task::Frames(entry) => reply(
+            replies,
+            Kind::Done,
+            &usd::read_frames(&entry).map_err(|error| error.to_string()),
+        ),
         Task::Interfaces(entry) => {
-            reply(replies, Kind::Done, &usd::read_interfaces(&entry).map_err(|error| error.to_string()));
+            reply(
+                replies,
+                Kind::Done,
+                &usd::read_interfaces(&entry).map_err(|error| error.to_string()),
+            );
         }
-        Task::Tiers(entry) => reply(replies, Kind::Done, &usd::read_tiers(&entry).map_err(|error| error.to_string())),
+        Task::Tiers(entry) => reply(
+            replies,
+            Kind::Done,
+            &usd::read_tiers(&entry).map_err(|error| error.to_string()),
+        ),
         Task::Poses(entry) => reply(replies, Kind::Done, &poses(&entry)),
     }
 }
@@ -92,10 +139,16 @@ fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<
 /// Reads the poses of an asset, to see whether that succeeds.
 pub(super) fn poses(entry: &Path) -> Result<(), String> {
     let stage = Stage::open(entry, &Default::default()).map_err(|error| error.to_string())?;
-    Poses::of(&stage, None).map(|_| ()).map_err(crate::poses::told)
+    Poses::of(&stage, None)
+        .map(|_| ())
+        .map_err(crate::poses::told)
 }
 
 /// Sends a reply. A broken pipe is ignored: [`listen`] ends the process then.
 fn reply(replies: &Mutex<impl Write>, kind: Kind, content: &impl Serialize) {
-    let _ = send(&mut *replies.lock().unwrap_or_else(PoisonError::into_inner), kind, content);
+    let _ = send(
+        &mut *replies.lock().unwrap_or_else(PoisonError::into_inner),
+        kind,
+        content,
+    );
 }

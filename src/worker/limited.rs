@@ -13,8 +13,9 @@ use crate::process::codes::SYSTEM;
 /// Shortest and longest interval between polls for the child's exit.
 const POLL: [Duration; 2] = [Duration::from_micros(500), Duration::from_millis(10)];
 
-/// Runs the command line `arguments` of `program`, without the program's name, and returns its exit code. `name` is the activity, for
-/// messages. A command that `knows` its time limit stops by itself where it can, and gets a grace period.
+/// Runs the command line `arguments` of `program`, without the program's name, and returns its exit
+/// code. `name` is the activity, for messages. A command that `knows` its time limit stops by
+/// itself where it can, and gets a grace period.
 ///
 /// # Errors
 /// If the child was killed, exited without a code, or could not be started.
@@ -25,14 +26,26 @@ pub(crate) fn run(
     (name, knows): (&str, bool),
 ) -> Result<u8, Diagnostic> {
     let failed = |error: std::io::Error| {
-        Diagnostic::new(&SYSTEM, Place::default(), format!("no process can be started for {name}: {error}"))
+        Diagnostic::new(
+            &SYSTEM,
+            Place::default(),
+            format!("no process can be started for {name}: {error}"),
+        )
     };
     let grace = if knows { GRACE } else { Duration::ZERO };
     let started = Instant::now();
     // Same process group: the terminal's signals reach both.
-    let mut child =
-        program.command([OsString::from(LIMITED)].into_iter().chain(arguments.iter().cloned())).spawn().map_err(failed)?;
-    let deadline = limits.time.and_then(|time| started.checked_add(time.saturating_add(grace)));
+    let mut child = program
+        .command(
+            [OsString::from(LIMITED)]
+                .into_iter()
+                .chain(arguments.iter().cloned()),
+        )
+        .spawn()
+        .map_err(failed)?;
+    let deadline = limits
+        .time
+        .and_then(|time| started.checked_add(time.saturating_add(grace)));
     let end = match wait(&mut child, deadline).map_err(failed)? {
         End::Exited(status) => match status.code().and_then(|code| u8::try_from(code).ok()) {
             Some(code) if i32::from(code) != super::OUT_OF_MEMORY => return Ok(code),
@@ -40,7 +53,11 @@ pub(crate) fn run(
         },
         end => end,
     };
-    Err(end.diagnostic(&Subject { name, at: "", limits }))
+    Err(end.diagnostic(&Subject {
+        name,
+        at: "",
+        limits,
+    }))
 }
 
 /// Waits for the child to exit; kills it at the deadline.

@@ -26,7 +26,9 @@ pub(super) enum Kind {
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Request, Self::Progress, Self::Expanded, Self::Done].into_iter().find(|kind| *kind as u8 == byte)
+        [Self::Request, Self::Progress, Self::Expanded, Self::Done]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
     }
 }
 
@@ -68,7 +70,10 @@ pub(super) fn message(kind: Kind, content: &impl Serialize) -> io::Result<Vec<u8
     let mut message = vec![kind as u8, 0, 0, 0, 0];
     serde_json::to_writer(&mut message, content)?;
     let too_long = || io::Error::new(io::ErrorKind::FileTooLarge, "it is longer than 1 GiB");
-    let length = u32::try_from(message.len() - HEAD).ok().filter(|length| *length <= MAX_LENGTH).ok_or_else(too_long)?;
+    let length = u32::try_from(message.len() - HEAD)
+        .ok()
+        .filter(|length| *length <= MAX_LENGTH)
+        .ok_or_else(too_long)?;
     if let Some(place) = message.get_mut(1..HEAD) {
         place.copy_from_slice(&length.to_le_bytes());
     }
@@ -93,7 +98,10 @@ pub(super) fn receive(from: &mut impl Read) -> io::Result<Option<(Kind, Vec<u8>)
     from.read_exact(&mut length)?;
     let (kind, length) = (Kind::of(kind[0]), u32::from_le_bytes(length));
     let Some(kind) = kind.filter(|_| length <= MAX_LENGTH) else {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no message"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it is no message",
+        ));
     };
     let mut content = Vec::new();
     // Memory grows with the bytes received, not with the length announced.
@@ -119,10 +127,19 @@ mod tests {
         let mut options = Options::default();
         for (name, value) in [
             ("formats", Value::List(vec!["usd".into(), "urdf".into()])),
-            ("overlays", Value::List(vec!["isaac".into(), "openpbr".into()])),
+            (
+                "overlays",
+                Value::List(vec!["isaac".into(), "openpbr".into()]),
+            ),
             ("robot_type", Value::Text("Wheeled".into())),
-            ("simready_metadata", Value::List(vec!["author=me".into(), "qcode=Q5".into()])),
-            ("variants", Value::List(vec!["/a/b{look=red}".into(), "c=d".into()])),
+            (
+                "simready_metadata",
+                Value::List(vec!["author=me".into(), "qcode=Q5".into()]),
+            ),
+            (
+                "variants",
+                Value::List(vec!["/a/b{look=red}".into(), "c=d".into()]),
+            ),
             ("packages", Value::List(vec!["p=/p".into()])),
             ("allowed_roots", Value::List(vec!["/r".into()])),
             ("bodies", Value::Text("flat".into())),
@@ -133,38 +150,79 @@ mod tests {
             ("density", Value::Number(0.1)),
             ("gltf.compression", Value::Text("meshopt".into())),
         ] {
-            let option = TABLE.iter().find(|option| option.about.name == name).unwrap();
-            option.set(&mut options, &value).unwrap_or_else(|why| panic!("{name}: {why}"));
+            let option = TABLE
+                .iter()
+                .find(|option| option.about.name == name)
+                .unwrap();
+            option
+                .set(&mut options, &value)
+                .unwrap_or_else(|why| panic!("{name}: {why}"));
         }
         options.resolve.ament_prefixes = vec!["/opt/ros".into()];
         (options.time_limit, options.memory_limit) = (Some(Duration::from_millis(1500)), Some(7));
-        let qos = Qos::Seen { is_reliable: true, is_latched: false, depth: Some(3) };
+        let qos = Qos::Seen {
+            is_reliable: true,
+            is_latched: false,
+            depth: Some(3),
+        };
         let interface = Interface {
             name: "scan".to_owned(),
             type_name: "sensor_msgs/msg/LaserScan".to_owned(),
             kind: InterfaceKind::Publisher { rate: 9.7, qos },
             starts_enabled: true,
         };
-        let captured = vec![Captured { interface, is_measured: true, frame: Some("laser".to_owned()) }];
+        let captured = vec![Captured {
+            interface,
+            is_measured: true,
+            frame: Some("laser".to_owned()),
+        }];
         let argument = crate::xacro::Argument::parse("prefix:=left_").unwrap();
         for source in [
-            Source::Text { text: "<robot name='ä'/>".into(), file: Some("/a/b.urdf".into()) },
-            Source::Bytes { bytes: Arc::new([0, 255, 7]), file: "/a".into() },
+            Source::Text {
+                text: "<robot name='ä'/>".into(),
+                file: Some("/a/b.urdf".into()),
+            },
+            Source::Bytes {
+                bytes: Arc::new([0, 255, 7]),
+                file: "/a".into(),
+            },
             Source::File("/a.usda".into()),
-            Source::Xacro { file: "/a.xacro".into(), arguments: vec![argument] },
+            Source::Xacro {
+                file: "/a.xacro".into(),
+                arguments: vec![argument],
+            },
         ] {
             let xrdf = Some("format: xrdf\n".into());
-            let job = Job { options: options.clone(), xrdf, captured: captured.clone(), ..Job::new(source, "/out") };
+            let job = Job {
+                options: options.clone(),
+                xrdf,
+                captured: captured.clone(),
+                ..Job::new(source, "/out")
+            };
             let mut sent = Vec::new();
-            send(&mut sent, Kind::Request, &Request { task: Task::Convert(Cow::Borrowed(&job).into()), memory_limit: Some(9) })
-                .unwrap();
+            send(
+                &mut sent,
+                Kind::Request,
+                &Request {
+                    task: Task::Convert(Cow::Borrowed(&job).into()),
+                    memory_limit: Some(9),
+                },
+            )
+            .unwrap();
             let (kind, content) = receive(&mut &sent[..]).unwrap().unwrap();
             let request: Request<'_> = serde_json::from_slice(&content).unwrap();
-            let Task::Convert(arrived) = request.task else { panic!("{request:?}") };
-            assert_eq!((kind, &**arrived, request.memory_limit), (Kind::Request, &job, Some(9)));
+            let Task::Convert(arrived) = request.task else {
+                panic!("{request:?}")
+            };
+            assert_eq!(
+                (kind, &**arrived, request.memory_limit),
+                (Kind::Request, &job, Some(9))
+            );
             // A truncated message is an error.
             assert!(receive(&mut &sent[..sent.len() - 1]).is_err());
         }
-        assert!(receive(&mut &[][..]).unwrap().is_none() && receive(&mut &b"hello, world"[..]).is_err());
+        assert!(
+            receive(&mut &[][..]).unwrap().is_none() && receive(&mut &b"hello, world"[..]).is_err()
+        );
     }
 }

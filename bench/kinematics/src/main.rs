@@ -1,8 +1,9 @@
 //! Times the crate kinematics and the crate `k` on one arm.
 //!
-//! `urdf_usd_bench_kinematics ROBOT.urdf BASE TIP COUNT ATTEMPTS`: a JSON object with the configurations (by joint name, random within
-//! limits), what the tip's poses are (4×4, row by row), where all ranges have their middles, µs for forward kinematics and Jacobian of the
-//! tip, and for each way to solve each target µs and the solution, or null.
+//! `urdf_usd_bench_kinematics ROBOT.urdf BASE TIP COUNT ATTEMPTS`: a JSON object with the
+//! configurations (by joint name, random within limits), what the tip's poses are (4×4, row by
+//! row), where all ranges have their middles, µs for forward kinematics and Jacobian of the tip,
+//! and for each way to solve each target µs and the solution, or null.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -112,8 +113,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         other.set_joint_positions_unchecked(&positions);
         black_box(other.update_transforms());
     });
-    // From the root, up to the last link that moves: in chains that start at another link `k` mixes the frames of its Jacobian and its poses.
-    // So where joints come before the base, only links are compared.
+    // From the root, up to the last link that moves: in chains that start at another link `k` mixes
+    // the frames of its Jacobian and its poses. So where joints come before the base, only links
+    // are compared.
     let last = chain
         .joints()
         .iter()

@@ -6,35 +6,59 @@ use std::path::{Path, PathBuf};
 use super::Report;
 
 impl Report {
-    /// The asset's file that has the asset's name and this ending (`usda`, `glb`), if it was written.
+    /// The asset's file that has the asset's name and this ending (`usda`, `glb`), if it was
+    /// written.
     pub fn file(&self, ending: &str) -> Option<PathBuf> {
         let name = format!("{}.{ending}", self.name);
-        self.files.iter().any(|file| file.path == name).then(|| self.directory.join(name))
+        self.files
+            .iter()
+            .any(|file| file.path == name)
+            .then(|| self.directory.join(name))
     }
 }
 
-/// The file to open of what a person calls an asset: a file is meant itself, a directory by the file that has its name, or the one that
-/// its robot had when it was converted, with the first of `endings` that there is.
+/// The file to open of what a person calls an asset: a file is meant itself, a directory by the
+/// file that has its name, or the one that its robot had when it was converted, with the first of
+/// `endings` that there is.
 ///
 /// # Errors
 /// The sentence to show: there is nothing, or no such file in the directory.
 pub fn entry(asset: &Path, endings: &[&str]) -> Result<PathBuf, String> {
     if !asset.is_dir() {
-        return if asset.exists() { Ok(asset.to_owned()) } else { Err(format!("{} does not exist", asset.display())) };
+        return if asset.exists() {
+            Ok(asset.to_owned())
+        } else {
+            Err(format!("{} does not exist", asset.display()))
+        };
     }
-    let directory = asset.canonicalize().map_err(|error| format!("cannot open {}: {error}", asset.display()))?;
+    let directory = asset
+        .canonicalize()
+        .map_err(|error| format!("cannot open {}: {error}", asset.display()))?;
     let name = directory.file_name().unwrap_or_default();
     // A copy has another name than what is in it.
-    let converted = || Report::read(asset).ok().and_then(|report| named(asset, OsStr::new(&report.name), endings));
-    named(asset, name, endings).or_else(converted).ok_or_else(|| {
-        let wanted = Path::new(name).with_added_extension(endings.first().unwrap_or(&""));
-        format!("{} holds no {}: give the asset's file itself", asset.display(), wanted.display())
-    })
+    let converted = || {
+        Report::read(asset)
+            .ok()
+            .and_then(|report| named(asset, OsStr::new(&report.name), endings))
+    };
+    named(asset, name, endings)
+        .or_else(converted)
+        .ok_or_else(|| {
+            let wanted = Path::new(name).with_added_extension(endings.first().unwrap_or(&""));
+            format!(
+                "{} holds no {}: give the asset's file itself",
+                asset.display(),
+                wanted.display()
+            )
+        })
 }
 
 /// The file of this name in a directory with the first of `endings` that there is.
 pub fn named(directory: &Path, name: &OsStr, endings: &[&str]) -> Option<PathBuf> {
-    endings.iter().map(|ending| directory.join(name).with_added_extension(ending)).find(|path| path.is_file())
+    endings
+        .iter()
+        .map(|ending| directory.join(name).with_added_extension(ending))
+        .find(|path| path.is_file())
 }
 
 #[cfg(test)]
@@ -48,20 +72,43 @@ mod tests {
     fn an_asset_is_opened_by_its_file_its_folder_and_a_copy_of_it() {
         let folder = tempfile::tempdir().unwrap();
         let text = "<robot name='my: arm'><link name='a'/></robot>".into();
-        let report = convert(&Job::new(Source::Text { text, file: None }, folder.path()), &Context::default()).unwrap();
-        let (arm, usda) = (folder.path().join("my_ arm"), folder.path().join("my_ arm/my_ arm.usda"));
-        assert_eq!((entry(&usda, &["glb"]), entry(&arm, &["usda", "glb"])), (Ok(usda.clone()), Ok(usda.clone())));
-        assert_eq!(entry(&arm, &["usdc", "glb"]), Ok(usda.with_extension("glb")));
-        assert_eq!((report.file("usda"), report.file("usdz")), (Some(usda.clone()), None));
+        let report = convert(
+            &Job::new(Source::Text { text, file: None }, folder.path()),
+            &Context::default(),
+        )
+        .unwrap();
+        let (arm, usda) = (
+            folder.path().join("my_ arm"),
+            folder.path().join("my_ arm/my_ arm.usda"),
+        );
+        assert_eq!(
+            (entry(&usda, &["glb"]), entry(&arm, &["usda", "glb"])),
+            (Ok(usda.clone()), Ok(usda.clone()))
+        );
+        assert_eq!(
+            entry(&arm, &["usdc", "glb"]),
+            Ok(usda.with_extension("glb"))
+        );
+        assert_eq!(
+            (report.file("usda"), report.file("usdz")),
+            (Some(usda.clone()), None)
+        );
         // As it is read back.
         let read = Report::read(&arm).unwrap();
-        assert_eq!((&read.name, &read.directory, read.file("glb")), (&report.name, &arm, report.file("glb")));
+        assert_eq!(
+            (&read.name, &read.directory, read.file("glb")),
+            (&report.name, &arm, report.file("glb"))
+        );
 
         let copy = folder.path().join("copy.1");
         fs::rename(&arm, &copy).unwrap();
         assert_eq!(entry(&copy, &["usda"]), Ok(copy.join("my_ arm.usda")));
         let none = entry(&copy, &["usdz"]).unwrap_err();
         assert!(none.contains("holds no copy.1.usdz"), "{none}");
-        assert!(entry(&arm, &["usda"]).unwrap_err().contains("does not exist"));
+        assert!(
+            entry(&arm, &["usda"])
+                .unwrap_err()
+                .contains("does not exist")
+        );
     }
 }

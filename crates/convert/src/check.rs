@@ -22,35 +22,59 @@ pub(super) fn found(
     directory: &Path,
     resolve: &resolve::Options,
 ) -> Result<Vec<Diagnostic>, CacheEvicted> {
-    let entry = ["usda", "usdz"].map(|ending| format!("{name}.{ending}")).into_iter().find(|entry| files.contains_key(entry));
-    let Some(entry) = entry else { return Ok(Vec::new()) };
+    let entry = ["usda", "usdz"]
+        .map(|ending| format!("{name}.{ending}"))
+        .into_iter()
+        .find(|entry| files.contains_key(entry));
+    let Some(entry) = entry else {
+        return Ok(Vec::new());
+    };
     checked(files, &entry, directory, resolve).or_else(|error| {
         publish::unless_evicted(&error)?;
         let message = format!("the asset could not be held against REP-158: {error}");
         let help = "free room in the folder for temporary files (TMPDIR)";
-        Ok(vec![Diagnostic::new(&codes::UNCHECKED, Place::default(), message).help(help)])
+        Ok(vec![
+            Diagnostic::new(&codes::UNCHECKED, Place::default(), message).help(help),
+        ])
     })
 }
 
-fn checked(files: &publish::Files, entry: &str, directory: &Path, resolve: &resolve::Options) -> io::Result<Vec<Diagnostic>> {
+fn checked(
+    files: &publish::Files,
+    entry: &str,
+    directory: &Path,
+    resolve: &resolve::Options,
+) -> io::Result<Vec<Diagnostic>> {
     let folder = tempfile::tempdir()?;
     let here = folder.path().canonicalize()?;
     // Neither the glTF nor the URDF is a part of it.
     let is_apart = |path: &str| {
-        path.starts_with("meshes/") || [".glb", ".gltf", ".bin", ".urdf"].iter().any(|ending| path.ends_with(ending))
+        path.starts_with("meshes/")
+            || [".glb", ".gltf", ".bin", ".urdf"]
+                .iter()
+                .any(|ending| path.ends_with(ending))
     };
     for (path, content) in files.iter().filter(|(path, _)| !is_apart(path)) {
         let path = here.join(path);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         publish::write(content, &path)?;
     }
-    // Which types the sourced workspace does not have, the conversion tells itself (`ros-type-missing`).
+    // Which types the sourced workspace does not have, the conversion tells itself
+    // (`ros-type-missing`).
     let packages = Some(Arc::new(resolve::Resolver::new(resolve.clone())));
-    let options = rep158::Options { all_variants: true, packages, ..rep158::Options::default() };
+    let options = rep158::Options {
+        all_variants: true,
+        packages,
+        ..rep158::Options::default()
+    };
     let mut found = rep158::check(&here.join(entry), &options).map_err(io::Error::other)?;
     let shown = [here.to_string_lossy(), directory.to_string_lossy()];
     for finding in &mut found {
-        let inside = finding.place.file.as_deref().and_then(|file| file.strip_prefix(&here).ok());
+        let inside = finding
+            .place
+            .file
+            .as_deref()
+            .and_then(|file| file.strip_prefix(&here).ok());
         if let Some(inside) = inside {
             finding.place.file = Some(directory.join(inside).into());
         }
@@ -68,9 +92,21 @@ mod tests {
     fn findings_name_the_files_that_will_be() {
         let text = "#usda 1.0\n(\n    defaultPrim = \"r\"\n    subLayers = [@./gone.usda@]\n)\ndef \"r\" {\n}\n";
         let files = [("r.usda".to_owned(), text.as_bytes().to_vec().into())].into();
-        let found = found(&files, "r", "/assets/r".as_ref(), &urdf_usd_resolve::Options::default()).unwrap();
-        let gone = found.iter().find(|finding| finding.code == "REP158-0.1").unwrap();
-        assert_eq!(gone.place.file.as_deref(), Some("/assets/r/r.usda".as_ref()));
+        let found = found(
+            &files,
+            "r",
+            "/assets/r".as_ref(),
+            &urdf_usd_resolve::Options::default(),
+        )
+        .unwrap();
+        let gone = found
+            .iter()
+            .find(|finding| finding.code == "REP158-0.1")
+            .unwrap();
+        assert_eq!(
+            gone.place.file.as_deref(),
+            Some("/assets/r/r.usda".as_ref())
+        );
         let temporary = std::env::temp_dir().to_string_lossy().into_owned();
         assert!(!format!("{found:?}").contains(&temporary), "{found:?}");
     }
@@ -83,12 +119,25 @@ mod tests {
         for formats in [&["usd"][..], &["usdz"]] {
             let formats = crate::Formats::parse(formats).unwrap();
             let job = Job {
-                options: Options { check: true, formats, ..Options::default() },
-                ..Job::new(Source::Text { text: text.clone(), file: None }, folder.path())
+                options: Options {
+                    check: true,
+                    formats,
+                    ..Options::default()
+                },
+                ..Job::new(
+                    Source::Text {
+                        text: text.clone(),
+                        file: None,
+                    },
+                    folder.path(),
+                )
             };
             let report = convert(&job, &Context::default()).unwrap();
             assert!(
-                !report.diagnostics.iter().any(|d| d.code == "REP158-0.1" || d.code == "asset-unchecked"),
+                !report
+                    .diagnostics
+                    .iter()
+                    .any(|d| d.code == "REP158-0.1" || d.code == "asset-unchecked"),
                 "{:?}",
                 report.diagnostics
             );

@@ -1,4 +1,5 @@
-//! What a conversion has at hand beside its job, and whom it tells how far it is. Nothing of it changes the outcome.
+//! What a conversion has at hand beside its job, and whom it tells how far it is. Nothing of it
+//! changes the outcome.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -29,11 +30,13 @@ pub struct Context {
     pub begin: Option<fn()>,
     /// Called from several threads as the work goes on.
     pub progress: Option<Box<Tell>>,
-    /// Called with what xacro made of the source, if it is xacro: the text that places with [`expanded`] are in.
+    /// Called with what xacro made of the source, if it is xacro: the text that places with
+    /// [`expanded`] are in.
     ///
     /// [`expanded`]: urdf_usd_diagnostic::Place::expanded
     pub expanded: Option<Box<Show>>,
-    /// Becomes true when nobody wants the outcome any more: the conversion then ends with `convert-cancelled` as soon as it can.
+    /// Becomes true when nobody wants the outcome any more: the conversion then ends with
+    /// `convert-cancelled` as soon as it can.
     pub cancelled: Arc<AtomicBool>,
 }
 
@@ -95,7 +98,9 @@ impl Longest {
 
     fn told(&self) -> String {
         let longest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        longest.as_ref().map_or_else(String::new, |(took, name)| format!("; {name} took longest, {:.1} s", took.as_secs_f64()))
+        longest.as_ref().map_or_else(String::new, |(took, name)| {
+            format!("; {name} took longest, {:.1} s", took.as_secs_f64())
+        })
     }
 }
 
@@ -128,7 +133,11 @@ impl From<CacheEvicted> for Stop {
 
 impl Stop {
     /// The same with what was `found` before it, as `told` says it.
-    pub(super) fn after(self, found: Vec<Diagnostic>, told: impl FnOnce(Vec<Diagnostic>) -> Vec<Diagnostic>) -> Self {
+    pub(super) fn after(
+        self,
+        found: Vec<Diagnostic>,
+        told: impl FnOnce(Vec<Diagnostic>) -> Vec<Diagnostic>,
+    ) -> Self {
         match self {
             Self::Found(stop) => Self::Found(told(found.into_iter().chain(stop).collect())),
             Self::Evicted(evicted) => Self::Evicted(evicted),
@@ -136,11 +145,15 @@ impl Stop {
     }
 }
 
-/// Does `work` with a store. If the store evicts what it gave, `work` starts over with one that gives nothing and keeps all in memory.
+/// Does `work` with a store. If the store evicts what it gave, `work` starts over with one that
+/// gives nothing and keeps all in memory.
 ///
 /// # Errors
 /// What stopped `work`.
-pub(super) fn retry_if_evicted<T>(store: &Store, work: impl Fn(&Store) -> Result<T, Stop>) -> Result<T, Vec<Diagnostic>> {
+pub(super) fn retry_if_evicted<T>(
+    store: &Store,
+    work: impl Fn(&Store) -> Result<T, Stop>,
+) -> Result<T, Vec<Diagnostic>> {
     let done = work(store).or_else(|stop| match stop {
         Stop::Evicted(_) => work(&store.anew()),
         stop => Err(stop),
@@ -148,7 +161,10 @@ pub(super) fn retry_if_evicted<T>(store: &Store, work: impl Fn(&Store) -> Result
     done.map_err(|stop| match stop {
         Stop::Found(found) => found,
         Stop::Evicted(evicted) => {
-            vec![Diagnostic::new(&codes::INTERNAL, Place::default(), evicted.to_string()).help(REPORT_IT)]
+            vec![
+                Diagnostic::new(&codes::INTERNAL, Place::default(), evicted.to_string())
+                    .help(REPORT_IT),
+            ]
         }
     })
 }
@@ -159,9 +175,10 @@ impl Context {
         self.progress.iter().for_each(|progress| progress(now));
     }
 
-    /// `work` on each of `items`, all cores at once, the largest first so that none is left alone with it at the end. `size` is what
-    /// progress is counted in, `name` tells items apart for people. The results are in the order of the items; if the time is up,
-    /// they are not all there, and `limit` says so.
+    /// `work` on each of `items`, all cores at once, the largest first so that none is left alone
+    /// with it at the end. `size` is what progress is counted in, `name` tells items apart for
+    /// people. The results are in the order of the items; if the time is up, they are not all
+    /// there, and `limit` says so.
     pub(super) fn all<T: Sync, R: Send + Sync>(
         &self,
         step: Step,
@@ -178,36 +195,56 @@ impl Context {
         // What is being worked on, by its place in the order.
         let active: Mutex<BTreeSet<usize>> = Mutex::default();
         let tell = |begun: Option<usize>, ended: Option<usize>| {
-            let Some(progress) = &self.progress else { return };
+            let Some(progress) = &self.progress else {
+                return;
+            };
             let mut active = active.lock().unwrap_or_else(PoisonError::into_inner);
             active.retain(|rank| Some(*rank) != ended);
             active.extend(begun);
-            let largest = active.first().and_then(|&rank| order.get(rank)).map(|&index| name(&items[index]));
+            let largest = active
+                .first()
+                .and_then(|&rank| order.get(rank))
+                .map(|&index| name(&items[index]));
             let done = done.load(Ordering::Relaxed);
-            progress(Progress { step, name: largest.as_deref().unwrap_or_default(), done, all });
+            progress(Progress {
+                step,
+                name: largest.as_deref().unwrap_or_default(),
+                done,
+                all,
+            });
         };
         let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
-        (0..rayon::current_num_threads().min(items.len())).into_par_iter().for_each(|_| {
-            loop {
-                let rank = next.fetch_add(1, Ordering::Relaxed);
-                let Some(&index) = order.get(rank) else { break };
-                let item = &items[index];
-                let part = || {
-                    let finished = finished.load(Ordering::Relaxed);
-                    format!("{} ({finished} of {} done{})", step.as_str(), items.len(), longest.told())
-                };
-                if limit.is_over(part) {
-                    break;
+        (0..rayon::current_num_threads().min(items.len()))
+            .into_par_iter()
+            .for_each(|_| {
+                loop {
+                    let rank = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&index) = order.get(rank) else { break };
+                    let item = &items[index];
+                    let part = || {
+                        let finished = finished.load(Ordering::Relaxed);
+                        format!(
+                            "{} ({finished} of {} done{})",
+                            step.as_str(),
+                            items.len(),
+                            longest.told()
+                        )
+                    };
+                    if limit.is_over(part) {
+                        break;
+                    }
+                    tell(Some(rank), None);
+                    let started = Instant::now();
+                    results[index].get_or_init(|| work(item));
+                    finished.fetch_add(1, Ordering::Relaxed);
+                    longest.note(started.elapsed(), || name(item));
+                    done.fetch_add(size(item), Ordering::Relaxed);
+                    tell(None, Some(rank));
                 }
-                tell(Some(rank), None);
-                let started = Instant::now();
-                results[index].get_or_init(|| work(item));
-                finished.fetch_add(1, Ordering::Relaxed);
-                longest.note(started.elapsed(), || name(item));
-                done.fetch_add(size(item), Ordering::Relaxed);
-                tell(None, Some(rank));
-            }
-        });
-        results.into_iter().filter_map(OnceLock::into_inner).collect()
+            });
+        results
+            .into_iter()
+            .filter_map(OnceLock::into_inner)
+            .collect()
     }
 }

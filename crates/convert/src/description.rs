@@ -13,7 +13,9 @@ use super::{Options, codes, publish};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mesh::{mean_color, write as mesh};
-use urdf_usd_robot::{CacheEvicted, Geometry, LazyMesh, Material, MaterialId, MeshSource, Robot, Shape, Texture};
+use urdf_usd_robot::{
+    CacheEvicted, Geometry, LazyMesh, Material, MaterialId, MeshSource, Robot, Shape, Texture,
+};
 use urdf_usd_sdf as sdf;
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
@@ -25,7 +27,12 @@ pub(super) const FOLDER: &str = "meshes";
 /// The most bytes of a file's name without its ending.
 const MAX_STEM: usize = 100;
 /// What is written as it is in a file URI (RFC 3986 §3.3).
-const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/');
 
 /// What the mesh files of a URDF are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -64,7 +71,12 @@ impl FromStr for MeshFormat {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+        known.ok_or_else(|| {
+            format!(
+                "{text:?} is none of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
     }
 }
 
@@ -73,7 +85,8 @@ impl FromStr for MeshFormat {
 pub struct UrdfOptions {
     /// What the mesh files are.
     pub mesh_format: MeshFormat,
-    /// The ROS package that the folder of the asset will be; `None`: files are named from the folder of the URDF.
+    /// The ROS package that the folder of the asset will be; `None`: files are named from the
+    /// folder of the URDF.
     pub package: Option<String>,
     /// Whether files are named by where they are written, if they are in no package.
     pub file_uris: bool,
@@ -86,8 +99,16 @@ impl UrdfOptions {
     /// Why it is none, in words.
     pub fn check_package(name: &str) -> Result<(), String> {
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-        if is_name { Ok(()) } else { Err(format!("{name:?} is no name of a ROS package, such as my_robot_description")) }
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+        if is_name {
+            Ok(())
+        } else {
+            Err(format!(
+                "{name:?} is no name of a ROS package, such as my_robot_description"
+            ))
+        }
     }
 }
 
@@ -118,8 +139,9 @@ struct Beside {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes the URDF and the SDF `name`, as far as they are asked for, and the files that both refer to. `references`: those of the URDF
-/// that the robot was read from, if it was. `directory`: where the asset will be.
+/// Writes the URDF and the SDF `name`, as far as they are asked for, and the files that both refer
+/// to. `references`: those of the URDF that the robot was read from, if it was. `directory`: where
+/// the asset will be.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
@@ -130,27 +152,48 @@ pub(super) fn write(
     (name, directory): (&str, &Path),
     store: &Store,
 ) -> Result<(publish::Files, Vec<Diagnostic>), CacheEvicted> {
-    let UrdfOptions { mesh_format, package, file_uris } = &options.urdf;
+    let UrdfOptions {
+        mesh_format,
+        package,
+        file_uris,
+    } = &options.urdf;
     let mut beside = Beside::of(robot, (*mesh_format, options.formats.urdf), limit, store)?;
     let own = if *file_uris {
         let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-        format!("file://{}/{FOLDER}/", utf8_percent_encode(&directory.to_string_lossy(), IN_PATH))
+        format!(
+            "file://{}/{FOLDER}/",
+            utf8_percent_encode(&directory.to_string_lossy(), IN_PATH)
+        )
     } else {
         format!("{FOLDER}/")
     };
     let mut texts = publish::Files::new();
     if options.formats.urdf {
-        let prefix = package.as_ref().map_or_else(|| own.clone(), |package| format!("package://{package}/{FOLDER}/"));
+        let prefix = package.as_ref().map_or_else(
+            || own.clone(),
+            |package| format!("package://{package}/{FOLDER}/"),
+        );
         let names = beside.names(robot, references, &prefix);
         let urdf::write::Written { text, diagnostics } = urdf::write(&beside.robot, &names);
         texts.insert(format!("{name}.urdf"), text.into_bytes().into());
         let renamed = std::mem::take(&mut beside.renamed);
         let of_files = std::mem::replace(&mut beside.diagnostics, renamed);
-        beside.diagnostics.extend(of_files.into_iter().chain(diagnostics));
+        beside
+            .diagnostics
+            .extend(of_files.into_iter().chain(diagnostics));
     }
     if options.formats.sdf {
-        let FileNames { visuals, collisions, textures } = beside.names(robot, references, &own);
-        let names = sdf::FileNames { visuals, collisions, textures, have_materials: *mesh_format != MeshFormat::Stl };
+        let FileNames {
+            visuals,
+            collisions,
+            textures,
+        } = beside.names(robot, references, &own);
+        let names = sdf::FileNames {
+            visuals,
+            collisions,
+            textures,
+            have_materials: *mesh_format != MeshFormat::Stl,
+        };
         let sdf::Written { text, diagnostics } = sdf::write(&beside.robot, options.base, &names);
         texts.insert(format!("{name}.sdf"), text.into_bytes().into());
         beside.diagnostics.extend(diagnostics);
@@ -160,7 +203,8 @@ pub(super) fn write(
 }
 
 impl Beside {
-    /// Makes the files. `has_all`: the images of all materials, as a URDF names them, and not only of those that no mesh file has.
+    /// Makes the files. `has_all`: the images of all materials, as a URDF names them, and not only
+    /// of those that no mesh file has.
     fn of(
         robot: &Robot,
         (format, has_all): (MeshFormat, bool),
@@ -171,9 +215,14 @@ impl Beside {
         let mut described = robot.clone();
         match format {
             MeshFormat::Stl => paint(&mut described),
-            // In a GLB a colour beside an image would multiply it; in the model it stands in for it. So it is in neither of the two.
+            // In a GLB a colour beside an image would multiply it; in the model it stands in for
+            // it. So it is in neither of the two.
             MeshFormat::Glb => {
-                for material in described.materials.iter_mut().filter(|material| material.base_color_texture.is_some()) {
+                for material in described
+                    .materials
+                    .iter_mut()
+                    .filter(|material| material.base_color_texture.is_some())
+                {
                     material.base_color = [1.0, 1.0, 1.0, material.base_color[3]];
                 }
             }
@@ -181,26 +230,48 @@ impl Beside {
         }
         let renamed = urdf::write::rename_materials(&mut described);
         let (files, visuals, collisions) = mesh_files(robot, format, &mut taken)?;
-        let mut images = Images { taken, files: HashMap::new(), written: Vec::new() };
+        let mut images = Images {
+            taken,
+            files: HashMap::new(),
+            written: Vec::new(),
+        };
         let solids = described
             .links
             .iter()
             .flat_map(|link| &link.visuals)
-            .filter(|shape| !matches!(shape.geometry, Geometry::Mesh { .. } | Geometry::Missing { .. }));
-        let on_solids: HashSet<usize> = solids.filter_map(|shape| Some(shape.material?.0)).collect();
+            .filter(|shape| {
+                !matches!(
+                    shape.geometry,
+                    Geometry::Mesh { .. } | Geometry::Missing { .. }
+                )
+            });
+        let on_solids: HashSet<usize> =
+            solids.filter_map(|shape| Some(shape.material?.0)).collect();
         let of_material = |(index, material): (usize, &Material)| {
-            let texture = material.base_color_texture.as_ref().filter(|_| has_all || on_solids.contains(&index));
+            let texture = material
+                .base_color_texture
+                .as_ref()
+                .filter(|_| has_all || on_solids.contains(&index));
             texture.map(|texture| images.file(texture))
         };
-        let textures: Vec<_> = described.materials.iter().enumerate().map(of_material).collect();
+        let textures: Vec<_> = described
+            .materials
+            .iter()
+            .enumerate()
+            .map(of_material)
+            .collect();
         let (mut outputs, mut diagnostics) = (publish::Files::new(), Vec::new());
-        let mut put = |file: String, bytes: Vec<u8>| outputs.insert(format!("{FOLDER}/{file}"), bytes.into());
+        let mut put =
+            |file: String, bytes: Vec<u8>| outputs.insert(format!("{FOLDER}/{file}"), bytes.into());
         match format {
             MeshFormat::Glb => {
-                let in_time = |file: &&MeshFile<'_>| !limit.is_over(|| format!("writing the mesh {}", file.stem));
+                let in_time = |file: &&MeshFile<'_>| {
+                    !limit.is_over(|| format!("writing the mesh {}", file.stem))
+                };
                 let written = files.par_iter().filter(in_time).map(|file| {
                     let look = file.look.and_then(|look| described.materials.get(look.0));
-                    match gltf::write_mesh(&file.stem, &file.mesh.load()?, look, file.place, store) {
+                    match gltf::write_mesh(&file.stem, &file.mesh.load()?, look, file.place, store)
+                    {
                         Err(gltf::GlbError::Evicted(evicted)) => Err(evicted),
                         Err(gltf::GlbError::TooLarge(found)) => Ok((file, None, vec![*found])),
                         Ok((bytes, found)) => Ok((file, Some(bytes), found)),
@@ -212,10 +283,14 @@ impl Beside {
                 }
             }
             MeshFormat::Stl => {
-                let written = files.par_iter().map(|file| Ok(mesh::stl(&*file.mesh.arrays()?)));
+                let written = files
+                    .par_iter()
+                    .map(|file| Ok(mesh::stl(&*file.mesh.arrays()?)));
                 let written: Vec<_> = written.collect::<Result<_, _>>()?;
                 for (file, bytes) in files.iter().zip(written) {
-                    diagnostics.extend(mesh::lost_in_stl(file.mesh).map(|lost| looks_lost(file, format, lost)));
+                    diagnostics.extend(
+                        mesh::lost_in_stl(file.mesh).map(|lost| looks_lost(file, format, lost)),
+                    );
                     put(format!("{}.stl", file.stem), bytes);
                 }
             }
@@ -223,8 +298,13 @@ impl Beside {
                 for file in &files {
                     let look = file.look.and_then(|look| described.materials.get(look.0));
                     let library = format!("{}.mtl", file.stem);
-                    let written = mesh::obj(&file.mesh.load()?, look, &library, &mut |texture| images.file(texture));
-                    diagnostics.extend((!written.lost.is_empty()).then(|| looks_lost(file, format, &written.lost.join(", "))));
+                    let written = mesh::obj(&file.mesh.load()?, look, &library, &mut |texture| {
+                        images.file(texture)
+                    });
+                    diagnostics.extend(
+                        (!written.lost.is_empty())
+                            .then(|| looks_lost(file, format, &written.lost.join(", "))),
+                    );
                     put(format!("{}.obj", file.stem), written.obj.into_bytes());
                     if let Some(mtl) = written.mtl {
                         put(library, mtl.into_bytes());
@@ -235,15 +315,30 @@ impl Beside {
         for (file, texture) in images.written {
             put(file, texture.bytes.to_vec());
         }
-        let meshes = files.iter().map(|file| format!("{}.{format}", file.stem)).collect();
-        Ok(Self { robot: described, renamed, meshes, visuals, collisions, textures, outputs, diagnostics })
+        let meshes = files
+            .iter()
+            .map(|file| format!("{}.{format}", file.stem))
+            .collect();
+        Ok(Self {
+            robot: described,
+            renamed,
+            meshes,
+            visuals,
+            collisions,
+            textures,
+            outputs,
+            diagnostics,
+        })
     }
 
-    /// The names that a text has for the files, which begin with `prefix`. A mesh that was not read keeps the name that it has in the
-    /// URDF that `robot` was read from.
+    /// The names that a text has for the files, which begin with `prefix`. A mesh that was not read
+    /// keeps the name that it has in the URDF that `robot` was read from.
     fn names(&self, robot: &Robot, references: &References, prefix: &str) -> FileNames {
         let mut names = FileNames::as_read(robot, references);
-        for (names, found) in [(&mut names.visuals, &self.visuals), (&mut names.collisions, &self.collisions)] {
+        for (names, found) in [
+            (&mut names.visuals, &self.visuals),
+            (&mut names.collisions, &self.collisions),
+        ] {
             for (name, file) in names.iter_mut().flatten().zip(found.iter().flatten()) {
                 if let Some(file) = file {
                     *name = Some(format!("{prefix}{}", self.meshes[*file]));
@@ -263,7 +358,8 @@ impl Beside {
 /// By link and shape: an index into the mesh files.
 type Uses = Vec<Vec<Option<usize>>>;
 
-/// Each mesh with each of its looks once, and which of them visuals and collisions have. What collides has a file that is there anyway.
+/// Each mesh with each of its looks once, and which of them visuals and collisions have. What
+/// collides has a file that is there anyway.
 fn mesh_files<'a>(
     robot: &'a Robot,
     format: MeshFormat,
@@ -272,32 +368,60 @@ fn mesh_files<'a>(
     let mut files: Vec<MeshFile<'a>> = Vec::new();
     let mut known: HashMap<(*const LazyMesh, Option<MaterialId>), usize> = HashMap::new();
     let mut any: HashMap<*const LazyMesh, usize> = HashMap::new();
-    let alike = if format == MeshFormat::Stl { alike_in_stl(robot)? } else { HashMap::new() };
+    let alike = if format == MeshFormat::Stl {
+        alike_in_stl(robot)?
+    } else {
+        HashMap::new()
+    };
     let mut file = |shape: &'a Shape, is_seen: bool| {
-        let Geometry::Mesh { mesh, .. } = shape.geometry else { return None };
+        let Geometry::Mesh { mesh, .. } = shape.geometry else {
+            return None;
+        };
         let source = robot.meshes.get(mesh.0)?;
         let pointer = Arc::as_ptr(&source.mesh);
         let pointer = alike.get(&pointer).copied().unwrap_or(pointer);
         if let Some(known) = any.get(&pointer).filter(|_| !is_seen) {
             return Some(*known);
         }
-        let shows = source.mesh.parts.iter().any(|part| part.material.is_none()) && format != MeshFormat::Stl;
+        let shows = source.mesh.parts.iter().any(|part| part.material.is_none())
+            && format != MeshFormat::Stl;
         let look = shape.material.filter(|_| is_seen && shows);
         let index = *known.entry((pointer, look)).or_insert_with(|| {
-            files.push(MeshFile { stem: taken.take(source.stem(), "mesh"), mesh: &source.mesh, look, place: &source.place });
+            files.push(MeshFile {
+                stem: taken.take(source.stem(), "mesh"),
+                mesh: &source.mesh,
+                look,
+                place: &source.place,
+            });
             files.len() - 1
         });
         any.entry(pointer).or_insert(index);
         Some(index)
     };
-    let visuals = robot.links.iter().map(|link| link.visuals.iter().map(|shape| file(shape, true)).collect()).collect();
-    let collisions = robot.links.iter().map(|link| link.collisions.iter().map(|shape| file(shape, false)).collect()).collect();
+    let visuals = robot
+        .links
+        .iter()
+        .map(|link| link.visuals.iter().map(|shape| file(shape, true)).collect())
+        .collect();
+    let collisions = robot
+        .links
+        .iter()
+        .map(|link| {
+            link.collisions
+                .iter()
+                .map(|shape| file(shape, false))
+                .collect()
+        })
+        .collect();
     Ok((files, visuals, collisions))
 }
 
 /// Of meshes that differ in what no STL holds alone, the one that stands for all of them.
 fn alike_in_stl(robot: &Robot) -> Result<HashMap<*const LazyMesh, *const LazyMesh>, CacheEvicted> {
-    let hashed = robot.meshes.par_iter().map(|source| Ok(super::sha256(&mesh::stl(&*source.mesh.arrays()?))));
+    let hashed = robot
+        .meshes
+        .par_iter()
+        .map(|source| Ok(super::sha256(&mesh::stl(&*source.mesh.arrays()?))));
     let hashed: Vec<_> = hashed.collect::<Result<_, _>>()?;
     let mut first: HashMap<String, *const LazyMesh> = HashMap::new();
     let of = |(source, hash): (&MeshSource, String)| {
@@ -310,13 +434,31 @@ fn alike_in_stl(robot: &Robot) -> Result<HashMap<*const LazyMesh, *const LazyMes
 /// Gives visuals the material of most of their mesh, without images, where that has its own.
 fn paint(robot: &mut Robot) {
     for shape in robot.links.iter_mut().flat_map(|link| &mut link.visuals) {
-        let Geometry::Mesh { mesh, .. } = shape.geometry else { continue };
-        let Some(source) = robot.meshes.get(mesh.0) else { continue };
-        let largest = source.mesh.parts.iter().rev().max_by_key(|part| part.triangles.len());
+        let Geometry::Mesh { mesh, .. } = shape.geometry else {
+            continue;
+        };
+        let Some(source) = robot.meshes.get(mesh.0) else {
+            continue;
+        };
+        let largest = source
+            .mesh
+            .parts
+            .iter()
+            .rev()
+            .max_by_key(|part| part.triangles.len());
         let own = largest.and_then(|part| source.mesh.materials.get(part.material?));
-        let Some(own) = own.filter(|own| !own.shows_corner_colors) else { continue };
-        let mut material = Material { maps: Default::default(), ..own.clone() };
-        if let Some([red, green, blue, _]) = material.base_color_texture.take().and_then(|texture| mean_color(&texture)) {
+        let Some(own) = own.filter(|own| !own.shows_corner_colors) else {
+            continue;
+        };
+        let mut material = Material {
+            maps: Default::default(),
+            ..own.clone()
+        };
+        if let Some([red, green, blue, _]) = material
+            .base_color_texture
+            .take()
+            .and_then(|texture| mean_color(&texture))
+        {
             material.base_color = [red, green, blue, material.base_color[3]];
         }
         let known = robot.materials.iter().position(|known| *known == material);
@@ -328,7 +470,10 @@ fn paint(robot: &mut Robot) {
 }
 
 fn looks_lost(file: &MeshFile<'_>, format: MeshFormat, lost: &str) -> Diagnostic {
-    let message = format!("meshes/{}.{format} can't hold all that its mesh shows: without {lost}", file.stem);
+    let message = format!(
+        "meshes/{}.{format} can't hold all that its mesh shows: without {lost}",
+        file.stem
+    );
     Diagnostic::new(&codes::MESH_LOOKS, file.place.clone(), message).help("use --mesh-format glb")
 }
 
@@ -339,13 +484,29 @@ struct Stems(HashSet<String>);
 impl Stems {
     /// The nearest to `name` that is free.
     fn take(&mut self, name: &str, fallback: &str) -> String {
-        let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
-        let name: String = name.trim().trim_start_matches('.').chars().map(plain).collect();
-        let end = (0..=name.len().min(MAX_STEM)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+        let plain = |c: char| {
+            if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
+                c
+            } else {
+                '_'
+            }
+        };
+        let name: String = name
+            .trim()
+            .trim_start_matches('.')
+            .chars()
+            .map(plain)
+            .collect();
+        let end = (0..=name.len().min(MAX_STEM))
+            .rev()
+            .find(|&end| name.is_char_boundary(end))
+            .unwrap_or(0);
         let name = if end == 0 { fallback } else { &name[..end] };
         let numbered = (1..).map(|number| format!("{name}_{number}"));
         let mut names = std::iter::once(name.to_owned()).chain(numbered);
-        names.find(|name| self.0.insert(name.to_lowercase())).unwrap_or_default()
+        names
+            .find(|name| self.0.insert(name.to_lowercase()))
+            .unwrap_or_default()
     }
 }
 
@@ -362,7 +523,11 @@ impl Images {
     fn file(&mut self, texture: &Arc<Texture>) -> String {
         let (taken, written) = (&mut self.taken, &mut self.written);
         let file = self.files.entry(texture.sha256.clone()).or_insert_with(|| {
-            let file = format!("{}.{}", taken.take(&texture.name, "image"), texture.format.extension());
+            let file = format!(
+                "{}.{}",
+                taken.take(&texture.name, "image"),
+                texture.format.extension()
+            );
             written.push((file.clone(), texture.clone()));
             file
         });

@@ -1,5 +1,6 @@
-//! Robots through URDF and back, with their mesh files: what is read from a written URDF is the robot that was written. And from URDF
-//! through OpenUSD or glTF into URDF, twice: the second time it is the same text.
+//! Robots through URDF and back, with their mesh files: what is read from a written URDF is the
+//! robot that was written. And from URDF through OpenUSD or glTF into URDF, twice: the second time
+//! it is the same text.
 
 use std::path::{Path, PathBuf};
 
@@ -21,13 +22,25 @@ use urdf_usd_usd as usd;
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn of(robot: &Robot, references: &References, urdf: UrdfOptions) -> (Self, String, Vec<Diagnostic>) {
+    fn of(
+        robot: &Robot,
+        references: &References,
+        urdf: UrdfOptions,
+    ) -> (Self, String, Vec<Diagnostic>) {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().canonicalize().unwrap();
-        let formats = Formats { urdf: true, ..Formats::default() };
-        let options = Options { formats, urdf, ..Options::default() };
+        let formats = Formats {
+            urdf: true,
+            ..Formats::default()
+        };
+        let options = Options {
+            formats,
+            urdf,
+            ..Options::default()
+        };
         let job = (&options, &TimeLimit::default());
-        let (files, diagnostics) = write(robot, references, job, ("r", &here), &Store::none()).unwrap();
+        let (files, diagnostics) =
+            write(robot, references, job, ("r", &here), &Store::none()).unwrap();
         for (path, content) in files {
             let path = here.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -47,7 +60,10 @@ impl Folder {
 }
 
 fn in_format(mesh_format: MeshFormat) -> UrdfOptions {
-    UrdfOptions { mesh_format, ..UrdfOptions::default() }
+    UrdfOptions {
+        mesh_format,
+        ..UrdfOptions::default()
+    }
 }
 
 /// Leaves a text in the folder that `URDF_USD_ROUND_TRIP` names, for other programs to read.
@@ -79,7 +95,11 @@ fn every_robot_comes_back_from_urdf_openusd_and_gltf() {
 
 fn it_comes_back_from_its_urdf(urdf: &Path, robot: &Robot, references: &References) {
     let name = urdf.file_stem().unwrap().to_string_lossy();
-    let triangles: usize = robot.meshes.iter().map(|mesh| mesh.mesh.outline().triangles).sum();
+    let triangles: usize = robot
+        .meshes
+        .iter()
+        .map(|mesh| mesh.mesh.outline().triangles)
+        .sum();
     for format in MeshFormat::ALL {
         // The other formats are text or without looks: small robots show all that can go wrong.
         if format != MeshFormat::Glb && triangles > 50_000 {
@@ -90,7 +110,12 @@ fn it_comes_back_from_its_urdf(urdf: &Path, robot: &Robot, references: &Referenc
         keep(&text, urdf, format.as_str());
         let (again, of_again) = folder.read();
         let is_told = |code: &str| found.iter().any(|diagnostic| diagnostic.code == code);
-        let is_changed = ["urdf-write-roots", "urdf-write-left-out", "urdf-write-loop", "urdf-write-renamed"];
+        let is_changed = [
+            "urdf-write-roots",
+            "urdf-write-left-out",
+            "urdf-write-loop",
+            "urdf-write-renamed",
+        ];
         if format == MeshFormat::Glb && !is_changed.into_iter().any(is_told) {
             same(robot, &again, &name);
         }
@@ -100,10 +125,21 @@ fn it_comes_back_from_its_urdf(urdf: &Path, robot: &Robot, references: &Referenc
 }
 
 fn its_urdf_through_openusd_is_the_same_the_second_time(urdf: &Path, robot: &Robot) {
-    let name = format!("{} through OpenUSD", urdf.file_stem().unwrap().to_string_lossy());
+    let name = format!(
+        "{} through OpenUSD",
+        urdf.file_stem().unwrap().to_string_lossy()
+    );
     let through = |robot: &Robot| -> Option<Robot> {
         let folder = tempfile::tempdir().unwrap();
-        let asset = usd::write(robot, &usd::Options { entry: "r".into(), ..Default::default() }, &Store::none()).unwrap();
+        let asset = usd::write(
+            robot,
+            &usd::Options {
+                entry: "r".into(),
+                ..Default::default()
+            },
+            &Store::none(),
+        )
+        .unwrap();
         if asset.written.bodies == 0 {
             return None;
         }
@@ -112,7 +148,11 @@ fn its_urdf_through_openusd_is_the_same_the_second_time(urdf: &Path, robot: &Rob
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, bytes.bytes().unwrap()).unwrap();
         }
-        Some(usd::read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot)
+        Some(
+            usd::read(&folder.path().join("r.usda"), &Default::default())
+                .unwrap()
+                .robot,
+        )
     };
     let Some(robot) = through(robot) else { return };
     let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
@@ -123,15 +163,25 @@ fn its_urdf_through_openusd_is_the_same_the_second_time(urdf: &Path, robot: &Rob
 }
 
 fn its_urdf_through_gltf_is_the_same_the_second_time(urdf: &Path, robot: &Robot) {
-    let name = format!("{} through glTF", urdf.file_stem().unwrap().to_string_lossy());
+    let name = format!(
+        "{} through glTF",
+        urdf.file_stem().unwrap().to_string_lossy()
+    );
     let through = |robot: &Robot| {
-        let glb = gltf::write(robot, &gltf_options(), &Store::none()).unwrap().glb().unwrap();
+        let glb = gltf::write(robot, &gltf_options(), &Store::none())
+            .unwrap()
+            .glb()
+            .unwrap();
         let files = Files::new(std::sync::Arc::new(Resolver::new(Default::default())));
         read_glb(&glb, Path::new("r.glb"), &files, &name).robot
     };
     let robot = through(robot);
     let (folder, text, _) = Folder::of(&robot, &References::default(), UrdfOptions::default());
     keep(&text, urdf, "gltf");
-    let (_, second, _) = Folder::of(&through(&folder.read().0), &References::default(), UrdfOptions::default());
+    let (_, second, _) = Folder::of(
+        &through(&folder.read().0),
+        &References::default(),
+        UrdfOptions::default(),
+    );
     equal(&text, &second, &name);
 }

@@ -10,44 +10,69 @@ use urdf_usd_resolve::package_of;
 /// The version of an asset whose source is in no package, or in one that does not say its own.
 const FIRST_VERSION: &str = "1.0.0";
 /// What is escaped in the fragment of a URI (RFC 3986 §2.3).
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// What says which asset this is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Identity {
-    /// The source file: `package://` in a package, else without its folders. A text has none, even where it says which folder its
-    /// references start from.
+    /// The source file: `package://` in a package, else without its folders. A text has none, even
+    /// where it says which folder its references start from.
     pub uri: Option<String>,
-    /// `assetInfo:identifier` (REP-158 §1.2.5): the source file in its package, else the robot's name. One xacro file makes many
-    /// robots; with arguments the robot's name is the fragment.
+    /// `assetInfo:identifier` (REP-158 §1.2.5): the source file in its package, else the robot's
+    /// name. One xacro file makes many robots; with arguments the robot's name is the fragment.
     pub identifier: String,
     /// `assetInfo:version`: what the source says, or else that of the package.
     pub version: String,
 }
 
 impl Identity {
-    /// The identity of the asset of `robot`, which `source` describes; `file` is where the source is, `version` what it says it is.
+    /// The identity of the asset of `robot`, which `source` describes; `file` is where the source
+    /// is, `version` what it says it is.
     pub fn of(source: &Source, file: Option<&Path>, robot: &str, version: Option<String>) -> Self {
         let file = file.filter(|_| source.is_file());
         let package = file.and_then(Path::parent).and_then(package_of);
         let in_package = package.as_ref().zip(file).and_then(|(package, file)| {
             let inside = file.strip_prefix(&package.folder).ok()?;
-            Some(format!("package://{}/{}", package.name, inside.to_string_lossy().replace('\\', "/")))
+            Some(format!(
+                "package://{}/{}",
+                package.name,
+                inside.to_string_lossy().replace('\\', "/")
+            ))
         });
-        let has_arguments = source.xacro().is_some_and(|(_, arguments)| !arguments.is_empty());
+        let has_arguments = source
+            .xacro()
+            .is_some_and(|(_, arguments)| !arguments.is_empty());
         let identifier = match &in_package {
             Some(uri) if has_arguments => format!("{uri}#{}", utf8_percent_encode(robot, ESCAPED)),
             Some(uri) => uri.clone(),
             None => robot.to_owned(),
         };
-        let version = version.or_else(|| package.filter(|_| in_package.is_some()).and_then(|package| package.version()));
-        let name = || file?.file_name().map(|name| name.to_string_lossy().into_owned());
-        Self { uri: in_package.or_else(name), identifier, version: version.unwrap_or_else(|| FIRST_VERSION.to_owned()) }
+        let version = version.or_else(|| {
+            package
+                .filter(|_| in_package.is_some())
+                .and_then(|package| package.version())
+        });
+        let name = || {
+            file?
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+        };
+        Self {
+            uri: in_package.or_else(name),
+            identifier,
+            version: version.unwrap_or_else(|| FIRST_VERSION.to_owned()),
+        }
     }
 
     /// The URI of the source file, if it is in a package.
     pub fn package_uri(&self) -> Option<&str> {
-        self.uri.as_deref().filter(|uri| uri.starts_with("package://"))
+        self.uri
+            .as_deref()
+            .filter(|uri| uri.starts_with("package://"))
     }
 }
 
@@ -64,10 +89,14 @@ mod tests {
         let at = |path: &str| folder.path().join(path);
         fs::create_dir_all(at("arm_description/urdf")).unwrap();
         let manifest = |version: &str| {
-            fs::write(at("arm_description/package.xml"), format!("<package><name>arm_description</name>{version}</package>"))
-                .unwrap();
+            fs::write(
+                at("arm_description/package.xml"),
+                format!("<package><name>arm_description</name>{version}</package>"),
+            )
+            .unwrap();
         };
-        let of = |path: &str| Identity::of(&Source::File(at(path)), Some(&at(path)), "my arm", None);
+        let of =
+            |path: &str| Identity::of(&Source::File(at(path)), Some(&at(path)), "my arm", None);
         let told = |identity: &Identity| (identity.identifier.clone(), identity.version.clone());
         let uri = "package://arm_description/urdf/arm.urdf";
 
@@ -80,14 +109,32 @@ mod tests {
 
         let loose = of("robot.urdf");
         assert_eq!(told(&loose), ("my arm".to_owned(), "1.0.0".to_owned()));
-        assert_eq!((loose.uri.as_deref(), loose.package_uri()), (Some("robot.urdf"), None));
+        assert_eq!(
+            (loose.uri.as_deref(), loose.package_uri()),
+            (Some("robot.urdf"), None)
+        );
 
         let file = at("arm_description/urdf/arm.urdf");
-        let text = Source::Text { text: "".into(), file: Some(file.clone()) };
-        assert_eq!(Identity::of(&text, Some(&file), "my arm", None).identifier, "my arm");
-        let xacro = |arguments| Source::Xacro { file: file.clone(), arguments };
-        assert_eq!(Identity::of(&xacro(Vec::new()), Some(&file), "my arm", None).identifier, uri);
+        let text = Source::Text {
+            text: "".into(),
+            file: Some(file.clone()),
+        };
+        assert_eq!(
+            Identity::of(&text, Some(&file), "my arm", None).identifier,
+            "my arm"
+        );
+        let xacro = |arguments| Source::Xacro {
+            file: file.clone(),
+            arguments,
+        };
+        assert_eq!(
+            Identity::of(&xacro(Vec::new()), Some(&file), "my arm", None).identifier,
+            uri
+        );
         let argument = Argument::parse("side:=left").unwrap();
-        assert_eq!(Identity::of(&xacro(vec![argument]), Some(&file), "my arm", None).identifier, format!("{uri}#my%20arm"));
+        assert_eq!(
+            Identity::of(&xacro(vec![argument]), Some(&file), "my arm", None).identifier,
+            format!("{uri}#my%20arm")
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The pipeline: source → [`Robot`] → files → a published revision and its report.
 //!
-//! This module knows the order of things and every reader and writer; it knows neither ROS nor HTTP, nor what is in a layer.
+//! This module knows the order of things and every reader and writer; it knows neither ROS nor
+//! HTTP, nor what is in a layer.
 
 #![allow(
     clippy::indexing_slicing,
@@ -65,8 +66,9 @@ use urdf_usd_store::{Content, Spill, Store, hex};
 use urdf_usd_time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
 
-/// How many bytes of meshes and of what is written a conversion has in memory, but for those that are worked on; the rest is in a
-/// temporary file. Robots with half a million triangles, coarse tiers and all, stay below it or nearly so.
+/// How many bytes of meshes and of what is written a conversion has in memory, but for those that
+/// are worked on; the rest is in a temporary file. Robots with half a million triangles, coarse
+/// tiers and all, stay below it or nearly so.
 const IN_MEMORY: usize = 48 << 20;
 /// The remedy of a defect.
 pub const REPORT_IT: &str = "please report it with the file";
@@ -96,16 +98,32 @@ pub struct Formats {
 
 impl Formats {
     /// No output at all, which is no valid choice.
-    const NONE: Self = Self { usd: false, glb: false, usdz: false, gltf: false, urdf: false, mjcf: false, sdf: false };
+    const NONE: Self = Self {
+        usd: false,
+        glb: false,
+        usdz: false,
+        gltf: false,
+        urdf: false,
+        mjcf: false,
+        sdf: false,
+    };
     /// What there is, in words.
-    const KNOWN: &str = "formats are \"usd\", \"glb\", \"usdz\", \"gltf\", \"urdf\", \"mjcf\" and \"sdf\"";
+    const KNOWN: &str =
+        "formats are \"usd\", \"glb\", \"usdz\", \"gltf\", \"urdf\", \"mjcf\" and \"sdf\"";
     /// How people write them.
     pub const NAMES: [&str; 7] = ["usd", "glb", "usdz", "gltf", "urdf", "mjcf", "sdf"];
 
     /// The names of those that are written.
     pub fn names(self) -> Vec<&'static str> {
-        let chosen = [self.usd, self.glb, self.usdz, self.gltf, self.urdf, self.mjcf, self.sdf];
-        Self::NAMES.into_iter().zip(chosen).filter(|(_, is_chosen)| *is_chosen).map(|(name, _)| name).collect()
+        let chosen = [
+            self.usd, self.glb, self.usdz, self.gltf, self.urdf, self.mjcf, self.sdf,
+        ];
+        Self::NAMES
+            .into_iter()
+            .zip(chosen)
+            .filter(|(_, is_chosen)| *is_chosen)
+            .map(|(name, _)| name)
+            .collect()
     }
 
     /// Reads names as people write them: [`Self::NAMES`].
@@ -135,11 +153,16 @@ impl Formats {
 
 impl Default for Formats {
     fn default() -> Self {
-        Self { usd: true, glb: true, ..Self::NONE }
+        Self {
+            usd: true,
+            glb: true,
+            ..Self::NONE
+        }
     }
 }
 
-/// Reads names of overlays as people write them: `isaac`, `newton`, `openpbr`. Each stands once in the result, in a fixed order.
+/// Reads names of overlays as people write them: `isaac`, `newton`, `openpbr`. Each stands once in
+/// the result, in a fixed order.
 ///
 /// # Errors
 /// The sentence to show, naming what is wrong.
@@ -147,10 +170,15 @@ pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String>
     let mut overlays = Vec::new();
     for name in names {
         let name = name.as_ref().trim();
-        match usd::Overlay::ALL.into_iter().find(|overlay| overlay.as_str() == name) {
+        match usd::Overlay::ALL
+            .into_iter()
+            .find(|overlay| overlay.as_str() == name)
+        {
             Some(overlay) => overlays.push(overlay),
             None => {
-                let known = usd::Overlay::ALL.map(|overlay| format!("{:?}", overlay.as_str())).join(", ");
+                let known = usd::Overlay::ALL
+                    .map(|overlay| format!("{:?}", overlay.as_str()))
+                    .join(", ");
                 return Err(format!("unknown overlay {name:?}; overlays are {known}"));
             }
         }
@@ -194,7 +222,12 @@ impl FromStr for Tiers {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+        known.ok_or_else(|| {
+            format!(
+                "{text:?} is none of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
     }
 }
 
@@ -209,14 +242,22 @@ pub struct Job {
     pub options: Options,
     /// The text of the robot's XRDF; it counts in place of [`Options::xrdf`].
     pub xrdf: Option<Arc<str>>,
-    /// What the running robot was seen to offer to ROS. It counts more than what the source says or every robot has.
+    /// What the running robot was seen to offer to ROS. It counts more than what the source says or
+    /// every robot has.
     pub captured: Vec<Captured>,
 }
 
 impl Job {
-    /// The conversion of `source` into a directory below `output_dir`, with everything else as it is by default.
+    /// The conversion of `source` into a directory below `output_dir`, with everything else as it
+    /// is by default.
     pub fn new(source: Source, output_dir: impl Into<PathBuf>) -> Self {
-        Self { source, output_dir: output_dir.into(), options: Options::default(), xrdf: None, captured: Vec::new() }
+        Self {
+            source,
+            output_dir: output_dir.into(),
+            options: Options::default(),
+            xrdf: None,
+            captured: Vec::new(),
+        }
     }
 }
 
@@ -240,11 +281,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Converts a robot and publishes the result as one revision, unless the published one already holds the same bytes.
+/// Converts a robot and publishes the result as one revision, unless the published one already
+/// holds the same bytes.
 ///
 /// # Errors
-/// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no failure (unless
-/// [`Options::strict`]): it is a diagnostic of the report.
+/// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no
+/// failure (unless [`Options::strict`]): it is a diagnostic of the report.
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     convert_within(IN_MEMORY, job, context)
 }
@@ -253,27 +295,49 @@ pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
 fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Report, Failure> {
     let (start, started) = (Instant::now(), SystemTime::now());
     let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
-    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
-    // What xacro makes depends on more than files, so it is made anew every time; what came of the same text may be known.
-    let expanded = job.source.xacro().map(|(file, arguments)| source::expand(file, arguments, &files, context, &limit));
+    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(
+        job.options.resolve.clone(),
+    ))));
+    // What xacro makes depends on more than files, so it is made anew every time; what came of the
+    // same text may be known.
+    let expanded = job
+        .source
+        .xacro()
+        .map(|(file, arguments)| source::expand(file, arguments, &files, context, &limit));
     let expanded = expanded.transpose();
-    let expanded = expanded.map_err(|stop| Failure { diagnostics: vec![*stop], used: files.used() })?;
+    let expanded = expanded.map_err(|stop| Failure {
+        diagnostics: vec![*stop],
+        used: files.used(),
+    })?;
     // A text is hashed once, for the report and for the memory of conversions.
     let hash = match &job.source {
         Source::Text { text, .. } => Some(sha256(text.as_bytes())),
         Source::Bytes { bytes, .. } => Some(sha256(bytes)),
-        Source::File(_) | Source::Xacro { .. } => expanded.as_ref().and_then(|input| input.hash()).map(str::to_owned),
+        Source::File(_) | Source::Xacro { .. } => expanded
+            .as_ref()
+            .and_then(|input| input.hash())
+            .map(str::to_owned),
     };
     if let Some(report) = memo::recall(job, hash.as_deref(), &context.store, start) {
         return Ok(report);
     }
     context.begin.iter().for_each(|begin| begin());
     let store = memo::for_job(job, &context.store).spilling(Spill::new(&job.output_dir, in_memory));
-    // Whoever watches the files that were used tries again when one changes, whatever it was about them.
-    let run = |store: &Store| run(job, (&expanded, hash.as_deref()), &files, (context, store), (start, &limit));
+    // Whoever watches the files that were used tries again when one changes, whatever it was about
+    // them.
+    let run = |store: &Store| {
+        run(
+            job,
+            (&expanded, hash.as_deref()),
+            &files,
+            (context, store),
+            (start, &limit),
+        )
+    };
     let work = || context::retry_if_evicted(&store, run);
     // Isolation, not control flow: callers, such as a node with other robots, go on after a defect.
-    let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
+    let result =
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
     // One that ended early asked for a part alone.
     if result.is_ok() {
         store.keep_together();
@@ -299,21 +363,29 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
     result
 }
 
-/// Whether a conversion could not open files because the process or the system had too many open: trying again later may succeed.
+/// Whether a conversion could not open files because the process or the system had too many open:
+/// trying again later may succeed.
 pub fn is_out_of_files(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics.iter().any(|found| found.code == resolve::codes::TOO_MANY_OPEN.id)
+    diagnostics
+        .iter()
+        .any(|found| found.code == resolve::codes::TOO_MANY_OPEN.id)
 }
 
-/// Adds to `diagnostics` that files could not be opened for want of descriptors, if none of them says so.
+/// Adds to `diagnostics` that files could not be opened for want of descriptors, if none of them
+/// says so.
 fn note_descriptors(files: &resolve::Files, diagnostics: &mut Vec<Diagnostic>) {
     if files.lacked_descriptors() && !is_out_of_files(diagnostics) {
         diagnostics.push(
-            resolve::Error::too_many_open("too many files are open to read all that the robot needs").at(Place::default()),
+            resolve::Error::too_many_open(
+                "too many files are open to read all that the robot needs",
+            )
+            .at(Place::default()),
         );
     }
 }
 
-/// The message about a conversion that ended in a panic with this text, which may be empty. Its remedy is [`REPORT_IT`].
+/// The message about a conversion that ended in a panic with this text, which may be empty. Its
+/// remedy is [`REPORT_IT`].
 pub fn defect_message(panic: &str) -> String {
     let colon = if panic.is_empty() { "" } else { ": " };
     format!("internal error during conversion{colon}{panic}")
@@ -321,8 +393,16 @@ pub fn defect_message(panic: &str) -> String {
 
 /// A conversion that ended in a panic.
 fn defect(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Diagnostic::new(&codes::INTERNAL, Place::default(), defect_message(text.unwrap_or_default())).help(REPORT_IT)
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Diagnostic::new(
+        &codes::INTERNAL,
+        Place::default(),
+        defect_message(text.unwrap_or_default()),
+    )
+    .help(REPORT_IT)
 }
 
 fn run(
@@ -332,15 +412,36 @@ fn run(
     (context, store): (&Context, &Store),
     (start, limit): (Instant, &TimeLimit),
 ) -> Result<(Report, resolve::States), Stop> {
-    let source = expanded.clone().map_or_else(|| source::open(&job.source, hash, files), Ok).map_err(|d| vec![d])?;
-    let source::Reading { mut robot, mut references, mut diagnostics, sha256: source_hash, namespace, version } =
-        source.read(job, files).map_err(|found| source.told(found))?;
+    let source = expanded
+        .clone()
+        .map_or_else(|| source::open(&job.source, hash, files), Ok)
+        .map_err(|d| vec![d])?;
+    let source::Reading {
+        mut robot,
+        mut references,
+        mut diagnostics,
+        sha256: source_hash,
+        namespace,
+        version,
+    } = source
+        .read(job, files)
+        .map_err(|found| source.told(found))?;
     let read = start.elapsed();
     in_time(limit, "loading meshes")?;
 
     let base = source.file.as_deref().and_then(Path::parent);
-    let images = match load::load(&mut robot, &references, files, (job, limit), (context, store), base) {
-        Ok(load::Loaded { diagnostics: found, images }) => {
+    let images = match load::load(
+        &mut robot,
+        &references,
+        files,
+        (job, limit),
+        (context, store),
+        base,
+    ) {
+        Ok(load::Loaded {
+            diagnostics: found,
+            images,
+        }) => {
             diagnostics.extend(found);
             images
         }
@@ -359,24 +460,45 @@ fn run(
     if job.options.formats.usd || job.options.formats.usdz {
         diagnostics.extend(types::missing(&robot, files));
     }
-    let Formats { usd, usdz, urdf, sdf, mjcf, .. } = job.options.formats;
+    let Formats {
+        usd,
+        usdz,
+        urdf,
+        sdf,
+        mjcf,
+        ..
+    } = job.options.formats;
     if !robot.look_variants.is_empty() && (usd || usdz || urdf || sdf || mjcf) {
-        let names: Vec<&str> = robot.look_variants.iter().map(|look| look.name.as_str()).collect();
+        let names: Vec<&str> = robot
+            .look_variants
+            .iter()
+            .map(|look| look.name.as_str())
+            .collect();
         let message = format!("the looks {} are in the glTF alone", names.join(", "));
         let help = "choose the look of the other formats with --variant, or in the source";
         diagnostics.push(Diagnostic::new(&codes::LOOKS, robot.place.clone(), message).help(help));
     }
     let meshes = start.elapsed();
     in_time(limit, "writing the layers and the glTF")?;
-    context.tell(Progress { step: Step::Write, name: "", done: 0, all: 0 });
+    context.tell(Progress {
+        step: Step::Write,
+        name: "",
+        done: 0,
+        all: 0,
+    });
 
     let name = file_name(&robot.name);
     let identity = Identity::of(&job.source, source.file.as_deref(), &robot.name, version);
     let namespace = job.options.namespace.clone().or(namespace);
     let directory = job.output_dir.join(&name);
     let is_asked = job.options.simready || job.options.overlays.contains(&usd::Overlay::Isaac);
-    let provenance = source.file.as_deref().filter(|_| is_asked && job.source.is_file());
-    let provenance = provenance.map(|file| simready::Provenance::of(file, files)).unwrap_or_default();
+    let provenance = source
+        .file
+        .as_deref()
+        .filter(|_| is_asked && job.source.is_file());
+    let provenance = provenance
+        .map(|file| simready::Provenance::of(file, files))
+        .unwrap_or_default();
     let origin = Origin {
         provenance: &provenance,
         name: &name,
@@ -385,22 +507,50 @@ fn run(
         sha256: &source_hash,
         namespace: &namespace,
     };
-    let (mut outputs, written) = write((job, limit), (&robot, images), &origin, store, &mut diagnostics)?;
+    let (mut outputs, written) = write(
+        (job, limit),
+        (&robot, images),
+        &origin,
+        store,
+        &mut diagnostics,
+    )?;
     if job.options.formats.urdf || job.options.formats.sdf {
-        let (files, found) = description::write(&robot, &references, (&job.options, limit), (&name, &directory), store)?;
+        let (files, found) = description::write(
+            &robot,
+            &references,
+            (&job.options, limit),
+            (&name, &directory),
+            store,
+        )?;
         outputs.extend(files);
         diagnostics.extend(found);
     }
     if job.options.formats.mjcf {
         in_time(limit, "writing the MJCF")?;
-        let mjcf::Written { text, files, diagnostics: found } = mjcf::write(&robot, job.options.base, MJCF_FOLDER)?;
+        let mjcf::Written {
+            text,
+            files,
+            diagnostics: found,
+        } = mjcf::write(&robot, job.options.base, MJCF_FOLDER)?;
         outputs.insert(format!("{name}.xml"), text.into_bytes().into());
-        outputs.extend(files.into_iter().map(|(file, bytes)| (format!("{MJCF_FOLDER}/{file}"), bytes.into())));
+        outputs.extend(
+            files
+                .into_iter()
+                .map(|(file, bytes)| (format!("{MJCF_FOLDER}/{file}"), bytes.into())),
+        );
         diagnostics.extend(found);
     }
     in_time(limit, "finishing the files")?;
-    if let Some(simready) = job.options.simready.then_some(&job.options.simready_metadata).filter(|_| job.options.formats.usd) {
-        let from = identity.uri.clone().unwrap_or_else(|| format!("sha256:{source_hash}"));
+    if let Some(simready) = job
+        .options
+        .simready
+        .then_some(&job.options.simready_metadata)
+        .filter(|_| job.options.formats.usd)
+    {
+        let from = identity
+            .uri
+            .clone()
+            .unwrap_or_else(|| format!("sha256:{source_hash}"));
         let subject = simready::Subject {
             robot: &robot,
             name: &name,
@@ -412,7 +562,12 @@ fn run(
         diagnostics.extend(simready::add(simready, &subject, &mut outputs)?);
     }
     if job.options.check {
-        diagnostics.extend(check::found(&outputs, &name, &directory, &job.options.resolve)?);
+        diagnostics.extend(check::found(
+            &outputs,
+            &name,
+            &directory,
+            &job.options.resolve,
+        )?);
     }
     let write = start.elapsed();
     note_descriptors(files, &mut diagnostics);
@@ -421,8 +576,11 @@ fn run(
     if job.options.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics.into());
     }
-    let distinct: HashSet<*const urdf_usd_robot::LazyMesh> =
-        robot.meshes.iter().map(|source| Arc::as_ptr(&source.mesh)).collect();
+    let distinct: HashSet<*const urdf_usd_robot::LazyMesh> = robot
+        .meshes
+        .iter()
+        .map(|source| Arc::as_ptr(&source.mesh))
+        .collect();
     let mut seen = HashSet::new();
     let triangles = robot
         .meshes
@@ -440,7 +598,11 @@ fn run(
     let mut report = Report {
         robot: robot.name.clone(),
         status: Status::of(&diagnostics),
-        source: SourceInfo { kind: source.kind.into(), uri: identity.uri, sha256: source_hash },
+        source: SourceInfo {
+            kind: source.kind.into(),
+            uri: identity.uri,
+            sha256: source_hash,
+        },
         revision: 0,
         files: Vec::new(),
         counts,
@@ -460,7 +622,12 @@ fn run(
         used: Vec::new(),
     };
     let ms = milliseconds;
-    report.timings_ms = Timings { read: ms(read), meshes: ms(meshes - read), write: ms(write - meshes), ..Timings::default() };
+    report.timings_ms = Timings {
+        read: ms(read),
+        meshes: ms(meshes - read),
+        write: ms(write - meshes),
+        ..Timings::default()
+    };
     // From here on it is done as a whole or not at all.
     in_time(limit, "publishing the files")?;
     spare_inputs(&report, &outputs, files)?;
@@ -480,20 +647,31 @@ fn supplement(
         found.extend(load::srdf(robot, path, files)?);
     }
     if let Some(text) = &job.xrdf {
-        found.extend(urdf_usd_urdf::xrdf::apply(text, Some(Path::new(XRDF_TEXT)), robot, references));
+        found.extend(urdf_usd_urdf::xrdf::apply(
+            text,
+            Some(Path::new(XRDF_TEXT)),
+            robot,
+            references,
+        ));
     } else if let Some(path) = &job.options.xrdf {
         found.extend(load::xrdf(robot, references, path, files)?);
     }
     Ok(found)
 }
 
-/// Reads the robot of a job, with its SRDF and XRDF, and gives it with what there is to say of it. Meshes are not read.
+/// Reads the robot of a job, with its SRDF and XRDF, and gives it with what there is to say of it.
+/// Meshes are not read.
 ///
 /// # Errors
 /// If the robot can't be read.
 pub fn read_robot(job: &Job, context: &Context) -> Result<(Robot, Vec<Diagnostic>), Failure> {
-    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
-    described_alone(job, &files, context).map_err(|diagnostics| Failure { diagnostics, used: files.used() })
+    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(
+        job.options.resolve.clone(),
+    ))));
+    described_alone(job, &files, context).map_err(|diagnostics| Failure {
+        diagnostics,
+        used: files.used(),
+    })
 }
 
 /// The robot of a job, with its SRDF and XRDF, without meshes.
@@ -502,7 +680,9 @@ fn described_alone(
     files: &Arc<resolve::Files>,
     context: &Context,
 ) -> Result<(Robot, Vec<Diagnostic>), Vec<Diagnostic>> {
-    context::retry_if_evicted(&context.store, |store| described(job, files, (context, store), false))
+    context::retry_if_evicted(&context.store, |store| {
+        described(job, files, (context, store), false)
+    })
 }
 
 /// The robot of a job, with its SRDF and XRDF, and with meshes if they are wanted.
@@ -514,16 +694,34 @@ fn described(
 ) -> Result<(Robot, Vec<Diagnostic>), Stop> {
     let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
     let source = match job.source.xacro() {
-        Some((file, arguments)) => source::expand(file, arguments, files, context, &limit).map_err(|stop| vec![*stop])?,
+        Some((file, arguments)) => {
+            source::expand(file, arguments, files, context, &limit).map_err(|stop| vec![*stop])?
+        }
         None => source::open(&job.source, None, files).map_err(|stop| vec![stop])?,
     };
-    let source::Reading { mut robot, mut references, mut diagnostics, .. } =
-        source.read(job, files).map_err(|found| source.told(found))?;
+    let source::Reading {
+        mut robot,
+        mut references,
+        mut diagnostics,
+        ..
+    } = source
+        .read(job, files)
+        .map_err(|found| source.told(found))?;
     let base = source.file.as_deref().and_then(Path::parent);
     let mut load = || -> Result<Vec<Diagnostic>, Stop> {
         let mut found = Vec::new();
         if has_meshes {
-            found.extend(load::load(&mut robot, &references, files, (job, &limit), (context, store), base)?.diagnostics);
+            found.extend(
+                load::load(
+                    &mut robot,
+                    &references,
+                    files,
+                    (job, &limit),
+                    (context, store),
+                    base,
+                )?
+                .diagnostics,
+            );
         }
         found.extend(supplement(&mut robot, &mut references, job, files)?);
         Ok(found)
@@ -536,16 +734,34 @@ fn described(
     Ok((robot, source.told(diagnostics)))
 }
 
-/// Refuses to write over what was read with something else, or to remove it as a part of the last revision.
-fn spare_inputs(report: &Report, outputs: &publish::Files, files: &resolve::Files) -> Result<(), Stop> {
+/// Refuses to write over what was read with something else, or to remove it as a part of the last
+/// revision.
+fn spare_inputs(
+    report: &Report,
+    outputs: &publish::Files,
+    files: &resolve::Files,
+) -> Result<(), Stop> {
     let used: HashSet<PathBuf> = files.used().into_iter().collect();
     let last = previous(&report.directory).1;
-    let replaced = outputs.keys().chain(last.iter().filter(|path| !outputs.contains_key(*path)));
+    let replaced = outputs
+        .keys()
+        .chain(last.iter().filter(|path| !outputs.contains_key(*path)));
     for path in replaced {
-        let input = report.directory.join(path).canonicalize().ok().filter(|input| used.contains(input));
+        let input = report
+            .directory
+            .join(path)
+            .canonicalize()
+            .ok()
+            .filter(|input| used.contains(input));
         let Some(input) = input else { continue };
-        if !outputs.get(path).map_or(Ok(false), |content| publish::is_in(content, &input))? {
-            let message = format!("the asset would take the place of {}, which it is made from", input.display());
+        if !outputs
+            .get(path)
+            .map_or(Ok(false), |content| publish::is_in(content, &input))?
+        {
+            let message = format!(
+                "the asset would take the place of {}, which it is made from",
+                input.display()
+            );
             let found = Diagnostic::new(&codes::OUTPUT, Place::file(input), message);
             return Err(found.help("choose another output directory (-o)").into());
         }
@@ -560,18 +776,27 @@ fn in_time(limit: &TimeLimit, next: &str) -> Result<(), Vec<Diagnostic>> {
 }
 
 /// The finding that a conversion had to end.
-fn over(Ended { part, after, allowed }: &Ended) -> Diagnostic {
+fn over(
+    Ended {
+        part,
+        after,
+        allowed,
+    }: &Ended,
+) -> Diagnostic {
     let after = after.as_secs_f64();
     match allowed {
         Some(allowed) => {
             let allowed = allowed.as_secs_f64();
-            let message = format!("the conversion took longer than {allowed} s: after {after:.1} s it was at {part}");
+            let message = format!(
+                "the conversion took longer than {allowed} s: after {after:.1} s it was at {part}"
+            );
             Diagnostic::new(&codes::TIMED_OUT, Place::default(), message)
                 .help("allow more time (--time-limit, time_limit), or give it less to do: simpler meshes, --tiers high, fewer formats")
         }
         None => {
             let message = format!("the conversion was called off after {after:.1} s, at {part}");
-            Diagnostic::new(&codes::CANCELLED, Place::default(), message).help("convert it again if it is still wanted")
+            Diagnostic::new(&codes::CANCELLED, Place::default(), message)
+                .help("convert it again if it is still wanted")
         }
     }
 }
@@ -581,8 +806,9 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e5).round() / 100.0
 }
 
-/// Writes the files of an asset that was not converted from a description: `parent/name`, whole or not at all, with a `report.json`. Of
-/// what the last report there lists, what is not in `files` goes; what people put there stays.
+/// Writes the files of an asset that was not converted from a description: `parent/name`, whole or
+/// not at all, with a `report.json`. Of what the last report there lists, what is not in `files`
+/// goes; what people put there stays.
 ///
 /// # Errors
 /// If the directory can't be written, with why.
@@ -610,15 +836,26 @@ pub fn write_asset(
         changed: false,
         used: Vec::new(),
     };
-    let files: publish::Files = files.into_iter().map(|(path, bytes)| (path, bytes.into())).collect();
+    let files: publish::Files = files
+        .into_iter()
+        .map(|(path, bytes)| (path, bytes.into()))
+        .collect();
     context::retry_if_evicted(&Store::none(), |store| {
         let mut report = report.clone();
-        publish(&mut report, files.clone(), store, Duration::ZERO, start, milliseconds)?;
+        publish(
+            &mut report,
+            files.clone(),
+            store,
+            Duration::ZERO,
+            start,
+            milliseconds,
+        )?;
         Ok(report)
     })
 }
 
-/// Puts the files in place under the next revision's number, if they differ from what is there, and tells of them in the report.
+/// Puts the files in place under the next revision's number, if they differ from what is there, and
+/// tells of them in the report.
 fn publish(
     report: &mut Report,
     outputs: publish::Files,
@@ -627,7 +864,11 @@ fn publish(
     start: Instant,
     ms: impl Fn(Duration) -> f64,
 ) -> Result<resolve::States, Stop> {
-    let parent = report.directory.parent().map(Path::to_owned).unwrap_or_default();
+    let parent = report
+        .directory
+        .parent()
+        .map(Path::to_owned)
+        .unwrap_or_default();
     let failed = |error: publish::Error| {
         if let Err(evicted) = publish::unless_evicted(&error.source) {
             return Stop::Evicted(evicted);
@@ -640,8 +881,12 @@ fn publish(
     };
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
     let slot = slot.knowing(memo::published(&report.directory, store));
-    let paths: Vec<PathBuf> =
-        outputs.keys().map(String::as_str).chain([REPORT]).map(|path| slot.directory().join(path)).collect();
+    let paths: Vec<PathBuf> = outputs
+        .keys()
+        .map(String::as_str)
+        .chain([REPORT])
+        .map(|path| slot.directory().join(path))
+        .collect();
     // What is compared from here on may be written to by somebody else meanwhile.
     let at_first = resolve::States::now(&paths);
     let (last, mut ours) = previous(&slot.directory());
@@ -650,14 +895,22 @@ fn publish(
     let infos = || -> Result<Vec<FileInfo>, CacheEvicted> {
         let infos = outputs.par_iter().map(|(path, content)| {
             let sha256 = content.sha256().ok_or(CacheEvicted)?.to_owned();
-            Ok(FileInfo { path: path.clone(), bytes: content.length(), sha256 })
+            Ok(FileInfo {
+                path: path.clone(),
+                bytes: content.length(),
+                sha256,
+            })
         });
         infos.collect()
     };
     // While the lock is held: after it, the files may be another writer's.
     let states = |report: &Report| {
         let states = resolve::States::now(&paths);
-        memo::remember_published(report, states.clone().unless_written_since(&at_first), store);
+        memo::remember_published(
+            report,
+            states.clone().unless_written_since(&at_first),
+            store,
+        );
         states
     };
     if !report.changed {
@@ -674,14 +927,22 @@ fn publish(
     report.timings_ms.publish = ms(start.elapsed() - before);
     report.timings_ms.total = ms(start.elapsed());
     let text = serde_json::to_vec_pretty(report).map_err(|error| {
-        Diagnostic::new(&codes::INTERNAL, Place::default(), format!("the report cannot be written: {error}"))
+        Diagnostic::new(
+            &codes::INTERNAL,
+            Place::default(),
+            format!("the report cannot be written: {error}"),
+        )
     })?;
-    staged.add(REPORT, &text.into()).and_then(|()| staged.publish()).map_err(failed)?;
+    staged
+        .add(REPORT, &text.into())
+        .and_then(|()| staged.publish())
+        .map_err(failed)?;
     Ok(states(report))
 }
 
-/// Clears away what killed conversions left beside the assets in `output_dir`, and puts the last whole revision back where one was killed
-/// while it was replaced. Assets that another process is writing are left alone.
+/// Clears away what killed conversions left beside the assets in `output_dir`, and puts the last
+/// whole revision back where one was killed while it was replaced. Assets that another process is
+/// writing are left alone.
 pub fn clear_away(output_dir: &Path) {
     publish::interrupted(output_dir).iter().for_each(|name| {
         // On failure the next publication clears it away.
@@ -691,14 +952,21 @@ pub fn clear_away(output_dir: &Path) {
 
 /// The files of the revision in a directory, its report among them.
 fn listed(directory: &Path) -> Vec<String> {
-    previous(directory).1.into_iter().chain([REPORT.to_owned()]).collect()
+    previous(directory)
+        .1
+        .into_iter()
+        .chain([REPORT.to_owned()])
+        .collect()
 }
 
-/// The number of the revision in a directory, and its files; 0 and none if there is no report, or it can't be understood: then everything
-/// is written anew.
+/// The number of the revision in a directory, and its files; 0 and none if there is no report, or
+/// it can't be understood: then everything is written anew.
 fn previous(directory: &Path) -> (u64, Vec<String>) {
     let files = |report: Report| report.files.into_iter().map(|file| file.path).collect();
-    Report::read(directory).map_or_else(|_| (0, Vec::new()), |report| (report.revision, files(report)))
+    Report::read(directory).map_or_else(
+        |_| (0, Vec::new()),
+        |report| (report.revision, files(report)),
+    )
 }
 
 /// What files say of the robot that they hold, beside what is in the robot.
@@ -718,7 +986,14 @@ struct Origin<'a> {
 fn write(
     (job, limit): (&Job, &TimeLimit),
     (robot, images): (&Robot, gltf::Images),
-    &Origin { name, identity, kind, sha256, namespace, provenance }: &Origin<'_>,
+    &Origin {
+        name,
+        identity,
+        kind,
+        sha256,
+        namespace,
+        provenance,
+    }: &Origin<'_>,
     store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(publish::Files, usd::Written), CacheEvicted> {
@@ -767,7 +1042,11 @@ fn write(
     diagnostics.extend(asset.diagnostics);
     diagnostics.extend(found);
     let mut files = gltf;
-    files.extend(asset.usdz.map(|package| (format!("{name}.usdz"), package.into())));
+    files.extend(
+        asset
+            .usdz
+            .map(|package| (format!("{name}.usdz"), package.into())),
+    );
     if job.options.formats.usd {
         files.extend(asset.files);
     }
@@ -811,15 +1090,30 @@ fn write_gltf(
     Ok((files, found))
 }
 
-/// The robot's name as the name of a file: without separators and control characters, not hidden, and not that of a layer.
+/// The robot's name as the name of a file: without separators and control characters, not hidden,
+/// and not that of a layer.
 pub fn file_name(robot: &str) -> String {
-    let name: String = robot.chars().map(|c| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c }).collect();
+    let name: String = robot
+        .chars()
+        .map(|c| {
+            if c.is_control() || "/\\:*?\"<>|".contains(c) {
+                '_'
+            } else {
+                c
+            }
+        })
+        .collect();
     let name = name.trim().trim_start_matches('.');
     // File systems allow 255 bytes, and endings and the staging directory's marks come on top.
-    let end = (0..=name.len().min(200)).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
+    let end = (0..=name.len().min(200))
+        .rev()
+        .find(|&end| name.is_char_boundary(end))
+        .unwrap_or(0);
     match &name[..end] {
         "" => "robot".to_owned(),
-        taken if usd::is_layer(taken) || taken.eq_ignore_ascii_case("report") => format!("{taken}_robot"),
+        taken if usd::is_layer(taken) || taken.eq_ignore_ascii_case("report") => {
+            format!("{taken}_robot")
+        }
         name => name.to_owned(),
     }
 }

@@ -1,4 +1,5 @@
-//! Fills a robot with what its references point to: meshes, hulls for colliders, textures, controllers; and with its SRDF and XRDF.
+//! Fills a robot with what its references point to: meshes, hulls for colliders, textures,
+//! controllers; and with its SRDF and XRDF.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,13 +14,15 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf::Images;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files, Located};
-use urdf_usd_robot::{CacheEvicted, Geometry, LazyMesh, Material, MaterialId, MeshId, Robot, Shape, Texture, Tiers};
+use urdf_usd_robot::{
+    CacheEvicted, Geometry, LazyMesh, Material, MaterialId, MeshId, Robot, Shape, Texture, Tiers,
+};
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
 use urdf_usd_urdf::{self as urdf, MeshReference, References, srdf, xrdf};
 
-/// The most triangles of all meshes of a robot together, each file counted once: a hundred bytes each, some of them several times. The
-/// largest real robots have some millions.
+/// The most triangles of all meshes of a robot together, each file counted once: a hundred bytes
+/// each, some of them several times. The largest real robots have some millions.
 const MAX_TRIANGLES: usize = 16 << 20;
 
 /// The most bytes of all their files.
@@ -35,8 +38,9 @@ pub(super) struct Loaded {
     pub(super) images: Images,
 }
 
-/// Loads every mesh, texture and controller file that `references` has into `robot`, all cores at once. What can't be loaded is
-/// reported and left out. If the time is up, what is left is not loaded.
+/// Loads every mesh, texture and controller file that `references` has into `robot`, all cores at
+/// once. What can't be loaded is reported and left out. If the time is up, what is left is not
+/// loaded.
 ///
 /// # Errors
 /// If the meshes together are beyond the limits, or one is no longer in the cache.
@@ -49,39 +53,86 @@ pub(super) fn load(
     base: Option<&Path>,
 ) -> Result<Loaded, Stop> {
     let mut distinct = Distinct::default();
-    let (missing, mut diagnostics) =
-        meshes(robot, &references.meshes, files, (job.options.meshes, limit), (context, store), base, &mut distinct)?;
+    let (missing, mut diagnostics) = meshes(
+        robot,
+        &references.meshes,
+        files,
+        (job.options.meshes, limit),
+        (context, store),
+        base,
+        &mut distinct,
+    )?;
     let mut pixels = mesh::MAX_PIXELS_TOGETHER;
     diagnostics.extend(bound_pixels(robot, &mut pixels));
     if job.options.stand_ins {
         stand_in::add(robot, &missing, &mut diagnostics)?;
     }
-    let loaded: Vec<Arc<LazyMesh>> = robot.meshes.iter().map(|source| source.mesh.clone()).collect();
+    let loaded: Vec<Arc<LazyMesh>> = robot
+        .meshes
+        .iter()
+        .map(|source| source.mesh.clone())
+        .collect();
     let images = || match job.options.formats {
-        Formats { glb: false, gltf: false, .. } => Images::default(),
+        Formats {
+            glb: false,
+            gltf: false,
+            ..
+        } => Images::default(),
         _ => Images::of(loaded.iter().flat_map(|mesh| &mesh.materials), store, limit),
     };
     // One large image takes as long as many tiers.
-    let (found, images) = rayon::join(|| derived(robot, (job.options.tiers, limit), (context, store), &mut distinct), images);
+    let (found, images) = rayon::join(
+        || {
+            derived(
+                robot,
+                (job.options.tiers, limit),
+                (context, store),
+                &mut distinct,
+            )
+        },
+        images,
+    );
     diagnostics.extend(found?);
-    diagnostics.extend(textures(robot, &references.textures, files, base, (limit, pixels)));
+    diagnostics.extend(textures(
+        robot,
+        &references.textures,
+        files,
+        base,
+        (limit, pixels),
+    ));
     diagnostics.extend(untextured(robot));
     if !references.controller_files.is_empty() {
-        diagnostics.extend(controllers(robot, &references.controller_files, files, base));
+        diagnostics.extend(controllers(
+            robot,
+            &references.controller_files,
+            files,
+            base,
+        ));
     }
-    Ok(Loaded { diagnostics, images })
+    Ok(Loaded {
+        diagnostics,
+        images,
+    })
 }
 
-/// Whether meshes of so many bytes and triangles are beyond the limits; `place` is that of the robot.
+/// Whether meshes of so many bytes and triangles are beyond the limits; `place` is that of the
+/// robot.
 fn too_much(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnostic> {
     let what = match (bytes > MAX_MESH_BYTES, triangles > MAX_TRIANGLES) {
         (true, _) => {
-            format!("the files of all meshes have {} MiB together; the limit is {} MiB", bytes >> 20, MAX_MESH_BYTES >> 20)
+            format!(
+                "the files of all meshes have {} MiB together; the limit is {} MiB",
+                bytes >> 20,
+                MAX_MESH_BYTES >> 20
+            )
         }
         (_, true) => format!("all meshes have more than {MAX_TRIANGLES} triangles together"),
         _ => return Ok(()),
     };
-    Err(Diagnostic::new(&super::codes::TOO_MUCH_MESH, place.clone(), what).help("simplify the largest meshes"))
+    Err(
+        Diagnostic::new(&super::codes::TOO_MUCH_MESH, place.clone(), what)
+            .help("simplify the largest meshes"),
+    )
 }
 
 /// Loads the meshes into the robot. Returns those that could not be loaded, and what was found.
@@ -97,7 +148,11 @@ fn meshes<'a>(
     let mut diagnostics = Vec::new();
     let located: Vec<Result<Located, Diagnostic>> = references
         .par_iter()
-        .map(|reference| files.locate(&reference.uri, base).map_err(|error| error.at(reference.place.clone())))
+        .map(|reference| {
+            files
+                .locate(&reference.uri, base)
+                .map_err(|error| error.at(reference.place.clone()))
+        })
         .collect();
     // References that lead to one file are one mesh.
     let mut by_path: HashMap<&Path, usize> = HashMap::new();
@@ -114,7 +169,9 @@ fn meshes<'a>(
             Err(diagnostic) => diagnostics.push(diagnostic.clone()),
         }
     }
-    let bytes = jobs.iter().fold(0_u64, |bytes, (_, file)| bytes.saturating_add(file.bytes));
+    let bytes = jobs
+        .iter()
+        .fold(0_u64, |bytes, (_, file)| bytes.saturating_add(file.bytes));
     too_much(bytes, 0, &robot.place)?;
     // Counted as they come, so that memory does not fill before the sum is known.
     let triangles = AtomicUsize::new(0);
@@ -124,7 +181,14 @@ fn meshes<'a>(
         &jobs,
         (
             |(_, file)| file.bytes as usize,
-            |(reference, _)| reference.uri.rsplit('/').next().unwrap_or(&reference.uri).to_owned(),
+            |(reference, _)| {
+                reference
+                    .uri
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or(&reference.uri)
+                    .to_owned()
+            },
         ),
         |(reference, file)| {
             if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
@@ -133,7 +197,10 @@ fn meshes<'a>(
             match mesh::load(file, files, options, store) {
                 Ok((mesh, found)) => {
                     triangles.fetch_add(mesh.outline().triangles, Ordering::Relaxed);
-                    let found = found.into_iter().map(|d| at_reference(d, &reference.place)).collect();
+                    let found = found
+                        .into_iter()
+                        .map(|d| at_reference(d, &reference.place))
+                        .collect();
                     (Some(Arc::new(mesh::spilled(mesh, store))), found)
                 }
                 Err(error) => (None, vec![unreadable(&error, &file.path, &reference.place)]),
@@ -161,7 +228,8 @@ fn meshes<'a>(
     Ok((missing, diagnostics))
 }
 
-/// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless they look different.
+/// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless
+/// they look different.
 #[derive(Default)]
 struct Distinct(HashMap<[u8; 32], Vec<Arc<LazyMesh>>>);
 
@@ -177,13 +245,21 @@ impl Distinct {
     }
 }
 
-/// What the robot's controller files say. One that can't be had is a warning: the robot then has controllers by convention.
-fn controllers(robot: &mut Robot, references: &[(String, Place)], files: &Files, base: Option<&Path>) -> Vec<Diagnostic> {
+/// What the robot's controller files say. One that can't be had is a warning: the robot then has
+/// controllers by convention.
+fn controllers(
+    robot: &mut Robot,
+    references: &[(String, Place)],
+    files: &Files,
+    base: Option<&Path>,
+) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut texts: Vec<(Arc<Path>, String)> = Vec::new();
     let mut room = MAX_CONTROLLER_FILES;
     for (uri, place) in references {
-        let file = files.open(uri, base).map_err(|error| (error.message, error.help));
+        let file = files
+            .open(uri, base)
+            .map_err(|error| (error.message, error.help));
         match file {
             // One file under two names says nothing new.
             Ok(file) if texts.iter().any(|(path, _)| **path == *file.path) => {}
@@ -196,7 +272,10 @@ fn controllers(robot: &mut Robot, references: &[(String, Place)], files: &Files,
             }
             Ok(file) => {
                 room -= file.bytes.len();
-                texts.push((Arc::from(file.path), String::from_utf8_lossy(&file.bytes).into_owned()));
+                texts.push((
+                    Arc::from(file.path),
+                    String::from_utf8_lossy(&file.bytes).into_owned(),
+                ));
             }
             Err((message, help)) => diagnostics.push(unread_controllers(place, &message, &help)),
         }
@@ -214,7 +293,11 @@ fn unread_controllers(place: &Place, why: &str, help: &str) -> Diagnostic {
 ///
 /// # Errors
 /// If it can't be opened, or is in an encoding that is not read.
-pub(super) fn srdf(robot: &mut Robot, path: &Path, files: &Files) -> Result<Vec<Diagnostic>, Diagnostic> {
+pub(super) fn srdf(
+    robot: &mut Robot,
+    path: &Path,
+    files: &Files,
+) -> Result<Vec<Diagnostic>, Diagnostic> {
     let (path, file) = named(path, files)?;
     let text = urdf::decode(&file.bytes).map_err(|mut diagnostic| {
         diagnostic.place.file = Some(path.clone().into());
@@ -235,13 +318,20 @@ pub(super) fn xrdf(
 ) -> Result<Vec<Diagnostic>, Diagnostic> {
     let (path, file) = named(path, files)?;
     let text = String::from_utf8_lossy(&file.bytes);
-    Ok(xrdf::apply(text.trim_start_matches('\u{feff}'), Some(&path), robot, references))
+    Ok(xrdf::apply(
+        text.trim_start_matches('\u{feff}'),
+        Some(&path),
+        robot,
+        references,
+    ))
 }
 
 /// Opens a file that a person named, and says where it is.
 fn named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let file = files.input_within(&path, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(path.clone())))?;
+    let file = files
+        .input_within(&path, urdf::MAX_TEXT as u64)
+        .map_err(|error| error.at(Place::file(path.clone())))?;
     Ok((path, file))
 }
 
@@ -251,7 +341,12 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
     let mut plain: HashMap<MaterialId, MaterialId> = HashMap::new();
     for link in &mut robot.links {
         for shape in &mut link.visuals {
-            let Some(id) = shape.material.filter(|id| robot.materials[id.0].base_color_texture.is_some()) else { continue };
+            let Some(id) = shape
+                .material
+                .filter(|id| robot.materials[id.0].base_color_texture.is_some())
+            else {
+                continue;
+            };
             let shows_it = match shape.geometry {
                 // A mesh whose every part has a material of its own doesn't show the robot's.
                 Geometry::Mesh { mesh, .. } => {
@@ -267,15 +362,19 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
             let name = robot.materials[id.0].name.clone();
             shape.material = Some(*plain.entry(id).or_insert_with(|| {
                 let mut material = robot.materials[id.0].clone();
-                let mean = material.base_color_texture.take().and_then(|texture| mesh::mean_color(&texture));
+                let mean = material
+                    .base_color_texture
+                    .take()
+                    .and_then(|texture| mesh::mean_color(&texture));
                 if let Some([red, green, blue, _]) = mean {
                     material.base_color = [red, green, blue, material.base_color[3]];
                 }
                 robot.materials.push(material);
                 MaterialId(robot.materials.len() - 1)
             }));
-            let message =
-                format!("the texture of material {name:?} cannot be put on this shape, which has no texture coordinates");
+            let message = format!(
+                "the texture of material {name:?} cannot be put on this shape, which has no texture coordinates"
+            );
             diagnostics.push(
                 Diagnostic::new(&super::codes::TEXTURE_WITHOUT_COORDINATES, shape.place.clone(), message)
                     .help("give the visual a mesh with texture coordinates, or a material with a colour only"),
@@ -285,7 +384,8 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// A finding inside a mesh file that has no place of its own stands where the URDF refers to the file.
+/// A finding inside a mesh file that has no place of its own stands where the URDF refers to the
+/// file.
 fn at_reference(mut diagnostic: Diagnostic, reference: &Place) -> Diagnostic {
     if diagnostic.place == Place::default() {
         diagnostic.place = reference.clone();
@@ -294,17 +394,26 @@ fn at_reference(mut diagnostic: Diagnostic, reference: &Place) -> Diagnostic {
 }
 
 fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
-    let line = if error.line > 0 { format!(":{}", error.line) } else { String::new() };
+    let line = if error.line > 0 {
+        format!(":{}", error.line)
+    } else {
+        String::new()
+    };
     let help = match error.help.as_str() {
         "" => "repair or replace the file".to_owned(),
         help => help.to_owned(),
     };
-    Diagnostic::new(error.code, place.clone(), format!("{}{line}: {error}", file.display()))
-        .help(format!("{help}; the link keeps its other geometry"))
+    Diagnostic::new(
+        error.code,
+        place.clone(),
+        format!("{}{line}: {error}", file.display()),
+    )
+    .help(format!("{help}; the link keeps its other geometry"))
 }
 
-/// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that collide. What is flat or straight gets
-/// a hull with a thickness; what has no size at all keeps colliding as it is.
+/// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that
+/// collide. What is flat or straight gets a hull with a thickness; what has no size at all keeps
+/// colliding as it is.
 fn derived(
     robot: &mut Robot,
     (tiers, limit): (super::Tiers, &TimeLimit),
@@ -319,18 +428,40 @@ fn derived(
     let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
     let mut jobs: Vec<(Arc<LazyMesh>, Option<Place>)> = Vec::new();
     if tiers == super::Tiers::All {
-        jobs.extend(distinct_meshes(robot, &seen).into_iter().map(|(mesh, _)| (mesh, None)));
+        jobs.extend(
+            distinct_meshes(robot, &seen)
+                .into_iter()
+                .map(|(mesh, _)| (mesh, None)),
+        );
     }
-    jobs.extend(distinct_meshes(robot, &colliding).into_iter().map(|(mesh, place)| (mesh, Some(place))));
+    jobs.extend(
+        distinct_meshes(robot, &colliding)
+            .into_iter()
+            .map(|(mesh, place)| (mesh, Some(place))),
+    );
     let mut sources: HashMap<*const LazyMesh, Vec<usize>> = HashMap::new();
     for (index, source) in robot.meshes.iter().enumerate() {
-        sources.entry(Arc::as_ptr(&source.mesh)).or_default().push(index);
+        sources
+            .entry(Arc::as_ptr(&source.mesh))
+            .or_default()
+            .push(index);
     }
-    let names: HashMap<_, &str> =
-        robot.meshes.iter().rev().map(|source| (Arc::as_ptr(&source.mesh) as usize, source.uri.as_str())).collect();
+    let names: HashMap<_, &str> = robot
+        .meshes
+        .iter()
+        .rev()
+        .map(|source| (Arc::as_ptr(&source.mesh) as usize, source.uri.as_str()))
+        .collect();
     let name = |mesh: &Arc<LazyMesh>| {
-        let uri = names.get(&(Arc::as_ptr(mesh) as usize)).copied().unwrap_or_default();
-        format!("{} ({} triangles)", uri.rsplit('/').next().unwrap_or(uri), mesh.outline().triangles)
+        let uri = names
+            .get(&(Arc::as_ptr(mesh) as usize))
+            .copied()
+            .unwrap_or_default();
+        format!(
+            "{} ({} triangles)",
+            uri.rsplit('/').next().unwrap_or(uri),
+            mesh.outline().triangles
+        )
     };
     let made = context.all(
         Step::Derive,
@@ -339,9 +470,14 @@ fn derived(
         (|(mesh, _)| mesh.outline().triangles, |(mesh, _)| name(mesh)),
         |(mesh, collider)| match collider {
             None => {
-                let spilled = |tier: Arc<LazyMesh>| Arc::new(mesh::spilled(Arc::unwrap_or_clone(tier), store));
+                let spilled = |tier: Arc<LazyMesh>| {
+                    Arc::new(mesh::spilled(Arc::unwrap_or_clone(tier), store))
+                };
                 let Tiers { medium, low } = mesh::kept_tiers(mesh, store)?;
-                Ok(Derived::Tiers(Tiers { medium: medium.map(spilled), low: low.map(spilled) }))
+                Ok(Derived::Tiers(Tiers {
+                    medium: medium.map(spilled),
+                    low: low.map(spilled),
+                }))
             }
             Some(_) => Ok(Derived::Hull(Box::new(mesh::kept_hull(mesh, store)?))),
         },
@@ -350,45 +486,70 @@ fn derived(
     if limit.ended().is_some() {
         return Ok(diagnostics);
     }
-    for ((mesh, place), made) in jobs.into_iter().zip(made.into_iter().collect::<Result<Vec<_>, CacheEvicted>>()?) {
-        let sources = sources.get(&Arc::as_ptr(&mesh)).map_or(&[][..], Vec::as_slice);
+    for ((mesh, place), made) in jobs
+        .into_iter()
+        .zip(made.into_iter().collect::<Result<Vec<_>, CacheEvicted>>()?)
+    {
+        let sources = sources
+            .get(&Arc::as_ptr(&mesh))
+            .map_or(&[][..], Vec::as_slice);
         match made {
             Derived::Tiers(tiers) => {
                 let tiers = Tiers {
                     medium: tiers.medium.map(|tier| distinct.only(tier)),
                     low: tiers.low.map(|tier| distinct.only(tier)),
                 };
-                sources.iter().for_each(|&source| robot.meshes[source].tiers = tiers.clone());
+                sources
+                    .iter()
+                    .for_each(|&source| robot.meshes[source].tiers = tiers.clone());
             }
             Derived::Hull(hull) => {
                 let is_watertight = match &*hull {
                     Ok(hull) => hull.is_of_watertight,
                     Err(none) => none.is_of_watertight,
                 };
-                let uri = sources.first().map_or("", |&source| robot.meshes[source].uri.as_str());
+                let uri = sources
+                    .first()
+                    .map_or("", |&source| robot.meshes[source].uri.as_str());
                 let mut report = |code, message, help: &str| {
-                    diagnostics.push(Diagnostic::new(code, place.clone().unwrap_or_default(), message).help(help));
+                    diagnostics.push(
+                        Diagnostic::new(code, place.clone().unwrap_or_default(), message)
+                            .help(help),
+                    );
                 };
                 match &*hull {
                     Ok(hull) if hull.is_thickened => {
-                        let message = format!("the mesh \"{uri}\" is flat; its collider is 0.1 % of its size thick");
-                        report(&mesh::codes::HULL_FLAT, message, "use a box for the collider, or a mesh with a thickness");
+                        let message = format!(
+                            "the mesh \"{uri}\" is flat; its collider is 0.1 % of its size thick"
+                        );
+                        report(
+                            &mesh::codes::HULL_FLAT,
+                            message,
+                            "use a box for the collider, or a mesh with a thickness",
+                        );
                     }
                     Ok(_) => {}
                     Err(mesh::NoHull { error, .. }) => {
                         let help = "the collider keeps the mesh as it is; give it some volume, or use a primitive";
-                        report(error.code, format!("no convex hull of the mesh \"{uri}\": {error}"), help);
+                        report(
+                            error.code,
+                            format!("no convex hull of the mesh \"{uri}\": {error}"),
+                            help,
+                        );
                     }
                 }
                 if !is_watertight {
-                    let message =
-                        format!("the mesh \"{uri}\" is not watertight, so the collider in the variant \"trimesh\" is not");
+                    let message = format!(
+                        "the mesh \"{uri}\" is not watertight, so the collider in the variant \"trimesh\" is not"
+                    );
                     let help = "close the mesh if a simulator is to use that variant; the default one has a closed convex hull";
                     report(&mesh::codes::OPEN, message, help);
                 }
                 if let Ok(hull) = *hull {
                     let hull = distinct.only(hull.mesh.into());
-                    sources.iter().for_each(|&source| robot.meshes[source].hull = Some(hull.clone()));
+                    sources
+                        .iter()
+                        .for_each(|&source| robot.meshes[source].hull = Some(hull.clone()));
                 }
             }
         }
@@ -421,7 +582,8 @@ fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<
     distinct
 }
 
-/// Takes the textures from meshes that are too many together, in the robot's order, and leaves in `room` how many pixels others may have.
+/// Takes the textures from meshes that are too many together, in the robot's order, and leaves in
+/// `room` how many pixels others may have.
 fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     // Whether each image had room, and what each mesh became.
@@ -444,15 +606,21 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
             continue;
         }
         let plain = without.entry(Arc::as_ptr(mesh)).or_insert_with(|| {
-            let message =
-                format!("of \"{}\" {} images are left out: there are too many pixels in all", source.uri, too_many.len());
-            let found = Diagnostic::new(&mesh::codes::TEXTURE_TOO_MANY_PIXELS, source.place.clone(), message);
+            let message = format!(
+                "of \"{}\" {} images are left out: there are too many pixels in all",
+                source.uri,
+                too_many.len()
+            );
+            let found = Diagnostic::new(
+                &mesh::codes::TEXTURE_TOO_MANY_PIXELS,
+                source.place.clone(),
+                message,
+            );
             diagnostics.push(found.help("scale the images down"));
             let mut plain = LazyMesh::clone(mesh);
-            plain
-                .materials
-                .iter_mut()
-                .for_each(|material| material.retain_textures(|texture| !too_many.contains(&texture.sha256)));
+            plain.materials.iter_mut().for_each(|material| {
+                material.retain_textures(|texture| !too_many.contains(&texture.sha256))
+            });
             Arc::new(plain)
         });
         *mesh = plain.clone();
@@ -460,7 +628,8 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// The textures of the robot's own materials, each file read once. `pixels` is how many they may have together.
+/// The textures of the robot's own materials, each file read once. `pixels` is how many they may
+/// have together.
 fn textures(
     robot: &mut Robot,
     references: &[(MaterialId, String, Place)],
@@ -475,11 +644,20 @@ fn textures(
             break;
         }
         let texture = by_uri.entry(uri).or_insert_with(|| {
-            let file = files.open(uri, base).map_err(|error| diagnostics.push(error.at(place.clone())))?;
+            let file = files
+                .open(uri, base)
+                .map_err(|error| diagnostics.push(error.at(place.clone())))?;
             let loaded = mesh::texture_within(&file, &mut pixels);
             if loaded.is_ok() && mesh::is_deep(&file) {
-                let message = format!("{} has more than 8 bits a channel; the upper 8 count", file.path.display());
-                diagnostics.push(Diagnostic::new(&mesh::codes::TEXTURE_DEEP, place.clone(), message));
+                let message = format!(
+                    "{} has more than 8 bits a channel; the upper 8 count",
+                    file.path.display()
+                );
+                diagnostics.push(Diagnostic::new(
+                    &mesh::codes::TEXTURE_DEEP,
+                    place.clone(),
+                    message,
+                ));
             }
             loaded.map_err(|error| diagnostics.push(unreadable(&error, &file.path, place)))
         });
@@ -507,8 +685,15 @@ mod tests {
 
     /// Converts the robot in `folder`, with its SRDF and its XRDF.
     fn run(folder: &std::path::Path) -> Result<Report, Box<Failure>> {
-        let options = Options { srdf: Some(folder.join("r.srdf")), xrdf: Some(folder.join("r.xrdf")), ..Options::default() };
-        let job = Job { options, ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out")) };
+        let options = Options {
+            srdf: Some(folder.join("r.srdf")),
+            xrdf: Some(folder.join("r.xrdf")),
+            ..Options::default()
+        };
+        let job = Job {
+            options,
+            ..Job::new(Source::File(folder.join("r.urdf")), folder.join("out"))
+        };
         convert(&job, &Context::default()).map_err(Box::new)
     }
 
@@ -518,18 +703,36 @@ mod tests {
         fs::write(folder.path().join("r.urdf"), URDF).unwrap();
         let out = folder.path().join("out");
         let job = |time_limit| Job {
-            options: Options { time_limit, ..Options::default() },
+            options: Options {
+                time_limit,
+                ..Options::default()
+            },
             ..Job::new(Source::File(folder.path().join("r.urdf")), &out)
         };
         let late = convert(&job(Some(std::time::Duration::ZERO)), &Context::default()).unwrap_err();
-        let [found] = &late.diagnostics[..] else { panic!("{late:?}") };
+        let [found] = &late.diagnostics[..] else {
+            panic!("{late:?}")
+        };
         assert_eq!(found.code, "convert-timed-out");
-        assert!(found.message.contains("loading meshes") && found.help.contains("--time-limit"), "{found}");
-        let context = Context { cancelled: std::sync::Arc::new(true.into()), ..Context::default() };
-        assert_eq!(convert(&job(None), &context).unwrap_err().diagnostics[0].code, "convert-cancelled");
+        assert!(
+            found.message.contains("loading meshes") && found.help.contains("--time-limit"),
+            "{found}"
+        );
+        let context = Context {
+            cancelled: std::sync::Arc::new(true.into()),
+            ..Context::default()
+        };
+        assert_eq!(
+            convert(&job(None), &context).unwrap_err().diagnostics[0].code,
+            "convert-cancelled"
+        );
         assert!(!out.exists());
         let generous = Some(std::time::Duration::from_secs(3600));
-        assert!(convert(&job(generous), &Context::default()).unwrap().changed);
+        assert!(
+            convert(&job(generous), &Context::default())
+                .unwrap()
+                .changed
+        );
     }
 
     #[test]
@@ -537,9 +740,15 @@ mod tests {
         use super::{MAX_MESH_BYTES, MAX_TRIANGLES, too_much};
         let place = Default::default();
         assert_eq!(too_much(MAX_MESH_BYTES, MAX_TRIANGLES, &place), Ok(()));
-        for (bytes, triangles, what) in [(MAX_MESH_BYTES + 1, 0, "2048 MiB"), (0, MAX_TRIANGLES + 1, "16777216 triangles")] {
+        for (bytes, triangles, what) in [
+            (MAX_MESH_BYTES + 1, 0, "2048 MiB"),
+            (0, MAX_TRIANGLES + 1, "16777216 triangles"),
+        ] {
             let found = too_much(bytes, triangles, &place).unwrap_err();
-            assert!(found.code == "convert-too-much-mesh" && found.message.contains(what), "{found}");
+            assert!(
+                found.code == "convert-too-much-mesh" && found.message.contains(what),
+                "{found}"
+            );
         }
     }
 
@@ -548,7 +757,9 @@ mod tests {
         use urdf_usd_robot::{ImageFormat, Material, MeshSource, Robot, Texture};
         let png = |side: u32| {
             let mut bytes = std::io::Cursor::new(Vec::new());
-            image::DynamicImage::new_rgb8(side, 2).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+            image::DynamicImage::new_rgb8(side, 2)
+                .write_to(&mut bytes, image::ImageFormat::Png)
+                .unwrap();
             bytes.into_inner()
         };
         let source = |side: u32| {
@@ -559,11 +770,18 @@ mod tests {
                 sha256: side.to_string(),
                 has_alpha: false,
             };
-            let material = Material { base_color_texture: Some(texture.into()), ..Material::plain("m", [1.0; 4]) };
+            let material = Material {
+                base_color_texture: Some(texture.into()),
+                ..Material::plain("m", [1.0; 4])
+            };
             let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
             let mut mesh = urdf_usd_mesh::convex_hull(&corners).unwrap();
             mesh.materials = vec![material];
-            MeshSource::new(format!("{side}.dae"), Default::default(), std::sync::Arc::new(mesh.into()))
+            MeshSource::new(
+                format!("{side}.dae"),
+                Default::default(),
+                std::sync::Arc::new(mesh.into()),
+            )
         };
         let mut robot: Robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
         robot.meshes = [4, 10, 4, 5].map(source).into();
@@ -571,8 +789,14 @@ mod tests {
         let found = super::bound_pixels(&mut robot, &mut room);
         let has = |source: &MeshSource| source.mesh.materials[0].base_color_texture.is_some();
         // 8 of 20, then 20 that don't fit, the first again, and 10.
-        assert_eq!(robot.meshes.iter().map(has).collect::<Vec<_>>(), [true, false, true, true]);
-        assert_eq!((found.len(), found[0].code, room), (1, "texture-too-many-pixels", 2));
+        assert_eq!(
+            robot.meshes.iter().map(has).collect::<Vec<_>>(),
+            [true, false, true, true]
+        );
+        assert_eq!(
+            (found.len(), found[0].code, room),
+            (1, "texture-too-many-pixels", 2)
+        );
     }
 
     #[test]
@@ -580,12 +804,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().canonicalize().unwrap();
         let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
-        let codes = |report: &Report| report.diagnostics.iter().map(|d| d.code).collect::<Vec<_>>();
+        let codes = |report: &Report| {
+            report
+                .diagnostics
+                .iter()
+                .map(|d| d.code)
+                .collect::<Vec<_>>()
+        };
         write("r.urdf", URDF);
 
         for (name, text) in [
-            ("r.srdf", "<robot name='r'><disable_collisions link1='a' link2='c'/></robot>"),
-            ("r.xrdf", "\u{feff}format: xrdf\nformat_version: 1.0\ntool_frames: [c]"),
+            (
+                "r.srdf",
+                "<robot name='r'><disable_collisions link1='a' link2='c'/></robot>",
+            ),
+            (
+                "r.xrdf",
+                "\u{feff}format: xrdf\nformat_version: 1.0\ntool_frames: [c]",
+            ),
         ] {
             let failure = run(&folder).unwrap_err();
             assert_eq!(failure.diagnostics[0].code, "resolve-missing-file");
@@ -593,15 +829,35 @@ mod tests {
             write(name, text);
         }
         let report = run(&folder).unwrap();
-        let expected = ["srdf-unknown-link", "xrdf-unknown-frame", "controller-file-unread", "urdf-assumed-controllers"];
-        assert!(expected.iter().all(|code| codes(&report).contains(code)), "{:?}", report.diagnostics);
-        assert!(["config/arm.yaml", "r.srdf", "r.xrdf"].iter().all(|name| report.used.contains(&folder.join(name))));
+        let expected = [
+            "srdf-unknown-link",
+            "xrdf-unknown-frame",
+            "controller-file-unread",
+            "urdf-assumed-controllers",
+        ];
+        assert!(
+            expected.iter().all(|code| codes(&report).contains(code)),
+            "{:?}",
+            report.diagnostics
+        );
+        assert!(
+            ["config/arm.yaml", "r.srdf", "r.xrdf"]
+                .iter()
+                .all(|name| report.used.contains(&folder.join(name)))
+        );
 
         fs::create_dir(folder.join("config")).unwrap();
         write("config/arm.yaml", "arm: {type: odd/OddController}");
         let report = run(&folder).unwrap();
-        let found = report.diagnostics.iter().find(|d| d.code == "urdf-unknown-controller").unwrap();
-        assert_eq!(found.place.file.as_deref(), Some(&*folder.join("config/arm.yaml")));
+        let found = report
+            .diagnostics
+            .iter()
+            .find(|d| d.code == "urdf-unknown-controller")
+            .unwrap();
+        assert_eq!(
+            found.place.file.as_deref(),
+            Some(&*folder.join("config/arm.yaml"))
+        );
         assert!(!codes(&report).contains(&"urdf-assumed-controllers"));
     }
 }

@@ -1,5 +1,6 @@
-//! Masses for links whose source gives none, where a person says what they weigh: in a file, or by a density. [`assume`] is the entry
-//! point. Without such a word nothing is computed: a mass that nobody gave looks like one that somebody measured.
+//! Masses for links whose source gives none, where a person says what they weigh: in a file, or by
+//! a density. [`assume`] is the entry point. Without such a word nothing is computed: a mass that
+//! nobody gave looks like one that somebody measured.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,7 +8,9 @@ use std::path::Path;
 use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::Files;
-use urdf_usd_robot::{CacheEvicted, Geometry, Inertial, Link, Pose, Robot, Role, Roles, Shape, Solid};
+use urdf_usd_robot::{
+    CacheEvicted, Geometry, Inertial, Link, Pose, Robot, Role, Roles, Shape, Solid,
+};
 use urdf_usd_yaml as yaml;
 
 use super::context::Stop;
@@ -16,11 +19,16 @@ use super::{Options, codes};
 /// How many bytes of a file with masses are read.
 const MAX_FILE: u64 = 4 << 20;
 
-/// Gives links that are bodies, and whose source gives no mass above zero, the mass that `options` say; and says so.
+/// Gives links that are bodies, and whose source gives no mass above zero, the mass that `options`
+/// say; and says so.
 ///
 /// # Errors
 /// If the file with masses can't be read, or a mesh is no longer in the cache.
-pub(super) fn assume(robot: &mut Robot, options: &Options, files: &Files) -> Result<Vec<Diagnostic>, Stop> {
+pub(super) fn assume(
+    robot: &mut Robot,
+    options: &Options,
+    files: &Files,
+) -> Result<Vec<Diagnostic>, Stop> {
     let mut found = Vec::new();
     let given = match &options.masses {
         Some(path) => read(path, robot, files, &mut found)?,
@@ -32,41 +40,80 @@ pub(super) fn assume(robot: &mut Robot, options: &Options, files: &Files) -> Res
     let roles = Roles::new(robot, options.base);
     for index in 0..robot.links.len() {
         let link = &robot.links[index];
-        let is_measured = link.inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
+        let is_measured = link
+            .inertial
+            .as_ref()
+            .is_some_and(|inertial| inertial.mass > 0.0);
         // A frame whose content another link has weighs nothing itself.
-        let is_body = roles.of[index] == Role::Body || roles.content.iter().any(|content| content.0 == index);
+        let is_body =
+            roles.of[index] == Role::Body || roles.content.iter().any(|content| content.0 == index);
         let is_solid = !(link.visuals.is_empty() && link.collisions.is_empty());
         if is_measured || !(is_body || is_solid) || roles.of[index] == Role::World {
             continue;
         }
-        let solid = evenly_filled(robot, link, if options.density > 0.0 { options.density } else { 1.0 })?;
+        let solid = evenly_filled(
+            robot,
+            link,
+            if options.density > 0.0 {
+                options.density
+            } else {
+                1.0
+            },
+        )?;
         let (mass, how) = match (given.get(&link.name), solid) {
             (Some(&mass), _) => (mass, "as the file of masses says".to_owned()),
-            (None, Some(solid)) if options.density > 0.0 => (solid.mass, format!("its volume with {} kg/m³", options.density)),
+            (None, Some(solid)) if options.density > 0.0 => (
+                solid.mass,
+                format!("its volume with {} kg/m³", options.density),
+            ),
             _ => continue,
         };
-        let origin = link.inertial.as_ref().map_or_else(Pose::identity, |inertial| inertial.origin);
+        let origin = link
+            .inertial
+            .as_ref()
+            .map_or_else(Pose::identity, |inertial| inertial.origin);
         let (origin, inertia) = match solid {
-            Some(solid) => (Pose::from_parts(solid.centre.into(), Default::default()), solid.inertia * (mass / solid.mass)),
+            Some(solid) => (
+                Pose::from_parts(solid.centre.into(), Default::default()),
+                solid.inertia * (mass / solid.mass),
+            ),
             None => (origin, nalgebra::Matrix3::zeros()),
         };
-        let message = format!("link {:?} has no mass in its source; {mass:.4} kg are assumed: {how}", link.name);
-        let place = link.inertial.as_ref().map_or_else(|| link.place.clone(), |inertial| inertial.place.clone());
-        found.push(
-            Diagnostic::new(&codes::MASS_ASSUMED, place.clone(), message)
-                .help("give the link an inertial with its true mass and inertia when they are known"),
+        let message = format!(
+            "link {:?} has no mass in its source; {mass:.4} kg are assumed: {how}",
+            link.name
         );
-        robot.links[index].inertial = Some(Inertial { origin, mass, inertia, is_assumed: true, place });
+        let place = link
+            .inertial
+            .as_ref()
+            .map_or_else(|| link.place.clone(), |inertial| inertial.place.clone());
+        found.push(
+            Diagnostic::new(&codes::MASS_ASSUMED, place.clone(), message).help(
+                "give the link an inertial with its true mass and inertia when they are known",
+            ),
+        );
+        robot.links[index].inertial = Some(Inertial {
+            origin,
+            mass,
+            inertia,
+            is_assumed: true,
+            place,
+        });
     }
     Ok(found)
 }
 
-/// The form of a link, filled evenly: its colliders, or what is seen of it if it has none. Meshes that are not closed count with their
-/// convex hull. `None` if nothing of it encloses anything.
+/// The form of a link, filled evenly: its colliders, or what is seen of it if it has none. Meshes
+/// that are not closed count with their convex hull. `None` if nothing of it encloses anything.
 fn evenly_filled(robot: &Robot, link: &Link, density: f64) -> Result<Option<Solid>, CacheEvicted> {
     let of = |shapes: &[Shape]| {
-        let solids = shapes.iter().map(|shape| of_shape(robot, shape, density)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Solid::together(&solids.into_iter().flatten().collect::<Vec<_>>()))
+        let solids = shapes
+            .iter()
+            .map(|shape| of_shape(robot, shape, density))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Solid::together(
+            &solids.into_iter().flatten().collect::<Vec<_>>(),
+        ))
     };
     match of(&link.collisions)? {
         Some(solid) => Ok(Some(solid)),
@@ -77,14 +124,16 @@ fn evenly_filled(robot: &Robot, link: &Link, density: f64) -> Result<Option<Soli
 fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Solid>, CacheEvicted> {
     let solid = match &shape.geometry {
         Geometry::Mesh { mesh: id, .. } => {
-            let Some(source) = robot.meshes.get(id.0) else { return Ok(None) };
+            let Some(source) = robot.meshes.get(id.0) else {
+                return Ok(None);
+            };
             let arrays = source.mesh.arrays()?;
             match &source.hull {
                 _ if arrays.is_watertight() => Solid::of(&shape.geometry, Some(&arrays), density),
                 Some(hull) => Solid::of(&shape.geometry, Some(&*hull.arrays()?), density),
-                None => {
-                    mesh::convex_hull(&arrays.points).ok().and_then(|hull| Solid::of(&shape.geometry, Some(&hull), density))
-                }
+                None => mesh::convex_hull(&arrays.points)
+                    .ok()
+                    .and_then(|hull| Solid::of(&shape.geometry, Some(&hull), density)),
             }
         }
         geometry => Solid::of(geometry, None, density),
@@ -93,34 +142,62 @@ fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Solid>,
 }
 
 /// The masses in a file, in kg by link.
-fn read(path: &Path, robot: &Robot, files: &Files, found: &mut Vec<Diagnostic>) -> Result<HashMap<String, f64>, Diagnostic> {
+fn read(
+    path: &Path,
+    robot: &Robot,
+    files: &Files,
+    found: &mut Vec<Diagnostic>,
+) -> Result<HashMap<String, f64>, Diagnostic> {
     const HELP: &str = "write a line for each link: upper_arm_link: 2.5 (kg)";
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let file = files.input_within(&path, MAX_FILE).map_err(|error| error.at(Place::file(path.clone())))?;
-    let place = |at: yaml::Mark| Place { line: at.line, column: at.column, ..Place::file(path.clone()) };
+    let file = files
+        .input_within(&path, MAX_FILE)
+        .map_err(|error| error.at(Place::file(path.clone())))?;
+    let place = |at: yaml::Mark| Place {
+        line: at.line,
+        column: at.column,
+        ..Place::file(path.clone())
+    };
     let text = String::from_utf8_lossy(&file.bytes);
     let documents = yaml::read(text.trim_start_matches('\u{feff}')).map_err(|fault| {
-        let help = if fault.help.is_empty() { HELP.to_owned() } else { fault.help };
+        let help = if fault.help.is_empty() {
+            HELP.to_owned()
+        } else {
+            fault.help
+        };
         Diagnostic::new(&codes::MASSES_FILE, place(fault.at), fault.message).help(help)
     })?;
     let mut masses = HashMap::new();
     for (key, value) in documents.iter().flat_map(yaml::Yaml::entries) {
-        let number = value.text().and_then(|text| text.parse::<f64>().ok()).filter(|mass| *mass > 0.0 && mass.is_finite());
+        let number = value
+            .text()
+            .and_then(|text| text.parse::<f64>().ok())
+            .filter(|mass| *mass > 0.0 && mass.is_finite());
         let Some(mass) = number else {
             let message = format!("the mass of link {:?} is no number above zero", key.text);
             return Err(Diagnostic::new(&codes::MASSES_FILE, place(value.at), message).help(HELP));
         };
         match robot.links.iter().find(|link| link.name == key.text) {
             None => {
-                let meant = did_you_mean(nearest(&key.text, robot.links.iter().map(|link| link.name.as_str())));
+                let meant = did_you_mean(nearest(
+                    &key.text,
+                    robot.links.iter().map(|link| link.name.as_str()),
+                ));
                 let message = format!("the robot has no link {:?}", key.text);
-                let help = meant.unwrap_or_else(|| "correct the name, or remove the line".to_owned());
+                let help =
+                    meant.unwrap_or_else(|| "correct the name, or remove the line".to_owned());
                 found.push(Diagnostic::new(&codes::MASS_UNUSED, place(key.at), message).help(help));
             }
-            Some(link) if link.inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0) => {
+            Some(link)
+                if link
+                    .inertial
+                    .as_ref()
+                    .is_some_and(|inertial| inertial.mass > 0.0) =>
+            {
                 let message = format!("link {:?} has a mass in its source, which counts", key.text);
                 found.push(
-                    Diagnostic::new(&codes::MASS_UNUSED, place(key.at), message).help("remove the line, or correct the source"),
+                    Diagnostic::new(&codes::MASS_UNUSED, place(key.at), message)
+                        .help("remove the line, or correct the source"),
                 );
             }
             Some(_) => drop(masses.insert(key.text.clone(), mass)),
@@ -153,40 +230,86 @@ mod tests {
             fs::write(&path, text).unwrap();
             path
         });
-        let options =
-            Options { density, masses: file, formats: Formats { glb: false, ..Formats::default() }, ..Options::default() };
-        let job = Job { options, ..Job::new(Source::Text { text: URDF.into(), file: None }, folder.path().join("out")) };
+        let options = Options {
+            density,
+            masses: file,
+            formats: Formats {
+                glb: false,
+                ..Formats::default()
+            },
+            ..Options::default()
+        };
+        let job = Job {
+            options,
+            ..Job::new(
+                Source::Text {
+                    text: URDF.into(),
+                    file: None,
+                },
+                folder.path().join("out"),
+            )
+        };
         let report = convert(&job, &Context::default())?;
         // As it is read back.
-        let (summary, _) =
-            urdf_usd_usd::inspect(&report.directory.join("r.usda"), &urdf_usd_usd::ReadOptions::default()).unwrap();
-        let links = summary.links.into_iter().map(|link| (link.frame, link.mass.unwrap_or_default(), link.mass_assumed));
+        let (summary, _) = urdf_usd_usd::inspect(
+            &report.directory.join("r.usda"),
+            &urdf_usd_usd::ReadOptions::default(),
+        )
+        .unwrap();
+        let links = summary
+            .links
+            .into_iter()
+            .map(|link| (link.frame, link.mass.unwrap_or_default(), link.mass_assumed));
         Ok((report, links.collect()))
     }
 
     fn told(report: &Report, code: &str) -> usize {
-        report.diagnostics.iter().filter(|found| found.code == code).count()
+        report
+            .diagnostics
+            .iter()
+            .filter(|found| found.code == code)
+            .count()
     }
 
     #[test]
     fn a_density_weighs_what_has_no_mass_and_marks_it() {
         let (report, links) = run(1000.0, None).unwrap();
-        let of =
-            |name: &str| links.iter().find(|(frame, ..)| frame == name).map(|(_, mass, assumed)| (*mass, *assumed)).unwrap();
+        let of = |name: &str| {
+            links
+                .iter()
+                .find(|(frame, ..)| frame == name)
+                .map(|(_, mass, assumed)| (*mass, *assumed))
+                .unwrap()
+        };
         assert_eq!((of("base"), of("known")), ((6000.0, true), (7.0, false)));
         let (wheel, assumed) = of("wheel");
         assert!((wheel - 523.5988).abs() < 1e-3 && assumed, "{wheel}");
         // What has no form keeps the stand-in, which is marked, too.
         assert!((of("bare").0 - 0.001).abs() < 1e-9 && of("bare").1);
-        assert_eq!((told(&report, "mass-assumed"), told(&report, "link-without-mass")), (2, 1));
+        assert_eq!(
+            (
+                told(&report, "mass-assumed"),
+                told(&report, "link-without-mass")
+            ),
+            (2, 1)
+        );
     }
 
     #[test]
     fn without_a_word_of_it_nothing_is_computed() {
         let (report, links) = run(0.0, None).unwrap();
-        assert_eq!((told(&report, "mass-assumed"), told(&report, "link-without-mass")), (0, 3));
+        assert_eq!(
+            (
+                told(&report, "mass-assumed"),
+                told(&report, "link-without-mass")
+            ),
+            (0, 3)
+        );
         assert!(
-            links.iter().all(|(name, mass, assumed)| *assumed == (name != "known") && (*assumed == (*mass < 0.01))),
+            links
+                .iter()
+                .all(|(name, mass, assumed)| *assumed == (name != "known")
+                    && (*assumed == (*mass < 0.01))),
             "{links:?}"
         );
     }
@@ -194,15 +317,38 @@ mod tests {
     #[test]
     fn a_file_names_masses() {
         let (report, links) = run(0.0, Some("base: 12.5\nwheel: 2\nknown: 3\nwheal: 1\n")).unwrap();
-        let masses: Vec<f64> =
-            links.iter().filter(|link| ["base", "wheel", "known"].contains(&link.0.as_str())).map(|link| link.1).collect();
+        let masses: Vec<f64> = links
+            .iter()
+            .filter(|link| ["base", "wheel", "known"].contains(&link.0.as_str()))
+            .map(|link| link.1)
+            .collect();
         assert_eq!(masses, [12.5, 2.0, 7.0]);
-        assert_eq!((told(&report, "mass-assumed"), told(&report, "mass-unused")), (2, 2));
-        let unused = report.diagnostics.iter().filter(|found| found.code == "mass-unused");
-        assert_eq!(unused.map(|found| found.place.line).collect::<Vec<_>>(), [3, 4]);
-        for (text, line) in [("base: heavy", 1), ("base: 1\nwheel: -2", 2), ("base: [1", 1)] {
+        assert_eq!(
+            (told(&report, "mass-assumed"), told(&report, "mass-unused")),
+            (2, 2)
+        );
+        let unused = report
+            .diagnostics
+            .iter()
+            .filter(|found| found.code == "mass-unused");
+        assert_eq!(
+            unused.map(|found| found.place.line).collect::<Vec<_>>(),
+            [3, 4]
+        );
+        for (text, line) in [
+            ("base: heavy", 1),
+            ("base: 1\nwheel: -2", 2),
+            ("base: [1", 1),
+        ] {
             let failure = run(0.0, Some(text)).unwrap_err();
-            assert_eq!((failure.diagnostics[0].code, failure.diagnostics[0].place.line), ("masses-file", line), "{failure}");
+            assert_eq!(
+                (
+                    failure.diagnostics[0].code,
+                    failure.diagnostics[0].place.line
+                ),
+                ("masses-file", line),
+                "{failure}"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Conversions that need not be made again, since neither the job nor any file changed: not what was read, not what was looked for
-//! in vain, not what was written. And what is known of published files without reading them.
+//! Conversions that need not be made again, since neither the job nor any file changed: not what
+//! was read, not what was looked for in vain, not what was written. And what is known of published
+//! files without reading them.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +14,11 @@ use urdf_usd_resolve::{COARSE, States};
 use urdf_usd_store::{Key, Store};
 
 /// Files that changed so shortly before a conversion are not relied on; tests don't wait that long.
-pub(super) const MARGIN: Duration = if cfg!(test) { Duration::from_millis(50) } else { COARSE };
+pub(super) const MARGIN: Duration = if cfg!(test) {
+    Duration::from_millis(50)
+} else {
+    COARSE
+};
 
 /// A conversion that was made.
 #[derive(Serialize, Deserialize)]
@@ -25,19 +30,44 @@ struct Memo {
 
 /// The outcome of `job`, if nothing changed since it was converted last. `hash`: of the text of its
 /// source, where that is in the job or xacro made it.
-pub(super) fn recall(job: &Job, hash: Option<&str>, store: &Store, start: Instant) -> Option<Report> {
-    let memo: Memo = store.get(&key("conversion", job, hash, store)?, |bytes| serde_json::from_slice(bytes).ok())?;
+pub(super) fn recall(
+    job: &Job,
+    hash: Option<&str>,
+    store: &Store,
+    start: Instant,
+) -> Option<Report> {
+    let memo: Memo = store.get(&key("conversion", job, hash, store)?, |bytes| {
+        serde_json::from_slice(bytes).ok()
+    })?;
     if !(memo.read.hold() && memo.written.hold()) {
         return None;
     }
-    let timings_ms = Timings { total: super::milliseconds(start.elapsed()), ..Timings::default() };
-    Some(Report { timings_ms, changed: false, ..memo.outcome.into() })
+    let timings_ms = Timings {
+        total: super::milliseconds(start.elapsed()),
+        ..Timings::default()
+    };
+    Some(Report {
+        timings_ms,
+        changed: false,
+        ..memo.outcome.into()
+    })
 }
 
 /// Keeps the outcome of `job`: what it was made from, and what was left of it.
-pub(super) fn remember(job: &Job, hash: Option<&str>, store: &Store, report: &Report, read: States, written: States) {
+pub(super) fn remember(
+    job: &Job,
+    hash: Option<&str>,
+    store: &Store,
+    report: &Report,
+    read: States,
+    written: States,
+) {
     if let Some(key) = key("conversion", job, hash, store).filter(|_| read.are_sure()) {
-        let memo = Memo { read, written, outcome: report.clone().into() };
+        let memo = Memo {
+            read,
+            written,
+            outcome: report.clone().into(),
+        };
         store.put(&key, || serde_json::to_vec(&memo).unwrap_or_default());
     }
 }
@@ -49,14 +79,19 @@ pub(super) fn for_job(job: &Job, store: &Store) -> Store {
 
 /// What is known of the files that were published in `directory` last.
 pub(super) fn published(directory: &Path, store: &Store) -> Known {
-    let known = key_of(directory, store).and_then(|key| store.get(&key, |bytes| serde_json::from_slice(bytes).ok()));
+    let known = key_of(directory, store)
+        .and_then(|key| store.get(&key, |bytes| serde_json::from_slice(bytes).ok()));
     known.unwrap_or_default()
 }
 
 /// Keeps what is known of the files of a revision that was just published.
 pub(super) fn remember_published(report: &Report, states: States, store: &Store) {
     if let Some(key) = key_of(&report.directory, store) {
-        let sha256 = report.files.iter().map(|file| (file.path.clone(), file.sha256.clone())).collect();
+        let sha256 = report
+            .files
+            .iter()
+            .map(|file| (file.path.clone(), file.sha256.clone()))
+            .collect();
         let known = Known { sha256, states };
         store.put(&key, || serde_json::to_vec(&known).unwrap_or_default());
     }
@@ -64,16 +99,28 @@ pub(super) fn remember_published(report: &Report, states: States, store: &Store)
 
 fn key_of(directory: &Path, store: &Store) -> Option<Key> {
     let folder = std::env::current_dir().ok().filter(|_| store.keeps())?;
-    Some(Key::of("published").and(folder.join(directory).as_os_str().as_encoded_bytes()).key())
+    Some(
+        Key::of("published")
+            .and(folder.join(directory).as_os_str().as_encoded_bytes())
+            .key(),
+    )
 }
 
-/// The key of an entry of a `kind` for a job. `None` if nothing is kept, or the outcome depends on more than the job and files: on the date, on what a workspace holds.
+/// The key of an entry of a `kind` for a job. `None` if nothing is kept, or the outcome depends on
+/// more than the job and files: on the date, on what a workspace holds.
 fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
     if !store.keeps() || job.options.simready || job.options.dated || job.options.check {
         return None;
     }
     // Limits do not change the output.
-    let mut job = Job { options: Options { time_limit: None, memory_limit: None, ..job.options.clone() }, ..job.clone() };
+    let mut job = Job {
+        options: Options {
+            time_limit: None,
+            memory_limit: None,
+            ..job.options.clone()
+        },
+        ..job.clone()
+    };
     // Its hash stands for what is in no file.
     match &mut job.source {
         Source::Text { text, .. } => *text = "".into(),
@@ -82,7 +129,9 @@ fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> 
     }
     // Relative paths of the job start from it.
     let folder = std::env::current_dir().ok()?;
-    let key = Key::of(kind).and(folder.as_os_str().as_encoded_bytes()).and(format!("{job:?}").as_bytes());
+    let key = Key::of(kind)
+        .and(folder.as_os_str().as_encoded_bytes())
+        .and(format!("{job:?}").as_bytes());
     Some(key.and(hash.unwrap_or_default().as_bytes()).key())
 }
 
@@ -107,10 +156,15 @@ mod tests {
     }
 
     fn job(root: &Path) -> Job {
-        let resolve =
-            resolve::Options { package_paths: vec![root.join("first"), root.join("second")], ..resolve::Options::default() };
+        let resolve = resolve::Options {
+            package_paths: vec![root.join("first"), root.join("second")],
+            ..resolve::Options::default()
+        };
         Job {
-            options: Options { resolve, ..Options::default() },
+            options: Options {
+                resolve,
+                ..Options::default()
+            },
             ..Job::new(Source::File(root.join("r.urdf")), root.join("out"))
         }
     }
@@ -121,23 +175,39 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         let (urdf, mesh) = (root.join("r.urdf"), root.join("second/p/a.stl"));
         // One of its meshes is refused.
-        let visual = |mesh: &str| format!("<visual><geometry><mesh filename='{mesh}'/></geometry></visual>");
+        let visual =
+            |mesh: &str| format!("<visual><geometry><mesh filename='{mesh}'/></geometry></visual>");
         let visuals = visual("package://p/a.stl") + &visual("/nowhere/b.stl");
         let text = format!("<robot name='r'><link name='a'>{visuals}</link></robot>");
         write(&urdf, &text, true);
         write(&mesh, STL, true);
-        let context = Context { store: Store::on_disk(&root.join("cache"), 1 << 20), ..Context::default() };
+        let context = Context {
+            store: Store::on_disk(&root.join("cache"), 1 << 20),
+            ..Context::default()
+        };
         let convert = |job: &Job| convert(job, &context).unwrap();
         // It goes through none of the phases.
-        let is_recalled = |report: &Report| report.timings_ms.read == 0.0 && report.timings_ms.write == 0.0;
+        let is_recalled =
+            |report: &Report| report.timings_ms.read == 0.0 && report.timings_ms.write == 0.0;
         let first = convert(&job(&root));
         let again = convert(&job(&root));
         assert!(first.changed && !again.changed && is_recalled(&again));
-        assert_eq!((&again.files, again.revision, &again.diagnostics), (&first.files, 1, &first.diagnostics));
-        assert_eq!((again.counts, &again.directory, &again.root), (first.counts, &first.directory, &first.root));
+        assert_eq!(
+            (&again.files, again.revision, &again.diagnostics),
+            (&first.files, 1, &first.diagnostics)
+        );
+        assert_eq!(
+            (again.counts, &again.directory, &again.root),
+            (first.counts, &first.directory, &first.root)
+        );
 
-        let other_job =
-            convert(&Job { options: Options { bodies: urdf_usd_usd::Bodies::Flat, ..job(&root).options }, ..job(&root) });
+        let other_job = convert(&Job {
+            options: Options {
+                bodies: urdf_usd_usd::Bodies::Flat,
+                ..job(&root).options
+            },
+            ..job(&root)
+        });
         assert!(!is_recalled(&other_job));
         // An asset that somebody touched is looked at again.
         convert(&job(&root));
@@ -150,7 +220,11 @@ mod tests {
         let with_mesh = convert(&job(&root));
         assert!(with_mesh.changed && is_recalled(&convert(&job(&root))));
         // The package turns up in a place that comes first.
-        write(&root.join("first/p/a.stl"), &STL.replace("0 1 0", "0 3 0"), true);
+        write(
+            &root.join("first/p/a.stl"),
+            &STL.replace("0 1 0", "0 3 0"),
+            true,
+        );
         assert!(convert(&job(&root)).changed);
         // What was written only just now may have been read half.
         write(&urdf, &text.replace("'a'>", "'b'>"), false);
@@ -166,41 +240,84 @@ mod tests {
         const SIDE: usize = 42;
         let mut obj = String::new();
         for (i, j) in (0..SIDE).flat_map(|i| (0..SIDE).map(move |j| (i as f64, j as f64))) {
-            obj += &format!("v {i} {j} {}\nvt {} {}\n", (i / 5.0).sin() * (j / 7.0).cos(), i / 42.0, j / 42.0);
+            obj += &format!(
+                "v {i} {j} {}\nvt {} {}\n",
+                (i / 5.0).sin() * (j / 7.0).cos(),
+                i / 42.0,
+                j / 42.0
+            );
         }
         for (i, j) in (0..SIDE - 1).flat_map(|i| (0..SIDE - 1).map(move |j| (i, j))) {
-            let [a, b, c, d] = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)].map(|(i, j)| i * SIDE + j + 1);
-            obj += &format!("usemtl m{}\nf {a}/{a} {b}/{b} {c}/{c}\nf {a}/{a} {c}/{c} {d}/{d}\n", i / 20);
+            let [a, b, c, d] =
+                [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)].map(|(i, j)| i * SIDE + j + 1);
+            obj += &format!(
+                "usemtl m{}\nf {a}/{a} {b}/{b} {c}/{c}\nf {a}/{a} {c}/{c} {d}/{d}\n",
+                i / 20
+            );
         }
         write(&root.join("second/p/a.obj"), &obj, true);
         let shape = |kind: &str, scale: &str| {
-            format!("<{kind}><geometry><mesh filename='package://p/a.obj' scale='{scale}'/></geometry></{kind}>")
+            format!(
+                "<{kind}><geometry><mesh filename='package://p/a.obj' scale='{scale}'/></geometry></{kind}>"
+            )
         };
-        let (plain, scaled) = (shape("visual", "1 1 1"), shape("visual", "0.001 -0.001 0.002") + &shape("collision", "2 2 2"));
-        write(&root.join("r.urdf"), &format!("<robot name='r'><link name='a'>{plain}{scaled}</link></robot>"), true);
+        let (plain, scaled) = (
+            shape("visual", "1 1 1"),
+            shape("visual", "0.001 -0.001 0.002") + &shape("collision", "2 2 2"),
+        );
+        write(
+            &root.join("r.urdf"),
+            &format!("<robot name='r'><link name='a'>{plain}{scaled}</link></robot>"),
+            true,
+        );
         let formats = crate::Formats::parse(&crate::Formats::NAMES).unwrap();
         let mut written: Vec<std::collections::BTreeMap<String, Vec<u8>>> = Vec::new();
         for (n, in_memory) in [usize::MAX, 0, 200_000].into_iter().enumerate() {
-            let stores = [Store::none(), Store::in_memory(1 << 24), Store::on_disk(&root.join(format!("cache{n}")), 1 << 24)];
+            let stores = [
+                Store::none(),
+                Store::in_memory(1 << 24),
+                Store::on_disk(&root.join(format!("cache{n}")), 1 << 24),
+            ];
             for (compression, store) in stores.into_iter().flat_map(|store| {
-                [urdf_usd_gltf::Compression::None, urdf_usd_gltf::Compression::Meshopt]
-                    .map(|compression| (compression, store.clone()))
+                [
+                    urdf_usd_gltf::Compression::None,
+                    urdf_usd_gltf::Compression::Meshopt,
+                ]
+                .map(|compression| (compression, store.clone()))
             }) {
                 let out = tempfile::tempdir().unwrap();
-                let mut options = Options { formats, ..job(&root).options };
+                let mut options = Options {
+                    formats,
+                    ..job(&root).options
+                };
                 options.gltf.compression = compression;
-                let job = Job { options, ..Job::new(job(&root).source, out.path()) };
-                let context = Context { store, ..Context::default() };
+                let job = Job {
+                    options,
+                    ..Job::new(job(&root).source, out.path())
+                };
+                let context = Context {
+                    store,
+                    ..Context::default()
+                };
                 let report = crate::convert_within(in_memory, &job, &context).unwrap();
                 let bytes = |file: &crate::FileInfo| {
                     let bytes = fs::read(report.directory.join(&file.path)).unwrap();
-                    assert_eq!((bytes.len() as u64, crate::sha256(&bytes)), (file.bytes, file.sha256.clone()), "{}", file.path);
+                    assert_eq!(
+                        (bytes.len() as u64, crate::sha256(&bytes)),
+                        (file.bytes, file.sha256.clone()),
+                        "{}",
+                        file.path
+                    );
                     (file.path.clone(), bytes)
                 };
                 written.push(report.files.iter().map(bytes).collect());
             }
         }
-        assert!(["geometries.usdc", "r.glb"].iter().all(|file| written[0][*file].len() > 60_000));
+        assert!(
+            ["geometries.usdc", "r.glb"]
+                .iter()
+                .all(|file| written[0][*file].len() > 60_000)
+        );
         for (n, files) in written.iter().enumerate() {
             assert!(*files == written[n % 2], "{n}");
         }
@@ -212,7 +329,9 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         let urdf = |upper: u32| {
             let mesh = |kind: &str| {
-                format!("<{kind}><geometry><mesh filename='package://p/a.obj' scale='2 1 1'/></geometry></{kind}>")
+                format!(
+                    "<{kind}><geometry><mesh filename='package://p/a.obj' scale='2 1 1'/></geometry></{kind}>"
+                )
             };
             let text = format!(
                 "<robot name='r'><link name='a'>{}{}</link><link name='b'/><joint name='j' type='revolute'><parent link='a'/>\
@@ -229,43 +348,93 @@ mod tests {
             format!("v {} {} {z}\n", radius * turn.cos(), radius * turn.sin())
         };
         let corners: String = (1..200).map(corner).collect();
-        let faces: String = (1..198).map(|i| format!("f {i} {} {}\n", i + 1, i + 2)).collect();
+        let faces: String = (1..198)
+            .map(|i| format!("f {i} {} {}\n", i + 1, i + 2))
+            .collect();
         let obj = root.join("second/p/a.obj");
         write(&obj, &(corners + &faces), true);
-        let files = resolve::Files::new(std::sync::Arc::new(resolve::Resolver::new(job(&root).options.resolve)));
+        let files = resolve::Files::new(std::sync::Arc::new(resolve::Resolver::new(
+            job(&root).options.resolve,
+        )));
         let located = files.locate(&obj.to_string_lossy(), None).unwrap();
-        let (mesh, _) = urdf_usd_mesh::load(&located, &files, Default::default(), &Store::none()).unwrap();
-        let hull = urdf_usd_mesh::kept_hull(&mesh, &Store::none()).unwrap().unwrap().mesh;
-        let keys = [mesh, hull].map(|mesh| urdf_usd_store::Key::of("arrays").and(&mesh.digest).key());
+        let (mesh, _) =
+            urdf_usd_mesh::load(&located, &files, Default::default(), &Store::none()).unwrap();
+        let hull = urdf_usd_mesh::kept_hull(&mesh, &Store::none())
+            .unwrap()
+            .unwrap()
+            .mesh;
+        let keys =
+            [mesh, hull].map(|mesh| urdf_usd_store::Key::of("arrays").and(&mesh.digest).key());
 
-        for store in [Store::on_disk(&root.join("cache"), 1 << 20), Store::in_memory(1 << 20)] {
-            let context = Context { store: store.clone(), ..Context::default() };
+        for store in [
+            Store::on_disk(&root.join("cache"), 1 << 20),
+            Store::in_memory(1 << 20),
+        ] {
+            let context = Context {
+                store: store.clone(),
+                ..Context::default()
+            };
             let out = tempfile::tempdir().unwrap();
-            let job =
-                |formats| Job { options: Options { formats, ..job(&root).options }, ..Job::new(job(&root).source, out.path()) };
+            let job = |formats| Job {
+                options: Options {
+                    formats,
+                    ..job(&root).options
+                },
+                ..Job::new(job(&root).source, out.path())
+            };
             let job = |names: &[&str]| job(crate::Formats::parse(names).unwrap());
-            let bytes = |report: &Report, file: &str| fs::read(report.directory.join(file)).unwrap();
+            let bytes =
+                |report: &Report, file: &str| fs::read(report.directory.join(file)).unwrap();
             urdf(1);
             let first = convert(&job(&["usd", "glb"]), &context).unwrap();
             let layer = bytes(&first, "geometries.usdc");
             assert!(keys.iter().all(|key| store.later(key).is_some()));
             keys.iter().for_each(|key| store.put(key, || "spoilt"));
-            let is_spoilt = || keys.iter().all(|key| store.take(key).is_some_and(|bytes| &*bytes == b"spoilt"));
+            let is_spoilt = || {
+                keys.iter()
+                    .all(|key| store.take(key).is_some_and(|bytes| &*bytes == b"spoilt"))
+            };
             urdf(2);
             let second = convert(&job(&["usd", "glb"]), &context).unwrap();
-            assert!(second.changed && second.revision == 2 && bytes(&second, "geometries.usdc") == layer && is_spoilt());
+            assert!(
+                second.changed
+                    && second.revision == 2
+                    && bytes(&second, "geometries.usdc") == layer
+                    && is_spoilt()
+            );
             // What is there is looked at if somebody touched it.
-            fs::write(second.directory.join("geometries.usdc"), [&layer[..layer.len() - 1], b"x"].concat()).unwrap();
+            fs::write(
+                second.directory.join("geometries.usdc"),
+                [&layer[..layer.len() - 1], b"x"].concat(),
+            )
+            .unwrap();
             urdf(3);
             let third = convert(&job(&["usd", "glb"]), &context).unwrap();
             assert!(bytes(&third, "geometries.usdc") == layer && is_spoilt());
-            let hash = |file: &str| third.files.iter().find(|info| info.path == file).unwrap().sha256.clone();
+            let hash = |file: &str| {
+                third
+                    .files
+                    .iter()
+                    .find(|info| info.path == file)
+                    .unwrap()
+                    .sha256
+                    .clone()
+            };
             assert_eq!(hash("geometries.usdc"), crate::sha256(&layer));
             assert_eq!(hash("r.glb"), crate::sha256(&bytes(&third, "r.glb")));
 
             let with_meshes = convert(&job(&["usd", "urdf"]), &context).unwrap();
-            assert!(!is_spoilt() && with_meshes.files.iter().any(|file| file.path.starts_with("meshes/")));
-            let plain = Job { output_dir: root.join("plain"), ..job(&["usd", "urdf"]) };
+            assert!(
+                !is_spoilt()
+                    && with_meshes
+                        .files
+                        .iter()
+                        .any(|file| file.path.starts_with("meshes/"))
+            );
+            let plain = Job {
+                output_dir: root.join("plain"),
+                ..job(&["usd", "urdf"])
+            };
             let plain = convert(&plain, &Context::default()).unwrap();
             assert_eq!(with_meshes.files, plain.files);
         }
@@ -273,18 +442,44 @@ mod tests {
 
     #[test]
     fn a_conversion_is_recalled_whatever_was_found() {
-        const UNLISTED: Code = Code { id: "in-no-list", severity: Severity::Warning, meaning: "", outcome: "" };
+        const UNLISTED: Code = Code {
+            id: "in-no-list",
+            severity: Severity::Warning,
+            meaning: "",
+            outcome: "",
+        };
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        write(&root.join("r.urdf"), "<robot name='r'><link name='a'/></robot>", true);
+        write(
+            &root.join("r.urdf"),
+            "<robot name='r'><link name='a'/></robot>",
+            true,
+        );
         let (job, store) = (job(&root), Store::in_memory(1 << 20));
         let made = convert(&job, &Context::default()).unwrap();
-        let found = Diagnostic::new(&UNLISTED, Place { line: 3, ..Place::file("a.urdf") }, "odd").help("look at it");
-        let made = Report { diagnostics: vec![found], ..made };
+        let found = Diagnostic::new(
+            &UNLISTED,
+            Place {
+                line: 3,
+                ..Place::file("a.urdf")
+            },
+            "odd",
+        )
+        .help("look at it");
+        let made = Report {
+            diagnostics: vec![found],
+            ..made
+        };
         let states = || States::now(&made.used);
         super::remember(&job, None, &store, &made, states(), states());
         let recalled = super::recall(&job, None, &store, std::time::Instant::now()).unwrap();
-        assert_eq!((&recalled.diagnostics, &recalled.source), (&made.diagnostics, &made.source));
-        assert_eq!((&recalled.used, &recalled.directory, recalled.changed), (&made.used, &made.directory, false));
+        assert_eq!(
+            (&recalled.diagnostics, &recalled.source),
+            (&made.diagnostics, &made.source)
+        );
+        assert_eq!(
+            (&recalled.used, &recalled.directory, recalled.changed),
+            (&made.used, &made.directory, false)
+        );
     }
 }

@@ -1,7 +1,9 @@
-//! How an option is declared: once, as a row of a table. The command line, the parameters of the node with their descriptors, the
-//! parameter file, the arguments of the launch file and the pages of the documentation are made from such rows.
+//! How an option is declared: once, as a row of a table. The command line, the parameters of the
+//! node with their descriptors, the parameter file, the arguments of the launch file and the pages
+//! of the documentation are made from such rows.
 //!
-//! This module must not know which options there are, nor what a command line or a ROS parameter looks like.
+//! This module must not know which options there are, nor what a command line or a ROS parameter
+//! looks like.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -92,12 +94,19 @@ impl Kind {
 
     /// The names to choose from, if there are any.
     pub fn names(self) -> Vec<&'static str> {
-        if let Self::Choice(names) | Self::Choices(names) = self { names() } else { Vec::new() }
+        if let Self::Choice(names) | Self::Choices(names) = self {
+            names()
+        } else {
+            Vec::new()
+        }
     }
 
     /// Whether values are lists.
     pub fn is_list(self) -> bool {
-        matches!(self, Self::Choices(_) | Self::Texts(_) | Self::Folders | Self::NamedFolders)
+        matches!(
+            self,
+            Self::Choices(_) | Self::Texts(_) | Self::Folders | Self::NamedFolders
+        )
     }
 
     /// The value that is written as `texts`: a list's items, otherwise one text.
@@ -107,11 +116,24 @@ impl Kind {
     pub fn parse(self, texts: &[String]) -> Result<Value, String> {
         let text = texts.last().map_or("", String::as_str).trim();
         match self {
-            Self::Switch => text.parse().map(Value::Bool).map_err(|_| format!("{text:?} is neither true nor false")),
-            Self::Integer { .. } => text.parse().map(Value::Integer).map_err(|_| format!("{text:?} is no whole number")),
-            Self::Number { .. } => text.parse().map(Value::Number).map_err(|_| format!("{text:?} is no number")),
-            Self::Choice(_) | Self::Text(_) | Self::File | Self::Folder => Ok(Value::Text(text.to_owned())),
-            Self::Choices(_) | Self::Texts(_) | Self::Folders | Self::NamedFolders => Ok(Value::List(texts.to_vec())),
+            Self::Switch => text
+                .parse()
+                .map(Value::Bool)
+                .map_err(|_| format!("{text:?} is neither true nor false")),
+            Self::Integer { .. } => text
+                .parse()
+                .map(Value::Integer)
+                .map_err(|_| format!("{text:?} is no whole number")),
+            Self::Number { .. } => text
+                .parse()
+                .map(Value::Number)
+                .map_err(|_| format!("{text:?} is no number")),
+            Self::Choice(_) | Self::Text(_) | Self::File | Self::Folder => {
+                Ok(Value::Text(text.to_owned()))
+            }
+            Self::Choices(_) | Self::Texts(_) | Self::Folders | Self::NamedFolders => {
+                Ok(Value::List(texts.to_vec()))
+            }
         }
     }
 
@@ -122,11 +144,15 @@ impl Kind {
     pub fn absolute(self, value: &Value) -> Result<Value, String> {
         let absolute = |text: &String| match text.as_str() {
             "" => Ok(String::new()),
-            _ => std::path::absolute(path(text)?).map(|path| path.to_string_lossy().into_owned()).map_err(|e| e.to_string()),
+            _ => std::path::absolute(path(text)?)
+                .map(|path| path.to_string_lossy().into_owned())
+                .map_err(|e| e.to_string()),
         };
         Ok(match (self, value) {
             (Self::File | Self::Folder, Value::Text(text)) => Value::Text(absolute(text)?),
-            (Self::Folders, Value::List(texts)) => Value::List(texts.iter().map(absolute).collect::<Result<_, _>>()?),
+            (Self::Folders, Value::List(texts)) => {
+                Value::List(texts.iter().map(absolute).collect::<Result<_, _>>()?)
+            }
             (Self::NamedFolders, Value::List(texts)) => {
                 let named = |text: &String| match text.split_once('=') {
                     Some((name, folder)) => Ok(format!("{name}={}", absolute(&folder.to_owned())?)),
@@ -142,8 +168,12 @@ impl Kind {
     fn check(self, value: &Value) -> Result<(), String> {
         let outside = || Err(format!("its range is {}", self.rule()));
         match (self, value) {
-            (Self::Integer { from, to }, Value::Integer(value)) if !(from..=to).contains(value) => outside(),
-            (Self::Number { from, to }, Value::Number(value)) if !(from..=to).contains(value) => outside(),
+            (Self::Integer { from, to }, Value::Integer(value)) if !(from..=to).contains(value) => {
+                outside()
+            }
+            (Self::Number { from, to }, Value::Number(value)) if !(from..=to).contains(value) => {
+                outside()
+            }
             (Self::Choice(names), Value::Text(text)) if !names().contains(&text.as_str()) => {
                 Err(format!("{text:?} is not {}", self.rule()))
             }
@@ -158,7 +188,10 @@ impl Kind {
             | (Self::Integer { .. }, Value::Integer(_))
             | (Self::Number { .. }, Value::Number(_))
             | (Self::Choice(_) | Self::Text(_) | Self::Folder, Value::Text(_))
-            | (Self::Choices(_) | Self::Texts(_) | Self::Folders | Self::NamedFolders, Value::List(_)) => Ok(()),
+            | (
+                Self::Choices(_) | Self::Texts(_) | Self::Folders | Self::NamedFolders,
+                Value::List(_),
+            ) => Ok(()),
             _ => Err("it is of another type".to_owned()),
         }
     }
@@ -181,7 +214,8 @@ fn path(text: &str) -> Result<PathBuf, String> {
         _ if text.is_empty() => Err("it is empty".to_owned()),
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
             let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
-            let home = home.ok_or("there is no home directory: set HOME, or give an absolute path")?;
+            let home =
+                home.ok_or("there is no home directory: set HOME, or give an absolute path")?;
             Ok(home.join(rest.trim_start_matches('/')))
         }
         _ => Ok(PathBuf::from(text)),
@@ -191,11 +225,13 @@ fn path(text: &str) -> Result<PathBuf, String> {
 /// What people are told of an option.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// Its name, dots between levels: `gltf.compression`. The parameter and the launch argument are called so.
+    /// Its name, dots between levels: `gltf.compression`. The parameter and the launch argument are
+    /// called so.
     pub name: &'static str,
     /// What it takes.
     pub kind: Kind,
-    /// What stands for the value in help, such as `FILE`; empty for [`Kind::Switch`] and [`Kind::Choice`].
+    /// What stands for the value in help, such as `FILE`; empty for [`Kind::Switch`] and
+    /// [`Kind::Choice`].
     pub value_name: &'static str,
     /// What it does, in sentences, with units.
     pub help: &'static str,
@@ -208,8 +244,8 @@ pub struct About {
 }
 
 impl About {
-    /// Its flag on the command line, without dashes in front: the name with dashes. A flag that is given once per item is called as
-    /// one item: `package` of `packages`.
+    /// Its flag on the command line, without dashes in front: the name with dashes. A flag that is
+    /// given once per item is called as one item: `package` of `packages`.
     pub fn flag(&self) -> String {
         let flag = self.dashed();
         match flag.strip_suffix('s') {
@@ -269,8 +305,22 @@ pub struct Opt<T> {
 
 impl<T> Opt<T> {
     /// An option that may change while the node runs.
-    pub const fn new(name: &'static str, kind: Kind, value_name: &'static str, access: Access<T>, help: &'static str) -> Self {
-        let about = About { name, kind, value_name, help, is_live: true, old_names: &[], old_flags: &[] };
+    pub const fn new(
+        name: &'static str,
+        kind: Kind,
+        value_name: &'static str,
+        access: Access<T>,
+        help: &'static str,
+    ) -> Self {
+        let about = About {
+            name,
+            kind,
+            value_name,
+            help,
+            is_live: true,
+            old_names: &[],
+            old_flags: &[],
+        };
         Self { about, access }
     }
 
@@ -283,7 +333,11 @@ impl<T> Opt<T> {
 
     /// The same with names of the parameter and of the flag that it had before.
     #[must_use]
-    pub const fn once(mut self, old_names: &'static [&'static str], old_flags: &'static [&'static str]) -> Self {
+    pub const fn once(
+        mut self,
+        old_names: &'static [&'static str],
+        old_flags: &'static [&'static str],
+    ) -> Self {
         self.about.old_names = old_names;
         self.about.old_flags = old_flags;
         self
@@ -326,7 +380,11 @@ pub fn misfit<T>() -> Result<T, String> {
 /// # Errors
 /// If it is none.
 pub fn text(value: &Value) -> Result<&str, String> {
-    if let Value::Text(text) = value { Ok(text) } else { misfit() }
+    if let Value::Text(text) = value {
+        Ok(text)
+    } else {
+        misfit()
+    }
 }
 
 /// The texts of a value.
@@ -334,12 +392,20 @@ pub fn text(value: &Value) -> Result<&str, String> {
 /// # Errors
 /// If it is no list.
 pub fn texts(value: &Value) -> Result<&[String], String> {
-    if let Value::List(texts) = value { Ok(texts) } else { misfit() }
+    if let Value::List(texts) = value {
+        Ok(texts)
+    } else {
+        misfit()
+    }
 }
 
 impl Field for bool {
     fn read(value: &Value) -> Result<Self, String> {
-        if let Value::Bool(value) = value { Ok(*value) } else { misfit() }
+        if let Value::Bool(value) = value {
+            Ok(*value)
+        } else {
+            misfit()
+        }
     }
 
     fn write(&self) -> Value {
@@ -349,7 +415,11 @@ impl Field for bool {
 
 impl Field for f64 {
     fn read(value: &Value) -> Result<Self, String> {
-        if let Value::Number(value) = value { Ok(*value) } else { misfit() }
+        if let Value::Number(value) = value {
+            Ok(*value)
+        } else {
+            misfit()
+        }
     }
 
     fn write(&self) -> Value {
@@ -430,11 +500,16 @@ impl Field for PathBuf {
 /// Empty: none.
 impl Field for Option<PathBuf> {
     fn read(value: &Value) -> Result<Self, String> {
-        if text(value)?.is_empty() { Ok(None) } else { PathBuf::read(value).map(Some) }
+        if text(value)?.is_empty() {
+            Ok(None)
+        } else {
+            PathBuf::read(value).map(Some)
+        }
     }
 
     fn write(&self) -> Value {
-        self.as_ref().map_or_else(|| Value::Text(String::new()), PathBuf::write)
+        self.as_ref()
+            .map_or_else(|| Value::Text(String::new()), PathBuf::write)
     }
 }
 
@@ -454,7 +529,11 @@ impl Field for Vec<PathBuf> {
     }
 
     fn write(&self) -> Value {
-        Value::List(self.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+        Value::List(
+            self.iter()
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
+        )
     }
 }
 
@@ -462,14 +541,22 @@ impl Field for Vec<PathBuf> {
 impl Field for Vec<(String, PathBuf)> {
     fn read(value: &Value) -> Result<Self, String> {
         let named = |text: &String| match text.split_once('=') {
-            Some((name, folder)) if !name.is_empty() && !folder.is_empty() => Ok((name.to_owned(), path(folder)?)),
-            _ => Err(format!("{text:?} is not NAME=DIR, such as my_robot_description=/home/me/my_robot_description")),
+            Some((name, folder)) if !name.is_empty() && !folder.is_empty() => {
+                Ok((name.to_owned(), path(folder)?))
+            }
+            _ => Err(format!(
+                "{text:?} is not NAME=DIR, such as my_robot_description=/home/me/my_robot_description"
+            )),
         };
         texts(value)?.iter().map(named).collect()
     }
 
     fn write(&self) -> Value {
-        Value::List(self.iter().map(|(name, path)| format!("{name}={}", path.display())).collect())
+        Value::List(
+            self.iter()
+                .map(|(name, path)| format!("{name}={}", path.display()))
+                .collect(),
+        )
     }
 }
 

@@ -1,7 +1,8 @@
-//! The options of a conversion: each is a field of [`Options`] with its default in [`Options::default`], and a row of [`TABLE`].
+//! The options of a conversion: each is a field of [`Options`] with its default in
+//! [`Options::default`], and a row of [`TABLE`].
 //!
-//! The command line, the parameters of the node, `config/`, the launch file and the pages of the documentation are made from the
-//! table; nothing else names an option.
+//! The command line, the parameters of the node, `config/`, the launch file and the pages of the
+//! documentation are made from the table; nothing else names an option.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,16 +57,18 @@ pub struct Options {
     pub check: bool,
     /// Publish nothing if there is any warning.
     pub strict: bool,
-    /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as it needs.
+    /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as
+    /// it needs.
     pub time_limit: Option<Duration>,
-    /// Memory limit of the conversion, in MiB; `None`: unlimited. Enforced by worker processes only: [`convert`] in this process ignores
-    /// it.
+    /// Memory limit of the conversion, in MiB; `None`: unlimited. Enforced by worker processes
+    /// only: [`convert`] in this process ignores it.
     ///
     /// [`convert`]: super::convert
     pub memory_limit: Option<u64>,
     /// What is in the glTF beside the robot, and how.
     pub gltf: gltf::Extent,
-    /// Whether the glTF says when it was made, so that the same input no longer gives the same bytes.
+    /// Whether the glTF says when it was made, so that the same input no longer gives the same
+    /// bytes.
     pub dated: bool,
     /// What the URDF refers to, and how; nothing without [`Formats::urdf`].
     pub urdf: UrdfOptions,

@@ -1,5 +1,6 @@
-//! Whether a robot comes out in pieces: parts that a joint connects and that are far from each other. Mesh files in other axes than the
-//! robot's make that, and no single file shows it. [`hint`] is the entry point.
+//! Whether a robot comes out in pieces: parts that a joint connects and that are far from each
+//! other. Mesh files in other axes than the robot's make that, and no single file shows it.
+//! [`hint`] is the entry point.
 
 use nalgebra::{Point3, Vector3};
 
@@ -9,7 +10,8 @@ use urdf_usd_robot::{Geometry, LinkId, Pose, Robot, Shape};
 
 use super::codes;
 
-/// How far parts may be from each other, of the size of the larger one (the diagonal of its box), before they count as apart.
+/// How far parts may be from each other, of the size of the larger one (the diagonal of its box),
+/// before they count as apart.
 const NEAR: f64 = 0.25;
 /// What part of the pairs has to be apart, at least.
 const MANY: f64 = 0.5;
@@ -25,15 +27,28 @@ struct Bounds {
 
 impl Bounds {
     fn of(points: impl IntoIterator<Item = Vector3<f64>>) -> Option<Self> {
-        let mut points = points.into_iter().filter(|point| point.iter().all(|x| x.is_finite()));
+        let mut points = points
+            .into_iter()
+            .filter(|point| point.iter().all(|x| x.is_finite()));
         let first = points.next()?;
-        let all = points
-            .fold(Self { low: first, high: first }, |all, point| Self { low: all.low.inf(&point), high: all.high.sup(&point) });
+        let all = points.fold(
+            Self {
+                low: first,
+                high: first,
+            },
+            |all, point| Self {
+                low: all.low.inf(&point),
+                high: all.high.sup(&point),
+            },
+        );
         Some(all)
     }
 
     fn with(self, other: Self) -> Self {
-        Self { low: self.low.inf(&other.low), high: self.high.sup(&other.high) }
+        Self {
+            low: self.low.inf(&other.low),
+            high: self.high.sup(&other.high),
+        }
     }
 
     fn size(self) -> f64 {
@@ -42,13 +57,22 @@ impl Bounds {
 
     fn corners(self) -> [Vector3<f64>; 8] {
         std::array::from_fn(|corner| {
-            Vector3::from_fn(|axis, _| if corner >> axis & 1 == 0 { self.low[axis] } else { self.high[axis] })
+            Vector3::from_fn(|axis, _| {
+                if corner >> axis & 1 == 0 {
+                    self.low[axis]
+                } else {
+                    self.high[axis]
+                }
+            })
         })
     }
 
     /// The box around it in the frame in which its own is at `pose`.
     fn seen_from(self, pose: &Pose) -> Option<Self> {
-        Self::of(self.corners().map(|corner| pose.transform_point(&Point3::from(corner)).coords))
+        Self::of(
+            self.corners()
+                .map(|corner| pose.transform_point(&Point3::from(corner)).coords),
+        )
     }
 
     /// How far two boxes of one frame are from each other, at least.
@@ -70,7 +94,12 @@ enum Turned {
 /// Says that the robot is in pieces, if it is, and what would mend it.
 pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
     // What is missing is no part that is far.
-    if robot.links.iter().flat_map(|link| &link.visuals).any(|shape| matches!(shape.geometry, Geometry::Missing { .. })) {
+    if robot
+        .links
+        .iter()
+        .flat_map(|link| &link.visuals)
+        .any(|shape| matches!(shape.geometry, Geometry::Missing { .. }))
+    {
         return None;
     }
     let pairs = pairs(robot, Turned::AsRead);
@@ -81,9 +110,19 @@ pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
     let names: Vec<String> = apart
         .iter()
         .take(2)
-        .map(|pair| format!("{:?} and {:?}", robot.links[pair.above.0].name, robot.links[pair.below.0].name))
+        .map(|pair| {
+            format!(
+                "{:?} and {:?}",
+                robot.links[pair.above.0].name, robot.links[pair.below.0].name
+            )
+        })
         .collect();
-    let ends = |ending: &str| robot.meshes.iter().any(|mesh| mesh.uri.to_ascii_lowercase().ends_with(ending));
+    let ends = |ending: &str| {
+        robot
+            .meshes
+            .iter()
+            .any(|mesh| mesh.uri.to_ascii_lowercase().ends_with(ending))
+    };
     let mut help = "compare it with RViz or the CAD program: are the meshes in the axes and units of their links?".to_owned();
     if up_axis != UpAxis::Z && (ends(".gltf") || ends(".glb")) {
         let as_stored = self::pairs(robot, Turned::GltfAsStored);
@@ -119,22 +158,39 @@ impl Pair {
 
 /// The links that hang on each other with all joints at zero.
 fn pairs(robot: &Robot, turned: Turned) -> Vec<Pair> {
-    let boxes: Vec<Option<Bounds>> = robot.links.iter().map(|link| seen(robot, &link.visuals, turned)).collect();
-    // By link: the nearest link at or above it with something to see, and where this link is in that one.
+    let boxes: Vec<Option<Bounds>> = robot
+        .links
+        .iter()
+        .map(|link| seen(robot, &link.visuals, turned))
+        .collect();
+    // By link: the nearest link at or above it with something to see, and where this link is in
+    // that one.
     let mut holder: Vec<Option<(LinkId, Pose)>> = vec![None; robot.links.len()];
     let mut pairs = Vec::new();
     for &link in &robot.tree.order {
         let joint = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]);
-        let above = joint.and_then(|joint| holder[joint.parent.0].map(|(above, pose)| (above, pose * joint.origin)));
+        let above = joint.and_then(|joint| {
+            holder[joint.parent.0].map(|(above, pose)| (above, pose * joint.origin))
+        });
         if let (Some((above, pose)), Some(own)) = (above, boxes[link.0])
             && let Some(other) = boxes[above.0]
-            && let (Some(own_there), Some(other_here)) = (own.seen_from(&pose), other.seen_from(&pose.inverse()))
+            && let (Some(own_there), Some(other_here)) =
+                (own.seen_from(&pose), other.seen_from(&pose.inverse()))
         {
             // Boxes along other axes are too large, so that the larger gap is nearer to the truth.
             let gap = own_there.gap(other).max(other_here.gap(own));
-            pairs.push(Pair { above, below: link, gap, size: own.size().max(other.size()) });
+            pairs.push(Pair {
+                above,
+                below: link,
+                gap,
+                size: own.size().max(other.size()),
+            });
         }
-        holder[link.0] = if boxes[link.0].is_some() { Some((link, Pose::identity())) } else { above };
+        holder[link.0] = if boxes[link.0].is_some() {
+            Some((link, Pose::identity()))
+        } else {
+            above
+        };
     }
     pairs
 }
@@ -142,7 +198,12 @@ fn pairs(robot: &Robot, turned: Turned) -> Vec<Pair> {
 /// The box around what is seen of a link, in its frame.
 fn seen(robot: &Robot, shapes: &[Shape], turned: Turned) -> Option<Bounds> {
     let of = |shape: &Shape| {
-        let half = |x: f64, y: f64, z: f64| Some(Bounds { low: -Vector3::new(x, y, z), high: Vector3::new(x, y, z) });
+        let half = |x: f64, y: f64, z: f64| {
+            Some(Bounds {
+                low: -Vector3::new(x, y, z),
+                high: Vector3::new(x, y, z),
+            })
+        };
         let own = match &shape.geometry {
             Geometry::Box { size } => half(size.x / 2.0, size.y / 2.0, size.z / 2.0),
             Geometry::Sphere { radius } => half(*radius, *radius, *radius),
@@ -151,11 +212,19 @@ fn seen(robot: &Robot, shapes: &[Shape], turned: Turned) -> Option<Bounds> {
             Geometry::Mesh { mesh, scale } => {
                 let source = robot.meshes.get(mesh.0)?;
                 let (low, high) = source.mesh.bounds()?;
-                let (low, high) = (Vector3::from(low.map(f64::from)), Vector3::from(high.map(f64::from)));
+                let (low, high) = (
+                    Vector3::from(low.map(f64::from)),
+                    Vector3::from(high.map(f64::from)),
+                );
                 let uri = source.uri.to_ascii_lowercase();
-                let bounds = if turned == Turned::GltfAsStored && (uri.ends_with(".gltf") || uri.ends_with(".glb")) {
+                let bounds = if turned == Turned::GltfAsStored
+                    && (uri.ends_with(".gltf") || uri.ends_with(".glb"))
+                {
                     // (x, y, z) was made (x, -z, y).
-                    Bounds { low: Vector3::new(low.x, low.z, -high.y), high: Vector3::new(high.x, high.z, -low.y) }
+                    Bounds {
+                        low: Vector3::new(low.x, low.z, -high.y),
+                        high: Vector3::new(high.x, high.z, -low.y),
+                    }
                 } else {
                     Bounds { low, high }
                 };
@@ -187,7 +256,9 @@ mod tests {
             )
         };
         let text: String = (0..4).map(link).chain((0..3).map(joint)).collect();
-        urdf_usd_urdf::read(&format!("<robot name='r'>{text}</robot>"), None).robot.unwrap()
+        urdf_usd_urdf::read(&format!("<robot name='r'>{text}</robot>"), None)
+            .robot
+            .unwrap()
     }
 
     #[test]
@@ -196,6 +267,9 @@ mod tests {
             assert!(hint(&chain(step), UpAxis::Ignore).is_none(), "{step}");
         }
         let told = hint(&chain(0.3), UpAxis::Ignore).unwrap();
-        assert!(told.message.contains("3 of 3 parts") && told.message.contains("\"l0\" and \"l1\""), "{told}");
+        assert!(
+            told.message.contains("3 of 3 parts") && told.message.contains("\"l0\" and \"l1\""),
+            "{told}"
+        );
     }
 }

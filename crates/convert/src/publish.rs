@@ -1,13 +1,15 @@
 //! Puts a revision in the place of the last one, whole or not at all.
 //!
-//! A revision is staged in a directory of its own beside the asset's and takes its place in one step of the file system
-//! (`renameat2` with exchange). A kill at any instant leaves the last whole revision; what it may leave beside it is cleared away
-//! by the next publication. Files whose content did not change are hard links to the last revision's, so they keep their
-//! modification time. Where there can be no hard links they are copied.
+//! A revision is staged in a directory of its own beside the asset's and takes its place in one
+//! step of the file system (`renameat2` with exchange). A kill at any instant leaves the last whole
+//! revision; what it may leave beside it is cleared away by the next publication. Files whose
+//! content did not change are hard links to the last revision's, so they keep their modification
+//! time. Where there can be no hard links they are copied.
 //!
-//! What people put into the directory is in the new one before that takes its place. What they saved meanwhile follows: the last
-//! revision's directory is emptied entry by entry, and nothing that is not known to be in the new one is removed. This module knows
-//! files and bytes, nothing of what is in them.
+//! What people put into the directory is in the new one before that takes its place. What they
+//! saved meanwhile follows: the last revision's directory is emptied entry by entry, and nothing
+//! that is not known to be in the new one is removed. This module knows files and bytes, nothing of
+//! what is in them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File, FileTimes, FileType, Metadata, Permissions};
@@ -17,7 +19,9 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use rayon::prelude::*;
-use rustix::fs::{CWD, RenameFlags, XattrFlags, getxattr, listxattr, removexattr, renameat_with, setxattr};
+use rustix::fs::{
+    CWD, RenameFlags, XattrFlags, getxattr, listxattr, removexattr, renameat_with, setxattr,
+};
 use serde::{Deserialize, Serialize};
 
 use super::REPORT;
@@ -25,7 +29,8 @@ use urdf_usd_resolve::{Opened, States};
 use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::Content;
 
-/// How often the last revision's directory is emptied once more because something was saved into it meanwhile.
+/// How often the last revision's directory is emptied once more because something was saved into it
+/// meanwhile.
 const PASSES: usize = 10;
 /// How many bytes all names of a file's extended attributes have at most in Linux, and each value.
 const MOST_XATTR: usize = 64 << 10;
@@ -56,7 +61,9 @@ impl Known {
 
 /// The bytes of `content`, one part after the other. An error carries a [`CacheEvicted`].
 fn chunks(content: &Content) -> impl Iterator<Item = io::Result<Bytes>> {
-    content.chunks().map(|chunk| chunk.ok_or_else(|| io::Error::other(CacheEvicted)))
+    content
+        .chunks()
+        .map(|chunk| chunk.ok_or_else(|| io::Error::other(CacheEvicted)))
 }
 
 /// Tells the failures of a file apart from those of the cache.
@@ -64,7 +71,9 @@ fn chunks(content: &Content) -> impl Iterator<Item = io::Result<Bytes>> {
 /// # Errors
 /// If `error` carries a [`CacheEvicted`].
 pub(super) fn unless_evicted(error: &io::Error) -> Result<(), CacheEvicted> {
-    let evicted = error.get_ref().and_then(|inner| inner.downcast_ref::<CacheEvicted>());
+    let evicted = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<CacheEvicted>());
     evicted.map_or(Ok(()), |evicted| Err(*evicted))
 }
 
@@ -82,7 +91,9 @@ pub(super) fn write(content: &Content, path: &Path) -> io::Result<()> {
 /// # Errors
 /// If `content` is no longer in the cache.
 pub(super) fn is_in(content: &Content, path: &Path) -> Result<bool, CacheEvicted> {
-    if !fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == content.length()) {
+    if !fs::symlink_metadata(path)
+        .is_ok_and(|meta| meta.is_file() && meta.len() == content.length())
+    {
         return Ok(false);
     }
     begins_with(path, content).or_else(|error| unless_evicted(&error).map(|()| false))
@@ -136,10 +147,15 @@ impl Error {
 
 /// Adds the action and the path to an I/O error.
 fn at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + use<'a> {
-    move |source| Error { action, path: path.to_owned(), source }
+    move |source| Error {
+        action,
+        path: path.to_owned(),
+        source,
+    }
 }
 
-/// What belongs to an asset, by relative path. Everything else in its directory was put there by people.
+/// What belongs to an asset, by relative path. Everything else in its directory was put there by
+/// people.
 struct Ours<'a> {
     files: HashSet<&'a Path>,
     folders: HashSet<&'a Path>,
@@ -148,7 +164,10 @@ struct Ours<'a> {
 impl<'a> Ours<'a> {
     fn new(files: impl Iterator<Item = &'a str>) -> Self {
         let files: HashSet<&Path> = files.map(Path::new).collect();
-        let folders = files.iter().flat_map(|file| file.ancestors().skip(1)).collect();
+        let folders = files
+            .iter()
+            .flat_map(|file| file.ancestors().skip(1))
+            .collect();
         Self { files, folders }
     }
 }
@@ -175,7 +194,11 @@ impl Stamp {
         match fs::symlink_metadata(path) {
             Ok(meta) => {
                 let modified = (meta.mtime(), meta.mtime_nsec());
-                Ok(Some(Self { inode: meta.ino(), bytes: meta.len(), modified }))
+                Ok(Some(Self {
+                    inode: meta.ino(),
+                    bytes: meta.len(),
+                    modified,
+                }))
             }
             Err(error) if is_absent(&error) => Ok(None),
             Err(error) => Err(at("read", path)(error)),
@@ -183,13 +206,16 @@ impl Stamp {
     }
 }
 
-/// Returns the names of assets in `parent` with staging files beside them, left by an active or a killed writer.
+/// Returns the names of assets in `parent` with staging files beside them, left by an active or a
+/// killed writer.
 pub(super) fn interrupted(parent: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let name = name.strip_prefix('.')?;
-        name.strip_suffix(".staging").or_else(|| name.strip_suffix(".retired")).map(str::to_owned)
+        name.strip_suffix(".staging")
+            .or_else(|| name.strip_suffix(".retired"))
+            .map(str::to_owned)
     });
     names.collect()
 }
@@ -206,8 +232,8 @@ pub(super) struct Slot {
     _lock: Lock,
 }
 
-/// The locked file beside an asset. It is removed only where there is no asset, and whoever locks a file looks whether it still has its name:
-/// so no two writers hold locks on two files of one name.
+/// The locked file beside an asset. It is removed only where there is no asset, and whoever locks a
+/// file looks whether it still has its name: so no two writers hold locks on two files of one name.
 struct Lock {
     path: PathBuf,
     /// The asset's directory.
@@ -219,12 +245,20 @@ impl Lock {
     /// Locks the file at `path`, which is made if need be, once no other process has it locked.
     fn take(path: &Path, directory: PathBuf) -> io::Result<Self> {
         loop {
-            let file = File::options().create(true).truncate(false).write(true).open(path)?;
+            let file = File::options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(path)?;
             file.lock()?;
             let of = |meta: &Metadata| (meta.dev(), meta.ino());
             match fs::metadata(path) {
                 Ok(meta) if of(&meta) == of(&file.metadata()?) => {
-                    return Ok(Self { path: path.to_owned(), directory, _file: file });
+                    return Ok(Self {
+                        path: path.to_owned(),
+                        directory,
+                        _file: file,
+                    });
                 }
                 // Whoever had it locked has removed it.
                 Ok(_) => {}
@@ -245,13 +279,23 @@ impl Drop for Lock {
 }
 
 impl Slot {
-    /// Makes `parent` if need be, waits until no other process writes this asset, and clears away what a killed one left. `listed`: the
-    /// files of the revision in a directory, by its report.
-    pub(super) fn lock(parent: &Path, name: &str, listed: impl Fn(&Path) -> Vec<String>) -> Result<Self, Error> {
-        // A file where the directory should be: the operating system's word for it, "file exists", helps nobody.
-        let blocking = parent.ancestors().find(|path| path.exists()).filter(|path| !path.is_dir());
+    /// Makes `parent` if need be, waits until no other process writes this asset, and clears away
+    /// what a killed one left. `listed`: the files of the revision in a directory, by its report.
+    pub(super) fn lock(
+        parent: &Path,
+        name: &str,
+        listed: impl Fn(&Path) -> Vec<String>,
+    ) -> Result<Self, Error> {
+        // A file where the directory should be: the operating system's word for it, "file exists",
+        // helps nobody.
+        let blocking = parent
+            .ancestors()
+            .find(|path| path.exists())
+            .filter(|path| !path.is_dir());
         if let Some(file) = blocking {
-            return Err(at("make a directory of", file)(io::ErrorKind::NotADirectory.into()));
+            return Err(at("make a directory of", file)(
+                io::ErrorKind::NotADirectory.into(),
+            ));
         }
         fs::create_dir_all(parent).map_err(at("create", parent))?;
         let path = parent.join(format!(".{name}.lock"));
@@ -259,19 +303,44 @@ impl Slot {
         Self::locked(parent, name, lock, listed)
     }
 
-    /// Locks the slot without blocking; `None` if another process holds the lock or the asset was never written.
-    pub(super) fn try_lock(parent: &Path, name: &str, listed: impl Fn(&Path) -> Vec<String>) -> Result<Option<Self>, Error> {
+    /// Locks the slot without blocking; `None` if another process holds the lock or the asset was
+    /// never written.
+    pub(super) fn try_lock(
+        parent: &Path,
+        name: &str,
+        listed: impl Fn(&Path) -> Vec<String>,
+    ) -> Result<Option<Self>, Error> {
         let path = parent.join(format!(".{name}.lock"));
-        let file = File::options().write(true).open(&path).map_err(at("write", &path))?;
+        let file = File::options()
+            .write(true)
+            .open(&path)
+            .map_err(at("write", &path))?;
         let is_locked = file.try_lock().is_ok();
-        let lock = Lock { path, directory: parent.join(name), _file: file };
-        is_locked.then(|| Self::locked(parent, name, lock, listed)).transpose()
+        let lock = Lock {
+            path,
+            directory: parent.join(name),
+            _file: file,
+        };
+        is_locked
+            .then(|| Self::locked(parent, name, lock, listed))
+            .transpose()
     }
 
     /// Removes the remains of a killed writer while holding the lock.
-    fn locked(parent: &Path, name: &str, lock: Lock, listed: impl Fn(&Path) -> Vec<String>) -> Result<Self, Error> {
+    fn locked(
+        parent: &Path,
+        name: &str,
+        lock: Lock,
+        listed: impl Fn(&Path) -> Vec<String>,
+    ) -> Result<Self, Error> {
         let link = |from: &Path, to: &Path| fs::hard_link(from, to);
-        let slot = Self { parent: parent.to_owned(), name: name.to_owned(), known: Known::default(), link, _lock: lock };
+        let slot = Self {
+            parent: parent.to_owned(),
+            name: name.to_owned(),
+            known: Known::default(),
+            link,
+            _lock: lock,
+        };
         remove(&slot.staging())?;
         let retired = slot.retired();
         if Stamp::of(&retired)?.is_some() {
@@ -280,7 +349,10 @@ impl Slot {
                 fs::rename(&retired, slot.directory()).map_err(at("restore", &retired))?;
             } else {
                 let listed = listed(&retired);
-                slot.retire(&Ours::new(listed.iter().map(String::as_str)), &Kept::default())?;
+                slot.retire(
+                    &Ours::new(listed.iter().map(String::as_str)),
+                    &Kept::default(),
+                )?;
             }
         }
         Ok(slot)
@@ -294,7 +366,11 @@ impl Slot {
     /// Whether the file `relative` of the published revision holds `content`.
     fn has(&self, relative: &str, content: &Content) -> Result<bool, CacheEvicted> {
         let path = self.directory().join(relative);
-        if self.known.says(&path, relative, content) { Ok(true) } else { is_in(content, &path) }
+        if self.known.says(&path, relative, content) {
+            Ok(true)
+        } else {
+            is_in(content, &path)
+        }
     }
 
     /// Where the asset is.
@@ -310,7 +386,8 @@ impl Slot {
         self.parent.join(format!(".{}.retired", self.name))
     }
 
-    /// Whether the published revision holds exactly `files` beside `extra` (and whatever else people put there).
+    /// Whether the published revision holds exactly `files` beside `extra` (and whatever else
+    /// people put there).
     ///
     /// # Errors
     /// If the content of a file is no longer in the cache.
@@ -329,13 +406,19 @@ impl Slot {
         Ok(true)
     }
 
-    /// Makes a revision of `files` beside the last one. `previous` names the files of that: those that are not in `files` are not in the
-    /// new one; everything else that stands in the directory was put there by people and stays.
-    pub(super) fn stage<'a>(&'a self, files: &'a Files, previous: &'a [String]) -> Result<Staged<'a>, Error> {
+    /// Makes a revision of `files` beside the last one. `previous` names the files of that: those
+    /// that are not in `files` are not in the new one; everything else that stands in the directory
+    /// was put there by people and stays.
+    pub(super) fn stage<'a>(
+        &'a self,
+        files: &'a Files,
+        previous: &'a [String],
+    ) -> Result<Staged<'a>, Error> {
         self.staged(files, previous).inspect_err(|_| self.abandon())
     }
 
-    /// Removes a revision that can't be finished: on a full disk it would hold the very space that is missing.
+    /// Removes a revision that can't be finished: on a full disk it would hold the very space that
+    /// is missing.
     fn abandon(&self) {
         // The next publication tries again.
         let _ = remove(&self.staging());
@@ -345,35 +428,53 @@ impl Slot {
         let directory = self.directory();
         if fs::metadata(&directory).is_ok_and(|there| !there.is_dir()) {
             // Somebody's file, and not for us to move away.
-            return Err(at("replace", &directory)(io::ErrorKind::NotADirectory.into()));
+            return Err(at("replace", &directory)(
+                io::ErrorKind::NotADirectory.into(),
+            ));
         }
         let ours = Ours::new(previous.iter().chain(files.keys()).map(String::as_str));
         let mut made = Vec::new();
         self.make_folder(Path::new(""), &mut made)?;
         let kept = self.keep_others(&ours, &mut made)?;
-        for folder in files.keys().map(|path| folder_of(path)).collect::<BTreeSet<&Path>>() {
+        for folder in files
+            .keys()
+            .map(|path| folder_of(path))
+            .collect::<BTreeSet<&Path>>()
+        {
             self.make_folder(folder, &mut made)?;
         }
-        // As many at a time as there are cores: what takes long is to copy large ones to the system.
+        // As many at a time as there are cores: what takes long is to copy large ones to the
+        // system.
         let files: Vec<(&String, &Content)> = files.iter().collect();
-        let put: Vec<Result<(), Error>> =
-            files.into_par_iter().with_max_len(1).map(|(path, content)| self.put(path, content)).collect();
+        let put: Vec<Result<(), Error>> = files
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|(path, content)| self.put(path, content))
+            .collect();
         put.into_iter().collect::<Result<(), Error>>()?;
-        Ok(Staged { slot: self, ours, kept, made })
+        Ok(Staged {
+            slot: self,
+            ours,
+            kept,
+            made,
+        })
     }
 
     /// Puts a file into the new revision, whose folder is there.
     fn put(&self, path: &str, content: &Content) -> Result<(), Error> {
         let (old, new) = (self.directory().join(path), self.staging().join(path));
-        let has = self.has(path, content).map_err(|evicted| at("write", &new)(io::Error::other(evicted)))?;
+        let has = self
+            .has(path, content)
+            .map_err(|evicted| at("write", &new)(io::Error::other(evicted)))?;
         if has && self.keep(&old, &new) {
             return Ok(());
         }
         write(content, &new).map_err(at("write", &new))
     }
 
-    /// Makes a folder of the new revision and those above it. Each is like the last revision's: its mode, its owner as far as that is
-    /// allowed, its access control lists and other extended attributes.
+    /// Makes a folder of the new revision and those above it. Each is like the last revision's: its
+    /// mode, its owner as far as that is allowed, its access control lists and other extended
+    /// attributes.
     fn make_folder(&self, relative: &Path, made: &mut Vec<PathBuf>) -> Result<(), Error> {
         let (directory, staging) = (self.directory(), self.staging());
         let above: Vec<&Path> = relative.ancestors().collect();
@@ -384,7 +485,10 @@ impl Slot {
                     let old = directory.join(folder);
                     if let Ok(meta) = fs::metadata(&old) {
                         take_attributes(&old, &meta, &path);
-                        let _ = fs::set_permissions(&path, Permissions::from_mode(meta.mode() | WORKABLE));
+                        let _ = fs::set_permissions(
+                            &path,
+                            Permissions::from_mode(meta.mode() | WORKABLE),
+                        );
                     }
                     made.push(folder.to_owned());
                 }
@@ -409,7 +513,8 @@ impl Slot {
             } else if !ours.files.contains(&*relative) {
                 let (from, to) = (directory.join(&relative), staging.join(&relative));
                 self.make_folder(relative.parent().unwrap_or(Path::new("")), made)?;
-                // What can't be copied either, a socket or somebody else's secret, is moved when the new revision is in place.
+                // What can't be copied either, a socket or somebody else's secret, is moved when
+                // the new revision is in place.
                 if self.keep(&from, &to)
                     && let Some(stamp) = Stamp::of(&to)?
                 {
@@ -420,9 +525,13 @@ impl Slot {
         Ok(kept)
     }
 
-    /// Puts a file at `to` too: the same one, or a copy where the file system or its rules allow no second link. Whether it is there.
+    /// Puts a file at `to` too: the same one, or a copy where the file system or its rules allow no
+    /// second link. Whether it is there.
     fn keep(&self, from: &Path, to: &Path) -> bool {
-        (self.link)(from, to).is_ok() || copy(from, to).inspect_err(|_| drop(fs::remove_file(to))).is_ok()
+        (self.link)(from, to).is_ok()
+            || copy(from, to)
+                .inspect_err(|_| drop(fs::remove_file(to)))
+                .is_ok()
     }
 
     /// Puts the new revision in place. Whether there was one before, which is retired now.
@@ -431,11 +540,15 @@ impl Slot {
         match renameat_with(CWD, &staging, CWD, &directory, RenameFlags::EXCHANGE) {
             Ok(()) => fs::rename(&staging, &retired).map_err(at("replace", &staging))?,
             Err(rustix::io::Errno::NOENT) => {
-                fs::rename(&staging, &directory).inspect_err(|_| self.abandon()).map_err(at("create", &directory))?;
+                fs::rename(&staging, &directory)
+                    .inspect_err(|_| self.abandon())
+                    .map_err(at("create", &directory))?;
                 return Ok(false);
             }
             // Not every file system can exchange: there, a reader may for an instant find no asset.
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+            Err(
+                rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP,
+            ) => {
                 fs::rename(&directory, &retired).map_err(at("replace", &directory))?;
                 if let Err(error) = fs::rename(&staging, &directory) {
                     let _ = fs::rename(&retired, &directory);
@@ -450,7 +563,8 @@ impl Slot {
         Ok(true)
     }
 
-    /// Moves what people saved into the retired revision to the one that took its place, and removes the rest.
+    /// Moves what people saved into the retired revision to the one that took its place, and
+    /// removes the rest.
     fn retire(&self, ours: &Ours<'_>, kept: &Kept) -> Result<(), Error> {
         let retired = self.retired();
         if fs::symlink_metadata(&retired).is_ok_and(|meta| meta.is_symlink()) {
@@ -474,7 +588,8 @@ impl Slot {
         for (relative, kind) in entries(&retired, true)? {
             let (from, to) = (retired.join(&relative), directory.join(&relative));
             if kind.is_dir() {
-                let is_known = ours.folders.contains(&*relative) || kept.folders.contains(&relative);
+                let is_known =
+                    ours.folders.contains(&*relative) || kept.folders.contains(&relative);
                 if is_known {
                     folders.push(from);
                 } else if !move_unless_there(&from, &to)? {
@@ -513,16 +628,22 @@ impl Staged<'_> {
     /// Adds a file that is among those of this revision or the last one.
     pub(super) fn add(&mut self, path: &str, content: &Content) -> Result<(), Error> {
         let made = self.slot.make_folder(folder_of(path), &mut self.made);
-        made.and_then(|()| self.slot.put(path, content)).inspect_err(|_| self.slot.abandon())
+        made.and_then(|()| self.slot.put(path, content))
+            .inspect_err(|_| self.slot.abandon())
     }
 
     /// Puts it in the place of the last revision.
     pub(super) fn publish(self) -> Result<(), Error> {
         self.finish();
-        if self.slot.take_over()? { self.slot.retire(&self.ours, &self.kept) } else { Ok(()) }
+        if self.slot.take_over()? {
+            self.slot.retire(&self.ours, &self.kept)
+        } else {
+            Ok(())
+        }
     }
 
-    /// Gives its folders the modes of the last revision's. The innermost first, since the owner may take the right to write from themselves.
+    /// Gives its folders the modes of the last revision's. The innermost first, since the owner may
+    /// take the right to write from themselves.
     fn finish(&self) {
         for folder in self.made.iter().rev() {
             if let Ok(meta) = fs::metadata(self.slot.directory().join(folder))
@@ -539,17 +660,23 @@ fn folder_of(path: &str) -> &Path {
     Path::new(path).parent().unwrap_or(Path::new(""))
 }
 
-/// Brings a file of people from the retired revision to its place in the new one, unless what stands there came later. `kept`: what
-/// was put there before.
+/// Brings a file of people from the retired revision to its place in the new one, unless what
+/// stands there came later. `kept`: what was put there before.
 fn follow(from: &Path, to: &Path, kept: Option<&Stamp>) -> Result<(), Error> {
-    let Some(now) = Stamp::of(from)? else { return Ok(()) };
+    let Some(now) = Stamp::of(from)? else {
+        return Ok(());
+    };
     match (Stamp::of(to)?, kept) {
         // One more link to the same file.
         (Some(there), _) if there.inode == now.inode => remove_file(from),
         (Some(_), _) if to.is_dir() => move_unless_there(from, &free_name(to)).map(drop),
         // An older one, or a copy.
-        (Some(there), Some(kept)) if there == *kept => fs::rename(from, to).map_err(at("keep", from)),
-        (Some(there), None) if there.modified < now.modified => fs::rename(from, to).map_err(at("keep", from)),
+        (Some(there), Some(kept)) if there == *kept => {
+            fs::rename(from, to).map_err(at("keep", from))
+        }
+        (Some(there), None) if there.modified < now.modified => {
+            fs::rename(from, to).map_err(at("keep", from))
+        }
         // What somebody saved here, or removed from here, since the new revision is in place.
         (Some(_), _) | (None, Some(_)) => remove_file(from),
         (None, None) => move_unless_there(from, to).map(drop),
@@ -574,13 +701,18 @@ fn move_unless_there(from: &Path, to: &Path) -> Result<bool, Error> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) | Err(Errno::NOENT) => Ok(true),
         Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if Stamp::of(to)?.is_some() => Ok(false),
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::rename(from, to).map(|()| true).map_err(at("keep", from)),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if Stamp::of(to)?.is_some() => {
+            Ok(false)
+        }
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::rename(from, to)
+            .map(|()| true)
+            .map_err(at("keep", from)),
         Err(error) => Err(at("keep", from)(error.into())),
     }
 }
 
-/// Copies a file or link with its times, mode and extended attributes, and its owner as far as that is allowed.
+/// Copies a file or link with its times, mode and extended attributes, and its owner as far as that
+/// is allowed.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let meta = fs::symlink_metadata(from)?;
     if meta.is_symlink() {
@@ -591,12 +723,15 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     }
     fs::copy(from, to)?;
     take_attributes(from, &meta, to);
-    let times = FileTimes::new().set_accessed(meta.accessed()?).set_modified(meta.modified()?);
+    let times = FileTimes::new()
+        .set_accessed(meta.accessed()?)
+        .set_modified(meta.modified()?);
     File::open(to)?.set_times(times)?;
     fs::set_permissions(to, meta.permissions())
 }
 
-/// Takes over the owner and the extended attributes, access control lists among them, as far as the system allows it.
+/// Takes over the owner and the extended attributes, access control lists among them, as far as the
+/// system allows it.
 fn take_attributes(from: &Path, meta: &Metadata, to: &Path) {
     let is_own = fs::metadata(to).is_ok_and(|to| (to.uid(), to.gid()) == (meta.uid(), meta.gid()));
     // Who may not give it away may still give it to another group of theirs.
@@ -622,11 +757,16 @@ fn xattrs(path: &Path) -> Vec<Vec<u8>> {
     let mut names = vec![0; MOST_XATTR];
     let length = listxattr(path, names.as_mut_slice()).unwrap_or(0);
     let names = names.get(..length).unwrap_or_default();
-    names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect()
+    names
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect()
 }
 
-/// Whatever stands in a directory, however deep, by relative path; folders before what is in them. Nothing if there is none. Where
-/// `unlock` is set the folders are made such that they can be emptied.
+/// Whatever stands in a directory, however deep, by relative path; folders before what is in them.
+/// Nothing if there is none. Where `unlock` is set the folders are made such that they can be
+/// emptied.
 fn entries(root: &Path, unlock: bool) -> Result<Vec<(PathBuf, FileType)>, Error> {
     let (mut all, mut open) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(relative) = open.pop() {
@@ -661,7 +801,10 @@ fn entries(root: &Path, unlock: bool) -> Result<Vec<(PathBuf, FileType)>, Error>
 }
 
 fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 fn remove_file(path: &Path) -> Result<(), Error> {
@@ -687,14 +830,18 @@ fn remove_folders(folders: &[PathBuf]) -> Result<bool, Error> {
 fn remove(directory: &Path) -> Result<(), Error> {
     entries(directory, true)?;
     match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("remove", directory)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(at("remove", directory)(error))
+        }
         _ => Ok(()),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{COMPARED, Content, Files, Known, Slot, is_in, remove_folders, take_attributes, write};
+    use super::{
+        COMPARED, Content, Files, Known, Slot, is_in, remove_folders, take_attributes, write,
+    };
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     use std::ffi::OsString;
     use std::fs;
@@ -706,7 +853,10 @@ mod tests {
     use urdf_usd_resolve::States;
 
     fn files(entries: &[(&str, &str)]) -> Files {
-        entries.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec().into())).collect()
+        entries
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec().into()))
+            .collect()
     }
 
     fn names(files: &Files) -> Vec<String> {
@@ -718,7 +868,10 @@ mod tests {
     }
 
     fn lock(parent: &Path) -> Slot {
-        Slot::lock(parent, "arm", |_| vec!["arm.usda".to_owned(), "report.json".to_owned()]).unwrap()
+        Slot::lock(parent, "arm", |_| {
+            vec!["arm.usda".to_owned(), "report.json".to_owned()]
+        })
+        .unwrap()
     }
 
     fn read(path: &Path) -> String {
@@ -733,7 +886,11 @@ mod tests {
     fn a_revision_replaces_the_last_and_keeps_what_is_not_ours() {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
-        let first = files(&[("arm.usda", "one"), ("textures/a.png", "same"), ("gone.usda", "x")]);
+        let first = files(&[
+            ("arm.usda", "one"),
+            ("textures/a.png", "same"),
+            ("gone.usda", "x"),
+        ]);
         publish(&slot, &first, &[]);
         let texture = slot.directory().join("textures/a.png");
         let written = fs::metadata(&texture).unwrap().modified().unwrap();
@@ -763,7 +920,12 @@ mod tests {
         assert!(slot.stage(&unwritable, &[]).is_err());
         assert!(!slot.staging().exists());
         let staged = files(&[("arm.usda", "one")]);
-        assert!(slot.stage(&staged, &[]).unwrap().add(&"x".repeat(300), &"two".into()).is_err());
+        assert!(
+            slot.stage(&staged, &[])
+                .unwrap()
+                .add(&"x".repeat(300), &"two".into())
+                .is_err()
+        );
         drop(slot);
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
         // What was published stays, and its lock with it.
@@ -771,7 +933,10 @@ mod tests {
         publish(&slot, &staged, &[]);
         assert!(slot.stage(&unwritable, &names(&staged)).is_err());
         drop(slot);
-        let mut left: Vec<_> = fs::read_dir(parent.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let mut left: Vec<_> = fs::read_dir(parent.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         left.sort();
         assert_eq!(left, [".arm.lock", "arm"]);
     }
@@ -789,9 +954,20 @@ mod tests {
     fn a_file_of_pieces_is_told_from_others() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.glb");
-        let content = |last: u8| Content::of([b"head".to_vec(), [vec![7; 2 * COMPARED], vec![last]].concat()], None);
+        let content = |last: u8| {
+            Content::of(
+                [
+                    b"head".to_vec(),
+                    [vec![7; 2 * COMPARED], vec![last]].concat(),
+                ],
+                None,
+            )
+        };
         write(&content(1), &path).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), [b"head".to_vec(), vec![7; 2 * COMPARED], vec![1]].concat());
+        assert_eq!(
+            fs::read(&path).unwrap(),
+            [b"head".to_vec(), vec![7; 2 * COMPARED], vec![1]].concat()
+        );
         assert!(is_in(&content(1), &path).unwrap() && !is_in(&content(2), &path).unwrap());
         // A beginning is not the whole, on either side.
         assert!(!is_in(&"head".into(), &path).unwrap() && !is_in(&"".into(), &path).unwrap());
@@ -805,13 +981,27 @@ mod tests {
         let slot = lock(parent.path());
         publish(&slot, &files(&[("arm.usda", "one")]), &[]);
         let path = slot.directory().join("arm.usda");
-        let known = || Known { sha256: [("arm.usda".to_owned(), "hash".to_owned())].into(), states: States::now([&path]) };
+        let known = || Known {
+            sha256: [("arm.usda".to_owned(), "hash".to_owned())].into(),
+            states: States::now([&path]),
+        };
         let content = |sha256: &str| Content::of(["two"], Some(sha256.to_owned()));
         let slot = slot.knowing(known());
         // What it holds does not count then.
-        assert!(slot.has("arm.usda", &content("hash")).unwrap() && !slot.has("arm.usda", &content("other")).unwrap());
-        assert!(!slot.has("arm.usda", &"two".into()).unwrap() && slot.has("arm.usda", &"one".into()).unwrap());
-        fs::File::options().append(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        assert!(
+            slot.has("arm.usda", &content("hash")).unwrap()
+                && !slot.has("arm.usda", &content("other")).unwrap()
+        );
+        assert!(
+            !slot.has("arm.usda", &"two".into()).unwrap()
+                && slot.has("arm.usda", &"one".into()).unwrap()
+        );
+        fs::File::options()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(SystemTime::UNIX_EPOCH)
+            .unwrap();
         assert!(!slot.has("arm.usda", &content("hash")).unwrap());
     }
 
@@ -838,16 +1028,32 @@ mod tests {
         fs::write(retired.join("arm.usda"), "one").unwrap();
         fs::write(retired.join("notes.txt"), "mine").unwrap();
         drop(lock(parent.path()));
-        assert_eq!((read(&directory.join("arm.usda")), read(&directory.join("notes.txt"))), ("one".into(), "mine".into()));
+        assert_eq!(
+            (
+                read(&directory.join("arm.usda")),
+                read(&directory.join("notes.txt"))
+            ),
+            ("one".into(), "mine".into())
+        );
         // … and killed before the last one was emptied.
         fs::create_dir_all(retired.join("sub")).unwrap();
-        for (path, text) in [("arm.usda", "old"), ("report.json", "{}"), ("saved.txt", "late"), ("sub/saved.txt", "late too")] {
+        for (path, text) in [
+            ("arm.usda", "old"),
+            ("report.json", "{}"),
+            ("saved.txt", "late"),
+            ("sub/saved.txt", "late too"),
+        ] {
             fs::write(retired.join(path), text).unwrap();
         }
         fs::hard_link(directory.join("notes.txt"), retired.join("notes.txt")).unwrap();
         drop(lock(parent.path()));
         assert!(!retired.exists() && !directory.join("report.json").exists());
-        for (path, text) in [("arm.usda", "one"), ("notes.txt", "mine"), ("saved.txt", "late"), ("sub/saved.txt", "late too")] {
+        for (path, text) in [
+            ("arm.usda", "one"),
+            ("notes.txt", "mine"),
+            ("saved.txt", "late"),
+            ("sub/saved.txt", "late too"),
+        ] {
             assert_eq!(read(&directory.join(path)), text);
         }
     }
@@ -858,11 +1064,24 @@ mod tests {
         let with_links: fn(&Path, &Path) -> io::Result<()> = |from, to| fs::hard_link(from, to);
         for link in [with_links, no_links] {
             let parent = tempfile::tempdir().unwrap();
-            let slot = Slot { link, ..lock(parent.path()) };
+            let slot = Slot {
+                link,
+                ..lock(parent.path())
+            };
             let there = |path: &str| slot.directory().join(path);
-            let first = files(&[("arm.usda", "one"), ("textures/a.png", "same"), ("report.json", "1")]);
+            let first = files(&[
+                ("arm.usda", "one"),
+                ("textures/a.png", "same"),
+                ("report.json", "1"),
+            ]);
             publish(&slot, &first, &[]);
-            for path in ["written.txt", "replaced.txt", "gone.txt", "moved.txt", "becomes a folder"] {
+            for path in [
+                "written.txt",
+                "replaced.txt",
+                "gone.txt",
+                "moved.txt",
+                "becomes a folder",
+            ] {
                 fs::write(there(path), "before").unwrap();
             }
             fs::create_dir_all(there("folder/empty")).unwrap();
@@ -875,7 +1094,10 @@ mod tests {
             // As an editor does it, and as `cp -p` of an old file does.
             fs::write(there(".replaced.tmp"), "after").unwrap();
             let old = SystemTime::now() - Duration::from_secs(3600);
-            fs::File::open(there(".replaced.tmp")).unwrap().set_modified(old).unwrap();
+            fs::File::open(there(".replaced.tmp"))
+                .unwrap()
+                .set_modified(old)
+                .unwrap();
             fs::rename(there(".replaced.tmp"), there("replaced.txt")).unwrap();
             fs::rename(there("moved.txt"), there("folder/moved.txt")).unwrap();
             fs::write(there("textures/mine.png"), "after").unwrap();
@@ -921,7 +1143,10 @@ mod tests {
         let first = files(&[("arm.usda", "one"), ("report.json", "1")]);
         publish(&slot, &first, &[]);
         fs::create_dir(slot.directory().join("sub")).unwrap();
-        let (second, previous) = (files(&[("arm.usda", "two"), ("report.json", "2")]), names(&first));
+        let (second, previous) = (
+            files(&[("arm.usda", "two"), ("report.json", "2")]),
+            names(&first),
+        );
         let staged = slot.stage(&second, &previous).unwrap();
         assert!(slot.take_over().unwrap());
         let folders = slot.empty(&staged.ours, &staged.kept).unwrap();
@@ -951,7 +1176,9 @@ mod tests {
                 let mut saved = 0;
                 for _ in 0..300 {
                     // The folder that it was on its way to may just be gone; then it is told so.
-                    saved += usize::from(fs::write(directory.join(format!("saved {saved}.txt")), "mine").is_ok());
+                    saved += usize::from(
+                        fs::write(directory.join(format!("saved {saved}.txt")), "mine").is_ok(),
+                    );
                     std::thread::sleep(Duration::from_micros(500));
                 }
                 saved
@@ -963,7 +1190,9 @@ mod tests {
             }
             saving.join().unwrap()
         });
-        let lost: Vec<usize> = (0..saved).filter(|n| !directory.join(format!("saved {n}.txt")).exists()).collect();
+        let lost: Vec<usize> = (0..saved)
+            .filter(|n| !directory.join(format!("saved {n}.txt")).exists())
+            .collect();
         assert!(saved > 0 && lost.is_empty(), "of {saved}: {lost:?}");
     }
 
@@ -978,7 +1207,11 @@ mod tests {
             fs::write(slot.directory().join(name(last)), [last]).unwrap();
             fs::create_dir_all(slot.directory().join("sub").join(name(last))).unwrap();
         }
-        publish(&slot, &files(&[("arm.usda", "two")]), &["arm.usda".to_owned()]);
+        publish(
+            &slot,
+            &files(&[("arm.usda", "two")]),
+            &["arm.usda".to_owned()],
+        );
         for last in [0xfe, 0xfd] {
             assert_eq!(fs::read(slot.directory().join(name(last))).unwrap(), [last]);
             assert!(slot.directory().join("sub").join(name(last)).is_dir());
@@ -989,7 +1222,10 @@ mod tests {
     #[test]
     fn without_links_files_are_copied_with_all_that_they_have() {
         let parent = tempfile::tempdir().unwrap();
-        let slot = Slot { link: no_links, ..lock(parent.path()) };
+        let slot = Slot {
+            link: no_links,
+            ..lock(parent.path())
+        };
         let there = |path: &str| slot.directory().join(path);
         let first = files(&[("arm.usda", "one"), ("same.usda", "same")]);
         publish(&slot, &first, &[]);
@@ -999,22 +1235,49 @@ mod tests {
         setxattr(there("run.sh"), "user.tag", b"red", XattrFlags::empty()).unwrap();
         fs::set_permissions(there("run.sh"), fs::Permissions::from_mode(0o550)).unwrap();
         for path in ["run.sh", "same.usda"] {
-            fs::File::open(there(path)).unwrap().set_modified(old).unwrap();
+            fs::File::open(there(path))
+                .unwrap()
+                .set_modified(old)
+                .unwrap();
         }
         let previous = names(&first);
         let is_whole = |folder: &Path| {
             let meta = fs::metadata(folder.join("run.sh")).unwrap();
             let mut tag = [0; 8];
             let length = getxattr(folder.join("run.sh"), "user.tag", tag.as_mut_slice()).unwrap();
-            assert_eq!((meta.mode() & 0o7777, meta.modified().unwrap(), &tag[..length]), (0o550, old, &b"red"[..]));
-            assert_eq!(fs::metadata(folder.join("same.usda")).unwrap().modified().unwrap(), old);
-            assert_eq!(fs::read_link(folder.join("link")).unwrap(), Path::new("nowhere"));
+            assert_eq!(
+                (
+                    meta.mode() & 0o7777,
+                    meta.modified().unwrap(),
+                    &tag[..length]
+                ),
+                (0o550, old, &b"red"[..])
+            );
+            assert_eq!(
+                fs::metadata(folder.join("same.usda"))
+                    .unwrap()
+                    .modified()
+                    .unwrap(),
+                old
+            );
+            assert_eq!(
+                fs::read_link(folder.join("link")).unwrap(),
+                Path::new("nowhere")
+            );
         };
-        slot.stage(&files(&[("arm.usda", "two"), ("same.usda", "same")]), &previous).unwrap();
+        slot.stage(
+            &files(&[("arm.usda", "two"), ("same.usda", "same")]),
+            &previous,
+        )
+        .unwrap();
         is_whole(&slot.staging());
         fs::remove_dir_all(slot.staging()).unwrap();
         for n in ["three", "four"] {
-            publish(&slot, &files(&[("arm.usda", n), ("same.usda", "same")]), &previous);
+            publish(
+                &slot,
+                &files(&[("arm.usda", n), ("same.usda", "same")]),
+                &previous,
+            );
             is_whole(&slot.directory());
             assert_eq!(read(&there("run.sh")), "mine");
         }
@@ -1026,11 +1289,21 @@ mod tests {
         let slot = lock(parent.path());
         let first = files(&[("arm.usda", "one"), ("textures/a.png", "x")]);
         publish(&slot, &first, &[]);
-        let folders =
-            [(slot.directory(), 0o2750), (slot.directory().join("textures"), 0o775), (slot.directory().join("mine"), 0o500)];
-        // A default access control list: user::rwx, user:1234:rwx, group::r-x, mask::rwx, other::---.
-        let entry =
-            |tag: u16, rights: u16, id: u32| [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat();
+        let folders = [
+            (slot.directory(), 0o2750),
+            (slot.directory().join("textures"), 0o775),
+            (slot.directory().join("mine"), 0o500),
+        ];
+        // A default access control list: user::rwx, user:1234:rwx, group::r-x, mask::rwx,
+        // other::---.
+        let entry = |tag: u16, rights: u16, id: u32| {
+            [
+                &tag.to_le_bytes()[..],
+                &rights.to_le_bytes(),
+                &id.to_le_bytes(),
+            ]
+            .concat()
+        };
         let list = [
             2u32.to_le_bytes().to_vec(),
             entry(1, 7, u32::MAX),
@@ -1044,7 +1317,13 @@ mod tests {
         let mut had = Vec::new();
         for (folder, mode) in &folders {
             setxattr(folder, "user.tag", b"red", XattrFlags::empty()).unwrap();
-            let lists = setxattr(folder, "system.posix_acl_default", &list, XattrFlags::empty()).is_ok();
+            let lists = setxattr(
+                folder,
+                "system.posix_acl_default",
+                &list,
+                XattrFlags::empty(),
+            )
+            .is_ok();
             // Only root may.
             let _ = std::os::unix::fs::chown(folder, Some(1234), Some(1234));
             fs::set_permissions(folder, fs::Permissions::from_mode(*mode)).unwrap();
@@ -1052,14 +1331,24 @@ mod tests {
             had.push((lists, meta.uid(), meta.gid(), meta.mode()));
         }
         let previous = names(&first);
-        publish(&slot, &files(&[("arm.usda", "two"), ("textures/a.png", "y")]), &previous);
+        publish(
+            &slot,
+            &files(&[("arm.usda", "two"), ("textures/a.png", "y")]),
+            &previous,
+        );
         for ((folder, _), (lists, uid, gid, mode)) in folders.iter().zip(had) {
             let (meta, mut value) = (fs::metadata(folder).unwrap(), vec![0; 1000]);
-            assert_eq!((meta.uid(), meta.gid(), meta.mode()), (uid, gid, mode), "{}", folder.display());
+            assert_eq!(
+                (meta.uid(), meta.gid(), meta.mode()),
+                (uid, gid, mode),
+                "{}",
+                folder.display()
+            );
             let length = getxattr(folder, "user.tag", value.as_mut_slice()).unwrap();
             assert_eq!(&value[..length], b"red");
             if lists {
-                let length = getxattr(folder, "system.posix_acl_default", value.as_mut_slice()).unwrap();
+                let length =
+                    getxattr(folder, "system.posix_acl_default", value.as_mut_slice()).unwrap();
                 assert_eq!(&value[..length], list);
             }
         }

@@ -61,8 +61,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads the report of the asset in `directory`, which may be of another version of this program. It has what `report.json` has,
-    /// the directory and the asset's name.
+    /// Reads the report of the asset in `directory`, which may be of another version of this
+    /// program. It has what `report.json` has, the directory and the asset's name.
     ///
     /// # Errors
     /// If there is no report, or it can't be read or understood.
@@ -70,17 +70,27 @@ impl Report {
         let path = directory.join(REPORT);
         let Opened { file, meta, .. } = Opened::at(&path)?;
         if meta.len() > MAX_REPORT {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is larger than 256 MiB"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is larger than 256 MiB",
+            ));
         }
         let mut text = Vec::new();
         file.take(MAX_REPORT).read_to_end(&mut text)?;
         let report: Self = serde_json::from_slice(&text)?;
-        Ok(Self { name: super::file_name(&report.robot), directory: directory.to_owned(), ..report })
+        Ok(Self {
+            name: super::file_name(&report.robot),
+            directory: directory.to_owned(),
+            ..report
+        })
     }
 
     /// How many findings have this severity.
     pub fn count(&self, severity: Severity) -> usize {
-        self.diagnostics.iter().filter(|d| d.severity == severity).count()
+        self.diagnostics
+            .iter()
+            .filter(|d| d.severity == severity)
+            .count()
     }
 }
 
@@ -112,12 +122,31 @@ impl From<Report> for Outcome {
 }
 
 impl From<Outcome> for Report {
-    fn from(Outcome { report, directory, name, root, namespace, changed, used }: Outcome) -> Self {
-        Self { directory, name, root, namespace, changed, used, ..report }
+    fn from(
+        Outcome {
+            report,
+            directory,
+            name,
+            root,
+            namespace,
+            changed,
+            used,
+        }: Outcome,
+    ) -> Self {
+        Self {
+            directory,
+            name,
+            root,
+            namespace,
+            changed,
+            used,
+            ..report
+        }
     }
 }
 
-/// How a conversion ended that wrote an asset. One that wrote none has no report; where it is told in JSON, its status is `failed`.
+/// How a conversion ended that wrote an asset. One that wrote none has no report; where it is told
+/// in JSON, its status is `failed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {

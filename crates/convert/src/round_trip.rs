@@ -1,5 +1,5 @@
-//! Robots through glTF and back: what is read from a written file is the robot that was written. Files that differ when they are written
-//! again go to the folder that `URDF_USD_ROUND_TRIP` names.
+//! Robots through glTF and back: what is read from a written file is the robot that was written.
+//! Files that differ when they are written again go to the folder that `URDF_USD_ROUND_TRIP` names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use urdf_usd_diagnostic::Severity;
 use urdf_usd_gltf as gltf;
 use urdf_usd_resolve::{Files, Options, Resolver};
 use urdf_usd_robot::{
-    Bounds, Calibration, Channel, Custom, Dynamics, Element, Geometry, Joint, JointId, JointKind, Limit, MapRole, Material,
-    Mesh, Mimic, NamedPose, Pose, Robot, Safety, Shape, kinematics,
+    Bounds, Calibration, Channel, Custom, Dynamics, Element, Geometry, Joint, JointId, JointKind,
+    Limit, MapRole, Material, Mesh, Mimic, NamedPose, Pose, Robot, Safety, Shape, kinematics,
 };
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
@@ -27,20 +27,36 @@ const SINGLE: f32 = 1e-5;
 pub(super) fn robots() -> Vec<(PathBuf, PathBuf)> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut robots = Vec::new();
-    for folder in ["examples/sample_arm/urdf", "examples/sample_rover/urdf", "examples/sample_corners/urdf", "test/robots"] {
-        let entries = std::fs::read_dir(root.join(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
-        let files = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "urdf"));
+    for folder in [
+        "examples/sample_arm/urdf",
+        "examples/sample_rover/urdf",
+        "examples/sample_corners/urdf",
+        "test/robots",
+    ] {
+        let entries = std::fs::read_dir(root.join(folder))
+            .unwrap_or_else(|error| panic!("{folder}: {error}"));
+        let files = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|e| e == "urdf"));
         robots.extend(files.map(|path| (path, root.join("examples"))));
     }
     assert!(robots.len() > 15);
-    let shared = std::env::var_os("URDF_USD_ROBOTS").map_or_else(|| root.join("../shared/robots"), PathBuf::from);
+    let shared = std::env::var_os("URDF_USD_ROBOTS")
+        .map_or_else(|| root.join("../shared/robots"), PathBuf::from);
     match std::fs::read(shared.join("MANIFEST.json")) {
         Ok(manifest) => {
             let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
-            let urdfs = manifest["entries"].as_array().unwrap().iter().map(|entry| entry["urdf"].as_str().unwrap());
+            let urdfs = manifest["entries"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|entry| entry["urdf"].as_str().unwrap());
             robots.extend(urdfs.map(|urdf| (shared.join(urdf), shared.clone())));
         }
-        Err(_) => eprintln!("skipped: {} has no MANIFEST.json (set URDF_USD_ROBOTS)", shared.display()),
+        Err(_) => eprintln!(
+            "skipped: {} has no MANIFEST.json (set URDF_USD_ROBOTS)",
+            shared.display()
+        ),
     }
     robots.sort();
     robots
@@ -53,22 +69,43 @@ fn loaded(urdf: &Path, packages: &Path) -> Robot {
 
 /// The same, and what it refers to.
 pub(super) fn loaded_with(urdf: &Path, packages: &Path) -> (Robot, urdf::References) {
-    let files = Files::new(Arc::new(Resolver::new(Options { package_paths: vec![packages.to_owned()], ..Options::default() })));
+    let files = Files::new(Arc::new(Resolver::new(Options {
+        package_paths: vec![packages.to_owned()],
+        ..Options::default()
+    })));
     let file = files.input(urdf).unwrap();
     let outcome = urdf::read(&urdf::decode(&file.bytes).unwrap(), Some(urdf));
     let mut robot = outcome.robot.unwrap();
     let job = Job {
-        options: crate::Options { tiers: Tiers::High, ..Default::default() },
+        options: crate::Options {
+            tiers: Tiers::High,
+            ..Default::default()
+        },
         ..Job::new(Source::File(urdf.to_owned()), "")
     };
     let (limit, context) = (TimeLimit::default(), Context::default());
-    load::load(&mut robot, &outcome.references, &files, (&job, &limit), (&context, &context.store), urdf.parent()).unwrap();
+    load::load(
+        &mut robot,
+        &outcome.references,
+        &files,
+        (&job, &limit),
+        (&context, &context.store),
+        urdf.parent(),
+    )
+    .unwrap();
     (robot, outcome.references)
 }
 
 pub(super) fn options() -> gltf::Options {
-    let source = gltf::Source { format: "urdf".into(), uri: Some("package://p/r.urdf".into()), ..Default::default() };
-    gltf::Options { source: Some(source), ..Default::default() }
+    let source = gltf::Source {
+        format: "urdf".into(),
+        uri: Some("package://p/r.urdf".into()),
+        ..Default::default()
+    };
+    gltf::Options {
+        source: Some(source),
+        ..Default::default()
+    }
 }
 
 fn no_files() -> Files {
@@ -76,8 +113,15 @@ fn no_files() -> Files {
 }
 
 pub(super) fn read(bytes: &[u8], file: &Path, files: &Files, name: &str) -> gltf::read::Model {
-    let gltf::read::Outcome { mut models, diagnostics } = gltf::read(bytes, Some(file), files);
-    let bad: Vec<_> = diagnostics.iter().filter(|d| d.severity > Severity::Info).map(ToString::to_string).collect();
+    let gltf::read::Outcome {
+        mut models,
+        diagnostics,
+    } = gltf::read(bytes, Some(file), files);
+    let bad: Vec<_> = diagnostics
+        .iter()
+        .filter(|d| d.severity > Severity::Info)
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(bad, [""; 0], "{name}");
     assert_eq!(models.len(), 1, "{name}");
     models.remove(0)
@@ -93,10 +137,21 @@ fn add_poses(robot: &mut Robot) {
     let pose = |name: &str, group: Option<&str>, joints: &[usize]| {
         let positions = |&index: &usize| {
             let count = kinematics::position_count(robot.joints[index].kind);
-            (JointId(index), (0..count).map(|k| 0.1 * k as f64 + 1.0 / (index + 3) as f64).collect())
+            (
+                JointId(index),
+                (0..count)
+                    .map(|k| 0.1 * k as f64 + 1.0 / (index + 3) as f64)
+                    .collect(),
+            )
         };
         let positions = joints.iter().map(positions).collect();
-        NamedPose { name: name.into(), group: group.map(str::to_owned), chain: None, positions, place: Default::default() }
+        NamedPose {
+            name: name.into(),
+            group: group.map(str::to_owned),
+            chain: None,
+            positions,
+            place: Default::default(),
+        }
     };
     let half = &driven[..driven.len() / 2];
     let poses = [
@@ -105,7 +160,10 @@ fn add_poses(robot: &mut Robot) {
         pose("ready/now", Some("arm"), half),
         pose("all", None, &driven),
     ];
-    robot.named_poses = poses.into_iter().filter(|pose| !pose.positions.is_empty()).collect();
+    robot.named_poses = poses
+        .into_iter()
+        .filter(|pose| !pose.positions.is_empty())
+        .collect();
 }
 
 #[test]
@@ -119,15 +177,22 @@ fn every_robot_comes_back() {
             if has_poses {
                 add_poses(&mut robot);
             }
-            let glb = gltf::write(&robot, &options(), &Store::none()).unwrap().glb().unwrap();
+            let glb = gltf::write(&robot, &options(), &Store::none())
+                .unwrap()
+                .glb()
+                .unwrap();
             let model = read(&glb, Path::new("r.glb"), &no_files(), &name);
             assert_eq!(model.source, options().source, "{name}");
             same(&robot, &model.robot, &name);
-            let again = gltf::write(&model.robot, &options(), &Store::none()).unwrap().glb().unwrap();
+            let again = gltf::write(&model.robot, &options(), &Store::none())
+                .unwrap()
+                .glb()
+                .unwrap();
             if again != glb {
                 if let Some(folder) = std::env::var_os("URDF_USD_ROUND_TRIP") {
                     std::fs::write(Path::new(&folder).join(format!("{name}.1.glb")), &glb).unwrap();
-                    std::fs::write(Path::new(&folder).join(format!("{name}.2.glb")), &again).unwrap();
+                    std::fs::write(Path::new(&folder).join(format!("{name}.2.glb")), &again)
+                        .unwrap();
                 }
                 found.push(format!("{name}: {} and {} bytes", glb.len(), again.len()));
             }
@@ -139,7 +204,8 @@ fn every_robot_comes_back() {
     assert_eq!(different, [""; 0], "not the same bytes when written again");
 }
 
-/// Materials with every kind of image: what is packed for glTF comes back as its channels, and is written the same again.
+/// Materials with every kind of image: what is packed for glTF comes back as its channels, and is
+/// written the same again.
 #[test]
 fn materials_with_images_come_back() {
     let image = |image: image::DynamicImage| {
@@ -148,52 +214,127 @@ fn materials_with_images_come_back() {
         bytes.into_inner()
     };
     let grey = |k: u8| {
-        image(image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(4, 4, |x, y| image::Luma([k * (x + 4 * y) as u8]))))
+        image(image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(
+            4,
+            4,
+            |x, y| image::Luma([k * (x + 4 * y) as u8]),
+        )))
     };
-    let color = image(image::DynamicImage::ImageRgb8(image::RgbImage::from_fn(4, 4, |x, y| {
-        image::Rgb([60 * x as u8, 60 * y as u8, 9])
-    })));
-    let normals = image(image::DynamicImage::ImageRgb8(image::RgbImage::from_pixel(4, 4, image::Rgb([140, 128, 254]))));
+    let color = image(image::DynamicImage::ImageRgb8(image::RgbImage::from_fn(
+        4,
+        4,
+        |x, y| image::Rgb([60 * x as u8, 60 * y as u8, 9]),
+    )));
+    let normals = image(image::DynamicImage::ImageRgb8(image::RgbImage::from_pixel(
+        4,
+        4,
+        image::Rgb([140, 128, 254]),
+    )));
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    for (name, bytes) in [("a.png", grey(15)), ("b.png", grey(9)), ("color.png", color), ("normals.png", normals)] {
+    for (name, bytes) in [
+        ("a.png", grey(15)),
+        ("b.png", grey(9)),
+        ("color.png", color),
+        ("normals.png", normals),
+    ] {
         std::fs::write(at(name), bytes).unwrap();
     }
     let mtl = "newmtl all\nKd 1 1 1\nNi 1.75\nKe 3 1 0\nmap_Kd color.png\nmap_Pr a.png\nmap_Pm b.png\nmap_Ke color.png\nmap_d b.png\n\
                norm -bm 0.5 normals.png\nnewmtl some\nKd 0.5 0.25 1\nPm 0\nmap_Pr a.png\nmap_d a.png\nnewmtl none\nKd 1 0 0\n";
     std::fs::write(at("a.mtl"), mtl).unwrap();
     let corners = "v 0 0 0\nv 1 0 0\nv 1 1 0\nvt 0 0\nvt 1 0\nvt 1 1\n";
-    let faces = ["all", "some", "none"].map(|name| format!("usemtl {name}\nf 1/1 2/2 3/3\n")).concat();
+    let faces = ["all", "some", "none"]
+        .map(|name| format!("usemtl {name}\nf 1/1 2/2 3/3\n"))
+        .concat();
     std::fs::write(at("a.obj"), format!("mtllib a.mtl\n{corners}{faces}")).unwrap();
     let urdf = "<robot name='r'><link name='a'><visual><geometry><mesh filename='a.obj'/></geometry></visual></link></robot>";
     std::fs::write(at("r.urdf"), urdf).unwrap();
-    let robot = loaded(&folder.path().canonicalize().unwrap().join("r.urdf"), folder.path());
-    for compression in [gltf::Compression::None, gltf::Compression::Quantize, gltf::Compression::Meshopt] {
-        let options = || gltf::Options { extent: gltf::Extent { compression, ..Default::default() }, ..options() };
-        let glb = gltf::write(&robot, &options(), &Store::none()).unwrap().glb().unwrap();
+    let robot = loaded(
+        &folder.path().canonicalize().unwrap().join("r.urdf"),
+        folder.path(),
+    );
+    for compression in [
+        gltf::Compression::None,
+        gltf::Compression::Quantize,
+        gltf::Compression::Meshopt,
+    ] {
+        let options = || gltf::Options {
+            extent: gltf::Extent {
+                compression,
+                ..Default::default()
+            },
+            ..options()
+        };
+        let glb = gltf::write(&robot, &options(), &Store::none())
+            .unwrap()
+            .glb()
+            .unwrap();
         let model = read(&glb, Path::new("r.glb"), &no_files(), "r");
         let materials = &model.robot.meshes[0].mesh.materials;
-        let [all, some, none] = &materials[..] else { panic!("{materials:?}") };
-        let maps = |material: &Material| {
-            material.maps.iter().map(|(role, map)| (*role, map.channel, map.strength)).collect::<Vec<_>>()
+        let [all, some, none] = &materials[..] else {
+            panic!("{materials:?}")
         };
-        let (rough, metal) = ((MapRole::Roughness, Channel::Green, 1.0), (MapRole::Metallic, Channel::Blue, 1.0));
-        let (normal, emissive) = ((MapRole::Normal, Channel::Red, 0.5), (MapRole::Emissive, Channel::Red, 1.0));
+        let maps = |material: &Material| {
+            material
+                .maps
+                .iter()
+                .map(|(role, map)| (*role, map.channel, map.strength))
+                .collect::<Vec<_>>()
+        };
+        let (rough, metal) = (
+            (MapRole::Roughness, Channel::Green, 1.0),
+            (MapRole::Metallic, Channel::Blue, 1.0),
+        );
+        let (normal, emissive) = (
+            (MapRole::Normal, Channel::Red, 0.5),
+            (MapRole::Emissive, Channel::Red, 1.0),
+        );
         assert_eq!(maps(all), [normal, rough, metal, emissive]);
-        assert_eq!((maps(some), maps(none)), (vec![(MapRole::Roughness, Channel::Red, 1.0)], vec![]));
+        assert_eq!(
+            (maps(some), maps(none)),
+            (vec![(MapRole::Roughness, Channel::Red, 1.0)], vec![])
+        );
         let of = &robot.meshes[0].mesh.materials;
         for (a, b) in of.iter().zip(materials) {
-            assert_eq!((a.ior, a.roughness, a.metallic), (b.ior, b.roughness, b.metallic), "{}", a.name);
-            assert!(a.emissive.iter().zip(b.emissive).all(|(a, b)| (a - b).abs() < 1e-6), "{:?} {:?}", a.emissive, b.emissive);
+            assert_eq!(
+                (a.ior, a.roughness, a.metallic),
+                (b.ior, b.roughness, b.metallic),
+                "{}",
+                a.name
+            );
+            assert!(
+                a.emissive
+                    .iter()
+                    .zip(b.emissive)
+                    .all(|(a, b)| (a - b).abs() < 1e-6),
+                "{:?} {:?}",
+                a.emissive,
+                b.emissive
+            );
             // Opacity is in the alpha of the colour.
             let has_opacity = a.maps.contains_key(&MapRole::Opacity);
-            assert_eq!(b.base_color_texture.as_ref().is_some_and(|texture| texture.has_alpha), has_opacity, "{}", a.name);
-            for (role, map) in b.maps.iter().filter(|(role, _)| matches!(role, MapRole::Normal | MapRole::Emissive)) {
+            assert_eq!(
+                b.base_color_texture
+                    .as_ref()
+                    .is_some_and(|texture| texture.has_alpha),
+                has_opacity,
+                "{}",
+                a.name
+            );
+            for (role, map) in b
+                .maps
+                .iter()
+                .filter(|(role, _)| matches!(role, MapRole::Normal | MapRole::Emissive))
+            {
                 assert_eq!(map.texture.bytes, a.maps[role].texture.bytes, "{role:?}");
             }
         }
         if compression == gltf::Compression::None {
-            let again = gltf::write(&model.robot, &options(), &Store::none()).unwrap().glb().unwrap();
+            let again = gltf::write(&model.robot, &options(), &Store::none())
+                .unwrap()
+                .glb()
+                .unwrap();
             assert!(again == glb, "not the same bytes when written again");
         }
     }
@@ -203,13 +344,33 @@ fn materials_with_images_come_back() {
 fn other_forms(robot: &Robot, name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap().join("r.gltf");
-    for compression in [gltf::Compression::None, gltf::Compression::Quantize, gltf::Compression::Meshopt] {
+    for compression in [
+        gltf::Compression::None,
+        gltf::Compression::Quantize,
+        gltf::Compression::Meshopt,
+    ] {
         let is_exact = compression == gltf::Compression::None;
-        let extent = gltf::Extent { animations: true, physics: true, compression };
-        let mut written = gltf::write(robot, &gltf::Options { extent, ..options() }, &Store::none()).unwrap();
+        let extent = gltf::Extent {
+            animations: true,
+            physics: true,
+            compression,
+        };
+        let mut written = gltf::write(
+            robot,
+            &gltf::Options {
+                extent,
+                ..options()
+            },
+            &Store::none(),
+        )
+        .unwrap();
         let (document, binary) = written.gltf("r data.bin");
         std::fs::write(&path, document).unwrap();
-        std::fs::write(path.with_file_name("r data.bin"), urdf_usd_store::joined(&binary).unwrap()).unwrap();
+        std::fs::write(
+            path.with_file_name("r data.bin"),
+            urdf_usd_store::joined(&binary).unwrap(),
+        )
+        .unwrap();
         let files = no_files();
         let file = files.input(&path).unwrap();
         let model = read(&file.bytes, &file.path, &files, name);
@@ -222,7 +383,9 @@ fn other_forms(robot: &Robot, name: &str) {
         for (a, b) in robot.links.iter().zip(&model.robot.links) {
             for (of_a, of_b) in [(&a.visuals, &b.visuals), (&a.collisions, &b.collisions)] {
                 assert_eq!(of_a.len(), of_b.len(), "{name}");
-                of_a.iter().zip(of_b).for_each(|(a, b)| roughly((robot, a), (&model.robot, b), name));
+                of_a.iter()
+                    .zip(of_b)
+                    .for_each(|(a, b)| roughly((robot, a), (&model.robot, b), name));
             }
         }
     }
@@ -247,17 +410,30 @@ fn roughly((a, of_a): (&Robot, &Shape), (b, of_b): (&Robot, &Shape), name: &str)
     }
     let area = |mesh: &Mesh| -> f64 {
         let at = |index: u32| Vector3::from(mesh.points[index as usize].map(f64::from));
-        mesh.triangles.iter().map(|t| t.map(at)).map(|[a, b, c]| (b - a).cross(&(c - a)).norm() / 2.0).sum()
+        mesh.triangles
+            .iter()
+            .map(|t| t.map(at))
+            .map(|[a, b, c]| (b - a).cross(&(c - a)).norm() / 2.0)
+            .sum()
     };
     let (of_a, of_b) = (area(&a), area(&b));
     assert!((of_a - of_b).abs() <= 1e-2 * of_a, "{name}: {of_a} {of_b}");
-    assert!(b.triangles.len() <= a.triangles.len() && b.triangles.len() * 10 >= a.triangles.len() * 9, "{name}");
+    assert!(
+        b.triangles.len() <= a.triangles.len() && b.triangles.len() * 10 >= a.triangles.len() * 9,
+        "{name}"
+    );
 }
 
 /// Asserts that `b`, which was read, is `a`, which was written.
 pub(super) fn same(a: &Robot, b: &Robot, name: &str) {
     assert_eq!(a.name, b.name);
-    let names = |robot: &Robot| robot.links.iter().map(|link| link.name.clone()).collect::<Vec<_>>();
+    let names = |robot: &Robot| {
+        robot
+            .links
+            .iter()
+            .map(|link| link.name.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(names(a), names(b), "{name}");
     assert_eq!(plain(&a.custom), plain(&b.custom), "{name}");
     for (a_link, b_link) in a.links.iter().zip(&b.links) {
@@ -270,8 +446,18 @@ pub(super) fn same(a: &Robot, b: &Robot, name: &str) {
             (a, b) => assert_eq!((a.is_some(), b.is_some()), (false, false), "{name}"),
         }
         assert_eq!(plain(&a_link.custom), plain(&b_link.custom), "{name}");
-        shapes((a, &a_link.visuals), (b, &b_link.visuals), true, &format!("{name}, visual"));
-        shapes((a, &a_link.collisions), (b, &b_link.collisions), false, &format!("{name}, collision"));
+        shapes(
+            (a, &a_link.visuals),
+            (b, &b_link.visuals),
+            true,
+            &format!("{name}, visual"),
+        );
+        shapes(
+            (a, &a_link.collisions),
+            (b, &b_link.collisions),
+            false,
+            &format!("{name}, collision"),
+        );
     }
     joints(a, b, name);
     assert_eq!(poses(a), poses(b), "{name}");
@@ -284,10 +470,12 @@ type Named = (String, Option<String>, BTreeMap<String, Vec<u64>>);
 /// Named poses in a form that does not depend on the numbers of joints.
 fn poses(robot: &Robot) -> Vec<Named> {
     let of = |pose: &NamedPose| {
-        let positions = pose
-            .positions
-            .iter()
-            .map(|(id, q)| (robot.joints[id.0].name.clone(), q.iter().map(|q| (q + 0.0).to_bits()).collect()));
+        let positions = pose.positions.iter().map(|(id, q)| {
+            (
+                robot.joints[id.0].name.clone(),
+                q.iter().map(|q| (q + 0.0).to_bits()).collect(),
+            )
+        });
         (pose.name.clone(), pose.group.clone(), positions.collect())
     };
     robot.named_poses.iter().map(of).collect()
@@ -303,11 +491,27 @@ fn joints(a: &Robot, b: &Robot, name: &str) {
     };
     for (a_joint, b_joint) in loops_last(a).iter().zip(&loops_last(b)) {
         let name = &format!("{name}, joint {}", a_joint.name);
-        let ends = |joint: &Joint| (joint.name.clone(), joint.kind, joint.parent, joint.child, joint.closes_loop);
+        let ends = |joint: &Joint| {
+            (
+                joint.name.clone(),
+                joint.kind,
+                joint.parent,
+                joint.child,
+                joint.closes_loop,
+            )
+        };
         assert_eq!(ends(a_joint), ends(b_joint), "{name}");
-        assert!(near(&a_joint.origin, &b_joint.origin), "{name}: {} {}", a_joint.origin, b_joint.origin);
+        assert!(
+            near(&a_joint.origin, &b_joint.origin),
+            "{name}: {} {}",
+            a_joint.origin,
+            b_joint.origin
+        );
         if !matches!(a_joint.kind, JointKind::Fixed | JointKind::Floating) {
-            assert!((a_joint.axis.into_inner() - b_joint.axis.into_inner()).amax() < 1e-12, "{name}");
+            assert!(
+                (a_joint.axis.into_inner() - b_joint.axis.into_inner()).amax() < 1e-12,
+                "{name}"
+            );
         }
         assert_eq!(limit(a_joint), limit(b_joint), "{name}");
         if a_joint.closes_loop {
@@ -332,7 +536,11 @@ fn limit(joint: &Joint) -> Limit {
     let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
     let is_bounded = joint.kind != JointKind::Continuous || joint.closes_loop;
     Limit {
-        bounds: if is_bounded { limit.bounds } else { Bounds::NONE },
+        bounds: if is_bounded {
+            limit.bounds
+        } else {
+            Bounds::NONE
+        },
         effort: finite(limit.effort),
         velocity: finite(limit.velocity),
     }
@@ -340,7 +548,11 @@ fn limit(joint: &Joint) -> Limit {
 
 /// The joint that moves one in the end, and how.
 fn driver(robot: &Robot, joint: &Joint) -> Option<(String, f64, f64)> {
-    let Mimic { joint: mut leader, mut multiplier, mut offset } = joint.mimic?;
+    let Mimic {
+        joint: mut leader,
+        mut multiplier,
+        mut offset,
+    } = joint.mimic?;
     while let Some(next) = robot.joints[leader.0].mimic {
         offset += multiplier * next.offset;
         multiplier *= next.multiplier;
@@ -356,9 +568,16 @@ fn near(a: &Pose, b: &Pose) -> bool {
 /// Custom data without its places.
 fn plain(custom: &Custom) -> Custom {
     fn element(of: &Element) -> Element {
-        Element { place: Default::default(), children: of.children.iter().map(element).collect(), ..of.clone() }
+        Element {
+            place: Default::default(),
+            children: of.children.iter().map(element).collect(),
+            ..of.clone()
+        }
     }
-    Custom { attributes: custom.attributes.clone(), elements: custom.elements.iter().map(element).collect() }
+    Custom {
+        attributes: custom.attributes.clone(),
+        elements: custom.elements.iter().map(element).collect(),
+    }
 }
 
 fn kinematics_agree(a: &Robot, b: &Robot, name: &str) {
@@ -371,33 +590,70 @@ fn kinematics_agree(a: &Robot, b: &Robot, name: &str) {
         let at: HashMap<&str, Vec<f64>> = a
             .joints
             .iter()
-            .map(|joint| (joint.name.as_str(), (0..kinematics::position_count(joint.kind)).map(|_| random()).collect()))
+            .map(|joint| {
+                (
+                    joint.name.as_str(),
+                    (0..kinematics::position_count(joint.kind))
+                        .map(|_| random())
+                        .collect(),
+                )
+            })
             .collect();
         let [of_a, of_b] = [a, b].map(|robot| {
             let model = kinematics::Model::of(robot);
-            let mut positions =
-                model.flat(&robot.joints.iter().map(|joint| at[joint.name.as_str()].as_slice()).collect::<Vec<_>>());
+            let mut positions = model.flat(
+                &robot
+                    .joints
+                    .iter()
+                    .map(|joint| at[joint.name.as_str()].as_slice())
+                    .collect::<Vec<_>>(),
+            );
             model.follow(&mut positions);
             model.poses(&positions)
         });
         for (a, b) in of_a.iter().zip(&of_b) {
-            assert!((a.to_homogeneous() - b.to_homogeneous()).amax() < 1e-9, "{name}");
+            assert!(
+                (a.to_homogeneous() - b.to_homogeneous()).amax() < 1e-9,
+                "{name}"
+            );
         }
     }
 }
 
-fn shapes((a, of_a): (&Robot, &[Shape]), (b, of_b): (&Robot, &[Shape]), is_visible: bool, name: &str) {
+fn shapes(
+    (a, of_a): (&Robot, &[Shape]),
+    (b, of_b): (&Robot, &[Shape]),
+    is_visible: bool,
+    name: &str,
+) {
     assert_eq!(of_a.len(), of_b.len(), "{name}");
     for (number, (a_shape, b_shape)) in of_a.iter().zip(of_b).enumerate() {
         let name = &format!("{name} {number}");
-        let text = |shape: &Shape| (shape.name.clone().filter(|name| !name.is_empty()), shape.stand_in_for.clone());
+        let text = |shape: &Shape| {
+            (
+                shape.name.clone().filter(|name| !name.is_empty()),
+                shape.stand_in_for.clone(),
+            )
+        };
         assert_eq!(text(a_shape), text(b_shape), "{name}");
         assert_eq!(plain(&a_shape.custom), plain(&b_shape.custom), "{name}");
         assert!(near(&a_shape.origin, &b_shape.origin), "{name}");
         let meshes = match (&a_shape.geometry, &b_shape.geometry) {
-            (Geometry::Mesh { mesh: in_a, scale: of_a }, Geometry::Mesh { mesh: in_b, scale: of_b }) => {
+            (
+                Geometry::Mesh {
+                    mesh: in_a,
+                    scale: of_a,
+                },
+                Geometry::Mesh {
+                    mesh: in_b,
+                    scale: of_b,
+                },
+            ) => {
                 assert_eq!(of_a, of_b, "{name}");
-                [Some(a.meshes[in_a.0].mesh.load().unwrap()), Some(b.meshes[in_b.0].mesh.load().unwrap())]
+                [
+                    Some(a.meshes[in_a.0].mesh.load().unwrap()),
+                    Some(b.meshes[in_b.0].mesh.load().unwrap()),
+                ]
             }
             (of_a, of_b) => {
                 assert_eq!(of_a, of_b, "{name}");
@@ -419,40 +675,66 @@ fn shapes((a, of_a): (&Robot, &[Shape]), (b, of_b): (&Robot, &[Shape]), is_visib
 /// The corners of each triangle of a mesh, in an order that depends on nothing else.
 fn corners(mesh: &Mesh) -> Vec<[[u32; 3]; 3]> {
     let point = |index: u32| mesh.points[index as usize].map(|x| (x + 0.0).to_bits());
-    let mut triangles: Vec<_> = mesh.triangles.iter().map(|triangle| triangle.map(point)).collect();
+    let mut triangles: Vec<_> = mesh
+        .triangles
+        .iter()
+        .map(|triangle| triangle.map(point))
+        .collect();
     triangles.sort_unstable();
     triangles
 }
 
-/// What a part of a shape shows: how many triangles, its name, its colour in steps, metalness, roughness, emission, whether it has a
-/// texture (which of equal images gives the name is the writer's choice), and its corners' texture coordinates and colours.
+/// What a part of a shape shows: how many triangles, its name, its colour in steps, metalness,
+/// roughness, emission, whether it has a texture (which of equal images gives the name is the
+/// writer's choice), and its corners' texture coordinates and colours.
 type Look = (usize, String, Vec<i64>, bool, Vec<[f32; 6]>);
 
 /// Whether two surfaces show the same, as far as single precision and 16 bits for a colour go.
 fn alike(a: &[Look], b: &[Look]) -> bool {
     let near = |(a, b): (&f32, &f32)| (a - b).abs() <= SINGLE * (1.0 + a.abs());
-    let corners =
-        |a: &[[f32; 6]], b: &[[f32; 6]]| a.len() == b.len() && a.as_flattened().iter().zip(b.as_flattened()).all(near);
-    let same = |(a, b): (&Look, &Look)| (&a.0, &a.1, &a.2, &a.3) == (&b.0, &b.1, &b.2, &b.3) && corners(&a.4, &b.4);
+    let corners = |a: &[[f32; 6]], b: &[[f32; 6]]| {
+        a.len() == b.len() && a.as_flattened().iter().zip(b.as_flattened()).all(near)
+    };
+    let same = |(a, b): (&Look, &Look)| {
+        (&a.0, &a.1, &a.2, &a.3) == (&b.0, &b.1, &b.2, &b.3) && corners(&a.4, &b.4)
+    };
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 /// Looks without their corners, for people.
 fn shown(looks: &[Look]) -> Vec<(usize, &str, &[i64], bool)> {
-    looks.iter().map(|look| (look.0, look.1.as_str(), &look.2[..], look.3)).collect()
+    looks
+        .iter()
+        .map(|look| (look.0, look.1.as_str(), &look.2[..], look.3))
+        .collect()
 }
 
 fn looks(robot: &Robot, shape: &Shape, mesh: Option<&Mesh>) -> Vec<Look> {
     let step = |x: f32, steps: f32| (x * steps).round() as i64;
     let of = |own: Option<&Material>, triangles: std::ops::Range<usize>| {
         let given = own.or_else(|| Some(&robot.materials[shape.material?.0]));
-        let shows_colors = mesh.is_some_and(|m| m.colors.is_some()) && given.is_none_or(|m| m.shows_corner_colors);
-        let unpainted = if shows_colors { Material::of_corners("") } else { Material::plain("", [0.6, 0.6, 0.6, 1.0]) };
+        let shows_colors =
+            mesh.is_some_and(|m| m.colors.is_some()) && given.is_none_or(|m| m.shows_corner_colors);
+        let unpainted = if shows_colors {
+            Material::of_corners("")
+        } else {
+            Material::plain("", [0.6, 0.6, 0.6, 1.0])
+        };
         let material = given.unwrap_or(&unpainted);
-        let texture = material.base_color_texture.as_ref().filter(|_| mesh.is_none_or(|mesh| mesh.uvs.is_some()));
+        let texture = material
+            .base_color_texture
+            .as_ref()
+            .filter(|_| mesh.is_none_or(|mesh| mesh.uvs.is_some()));
         // What stands in for a texture does not reach the file.
-        let color = if texture.is_some() { [1.0, 1.0, 1.0, material.base_color[3]] } else { material.base_color };
-        let numbers = color.into_iter().chain([material.metallic, material.roughness]).chain(material.emissive);
+        let color = if texture.is_some() {
+            [1.0, 1.0, 1.0, material.base_color[3]]
+        } else {
+            material.base_color
+        };
+        let numbers = color
+            .into_iter()
+            .chain([material.metallic, material.roughness])
+            .chain(material.emissive);
         let numbers = numbers.map(|x| step(x.clamp(0.0, 1.0), 1e6)).collect();
         let corner = |triangle: usize, k: usize| {
             let uv = mesh.and_then(|mesh| {
@@ -469,17 +751,30 @@ fn looks(robot: &Robot, shape: &Shape, mesh: Option<&Mesh>) -> Vec<Look> {
         };
         let count = triangles.len();
         let corners = if mesh.is_some() && (texture.is_some() || shows_colors) {
-            triangles.flat_map(|triangle| [0, 1, 2].map(|k| corner(triangle, k))).collect()
+            triangles
+                .flat_map(|triangle| [0, 1, 2].map(|k| corner(triangle, k)))
+                .collect()
         } else {
             Vec::new()
         };
-        (count, material.name.clone(), numbers, texture.is_some(), corners)
+        (
+            count,
+            material.name.clone(),
+            numbers,
+            texture.is_some(),
+            corners,
+        )
     };
     match mesh {
         Some(mesh) => mesh
             .parts
             .iter()
-            .map(|part| of(part.material.map(|material| &mesh.materials[material]), part.triangles.clone()))
+            .map(|part| {
+                of(
+                    part.material.map(|material| &mesh.materials[material]),
+                    part.triangles.clone(),
+                )
+            })
             .collect(),
         None if matches!(shape.geometry, Geometry::Missing { .. }) => Vec::new(),
         None => vec![of(None, 0..0)],

@@ -1,5 +1,6 @@
-//! What SimReady asks for beside the layers: a picture of the robot (SR.002), and a file that says what the asset is, whose, and on
-//! what terms (SR.004 of the SimReady foundation). What neither the robot nor its package says is left out, never made up.
+//! What SimReady asks for beside the layers: a picture of the robot (SR.002), and a file that says
+//! what the asset is, whose, and on what terms (SR.004 of the SimReady foundation). What neither
+//! the robot nor its package says is left out, never made up.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,13 +40,18 @@ impl Simready {
             let (key, value) = text.split_once('=').unwrap_or((text, ""));
             let (key, value) = (key.trim(), value.trim());
             let Some(key) = GIVEN.into_iter().find(|known| *known == key) else {
-                return Err(format!("{key:?} cannot be given; write KEY=VALUE with one of {}", GIVEN.join(", ")));
+                return Err(format!(
+                    "{key:?} cannot be given; write KEY=VALUE with one of {}",
+                    GIVEN.join(", ")
+                ));
             };
             if value.is_empty() {
                 return Err(format!("{key} has no value; write {key}=VALUE"));
             }
             if key == "qcode" && !value.strip_prefix('Q').is_some_and(is_number) {
-                return Err(format!("{value:?} is no Wikidata item; write Q and its number, such as qcode={ROBOT}"));
+                return Err(format!(
+                    "{value:?} is no Wikidata item; write Q and its number, such as qcode={ROBOT}"
+                ));
             }
             given.insert(key, value.to_owned());
         }
@@ -54,7 +60,10 @@ impl Simready {
 
     /// The `KEY=VALUE` texts.
     pub fn texts(&self) -> Vec<String> {
-        self.given.iter().map(|(key, value)| format!("{key}={value}")).collect()
+        self.given
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect()
     }
 }
 
@@ -91,27 +100,55 @@ pub(super) struct Provenance {
 impl Provenance {
     /// What the package.xml of the package that `file` lies in says; nothing if there is none.
     pub(super) fn of(file: &Path, files: &Files) -> Self {
-        let manifest = file.parent().and_then(package_of).map(|package| package.folder.join("package.xml"));
+        let manifest = file
+            .parent()
+            .and_then(package_of)
+            .map(|package| package.folder.join("package.xml"));
         let read = manifest.and_then(|path| files.open(&path.to_string_lossy(), None).ok());
-        read.and_then(|file| Self::parse(std::str::from_utf8(&file.bytes).ok()?)).unwrap_or_default()
+        read.and_then(|file| Self::parse(std::str::from_utf8(&file.bytes).ok()?))
+            .unwrap_or_default()
     }
 
     /// The authors, or the maintainers where none are named, and the licences.
     fn parse(manifest: &str) -> Option<Self> {
         let document = roxmltree::Document::parse(manifest.trim_start_matches('\u{feff}')).ok()?;
-        let elements = |tag: &'static str| document.root_element().children().filter(move |node| node.has_tag_name(tag));
+        let elements = |tag: &'static str| {
+            document
+                .root_element()
+                .children()
+                .filter(move |node| node.has_tag_name(tag))
+        };
         // A description may have elements of HTML in it.
         let text = |node: roxmltree::Node<'_, '_>| {
-            let texts: String = node.descendants().filter(|inner| inner.is_text()).filter_map(|inner| inner.text()).collect();
-            Some(texts.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
+            let texts: String = node
+                .descendants()
+                .filter(|inner| inner.is_text())
+                .filter_map(|inner| inner.text())
+                .collect();
+            Some(texts.split_whitespace().collect::<Vec<_>>().join(" "))
+                .filter(|text| !text.is_empty())
         };
-        let all = |tag| Some(elements(tag).filter_map(text).collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty());
-        let url = |kind: Option<&str>| elements("url").find(|url| url.attribute("type") == kind).and_then(text);
+        let all = |tag| {
+            Some(
+                elements(tag)
+                    .filter_map(text)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            )
+            .filter(|text| !text.is_empty())
+        };
+        let url = |kind: Option<&str>| {
+            elements("url")
+                .find(|url| url.attribute("type") == kind)
+                .and_then(text)
+        };
         Some(Self {
             author: all("author").or_else(|| all("maintainer")),
             license: all("license"),
             description: all("description"),
-            url: url(Some("repository")).or_else(|| url(Some("website"))).or_else(|| url(None)),
+            url: url(Some("repository"))
+                .or_else(|| url(Some("website")))
+                .or_else(|| url(None)),
         })
     }
 }
@@ -146,19 +183,35 @@ pub(super) fn add(
     let (metadata, missing) = metadata(simready, subject, date)?;
     let mut diagnostics = Vec::new();
     if !missing.is_empty() {
-        let message = format!("SimReady's metadata lacks {}: neither the source nor its package says", missing.join(" and "));
+        let message = format!(
+            "SimReady's metadata lacks {}: neither the source nor its package says",
+            missing.join(" and ")
+        );
         let help = "say it in the package.xml of the URDF's package (author, license), or give it as KEY=VALUE: see --simready-metadata";
-        diagnostics.push(Diagnostic::new(&codes::SIMREADY_INCOMPLETE, subject.robot.place.clone(), message).help(help));
+        diagnostics.push(
+            Diagnostic::new(
+                &codes::SIMREADY_INCOMPLETE,
+                subject.robot.place.clone(),
+                message,
+            )
+            .help(help),
+        );
     }
     let text = serde_json::to_vec_pretty(&metadata).unwrap_or_default();
     files.insert(metadata_path, text.into());
     match thumbnail::png(subject.robot, SIDE)? {
         Some(png) => {
-            files.insert(format!(".thumbs/{SIDE}x{SIDE}/{}.usda.png", subject.name), png.into());
+            files.insert(
+                format!(".thumbs/{SIDE}x{SIDE}/{}.usda.png", subject.name),
+                png.into(),
+            );
         }
         None => {
             let message = "the picture of the robot cannot be encoded";
-            diagnostics.push(Diagnostic::new(&codes::INTERNAL, Place::default(), message).help("please report this"));
+            diagnostics.push(
+                Diagnostic::new(&codes::INTERNAL, Place::default(), message)
+                    .help("please report this"),
+            );
         }
     }
     Ok(diagnostics)
@@ -177,23 +230,54 @@ fn metadata(
         ("asset_type", Some(json!("robot"))),
         ("category", Some(json!("robot"))),
         ("qcode", Some(json!(ROBOT))),
-        ("author", provenance.author.as_ref().map(|author| json!(author))),
-        ("asset_license", provenance.license.as_ref().map(|license| json!(license))),
+        (
+            "author",
+            provenance.author.as_ref().map(|author| json!(author)),
+        ),
+        (
+            "asset_license",
+            provenance.license.as_ref().map(|license| json!(license)),
+        ),
         ("source_file", Some(json!(subject.source))),
         ("usd_date_generated", Some(json!(date))),
         ("rigid_body_count", Some(json!(subject.asset.bodies))),
         ("asset_extents", Some(json!([size.x, size.y, size.z]))),
         // Nothing weighs nothing: without a body there is no mass to tell.
-        ("mass", Some(subject.asset.mass).filter(|&mass| mass > 0.0).map(|mass| json!(mass))),
+        (
+            "mass",
+            Some(subject.asset.mass)
+                .filter(|&mass| mass > 0.0)
+                .map(|mass| json!(mass)),
+        ),
     ]);
-    fields.extend(simready.given.iter().map(|(&key, value)| (key, Some(json!(value)))));
-    let missing = fields.iter().filter(|(_, value)| value.is_none()).map(|(&key, _)| key).collect();
-    Ok((fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect(), missing))
+    fields.extend(
+        simready
+            .given
+            .iter()
+            .map(|(&key, value)| (key, Some(json!(value)))),
+    );
+    let missing = fields
+        .iter()
+        .filter(|(_, value)| value.is_none())
+        .map(|(&key, _)| key)
+        .collect();
+    Ok((
+        fields
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect(),
+        missing,
+    ))
 }
 
-/// The day on which the files came to be what they are: that of the last revision if they are the same, else today (UTC), or what
-/// `SOURCE_DATE_EPOCH` says. So converting again does not make another revision.
-fn generated_on(directory: &Path, metadata: &str, files: &publish::Files) -> Result<String, CacheEvicted> {
+/// The day on which the files came to be what they are: that of the last revision if they are the
+/// same, else today (UTC), or what `SOURCE_DATE_EPOCH` says. So converting again does not make
+/// another revision.
+fn generated_on(
+    directory: &Path,
+    metadata: &str,
+    files: &publish::Files,
+) -> Result<String, CacheEvicted> {
     let last = || {
         let json: Value = serde_json::from_slice(&fs::read(directory.join(metadata)).ok()?).ok()?;
         json["usd_date_generated"].as_str().map(str::to_owned)
@@ -214,20 +298,36 @@ mod tests {
     #[test]
     fn manifests_say_whose_and_on_what_terms() {
         let both = "<package><author>A\n B</author><author>C</author><maintainer>D</maintainer><license>MIT</license><license>X</license></package>";
-        let expected = Provenance { author: Some("A B, C".into()), license: Some("MIT, X".into()), ..Provenance::default() };
+        let expected = Provenance {
+            author: Some("A B, C".into()),
+            license: Some("MIT, X".into()),
+            ..Provenance::default()
+        };
         assert_eq!(Provenance::parse(both), Some(expected));
-        let maintained = Provenance { author: Some("D".into()), ..Provenance::default() };
-        assert_eq!(Provenance::parse("<package><maintainer>D</maintainer><license/></package>"), Some(maintained));
+        let maintained = Provenance {
+            author: Some("D".into()),
+            ..Provenance::default()
+        };
+        assert_eq!(
+            Provenance::parse("<package><maintainer>D</maintainer><license/></package>"),
+            Some(maintained)
+        );
         assert_eq!(Provenance::parse("<package>"), None);
     }
 
     #[test]
     fn what_people_say_is_checked() {
         let simready = Simready::parse(&["author=A = B", " qcode = Q1 "]).unwrap();
-        assert_eq!(simready.given, BTreeMap::from([("author", "A = B".to_owned()), ("qcode", "Q1".to_owned())]));
-        for (text, part) in
-            [("mass=1", "\"mass\" cannot"), ("author", "no value"), ("author= ", "no value"), ("qcode=1", "Wikidata")]
-        {
+        assert_eq!(
+            simready.given,
+            BTreeMap::from([("author", "A = B".to_owned()), ("qcode", "Q1".to_owned())])
+        );
+        for (text, part) in [
+            ("mass=1", "\"mass\" cannot"),
+            ("author", "no value"),
+            ("author= ", "no value"),
+            ("qcode=1", "Wikidata"),
+        ] {
             let message = Simready::parse(&[text]).unwrap_err();
             assert!(message.contains(part), "{message}");
         }

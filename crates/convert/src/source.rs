@@ -1,4 +1,5 @@
-//! What a conversion starts from: a description of any kind, told apart by its content, and the robot that is read from it.
+//! What a conversion starts from: a description of any kind, told apart by its content, and the
+//! robot that is read from it.
 //!
 //! This module knows every reader; it must not know what is written.
 
@@ -18,16 +19,18 @@ use urdf_usd_usd as usd;
 
 use super::{Context, Job, Progress, Step, codes, sha256};
 
-/// The name of standard input among files: a text that came from there is in a file of this name in the folder that its relative
-/// references start from. Findings name it without the folder.
+/// The name of standard input among files: a text that came from there is in a file of this name in
+/// the folder that its relative references start from. Findings name it without the folder.
 pub const STDIN: &str = "<stdin>";
 
 /// Where a robot's description comes from.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub enum Source {
-    /// A file: URDF, OpenUSD or glTF, whatever its name; a xacro file without arguments if its name says so.
+    /// A file: URDF, OpenUSD or glTF, whatever its name; a xacro file without arguments if its name
+    /// says so.
     File(PathBuf),
-    /// A xacro file, whatever its name. Expanding it runs expressions in it: name none that you don't trust.
+    /// A xacro file, whatever its name. Expanding it runs expressions in it: name none that you
+    /// don't trust.
     Xacro {
         /// The file.
         file: PathBuf,
@@ -89,8 +92,15 @@ impl Format {
         if is(b"glTF") {
             return Self::Glb;
         }
-        let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
-        if text.starts_with(b"{") { Self::Gltf } else { Self::Urdf }
+        let text = start
+            .strip_prefix(b"\xef\xbb\xbf")
+            .unwrap_or(start)
+            .trim_ascii_start();
+        if text.starts_with(b"{") {
+            Self::Gltf
+        } else {
+            Self::Urdf
+        }
     }
 
     /// What [`SourceInfo::kind`](super::SourceInfo::kind) says.
@@ -137,7 +147,8 @@ pub(super) struct Reading {
     /// What of it is still to be loaded.
     pub references: urdf::References,
     pub diagnostics: Vec<Diagnostic>,
-    /// Of the source, in lower-case hex: of its text or file; of OpenUSD in several layers, of their hashes one after the other.
+    /// Of the source, in lower-case hex: of its text or file; of OpenUSD in several layers, of
+    /// their hashes one after the other.
     pub sha256: String,
     /// The namespace that the source declares for the robot.
     pub namespace: Option<String>,
@@ -154,25 +165,57 @@ pub(super) fn expand(
     limit: &TimeLimit,
 ) -> Result<Input, Box<Diagnostic>> {
     let file = absolute(file);
-    files.input_within(&file, urdf::MAX_TEXT as u64).map_err(|error| error.at(Place::file(file.clone())))?;
-    context.tell(Progress { step: Step::Expand, name: "", done: 0, all: 0 });
+    files
+        .input_within(&file, urdf::MAX_TEXT as u64)
+        .map_err(|error| error.at(Place::file(file.clone())))?;
+    context.tell(Progress {
+        step: Step::Expand,
+        name: "",
+        done: 0,
+        all: 0,
+    });
     let (expanded, included) = xacro::expand(&file, arguments, files.resolver(), limit.left());
     included.iter().for_each(|included| files.rely_on(included));
     let xacro::Expanded { text, warnings } = expanded?;
     context.expanded.iter().for_each(|tell| tell(&text));
     let hash = Some(sha256(text.as_bytes()));
-    Ok(Input { kind: "xacro", file: Some(file), content: Content::Urdf(text.into()), sha256: hash, expanded: Some(warnings) })
+    Ok(Input {
+        kind: "xacro",
+        file: Some(file),
+        content: Content::Urdf(text.into()),
+        sha256: hash,
+        expanded: Some(warnings),
+    })
 }
 
 /// Opens the source. `hash`: of its text, if that is in the job.
-pub(super) fn open(source: &Source, hash: Option<&str>, files: &resolve::Files) -> Result<Input, Diagnostic> {
-    let allow = |file: &Path| file.parent().into_iter().for_each(|folder| files.allow(folder));
+pub(super) fn open(
+    source: &Source,
+    hash: Option<&str>,
+    files: &resolve::Files,
+) -> Result<Input, Diagnostic> {
+    let allow = |file: &Path| {
+        file.parent()
+            .into_iter()
+            .for_each(|folder| files.allow(folder))
+    };
     let known = |bytes: &[u8]| Some(hash.map_or_else(|| sha256(bytes), str::to_owned));
-    let input = |format: Format, file, content, sha256| Input { kind: format.as_str(), file, content, sha256, expanded: None };
+    let input = |format: Format, file, content, sha256| Input {
+        kind: format.as_str(),
+        file,
+        content,
+        sha256,
+        expanded: None,
+    };
     match source {
         Source::Text { text, file } => {
             file.iter().for_each(|file| allow(file));
-            Ok(input(Format::Urdf, file.clone(), Content::Urdf(text.clone()), known(text.as_bytes())))
+            Ok(input(
+                Format::Urdf,
+                file.clone(),
+                Content::Urdf(text.clone()),
+                known(text.as_bytes()),
+            ))
         }
         Source::Bytes { bytes, file } => {
             allow(file);
@@ -188,11 +231,18 @@ pub(super) fn open(source: &Source, hash: Option<&str>, files: &resolve::Files) 
             refuse_other_kinds(path)?;
             let path = absolute(path);
             let format = start(&path).map_or(Format::Urdf, |start| Format::of(&start));
-            let most = if format == Format::Urdf { urdf::MAX_TEXT as u64 } else { resolve::MAX_BYTES };
+            let most = if format == Format::Urdf {
+                urdf::MAX_TEXT as u64
+            } else {
+                resolve::MAX_BYTES
+            };
             let unreadable = |error: resolve::Error| error.at(Place::file(path.clone()));
             // OpenUSD goes by names: what has another is read as if it had the right one.
-            let is_named =
-                path.extension().is_some_and(|ending| USD_ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)));
+            let is_named = path.extension().is_some_and(|ending| {
+                USD_ENDINGS
+                    .iter()
+                    .any(|known| ending.eq_ignore_ascii_case(known))
+            });
             if format == Format::Usd && is_named {
                 files.find_input(&path, most).map_err(unreadable)?;
                 return Ok(input(format, Some(path), Content::Usd(None), None));
@@ -209,13 +259,18 @@ pub(super) fn open(source: &Source, hash: Option<&str>, files: &resolve::Files) 
 }
 
 impl Input {
-    /// Findings as they are told: those about a text that xacro made say so, and come after what xacro said.
+    /// Findings as they are told: those about a text that xacro made say so, and come after what
+    /// xacro said.
     pub fn told(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if let Some(file) = self.file.as_deref().filter(|file| file.ends_with(STDIN)) {
             let places = found.iter_mut().map(|finding| &mut finding.place.file);
-            places.filter(|place| place.as_deref() == Some(file)).for_each(|place| *place = Some(Path::new(STDIN).into()));
+            places
+                .filter(|place| place.as_deref() == Some(file))
+                .for_each(|place| *place = Some(Path::new(STDIN).into()));
         }
-        let Some(warnings) = &self.expanded else { return found };
+        let Some(warnings) = &self.expanded else {
+            return found;
+        };
         for diagnostic in &mut found {
             let place = &mut diagnostic.place;
             place.expanded |= place.line > 0 && place.file.as_deref() == self.file.as_deref();
@@ -233,33 +288,77 @@ impl Input {
     /// # Errors
     /// What was found, if there is no robot in it.
     pub fn read(&self, job: &Job, files: &Arc<resolve::Files>) -> Result<Reading, Vec<Diagnostic>> {
-        let (sha256, file) = (self.sha256.clone().unwrap_or_default(), self.file.as_deref());
-        let is_chosen = !job.options.variants.is_empty() && !matches!(self.content, Content::Usd(_));
+        let (sha256, file) = (
+            self.sha256.clone().unwrap_or_default(),
+            self.file.as_deref(),
+        );
+        let is_chosen =
+            !job.options.variants.is_empty() && !matches!(self.content, Content::Usd(_));
         let mut reading = match &self.content {
             Content::Urdf(text) => {
-                let urdf::Outcome { robot, references, diagnostics } = urdf::read(text, file);
-                let Some(robot) = robot else { return Err(diagnostics) };
-                Reading { robot, references, diagnostics, sha256, namespace: None, version: None }
+                let urdf::Outcome {
+                    robot,
+                    references,
+                    diagnostics,
+                } = urdf::read(text, file);
+                let Some(robot) = robot else {
+                    return Err(diagnostics);
+                };
+                Reading {
+                    robot,
+                    references,
+                    diagnostics,
+                    sha256,
+                    namespace: None,
+                    version: None,
+                }
             }
             Content::Gltf(bytes) => {
-                let gltf::read::Outcome { models, mut diagnostics } = gltf::read(bytes, file, files);
+                let gltf::read::Outcome {
+                    models,
+                    mut diagnostics,
+                } = gltf::read(bytes, file, files);
                 let more = models.len().saturating_sub(1);
-                let Some(model) = models.into_iter().next() else { return Err(diagnostics) };
+                let Some(model) = models.into_iter().next() else {
+                    return Err(diagnostics);
+                };
                 if more > 0 {
-                    let message = format!("of {} kinematic models the first is converted, {:?}", more + 1, model.robot.name);
-                    let found = Diagnostic::new(&codes::SOURCE_SEVERAL, model.robot.place.clone(), message);
+                    let message = format!(
+                        "of {} kinematic models the first is converted, {:?}",
+                        more + 1,
+                        model.robot.name
+                    );
+                    let found =
+                        Diagnostic::new(&codes::SOURCE_SEVERAL, model.robot.place.clone(), message);
                     diagnostics.push(found.help("split the file if another one is meant"));
                 }
                 let references = urdf::References::default();
-                Reading { robot: model.robot, references, diagnostics, sha256, namespace: None, version: None }
+                Reading {
+                    robot: model.robot,
+                    references,
+                    diagnostics,
+                    sha256,
+                    namespace: None,
+                    version: None,
+                }
             }
-            Content::Usd(bytes) => read_usd(bytes.as_ref(), file.unwrap_or(Path::new("")), job, files, sha256)?,
+            Content::Usd(bytes) => read_usd(
+                bytes.as_ref(),
+                file.unwrap_or(Path::new("")),
+                job,
+                files,
+                sha256,
+            )?,
         };
         if is_chosen {
-            let message = format!("variants are chosen, but the source is no OpenUSD file ({})", self.kind);
+            let message = format!(
+                "variants are chosen, but the source is no OpenUSD file ({})",
+                self.kind
+            );
             let place = file.map_or_else(Place::default, Place::file);
             reading.diagnostics.push(
-                Diagnostic::new(&codes::VARIANTS_UNUSED, place, message).help("leave --variant out, or give an OpenUSD asset"),
+                Diagnostic::new(&codes::VARIANTS_UNUSED, place, message)
+                    .help("leave --variant out, or give an OpenUSD asset"),
             );
         }
         Ok(reading)
@@ -274,8 +373,9 @@ fn read_usd(
     files: &Arc<resolve::Files>,
     hash: String,
 ) -> Result<Reading, Vec<Diagnostic>> {
-    let failed =
-        |message: String, help: &str| vec![Diagnostic::new(&codes::SOURCE_UNREADABLE, Place::file(file), message).help(help)];
+    let failed = |message: String, help: &str| {
+        vec![Diagnostic::new(&codes::SOURCE_UNREADABLE, Place::file(file), message).help(help)]
+    };
     let is_package = bytes.is_some_and(|bytes| bytes.starts_with(b"PK"));
     // What is in a package can only be read from a file; it refers to nothing beside it.
     let kept = bytes.filter(|_| is_package).map(|bytes| {
@@ -285,12 +385,19 @@ fn read_usd(
         Ok(kept)
     });
     let kept = kept.transpose().map_err(|error: std::io::Error| {
-        failed(format!("a temporary file can't be written: {error}"), "set TMPDIR to a folder with room")
+        failed(
+            format!("a temporary file can't be written: {error}"),
+            "set TMPDIR to a folder with room",
+        )
     })?;
     let entry = match (bytes, &kept) {
         (Some(_), Some(kept)) => kept.path().to_owned(),
         // The ending says what it is: OpenUSD has no other way.
-        (Some(bytes), None) => file.with_added_extension(if bytes.starts_with(b"#usda") { "usda" } else { "usdc" }),
+        (Some(bytes), None) => file.with_added_extension(if bytes.starts_with(b"#usda") {
+            "usda"
+        } else {
+            "usdc"
+        }),
         (None, _) => file.to_owned(),
     };
     // What is made of the asset begins with the source's meshes, as that of a URDF does.
@@ -310,19 +417,49 @@ fn read_usd(
         failed(error.to_string(), help)
     })?;
     // Layers in packages have the path of their package in front.
-    let outer = |layer: &PathBuf| PathBuf::from(layer.to_string_lossy().split('[').next().unwrap_or_default());
-    let mut paths: Vec<PathBuf> = read.layers.iter().filter(|_| bytes.is_none()).map(outer).collect();
+    let outer = |layer: &PathBuf| {
+        PathBuf::from(
+            layer
+                .to_string_lossy()
+                .split('[')
+                .next()
+                .unwrap_or_default(),
+        )
+    };
+    let mut paths: Vec<PathBuf> = read
+        .layers
+        .iter()
+        .filter(|_| bytes.is_none())
+        .map(outer)
+        .collect();
     let mut seen = HashSet::new();
     paths.retain(|path| seen.insert(path.clone()));
     let open = |path: &PathBuf| files.open_path(path).ok();
-    let hashes: Vec<String> = paths.iter().filter_map(open).filter_map(|opened| sha256_of(opened.file).ok()).collect();
+    let hashes: Vec<String> = paths
+        .iter()
+        .filter_map(open)
+        .filter_map(|opened| sha256_of(opened.file).ok())
+        .collect();
     let hash = match &hashes[..] {
         [] => hash,
         [one] => one.clone(),
         several => sha256(several.concat().as_bytes()),
     };
-    let usd::Outcome { robot, diagnostics, namespace, version, .. } = read;
-    Ok(Reading { robot, references: urdf::References::default(), diagnostics, sha256: hash, namespace, version })
+    let usd::Outcome {
+        robot,
+        diagnostics,
+        namespace,
+        version,
+        ..
+    } = read;
+    Ok(Reading {
+        robot,
+        references: urdf::References::default(),
+        diagnostics,
+        sha256: hash,
+        namespace,
+        version,
+    })
 }
 
 /// SHA-256 of a file, in lower-case hex.
@@ -348,7 +485,12 @@ fn decoded(bytes: &[u8], path: &Path) -> Result<String, Diagnostic> {
 /// How a regular file begins. What is none is told when it is opened as a whole.
 fn start(path: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
-    resolve::Opened::at(path).ok()?.file.take(START).read_to_end(&mut start).ok()?;
+    resolve::Opened::at(path)
+        .ok()?
+        .file
+        .take(START)
+        .read_to_end(&mut start)
+        .ok()?;
     Some(start)
 }
 
@@ -358,14 +500,20 @@ fn absolute(path: &Path) -> PathBuf {
 
 /// A clear word about inputs that are known by their name and not read.
 fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
-    let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let extension = path
+        .extension()
+        .map(|e| e.to_string_lossy().to_lowercase())
+        .unwrap_or_default();
     let kind = match extension.as_str() {
         "sdf" | "world" => "an SDFormat file",
         "mjcf" => "a MuJoCo file",
         _ => return Ok(()),
     };
     let message = format!("{} is {kind}, which is not converted", path.display());
-    Err(Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), message).help("give a URDF, xacro, OpenUSD or glTF file"))
+    Err(
+        Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), message)
+            .help("give a URDF, xacro, OpenUSD or glTF file"),
+    )
 }
 
 #[cfg(test)]
@@ -387,15 +535,29 @@ mod tests {
         facet vertex 0 0 0 vertex 0 0 1 vertex 1 0 0 endfacet\nfacet vertex 1 0 0 vertex 0 0 1 vertex 0 1 0 endfacet\nendsolid\n";
 
     fn run(source: Source, out: &Path, options: Options) -> Result<Report, Box<Failure>> {
-        convert(&Job { options, ..Job::new(source, out) }, &Context::default()).map_err(Box::new)
+        convert(
+            &Job {
+                options,
+                ..Job::new(source, out)
+            },
+            &Context::default(),
+        )
+        .map_err(Box::new)
     }
 
     fn formats(names: &[&str]) -> Options {
-        Options { formats: Formats::parse(names).unwrap(), ..Options::default() }
+        Options {
+            formats: Formats::parse(names).unwrap(),
+            ..Options::default()
+        }
     }
 
     fn files(report: &Report) -> BTreeMap<String, String> {
-        report.files.iter().map(|file| (file.path.clone(), file.sha256.clone())).collect()
+        report
+            .files
+            .iter()
+            .map(|file| (file.path.clone(), file.sha256.clone()))
+            .collect()
     }
 
     /// A robot in every format, in the folder `made`.
@@ -403,7 +565,12 @@ mod tests {
         fs::write(folder.join("arm.urdf"), URDF).unwrap();
         fs::write(folder.join("a.stl"), STL).unwrap();
         let options = formats(&["usd", "usdz", "glb", "gltf"]);
-        run(Source::File(folder.join("arm.urdf")), &folder.join("made"), options).unwrap()
+        run(
+            Source::File(folder.join("arm.urdf")),
+            &folder.join("made"),
+            options,
+        )
+        .unwrap()
     }
 
     #[test]
@@ -426,21 +593,64 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().canonicalize().unwrap();
         let first = made(&folder);
-        for (ending, kind) in [("usda", "usd"), ("usdz", "usd"), ("glb", "glb"), ("gltf", "gltf")] {
+        for (ending, kind) in [
+            ("usda", "usd"),
+            ("usdz", "usd"),
+            ("glb", "glb"),
+            ("gltf", "gltf"),
+        ] {
             let path = first.file(ending).unwrap();
-            let again = run(Source::File(path.clone()), &folder.join(ending), formats(&["usd", "glb"])).unwrap();
-            let bad: Vec<_> = again.diagnostics.iter().filter(|d| d.code.starts_with("source")).collect();
-            assert_eq!((&*again.source.kind, again.source.sha256.len(), bad.len()), (kind, 64, 0), "{ending}: {bad:?}");
-            assert_eq!((again.counts.links, again.counts.joints, again.counts.triangles), (2, 1, 4), "{ending}");
-            assert_eq!((&*again.robot, again.used.contains(&path)), ("arm", true), "{ending}");
-            let physics = |report: &Report| fs::read_to_string(report.directory.join("physics.usda")).unwrap();
+            let again = run(
+                Source::File(path.clone()),
+                &folder.join(ending),
+                formats(&["usd", "glb"]),
+            )
+            .unwrap();
+            let bad: Vec<_> = again
+                .diagnostics
+                .iter()
+                .filter(|d| d.code.starts_with("source"))
+                .collect();
+            assert_eq!(
+                (&*again.source.kind, again.source.sha256.len(), bad.len()),
+                (kind, 64, 0),
+                "{ending}: {bad:?}"
+            );
+            assert_eq!(
+                (
+                    again.counts.links,
+                    again.counts.joints,
+                    again.counts.triangles
+                ),
+                (2, 1, 4),
+                "{ending}"
+            );
+            assert_eq!(
+                (&*again.robot, again.used.contains(&path)),
+                ("arm", true),
+                "{ending}"
+            );
+            let physics = |report: &Report| {
+                fs::read_to_string(report.directory.join("physics.usda")).unwrap()
+            };
             assert_eq!(physics(&again), physics(&first), "{ending}");
             // And the same again from standard input.
             let bytes: Arc<[u8]> = fs::read(&path).unwrap().into();
-            let sent = Source::Bytes { bytes, file: path.with_file_name("-") };
-            let sent = run(sent, &folder.join("sent").join(ending), formats(&["usd", "glb"])).unwrap();
+            let sent = Source::Bytes {
+                bytes,
+                file: path.with_file_name("-"),
+            };
+            let sent = run(
+                sent,
+                &folder.join("sent").join(ending),
+                formats(&["usd", "glb"]),
+            )
+            .unwrap();
             let of_robot = |report: &Report| -> Vec<_> {
-                files(report).into_iter().filter(|(path, _)| path == "physics.usda" || path == "base.usda").collect()
+                files(report)
+                    .into_iter()
+                    .filter(|(path, _)| path == "physics.usda" || path == "base.usda")
+                    .collect()
             };
             assert_eq!(of_robot(&sent), of_robot(&again), "{ending}");
         }
@@ -457,12 +667,19 @@ mod tests {
             ("empty.usda", "source-unreadable", "PhysicsRigidBodyAPI"),
             ("broken.usda", "source-unreadable", "cannot be opened"),
             ("missing.usda", "resolve-missing-file", "missing.usda"),
-            ("plain.gltf", "gltf-read-no-kinematics", "EXT_robot_kinematics"),
+            (
+                "plain.gltf",
+                "gltf-read-no-kinematics",
+                "EXT_robot_kinematics",
+            ),
         ] {
             let failure = run(Source::File(at(name)), &at("out"), Options::default()).unwrap_err();
             let found = &failure.diagnostics[0];
             assert_eq!(found.code, code, "{name}: {found}");
-            assert!(format!("{found} {}", found.help).contains(says), "{name}: {found}");
+            assert!(
+                format!("{found} {}", found.help).contains(says),
+                "{name}: {found}"
+            );
         }
     }
 
@@ -483,15 +700,33 @@ mod tests {
                 "#usda 1.0\n(\ndefaultPrim = \"r\"\nmetersPerUnit = 1\nupAxis = \"Z\"\nsubLayers = [{paths}]\n)\ndef Xform \"r\" {{}}\n"
             )
         };
-        fs::write(at("asset/r.usda"), entry("@./layers/in.usda@, @./layers/later.usda@")).unwrap();
+        fs::write(
+            at("asset/r.usda"),
+            entry("@./layers/in.usda@, @./layers/later.usda@"),
+        )
+        .unwrap();
         fs::write(at("asset/layers/in.usda"), layer(2.0)).unwrap();
-        let context = Context { store: urdf_usd_store::Store::on_disk(&at("cache"), 1 << 20), ..Context::default() };
-        let job = |options| Job { options, ..Job::new(Source::File(at("asset/r.usda")), at("out")) };
+        let context = Context {
+            store: urdf_usd_store::Store::on_disk(&at("cache"), 1 << 20),
+            ..Context::default()
+        };
+        let job = |options| Job {
+            options,
+            ..Job::new(Source::File(at("asset/r.usda")), at("out"))
+        };
         let wait = || std::thread::sleep(2 * crate::memo::MARGIN);
         wait();
         let first = convert(&job(Options::default()), &context).unwrap();
-        assert!(first.diagnostics.iter().any(|d| d.message.contains("later.usda")), "{:?}", first.diagnostics);
-        let physics = |report: &Report| fs::read_to_string(report.directory.join("physics.usda")).unwrap();
+        assert!(
+            first
+                .diagnostics
+                .iter()
+                .any(|d| d.message.contains("later.usda")),
+            "{:?}",
+            first.diagnostics
+        );
+        let physics =
+            |report: &Report| fs::read_to_string(report.directory.join("physics.usda")).unwrap();
         assert!(physics(&first).contains("physics:mass = 2"));
         let recalled = convert(&job(Options::default()), &context).unwrap();
         assert!(!recalled.changed && recalled.timings_ms.read == 0.0);
@@ -502,16 +737,39 @@ mod tests {
         fs::write(at("asset/layers/in.usda"), layer(3.0)).unwrap();
         let changed = convert(&job(Options::default()), &context).unwrap();
         assert!(
-            changed.changed && changed.source.sha256 != first.source.sha256 && physics(&changed).contains("physics:mass = 3")
+            changed.changed
+                && changed.source.sha256 != first.source.sha256
+                && physics(&changed).contains("physics:mass = 3")
         );
 
         fs::write(at("outside.usda"), layer(4.0)).unwrap();
-        fs::write(at("asset/r.usda"), entry("@../outside.usda@, @./layers/in.usda@")).unwrap();
+        fs::write(
+            at("asset/r.usda"),
+            entry("@../outside.usda@, @./layers/in.usda@"),
+        )
+        .unwrap();
         let refused = convert(&job(Options::default()), &Context::default()).unwrap();
-        assert!(refused.diagnostics.iter().any(|d| d.message.contains("outside.usda")), "{:?}", refused.diagnostics);
+        assert!(
+            refused
+                .diagnostics
+                .iter()
+                .any(|d| d.message.contains("outside.usda")),
+            "{:?}",
+            refused.diagnostics
+        );
         assert!(physics(&refused).contains("physics:mass = 3"));
-        let resolve = resolve::Options { allowed_roots: vec![folder.clone()], ..Default::default() };
-        let allowed = convert(&job(Options { resolve, ..Options::default() }), &Context::default()).unwrap();
+        let resolve = resolve::Options {
+            allowed_roots: vec![folder.clone()],
+            ..Default::default()
+        };
+        let allowed = convert(
+            &job(Options {
+                resolve,
+                ..Options::default()
+            }),
+            &Context::default(),
+        )
+        .unwrap();
         assert!(physics(&allowed).contains("physics:mass = 4"));
     }
 
@@ -519,7 +777,9 @@ mod tests {
     fn the_variant_that_is_chosen_is_converted() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let variant = |name: &str, mass: f64| format!("\"{name}\" {{\nover \"b\" {{\nfloat physics:mass = {mass}\n}}\n}}\n");
+        let variant = |name: &str, mass: f64| {
+            format!("\"{name}\" {{\nover \"b\" {{\nfloat physics:mass = {mass}\n}}\n}}\n")
+        };
         let text = format!(
             "#usda 1.0\n(\ndefaultPrim = \"r\"\nmetersPerUnit = 1\nupAxis = \"Z\"\n)\ndef Xform \"r\" (\nvariants = {{\nstring load = \"none\"\n}}\n\
              prepend variantSets = \"load\"\n) {{\nstring ros:context:namespace = \"left\"\n\
@@ -529,18 +789,34 @@ mod tests {
         );
         fs::write(
             at("r.usda"),
-            text.replace("def Xform \"r\" (", "def Xform \"r\" (\nprepend apiSchemas = [\"RosContextAPI\"]"),
+            text.replace(
+                "def Xform \"r\" (",
+                "def Xform \"r\" (\nprepend apiSchemas = [\"RosContextAPI\"]",
+            ),
         )
         .unwrap();
         let mass = |variants: &[&str]| {
             let variants = variants.iter().map(|text| text.parse().unwrap()).collect();
-            let report = run(Source::File(at("r.usda")), &at("out"), Options { variants, ..Options::default() })?;
+            let report = run(
+                Source::File(at("r.usda")),
+                &at("out"),
+                Options {
+                    variants,
+                    ..Options::default()
+                },
+            )?;
             assert_eq!(report.namespace, "left");
-            Ok::<_, Box<Failure>>(fs::read_to_string(report.directory.join("physics.usda")).unwrap())
+            Ok::<_, Box<Failure>>(
+                fs::read_to_string(report.directory.join("physics.usda")).unwrap(),
+            )
         };
         assert!(mass(&[]).unwrap().contains("physics:mass = 2"));
         assert!(mass(&["load=full"]).unwrap().contains("physics:mass = 5"));
         let none = mass(&["load=half"]).unwrap_err();
-        assert!(none.diagnostics[0].message.contains("{load=full|none}"), "{}", none.diagnostics[0]);
+        assert!(
+            none.diagnostics[0].message.contains("{load=full|none}"),
+            "{}",
+            none.diagnostics[0]
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! Boxes in place of visual meshes that could not be read, for whoever asks for them: [`add`] is the entry point.
+//! Boxes in place of visual meshes that could not be read, for whoever asks for them: [`add`] is
+//! the entry point.
 //!
-//! The box of a link is that of what collides, or else the one that has the link's mass and inertia. This module knows the model, and
-//! nothing of files or layers.
+//! The box of a link is that of what collides, or else the one that has the link's mass and
+//! inertia. This module knows the model, and nothing of files or layers.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +10,17 @@ use nalgebra::{Isometry3, Point3, Vector3};
 
 use super::codes;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::{CacheEvicted, Geometry, Inertial, Link, LinkId, Pose, Robot, Shape, principal_axes};
+use urdf_usd_robot::{
+    CacheEvicted, Geometry, Inertial, Link, LinkId, Pose, Robot, Shape, principal_axes,
+};
 use urdf_usd_urdf::MeshReference;
 
 /// The least thickness of a box, as a part of its longest side: without any it could not be scaled.
 const THINNEST: f64 = 1e-3;
 
-/// Gives the first visual of each link whose mesh is one of the `missing` a box instead, with the visual's name and material, and
-/// says so in `diagnostics`, which have told of the mesh already. One box stands for all such visuals of a link: it is as large as
-/// the link.
+/// Gives the first visual of each link whose mesh is one of the `missing` a box instead, with the
+/// visual's name and material, and says so in `diagnostics`, which have told of the mesh already.
+/// One box stands for all such visuals of a link: it is as large as the link.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
@@ -38,26 +41,40 @@ pub(super) fn add(
     }
     for (LinkId(index), (visual, reference)) in first {
         let link = &robot.links[index];
-        let (name, place, uri) = (link.name.clone(), link.visuals[visual].place.clone(), &reference.uri);
+        let (name, place, uri) = (
+            link.name.clone(),
+            link.visuals[visual].place.clone(),
+            &reference.uri,
+        );
         let Some(stand_in) = of_link(robot, link)? else {
-            let message =
-                format!("nothing stands in for {uri}: link {name:?} has no collider that was loaded and no inertia of a body");
+            let message = format!(
+                "nothing stands in for {uri}: link {name:?} has no collider that was loaded and no inertia of a body"
+            );
             found.push(
                 Diagnostic::new(&codes::NO_STAND_IN, place, message)
                     .help("give the link a collider or an inertial with its true inertia"),
             );
             continue;
         };
-        let message = format!("a box stands in for {uri}: {} link {name:?}", stand_in.source);
-        found.push(
-            Diagnostic::new(&codes::STAND_IN, place, message).help("repair the mesh; the box's prim has its name already"),
+        let message = format!(
+            "a box stands in for {uri}: {} link {name:?}",
+            stand_in.source
         );
-        for diagnostic in diagnostics.iter_mut().filter(|d| d.place == reference.place) {
+        found.push(
+            Diagnostic::new(&codes::STAND_IN, place, message)
+                .help("repair the mesh; the box's prim has its name already"),
+        );
+        for diagnostic in diagnostics
+            .iter_mut()
+            .filter(|d| d.place == reference.place)
+        {
             let shown = format!("a box shows instead, {} link {name:?}", stand_in.source);
             diagnostic.message = format!("{}; {shown}", diagnostic.message);
         }
         let shape = &mut robot.links[index].visuals[visual];
-        shape.geometry = Geometry::Box { size: stand_in.size };
+        shape.geometry = Geometry::Box {
+            size: stand_in.size,
+        };
         shape.origin = stand_in.pose;
         shape.stand_in_for = Some(uri.clone());
     }
@@ -82,7 +99,10 @@ fn of_link(robot: &Robot, link: &Link) -> Result<Option<StandIn>, CacheEvicted> 
 
 /// The box along the link's axes around all colliders.
 fn of_colliders(robot: &Robot, colliders: &[Shape]) -> Result<Option<StandIn>, CacheEvicted> {
-    let (mut low, mut high) = (Vector3::repeat(f64::INFINITY), Vector3::repeat(f64::NEG_INFINITY));
+    let (mut low, mut high) = (
+        Vector3::repeat(f64::INFINITY),
+        Vector3::repeat(f64::NEG_INFINITY),
+    );
     for shape in colliders {
         for point in points_of(robot, &shape.geometry)? {
             let point = (shape.origin * Point3::from(point)).coords;
@@ -106,28 +126,41 @@ fn points_of(robot: &Robot, geometry: &Geometry) -> Result<Vec<Vector3<f64>>, Ca
         Geometry::Capsule { radius, length } => Vector3::new(radius, radius, length / 2.0 + radius),
         Geometry::Mesh { mesh, scale } => {
             let points = &robot.meshes[mesh.0].mesh.arrays()?.points;
-            return Ok(points.iter().map(|&p| Vector3::from(p).cast::<f64>().component_mul(&scale)).collect());
+            return Ok(points
+                .iter()
+                .map(|&p| Vector3::from(p).cast::<f64>().component_mul(&scale))
+                .collect());
         }
         Geometry::Missing { .. } => return Ok(Vec::new()),
     };
-    Ok((0..8).map(|corner| half.map_with_location(|axis, _, x| if corner >> axis & 1 == 1 { x } else { -x })).collect())
+    Ok((0..8)
+        .map(|corner| {
+            half.map_with_location(|axis, _, x| if corner >> axis & 1 == 1 { x } else { -x })
+        })
+        .collect())
 }
 
 /// The solid box of even density with this mass and inertia.
 fn of_inertial(inertial: &Inertial) -> Option<StandIn> {
     let (moments, axes) = principal_axes(&inertial.inertia);
-    // Along each axis a² = 6 (J - 2 I) / m, J the sum of all three moments and I the one about the axis.
+    // Along each axis a² = 6 (J - 2 I) / m, J the sum of all three moments and I the one about the
+    // axis.
     let squares = moments.map(|moment| 6.0 * (moments.sum() - 2.0 * moment) / inertial.mass);
     let possible = inertial.mass > 0.0 && moments.iter().all(|&moment| moment > 0.0);
     let size = thick(squares.map(|square| square.max(0.0).sqrt())).filter(|_| possible)?;
     let pose = Pose::from_parts(inertial.origin.translation, inertial.origin.rotation * axes);
-    Some(StandIn { pose, size, source: "the box with the mass and inertia of" })
+    Some(StandIn {
+        pose,
+        size,
+        source: "the box with the mass and inertia of",
+    })
 }
 
 /// `size` with no side that is nearly nothing; `None` if all are, or if one is not finite.
 fn thick(size: Vector3<f64>) -> Option<Vector3<f64>> {
     let longest = size.max();
-    (size.iter().all(|side| side.is_finite()) && longest > 0.0).then(|| size.map(|side| side.max(THINNEST * longest)))
+    (size.iter().all(|side| side.is_finite()) && longest > 0.0)
+        .then(|| size.map(|side| side.max(THINNEST * longest)))
 }
 
 #[cfg(test)]
@@ -143,7 +176,8 @@ mod tests {
 
     /// A link `a` with the visual mesh a.stl, which nobody loaded, and this before it.
     fn robot(body: &str) -> (Robot, References) {
-        let visual = "<visual name='v'><origin xyz='9 9 9'/><geometry><mesh filename='a.stl'/></geometry>
+        let visual =
+            "<visual name='v'><origin xyz='9 9 9'/><geometry><mesh filename='a.stl'/></geometry>
             <material name='m'><color rgba='1 0 0 1'/></material></visual>";
         let urdf = format!("<robot name='r'><link name='a'>{body}{visual}</link></robot>");
         let outcome = urdf_usd_urdf::read(&urdf, None);
@@ -153,8 +187,16 @@ mod tests {
     /// The first visual, and the codes of what was found.
     fn stand_in((mut robot, references): (Robot, References)) -> (Shape, Vec<&'static str>) {
         let mut diagnostics = Vec::new();
-        add(&mut robot, &references.meshes.iter().collect::<Vec<_>>(), &mut diagnostics).unwrap();
-        (robot.links[0].visuals[0].clone(), diagnostics.iter().map(|d| d.code).collect())
+        add(
+            &mut robot,
+            &references.meshes.iter().collect::<Vec<_>>(),
+            &mut diagnostics,
+        )
+        .unwrap();
+        (
+            robot.links[0].visuals[0].clone(),
+            diagnostics.iter().map(|d| d.code).collect(),
+        )
     }
 
     fn size(shape: &Shape) -> Vector3<f64> {
@@ -176,39 +218,72 @@ mod tests {
              <collision><geometry><mesh filename='lost.stl'/></geometry></collision>"
         )));
         // x: -1 to 3 of the turned box; y: -1 to 1 of both; z: -3 of the box to 6 of the sphere.
-        assert!((size(&shape) - Vector3::new(4.0, 2.0, 9.0)).norm() < 1e-9, "{:?}", size(&shape));
+        assert!(
+            (size(&shape) - Vector3::new(4.0, 2.0, 9.0)).norm() < 1e-9,
+            "{:?}",
+            size(&shape)
+        );
         assert!((shape.origin.translation.vector - Vector3::new(1.0, 0.0, 1.5)).norm() < 1e-9);
         assert_eq!(shape.origin.rotation, UnitQuaternion::identity());
-        assert_eq!((shape.name.as_deref(), shape.material.is_some()), (Some("v"), true));
-        assert_eq!((shape.stand_in_for.as_deref(), codes), (Some("a.stl"), vec!["stand-in"]));
+        assert_eq!(
+            (shape.name.as_deref(), shape.material.is_some()),
+            (Some("v"), true)
+        );
+        assert_eq!(
+            (shape.stand_in_for.as_deref(), codes),
+            (Some("a.stl"), vec!["stand-in"])
+        );
     }
 
     #[test]
     fn meshes_that_collide_are_measured_by_their_points() {
-        let (mut robot, mut references) =
-            robot("<collision><geometry><mesh filename='b.stl' scale='-1 2 1'/></geometry></collision>");
-        let b = references.meshes.iter().position(|reference| reference.uri == "b.stl").unwrap();
+        let (mut robot, mut references) = robot(
+            "<collision><geometry><mesh filename='b.stl' scale='-1 2 1'/></geometry></collision>",
+        );
+        let b = references
+            .meshes
+            .iter()
+            .position(|reference| reference.uri == "b.stl")
+            .unwrap();
         let arrays = MeshArrays {
             points: vec![[0.0; 3], [2.0, 0.0, 0.0], [0.0, 3.0, 0.0]],
             triangles: vec![[0, 1, 2]],
-            normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]] },
+            normals: Corners {
+                values: vec![[0.0, 0.0, 1.0]],
+                indices: vec![[0; 3]],
+            },
             uvs: None,
             colors: None,
         };
-        let mesh = Mesh::new(arrays, vec![Part { triangles: 0..1, material: None }], Vec::new());
-        references.meshes.remove(b).settle(&mut robot, Arc::new(mesh.into()));
+        let mesh = Mesh::new(
+            arrays,
+            vec![Part {
+                triangles: 0..1,
+                material: None,
+            }],
+            Vec::new(),
+        );
+        references
+            .meshes
+            .remove(b)
+            .settle(&mut robot, Arc::new(mesh.into()));
         let (shape, _) = stand_in((robot, references));
-        assert!((size(&shape) - Vector3::new(2.0, 6.0, 6e-3)).norm() < 1e-9, "flat ones get a thickness");
+        assert!(
+            (size(&shape) - Vector3::new(2.0, 6.0, 6e-3)).norm() < 1e-9,
+            "flat ones get a thickness"
+        );
         assert!((shape.origin.translation.vector - Vector3::new(-1.0, 3.0, 0.0)).norm() < 1e-9);
     }
 
     #[test]
     fn without_colliders_the_inertia_gives_the_box() {
-        // A box of 1 x 2 x 3 m and 12 kg, turned about z by 30°: 1/12 m (b² + c²) about its first axis.
+        // A box of 1 x 2 x 3 m and 12 kg, turned about z by 30°: 1/12 m (b² + c²) about its first
+        // axis.
         let moments = Vector3::new(13.0, 10.0, 5.0);
         let turn = UnitQuaternion::from_euler_angles(0.0, 0.0, 30.0_f64.to_radians());
-        let tensor =
-            turn.to_rotation_matrix() * nalgebra::Matrix3::from_diagonal(&moments) * turn.inverse().to_rotation_matrix();
+        let tensor = turn.to_rotation_matrix()
+            * nalgebra::Matrix3::from_diagonal(&moments)
+            * turn.inverse().to_rotation_matrix();
         let inertial = format!(
             "<inertial><origin xyz='0.1 0.2 0.3' rpy='0.4 0 0'/><mass value='12'/>
              <inertia ixx='{}' ixy='{}' ixz='0' iyy='{}' iyz='0' izz='5'/></inertial>",
@@ -218,7 +293,11 @@ mod tests {
         );
         let (shape, codes) = stand_in(robot(&inertial));
         assert_eq!(codes, ["stand-in"]);
-        assert!((size(&shape) - Vector3::new(1.0, 2.0, 3.0)).norm() < 1e-6, "{:?}", size(&shape));
+        assert!(
+            (size(&shape) - Vector3::new(1.0, 2.0, 3.0)).norm() < 1e-6,
+            "{:?}",
+            size(&shape)
+        );
         let rotation = UnitQuaternion::from_euler_angles(0.4, 0.0, 0.0) * turn;
         assert!(shape.origin.rotation.angle_to(&rotation) < 1e-6);
         assert!((shape.origin.translation.vector - Vector3::new(0.1, 0.2, 0.3)).norm() < 1e-12);
@@ -234,7 +313,10 @@ mod tests {
             "<inertial><mass value='1'/><inertia ixx='-1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial>",
         ] {
             let (shape, codes) = stand_in(robot(body));
-            assert!(matches!(shape.geometry, Geometry::Missing { .. }) && shape.stand_in_for.is_none(), "{body}");
+            assert!(
+                matches!(shape.geometry, Geometry::Missing { .. }) && shape.stand_in_for.is_none(),
+                "{body}"
+            );
             assert_eq!(codes, ["stand-in-none"], "{body}");
         }
     }
@@ -242,14 +324,24 @@ mod tests {
     #[test]
     fn the_finding_about_the_mesh_says_so_and_one_box_is_enough() {
         let second = "<visual><geometry><mesh filename='b.stl'/></geometry></visual>";
-        let (mut robot, references) =
-            robot(&format!("<collision><geometry><sphere radius='1'/></geometry></collision>{second}"));
-        let b = references.meshes.iter().find(|reference| reference.uri == "b.stl").unwrap();
+        let (mut robot, references) = robot(&format!(
+            "<collision><geometry><sphere radius='1'/></geometry></collision>{second}"
+        ));
+        let b = references
+            .meshes
+            .iter()
+            .find(|reference| reference.uri == "b.stl")
+            .unwrap();
         let mut diagnostics = vec![
             Diagnostic::new(&codes::INTERNAL, b.place.clone(), "b.stl is missing"),
             Diagnostic::new(&codes::INTERNAL, Place::default(), "else"),
         ];
-        add(&mut robot, &references.meshes.iter().collect::<Vec<_>>(), &mut diagnostics).unwrap();
+        add(
+            &mut robot,
+            &references.meshes.iter().collect::<Vec<_>>(),
+            &mut diagnostics,
+        )
+        .unwrap();
         let messages: Vec<_> = diagnostics.iter().map(|d| d.message.as_str()).collect();
         assert_eq!(
             messages,
@@ -259,6 +351,9 @@ mod tests {
                 "a box stands in for b.stl: the box around the colliders of link \"a\"",
             ]
         );
-        assert!(matches!(robot.links[0].visuals[1].geometry, Geometry::Missing { .. }));
+        assert!(matches!(
+            robot.links[0].visuals[1].geometry,
+            Geometry::Missing { .. }
+        ));
     }
 }

@@ -1,7 +1,8 @@
-//! A picture of a robot at rest, drawn in software: what people see of an asset before they open it.
+//! A picture of a robot at rest, drawn in software: what people see of an asset before they open
+//! it.
 //!
-//! A z-buffer, one light and the colours of materials; images on surfaces stand as their mean colour. This module knows the model
-//! and must not know files, layers or ROS.
+//! A z-buffer, one light and the colours of materials; images on surfaces stand as their mean
+//! colour. This module knows the model and must not know files, layers or ROS.
 
 use std::collections::HashMap;
 use std::f64::consts::{FRAC_PI_2, TAU};
@@ -10,7 +11,9 @@ use std::io::Cursor;
 use nalgebra::{Matrix3, Vector3};
 
 use urdf_usd_mesh as mesh;
-use urdf_usd_robot::{CacheEvicted, Geometry, Link, Material, Mesh, Pose, Robot, Shape, kinematics};
+use urdf_usd_robot::{
+    CacheEvicted, Geometry, Link, Material, Mesh, Pose, Robot, Shape, kinematics,
+};
 
 /// Each pixel is the mean of a square of this many samples a side.
 const SAMPLES: usize = 4;
@@ -18,7 +21,8 @@ const SAMPLES: usize = 4;
 const FILLED: f64 = 0.9;
 /// How many triangles are drawn at most: those that show through wait in memory.
 const MOST_TRIANGLES: usize = 1_000_000;
-/// How many samples are looked at in all, so that no mesh takes forever: ten times what any robot has taken so far.
+/// How many samples are looked at in all, so that no mesh takes forever: ten times what any robot
+/// has taken so far.
 const MOST_WORK: f64 = (1 << 28) as f64;
 /// Sides of a round solid.
 const SIDES: usize = 48;
@@ -27,27 +31,39 @@ const BACKGROUND: [f32; 3] = [0.4, 0.42, 0.45];
 /// Linear colour of what has no material.
 const UNPAINTED: [f32; 4] = [0.5, 0.5, 0.5, 1.0];
 
-/// A picture of `robot` as a square PNG of `side` pixels: from its front, its left and above, without perspective. A robot that
-/// has nothing to see is drawn by what collides. `None` if the PNG cannot be made.
+/// A picture of `robot` as a square PNG of `side` pixels: from its front, its left and above,
+/// without perspective. A robot that has nothing to see is drawn by what collides. `None` if the
+/// PNG cannot be made.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
 pub fn png(robot: &Robot, side: u16) -> Result<Option<Vec<u8>>, CacheEvicted> {
     let pixels = draw(robot, usize::from(side))?;
-    let image = image::RgbImage::from_raw(side.into(), side.into(), pixels.into_iter().flatten().collect());
+    let image = image::RgbImage::from_raw(
+        side.into(),
+        side.into(),
+        pixels.into_iter().flatten().collect(),
+    );
     let mut bytes = Vec::new();
-    let written = image.and_then(|image| image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).ok());
+    let written = image.and_then(|image| {
+        image
+            .write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png)
+            .ok()
+    });
     Ok(written.map(|()| bytes))
 }
 
-/// Edge lengths in metres of the box along the root's axes around all that is to see of `robot` at rest; zero if nothing is.
+/// Edge lengths in metres of the box along the root's axes around all that is to see of `robot` at
+/// rest; zero if nothing is.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
 pub fn extents(robot: &Robot) -> Result<Vector3<f64>, CacheEvicted> {
     let mut bounds = Bounds::default();
     each_triangle(robot, visuals, |triangle| bounds.add(&triangle))?;
-    Ok(bounds.high.zip_map(&bounds.low, |high, low| (high - low).max(0.0)))
+    Ok(bounds
+        .high
+        .zip_map(&bounds.low, |high, low| (high - low).max(0.0)))
 }
 
 /// The colours of all pixels in sRGB, row by row from the top.
@@ -76,7 +92,8 @@ fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
         (bounds, boxes, triangles) = measure(shapes)?;
     }
     let mut canvas = Canvas::new(side * SAMPLES, &bounds);
-    let every = thinning(boxes * canvas.scale * canvas.scale).max(triangles.div_ceil(MOST_TRIANGLES));
+    let every =
+        thinning(boxes * canvas.scale * canvas.scale).max(triangles.div_ceil(MOST_TRIANGLES));
     let (mut count, mut translucent) = (0_usize, Vec::new());
     each_triangle(robot, shapes, |triangle| {
         count += 1;
@@ -89,7 +106,9 @@ fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
     // What shows through is drawn last, from back to front.
     let depth = |triangle: &Triangle| triangle.points.iter().map(|p| p.z).sum::<f64>();
     translucent.sort_by(|a, b| depth(a).total_cmp(&depth(b)));
-    translucent.iter().for_each(|triangle| canvas.draw(triangle));
+    translucent
+        .iter()
+        .for_each(|triangle| canvas.draw(triangle));
     Ok(canvas.pixels(side))
 }
 
@@ -98,11 +117,16 @@ fn thinning(work: f64) -> usize {
     ((work / MOST_WORK).ceil() as usize).max(1)
 }
 
-/// Turns the root's frame (x forward, y left, z up) into the viewer's: x to the right, y up, z towards the viewer.
+/// Turns the root's frame (x forward, y left, z up) into the viewer's: x to the right, y up, z
+/// towards the viewer.
 fn camera() -> Matrix3<f64> {
     let towards: Vector3<f64> = Vector3::new(0.8, 0.55, 0.42).normalize();
     let right = Vector3::z().cross(&towards).normalize();
-    Matrix3::from_rows(&[right.transpose(), towards.cross(&right).transpose(), towards.transpose()])
+    Matrix3::from_rows(&[
+        right.transpose(),
+        towards.cross(&right).transpose(),
+        towards.transpose(),
+    ])
 }
 
 /// Three corners with the surface's unit normals and its linear colours with opacity there.
@@ -124,7 +148,13 @@ impl Triangle {
         if a == b && b == c {
             return a;
         }
-        std::array::from_fn(|k| self.colors.iter().zip(weights).map(|(color, &weight)| color[k] * weight as f32).sum())
+        std::array::from_fn(|k| {
+            self.colors
+                .iter()
+                .zip(weights)
+                .map(|(color, &weight)| color[k] * weight as f32)
+                .sum()
+        })
     }
 }
 
@@ -136,7 +166,10 @@ struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { low: Vector3::repeat(f64::INFINITY), high: Vector3::repeat(f64::NEG_INFINITY) }
+        Self {
+            low: Vector3::repeat(f64::INFINITY),
+            high: Vector3::repeat(f64::NEG_INFINITY),
+        }
     }
 }
 
@@ -165,27 +198,58 @@ fn visuals(link: &Link) -> &[Shape] {
     &link.visuals
 }
 
-/// Calls `visit` with every triangle of the robot at rest, in the frame of its root. Those that are not finite are left out.
-fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle)) -> Result<(), CacheEvicted> {
-    let mut colors = Colors { robot, means: HashMap::new() };
+/// Calls `visit` with every triangle of the robot at rest, in the frame of its root. Those that are
+/// not finite are left out.
+fn each_triangle(
+    robot: &Robot,
+    shapes: Shapes,
+    mut visit: impl FnMut(Triangle),
+) -> Result<(), CacheEvicted> {
+    let mut colors = Colors {
+        robot,
+        means: HashMap::new(),
+    };
     let mut show = |triangle: Triangle| {
-        if triangle.points.iter().all(|p| p.iter().all(|x| x.is_finite())) {
+        if triangle
+            .points
+            .iter()
+            .all(|p| p.iter().all(|x| x.is_finite()))
+        {
             visit(triangle);
         }
     };
-    for (link, pose) in robot.links.iter().zip(kinematics::Model::of(robot).poses(&[])) {
+    for (link, pose) in robot
+        .links
+        .iter()
+        .zip(kinematics::Model::of(robot).poses(&[]))
+    {
         for shape in shapes(link) {
             let (pose, own) = (pose * shape.origin, colors.of_shape(shape));
             match shape.geometry {
                 Geometry::Mesh { mesh, scale } => {
-                    let Some(source) = robot.meshes.get(mesh.0) else { continue };
-                    of_mesh(&source.mesh.load()?, &pose, &scale, own, &mut colors, &mut show);
+                    let Some(source) = robot.meshes.get(mesh.0) else {
+                        continue;
+                    };
+                    of_mesh(
+                        &source.mesh.load()?,
+                        &pose,
+                        &scale,
+                        own,
+                        &mut colors,
+                        &mut show,
+                    );
                 }
                 ref solid => {
                     for corners in of_solid(solid) {
-                        let [a, b, c] = corners.map(|(point, normal)| (pose * nalgebra::Point3::from(point), pose * normal));
+                        let [a, b, c] = corners.map(|(point, normal)| {
+                            (pose * nalgebra::Point3::from(point), pose * normal)
+                        });
                         let points = [a.0.coords, b.0.coords, c.0.coords];
-                        show(Triangle { points, normals: [a.1, b.1, c.1], colors: [own.unwrap_or(UNPAINTED); 3] });
+                        show(Triangle {
+                            points,
+                            normals: [a.1, b.1, c.1],
+                            colors: [own.unwrap_or(UNPAINTED); 3],
+                        });
                     }
                 }
             }
@@ -194,7 +258,8 @@ fn each_triangle(robot: &Robot, shapes: Shapes, mut visit: impl FnMut(Triangle))
     Ok(())
 }
 
-/// The triangles of a mesh. `own` is the colour of parts without a material, if the robot gives one.
+/// The triangles of a mesh. `own` is the colour of parts without a material, if the robot gives
+/// one.
 fn of_mesh(
     mesh: &Mesh,
     pose: &Pose,
@@ -203,14 +268,21 @@ fn of_mesh(
     colors: &mut Colors<'_>,
     show: &mut impl FnMut(Triangle),
 ) {
-    let vector = |v: Option<&[f32; 3]>| Vector3::from(v.copied().unwrap_or([f32::NAN; 3])).cast::<f64>();
+    let vector =
+        |v: Option<&[f32; 3]>| Vector3::from(v.copied().unwrap_or([f32::NAN; 3])).cast::<f64>();
     for part in &mesh.parts {
         let material = part.material.and_then(|index| mesh.materials.get(index));
         let color = material.map(|material| colors.of(material)).or(own);
-        let of_corners =
-            mesh.colors.as_ref().filter(|_| material.map_or(own.is_none(), |material| material.shows_corner_colors));
+        let of_corners = mesh
+            .colors
+            .as_ref()
+            .filter(|_| material.map_or(own.is_none(), |material| material.shows_corner_colors));
         for index in part.triangles.clone() {
-            let (Some(corners), Some(normals)) = (mesh.triangles.get(index), mesh.normals.indices.get(index)) else { continue };
+            let (Some(corners), Some(normals)) =
+                (mesh.triangles.get(index), mesh.normals.indices.get(index))
+            else {
+                continue;
+            };
             let points = corners.map(|i| {
                 let point = vector(mesh.points.get(i as usize)).component_mul(scale);
                 (pose * nalgebra::Point3::from(point)).coords
@@ -221,13 +293,29 @@ fn of_mesh(
             });
             let colors = match of_corners {
                 Some(of_corners) => {
-                    let indices = of_corners.indices.get(index).copied().unwrap_or([u32::MAX; 3]);
-                    let at = |i: u32| of_corners.values.get(i as usize).copied().unwrap_or([1.0; 4]);
-                    indices.map(|i| std::array::from_fn(|k| at(i)[k] * color.map_or(1.0, |color| color[k])))
+                    let indices = of_corners
+                        .indices
+                        .get(index)
+                        .copied()
+                        .unwrap_or([u32::MAX; 3]);
+                    let at = |i: u32| {
+                        of_corners
+                            .values
+                            .get(i as usize)
+                            .copied()
+                            .unwrap_or([1.0; 4])
+                    };
+                    indices.map(|i| {
+                        std::array::from_fn(|k| at(i)[k] * color.map_or(1.0, |color| color[k]))
+                    })
                 }
                 None => [color.unwrap_or(UNPAINTED); 3],
             };
-            show(Triangle { points, normals, colors });
+            show(Triangle {
+                points,
+                normals,
+                colors,
+            });
         }
     }
 }
@@ -243,14 +331,24 @@ impl Colors<'_> {
     /// What the robot gives a shape.
     fn of_shape(&mut self, shape: &Shape) -> Option<[f32; 4]> {
         let robot = self.robot;
-        shape.material.and_then(|id| robot.materials.get(id.0)).map(|material| self.of(material))
+        shape
+            .material
+            .and_then(|id| robot.materials.get(id.0))
+            .map(|material| self.of(material))
     }
 
     fn of(&mut self, material: &Material) -> [f32; 4] {
-        let Some(texture) = &material.base_color_texture else { return material.base_color };
-        let mean = self.means.entry(texture.sha256.clone()).or_insert_with(|| mesh::mean_color(texture));
+        let Some(texture) = &material.base_color_texture else {
+            return material.base_color;
+        };
+        let mean = self
+            .means
+            .entry(texture.sha256.clone())
+            .or_insert_with(|| mesh::mean_color(texture));
         // A picture with holes is drawn as solid: what is left of it is what one sees.
-        mean.map_or(material.base_color, |[red, green, blue, _]| [red, green, blue, material.base_color[3]])
+        mean.map_or(material.base_color, |[red, green, blue, _]| {
+            [red, green, blue, material.base_color[3]]
+        })
     }
 }
 
@@ -263,10 +361,20 @@ fn of_solid(solid: &Geometry) -> Vec<[Corner; 3]> {
         Geometry::Box { size } => cuboid(&(size / 2.0)),
         Geometry::Cylinder { radius, length } => {
             let half = length / 2.0;
-            let ring = |radius, height, normal| Ring { radius, height, normal };
+            let ring = |radius, height, normal| Ring {
+                radius,
+                height,
+                normal,
+            };
             turned(&[
-                [ring(0.0, -half, [0.0, -1.0]), ring(radius, -half, [0.0, -1.0])],
-                [ring(radius, -half, [1.0, 0.0]), ring(radius, half, [1.0, 0.0])],
+                [
+                    ring(0.0, -half, [0.0, -1.0]),
+                    ring(radius, -half, [0.0, -1.0]),
+                ],
+                [
+                    ring(radius, -half, [1.0, 0.0]),
+                    ring(radius, half, [1.0, 0.0]),
+                ],
                 [ring(radius, half, [0.0, 1.0]), ring(0.0, half, [0.0, 1.0])],
             ])
         }
@@ -282,7 +390,10 @@ fn cuboid(half: &Vector3<f64>) -> Vec<[Corner; 3]> {
         for end in [-1.0, 1.0] {
             let mut out = Vector3::zeros();
             out[axis] = end;
-            let (right, up) = (Vector3::from_fn(|k, _| f64::from(k == (axis + 1) % 3)), (axis + 2) % 3);
+            let (right, up) = (
+                Vector3::from_fn(|k, _| f64::from(k == (axis + 1) % 3)),
+                (axis + 2) % 3,
+            );
             let up = Vector3::from_fn(|k, _| f64::from(k == up));
             let at = |u: f64, v: f64| ((out + right * u + up * v).component_mul(half), out);
             triangles.push([at(-1.0, -1.0), at(1.0, -1.0), at(1.0, 1.0)]);
@@ -305,7 +416,11 @@ fn ball(radius: f64, half: f64) -> Vec<[Corner; 3]> {
     const STEPS: usize = SIDES / 4;
     let ring = |step: usize, end: f64| {
         let (sin, cos) = (step as f64 / STEPS as f64 * FRAC_PI_2).sin_cos();
-        Ring { radius: radius * cos, height: end * (radius * sin + half), normal: [cos, end * sin] }
+        Ring {
+            radius: radius * cos,
+            height: end * (radius * sin + half),
+            normal: [cos, end * sin],
+        }
     };
     let mut walls = vec![[ring(0, -1.0), ring(0, 1.0)]];
     for end in [-1.0, 1.0] {
@@ -321,8 +436,12 @@ fn turned(walls: &[[Ring; 2]]) -> Vec<[Corner; 3]> {
         for side in 0..SIDES {
             let at = |ring: &Ring, side: usize| {
                 let (sin, cos) = (side as f64 / SIDES as f64 * TAU).sin_cos();
-                let around = |radius: f64, height: f64| Vector3::new(cos * radius, sin * radius, height);
-                (around(ring.radius, ring.height), around(ring.normal[0], ring.normal[1]))
+                let around =
+                    |radius: f64, height: f64| Vector3::new(cos * radius, sin * radius, height);
+                (
+                    around(ring.radius, ring.height),
+                    around(ring.normal[0], ring.normal[1]),
+                )
             };
             triangles.push([at(low, side), at(low, side + 1), at(high, side + 1)]);
             triangles.push([at(low, side), at(high, side + 1), at(high, side)]);
@@ -351,7 +470,13 @@ impl Canvas {
             true => (scale, (bounds.low + bounds.high) / 2.0),
             false => (1.0, Vector3::zeros()),
         };
-        Self { side, scale, centre, depths: vec![f32::NEG_INFINITY; side * side], colors: vec![BACKGROUND; side * side] }
+        Self {
+            side,
+            scale,
+            centre,
+            depths: vec![f32::NEG_INFINITY; side * side],
+            colors: vec![BACKGROUND; side * side],
+        }
     }
 
     /// Draws a triangle over what is behind it.
@@ -361,19 +486,29 @@ impl Canvas {
             let p = (p - self.centre) * self.scale;
             Vector3::new(middle + p.x, middle - p.y, p.z)
         });
-        let cross = |p: &Vector3<f64>, q: &Vector3<f64>, x: f64, y: f64| (q.x - p.x) * (y - p.y) - (q.y - p.y) * (x - p.x);
+        let cross = |p: &Vector3<f64>, q: &Vector3<f64>, x: f64, y: f64| {
+            (q.x - p.x) * (y - p.y) - (q.y - p.y) * (x - p.x)
+        };
         let area = cross(&a, &b, c.x, c.y);
         if !area.is_normal() {
             return;
         }
         // Samples lie in the middle of their cells.
-        let range = |low: f64, high: f64| (low - 0.5).max(0.0).ceil() as usize..((high + 0.5).max(0.0) as usize).min(self.side);
-        let (columns, rows) =
-            (range(a.x.min(b.x).min(c.x), a.x.max(b.x).max(c.x)), range(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y)));
+        let range = |low: f64, high: f64| {
+            (low - 0.5).max(0.0).ceil() as usize..((high + 0.5).max(0.0) as usize).min(self.side)
+        };
+        let (columns, rows) = (
+            range(a.x.min(b.x).min(c.x), a.x.max(b.x).max(c.x)),
+            range(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y)),
+        );
         for row in rows {
             for column in columns.clone() {
                 let (x, y) = (column as f64 + 0.5, row as f64 + 0.5);
-                let weights = [cross(&b, &c, x, y) / area, cross(&c, &a, x, y) / area, cross(&a, &b, x, y) / area];
+                let weights = [
+                    cross(&b, &c, x, y) / area,
+                    cross(&c, &a, x, y) / area,
+                    cross(&a, &b, x, y) / area,
+                ];
                 if weights.iter().any(|&weight| weight < 0.0) {
                     continue;
                 }
@@ -387,7 +522,12 @@ impl Canvas {
     }
 
     fn shade(&mut self, sample: usize, depth: f32, triangle: &Triangle, weights: &[f64; 3]) {
-        let normal: Vector3<f64> = triangle.normals.iter().zip(weights).map(|(normal, &weight)| normal * weight).sum();
+        let normal: Vector3<f64> = triangle
+            .normals
+            .iter()
+            .zip(weights)
+            .map(|(normal, &weight)| normal * weight)
+            .sum();
         // Surfaces are seen from both sides: many meshes have some triangles the wrong way round.
         let normal = normal.try_normalize(1e-9).unwrap_or_else(Vector3::z);
         let normal = if normal.z < 0.0 { -normal } else { normal };
@@ -412,7 +552,8 @@ impl Canvas {
         let each = self.side.checked_div(side).unwrap_or(0);
         let pixel = |index: usize| {
             let (row, column) = (index / side * each, index % side * each);
-            let samples = (0..each * each).map(|k| self.colors[(row + k / each) * self.side + column + k % each]);
+            let samples = (0..each * each)
+                .map(|k| self.colors[(row + k / each) * self.side + column + k % each]);
             let mut sum = [0.0; 3];
             for sample in samples {
                 sum.iter_mut().zip(sample).for_each(|(sum, x)| *sum += x);
@@ -426,7 +567,11 @@ impl Canvas {
 /// A linear value as a byte of sRGB (IEC 61966-2-1).
 fn encoded(linear: f32) -> u8 {
     let linear = linear.clamp(0.0, 1.0);
-    let value = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
+    let value = if linear <= 0.003_130_8 {
+        12.92 * linear
+    } else {
+        1.055 * linear.powf(1.0 / 2.4) - 0.055
+    };
     (value * 255.0).round() as u8
 }
 
@@ -439,7 +584,9 @@ mod tests {
     const SIDE: usize = 64;
 
     fn robot(body: &str) -> Robot {
-        urdf_usd_urdf::read(&format!("<robot name='r'>{body}</robot>"), None).robot.expect("a robot")
+        urdf_usd_urdf::read(&format!("<robot name='r'>{body}</robot>"), None)
+            .robot
+            .expect("a robot")
     }
 
     fn visual(geometry: &str, xyz: &str, rgba: &str) -> String {
@@ -459,7 +606,11 @@ mod tests {
     /// How much of the picture a robot covers.
     fn covered(robot: &Robot) -> f64 {
         let pixels = draw(robot, SIDE).unwrap();
-        pixels.iter().filter(|&&pixel| pixel != background()).count() as f64 / pixels.len() as f64
+        pixels
+            .iter()
+            .filter(|&&pixel| pixel != background())
+            .count() as f64
+            / pixels.len() as f64
     }
 
     #[test]
@@ -471,17 +622,28 @@ mod tests {
             assert_eq!(at(x, y), background());
         }
         let [red, green, blue] = at(SIDE / 2, SIDE / 2);
-        assert!(red > 100 && green < red / 2 && green == blue, "{red} {green} {blue}");
-        // The outline's area is the sum over the three faces seen; its height and width come from the projected edges.
+        assert!(
+            red > 100 && green < red / 2 && green == blue,
+            "{red} {green} {blue}"
+        );
+        // The outline's area is the sum over the three faces seen; its height and width come from
+        // the projected edges.
         let camera = camera();
         let size = Vector3::new(1.0, 2.0, 3.0);
-        let extent = |row: usize| (0..3).map(|k| camera[(row, k)].abs() * size[k]).sum::<f64>();
+        let extent = |row: usize| {
+            (0..3)
+                .map(|k| camera[(row, k)].abs() * size[k])
+                .sum::<f64>()
+        };
         let area: f64 = (0..3).map(|k| camera[(2, k)].abs() * 6.0 / size[k]).sum();
         let scale = FILLED / extent(0).max(extent(1));
         let expected = area * scale * scale;
         // Pixels that the outline only touches count whole: at most a ring of them.
         let found = covered(&robot);
-        assert!(found >= expected && found < expected + 2.5 / SIDE as f64, "{found} for {expected}");
+        assert!(
+            found >= expected && found < expected + 2.5 / SIDE as f64,
+            "{found} for {expected}"
+        );
         assert!((extents(&robot).unwrap() - size).norm() < 1e-9);
     }
 
@@ -489,11 +651,26 @@ mod tests {
     fn round_solids_are_round() {
         // A ball fills the circle in its square.
         let expected = std::f64::consts::PI / 4.0 * FILLED * FILLED;
-        let found = covered(&link(&[visual("<sphere radius='0.3'/>", "0 0 0", "0 1 0 1")]));
-        assert!((found - expected).abs() < 2.5 / SIDE as f64, "{found} for {expected}");
-        let cylinder = link(&[visual("<cylinder radius='0.25' length='2'/>", "0 0 0", "0 1 0 1")]);
+        let found = covered(&link(&[visual(
+            "<sphere radius='0.3'/>",
+            "0 0 0",
+            "0 1 0 1",
+        )]));
+        assert!(
+            (found - expected).abs() < 2.5 / SIDE as f64,
+            "{found} for {expected}"
+        );
+        let cylinder = link(&[visual(
+            "<cylinder radius='0.25' length='2'/>",
+            "0 0 0",
+            "0 1 0 1",
+        )]);
         assert!((extents(&cylinder).unwrap() - Vector3::new(0.5, 0.5, 2.0)).norm() < 1e-9);
-        let capsule = link(&[visual("<capsule radius='0.25' length='2'/>", "0 0 0", "0 1 0 1")]);
+        let capsule = link(&[visual(
+            "<capsule radius='0.25' length='2'/>",
+            "0 0 0",
+            "0 1 0 1",
+        )]);
         assert!((extents(&capsule).unwrap() - Vector3::new(0.5, 0.5, 2.5)).norm() < 1e-9);
     }
 
@@ -501,15 +678,28 @@ mod tests {
     fn what_is_nearer_hides_what_is_farther_and_glass_shows_it() {
         let cube = "<box size='1 1 1'/>";
         let pixel = |near: &str| {
-            let visuals = [visual(cube, "8 5.5 4.2", near), visual(cube, "0 0 0", "0 0 1 1")];
-            let pixels =
-                [link(&visuals), link(&[visuals[1].clone(), visuals[0].clone()])].map(|robot| draw(&robot, SIDE).unwrap());
-            assert!(pixels[0] == pixels[1], "the order of shapes does not matter");
+            let visuals = [
+                visual(cube, "8 5.5 4.2", near),
+                visual(cube, "0 0 0", "0 0 1 1"),
+            ];
+            let pixels = [
+                link(&visuals),
+                link(&[visuals[1].clone(), visuals[0].clone()]),
+            ]
+            .map(|robot| draw(&robot, SIDE).unwrap());
+            assert!(
+                pixels[0] == pixels[1],
+                "the order of shapes does not matter"
+            );
             pixels[0][SIDE / 2 * SIDE + SIDE / 2]
         };
-        let ([red, _, blue], [through_red, green, through_blue]) = (pixel("1 0 0 1"), pixel("1 0 0 0.5"));
+        let ([red, _, blue], [through_red, green, through_blue]) =
+            (pixel("1 0 0 1"), pixel("1 0 0 0.5"));
         assert!(red > 100 && blue < red / 2, "{red} {blue}");
-        assert!(through_red > 2 * green && through_blue > 2 * green, "{through_red} {green} {through_blue}");
+        assert!(
+            through_red > 2 * green && through_blue > 2 * green,
+            "{through_red} {green} {through_blue}"
+        );
     }
 
     #[test]
@@ -525,38 +715,81 @@ mod tests {
     #[test]
     fn the_colours_of_corners_show_where_nothing_else_has_a_colour() {
         // A square that the camera looks at from its front: red to its left, blue to its right.
-        let [right, up] = [camera().row(0).transpose(), camera().row(1).transpose()].map(|v| v.map(|x| x as f32));
+        let [right, up] =
+            [camera().row(0).transpose(), camera().row(1).transpose()].map(|v| v.map(|x| x as f32));
         let square = |opacity| MeshArrays {
-            points: [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(u, v)| (right * u + up * v).into()).to_vec(),
+            points: [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+                .map(|(u, v)| (right * u + up * v).into())
+                .to_vec(),
             triangles: vec![[0, 1, 2], [0, 2, 3]],
-            normals: Corners { values: vec![camera().row(2).transpose().map(|x| x as f32).into()], indices: vec![[0; 3]; 2] },
+            normals: Corners {
+                values: vec![camera().row(2).transpose().map(|x| x as f32).into()],
+                indices: vec![[0; 3]; 2],
+            },
             uvs: None,
             colors: Some(Corners {
                 values: vec![[1.0, 0.0, 0.0, opacity], [0.0, 0.0, 1.0, opacity]],
                 indices: vec![[0, 1, 1], [0, 1, 0]],
             }),
         };
-        let square = |opacity| Mesh::new(square(opacity), vec![Part { triangles: 0..2, material: None }], Vec::new());
+        let square = |opacity| {
+            Mesh::new(
+                square(opacity),
+                vec![Part {
+                    triangles: 0..2,
+                    material: None,
+                }],
+                Vec::new(),
+            )
+        };
         let pixels = |material: &str, opacity| {
-            let mut robot = link(&[format!("<visual><geometry><sphere radius='1'/></geometry>{material}</visual>")]);
-            let mesh =
-                robot.add_mesh(MeshSource::new("square.stl", Place::default(), std::sync::Arc::new(square(opacity).into())));
-            robot.links[0].visuals[0].geometry = Geometry::Mesh { mesh, scale: Vector3::repeat(1.0) };
+            let mut robot = link(&[format!(
+                "<visual><geometry><sphere radius='1'/></geometry>{material}</visual>"
+            )]);
+            let mesh = robot.add_mesh(MeshSource::new(
+                "square.stl",
+                Place::default(),
+                std::sync::Arc::new(square(opacity).into()),
+            ));
+            robot.links[0].visuals[0].geometry = Geometry::Mesh {
+                mesh,
+                scale: Vector3::repeat(1.0),
+            };
             let pixels = draw(&robot, SIDE).unwrap();
             [SIDE / 8, SIDE / 2, SIDE - 1 - SIDE / 8].map(|x| pixels[SIDE / 2 * SIDE + x])
         };
         let [left, middle, right] = pixels("", 1.0);
-        assert!(left[0] > 2 * left[2] && right[2] > 2 * right[0], "{left:?} {right:?}");
-        assert!(middle[0].abs_diff(middle[2]) < 10 && middle[0] > 2 * middle[1], "{middle:?}");
+        assert!(
+            left[0] > 2 * left[2] && right[2] > 2 * right[0],
+            "{left:?} {right:?}"
+        );
+        assert!(
+            middle[0].abs_diff(middle[2]) < 10 && middle[0] > 2 * middle[1],
+            "{middle:?}"
+        );
         let [left, _, right] = pixels("<material name='g'><color rgba='0 1 0 1'/></material>", 1.0);
         assert!(left == right && left[1] > 2 * left[0], "{left:?} {right:?}");
-        assert!(pixels("", 0.0).into_iter().all(|pixel| pixel == background()));
+        assert!(
+            pixels("", 0.0)
+                .into_iter()
+                .all(|pixel| pixel == background())
+        );
     }
 
     #[test]
     fn the_work_is_bounded() {
-        assert_eq!((thinning(0.0), thinning(MOST_WORK), thinning(2.5 * MOST_WORK)), (1, 1, 3));
-        assert_eq!((thinning(f64::INFINITY), thinning(f64::NAN)), (usize::MAX, 1));
+        assert_eq!(
+            (
+                thinning(0.0),
+                thinning(MOST_WORK),
+                thinning(2.5 * MOST_WORK)
+            ),
+            (1, 1, 3)
+        );
+        assert_eq!(
+            (thinning(f64::INFINITY), thinning(f64::NAN)),
+            (usize::MAX, 1)
+        );
     }
 
     #[test]
@@ -564,7 +797,10 @@ mod tests {
         let collider = "<link name='a'><collision><geometry><sphere radius='1'/></geometry></collision></link>";
         assert!(covered(&robot(collider)) > 0.5);
         let empty = robot("<link name='a'/>");
-        assert_eq!((covered(&empty), extents(&empty).unwrap()), (0.0, Vector3::zeros()));
+        assert_eq!(
+            (covered(&empty), extents(&empty).unwrap()),
+            (0.0, Vector3::zeros())
+        );
         for size in ["1e300 1e300 1e300", "1e-300 1e-300 1e-300", "1 0 0"] {
             let robot = link(&[visual(&format!("<box size='{size}'/>"), "0 0 0", "1 0 0 1")]);
             assert_eq!(draw(&robot, 8).unwrap().len(), 64, "{size}");

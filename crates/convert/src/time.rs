@@ -4,14 +4,29 @@ use std::time::{Duration, SystemTime};
 
 /// The time since 1970 (UTC), or what `SOURCE_DATE_EPOCH` says.
 pub(super) fn now() -> Duration {
-    let asked = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
-    asked.or_else(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()).unwrap_or_default()
+    let asked = std::env::var("SOURCE_DATE_EPOCH")
+        .ok()
+        .and_then(|seconds| seconds.parse().ok())
+        .map(Duration::from_secs);
+    asked
+        .or_else(|| {
+            SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .ok()
+        })
+        .unwrap_or_default()
 }
 
 /// A time since 1970 to the second (RFC 3339).
 pub(super) fn rfc3339(since_epoch: Duration) -> String {
     let seconds = since_epoch.as_secs() % 86_400;
-    format!("{}T{:02}:{:02}:{:02}Z", date(since_epoch), seconds / 3600, seconds / 60 % 60, seconds % 60)
+    format!(
+        "{}T{:02}:{:02}:{:02}Z",
+        date(since_epoch),
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }
 
 /// The date of a time since 1970, `YYYY-MM-DD` in the Gregorian calendar.
@@ -23,7 +38,11 @@ pub(super) fn date(since_epoch: Duration) -> String {
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let (month, next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
     format!("{:04}-{month:02}-{day:02}", era * 400 + year + next)
 }
 
@@ -50,7 +69,10 @@ mod tests {
 
     #[test]
     fn times_are_to_the_second() {
-        assert_eq!(rfc3339(Duration::from_millis(951_782_399_900)), "2000-02-28T23:59:59Z");
+        assert_eq!(
+            rfc3339(Duration::from_millis(951_782_399_900)),
+            "2000-02-28T23:59:59Z"
+        );
         assert_eq!(rfc3339(Duration::ZERO), "1970-01-01T00:00:00Z");
     }
 }

@@ -1,5 +1,5 @@
-//! Whatever the tree of a robot is like, it reaches OpenUSD and glTF whole: random trees of links and joints of every kind, in every base and
-//! nesting, read back from what was written.
+//! Whatever the tree of a robot is like, it reaches OpenUSD and glTF whole: random trees of links
+//! and joints of every kind, in every base and nesting, read back from what was written.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,11 +15,21 @@ use urdf_usd_usd::{AssetFrames, Bodies, FrameKind, Summary};
 const MASS: &str = "<inertial><origin xyz='0.1 0 0.02' rpy='0.3 0 0.1'/><mass value='2'/>\
                     <inertia ixx='0.02' iyy='0.03' izz='0.04' ixy='0.001' ixz='0' iyz='0'/></inertial>";
 const VISUAL: &str = "<visual><geometry><sphere radius='0.1'/></geometry></visual>";
-const COLLISION: &str = "<collision><origin xyz='0 0 0.1'/><geometry><box size='0.1 0.1 0.1'/></geometry></collision>";
+const COLLISION: &str =
+    "<collision><origin xyz='0 0 0.1'/><geometry><box size='0.1 0.1 0.1'/></geometry></collision>";
 /// What stands for the world in groups of links that are rigid.
 const WORLD: &str = "(world)";
 /// What may be in a link; half of them are empty.
-const INSIDES: [&[&str]; 8] = [&[], &[], &[], &[], &[MASS], &[VISUAL], &[COLLISION], &[MASS, VISUAL, COLLISION]];
+const INSIDES: [&[&str]; 8] = [
+    &[],
+    &[],
+    &[],
+    &[],
+    &[MASS],
+    &[VISUAL],
+    &[COLLISION],
+    &[MASS, VISUAL, COLLISION],
+];
 
 /// A link: what is in it, the link that it hangs on (none: a root), and by which joint.
 type Part = (usize, Option<prop::sample::Index>, usize);
@@ -27,15 +37,23 @@ type Part = (usize, Option<prop::sample::Index>, usize);
 /// A joint between any two links, as it may close a loop: those links, and its kind.
 type Loop = (prop::sample::Index, prop::sample::Index, usize);
 
-/// The URDF of a robot. With `world` the first link is called so. Every joint of one degree of freedom is driven.
+/// The URDF of a robot. With `world` the first link is called so. Every joint of one degree of
+/// freedom is driven.
 fn text(parts: &[Part], loops: &[Loop], world: bool) -> String {
-    let name = |index: usize| if world && index == 0 { "world".to_owned() } else { format!("l{index}") };
+    let name = |index: usize| {
+        if world && index == 0 {
+            "world".to_owned()
+        } else {
+            format!("l{index}")
+        }
+    };
     let mut text = "<robot name='r'>".to_owned();
     let mut driven = String::new();
     let mut joint = |index: usize, kind: usize, parent: usize, child: usize| {
         let (kind, turn) = (JointKind::ALL[kind], 0.3 * index as f64);
         if kinematics::position_count(kind) == 1 {
-            driven += &format!("<joint name='j{index}'><command_interface name='position'/></joint>");
+            driven +=
+                &format!("<joint name='j{index}'><command_interface name='position'/></joint>");
         }
         format!(
             "<joint name='j{index}' type='{}'><parent link='{}'/><child link='{}'/><origin xyz='0.1 {turn} 0.2' rpy='{turn} 0.2 0'/>\
@@ -46,7 +64,11 @@ fn text(parts: &[Part], loops: &[Loop], world: bool) -> String {
         )
     };
     for (index, (inside, parent, kind)) in parts.iter().enumerate() {
-        text += &format!("<link name='{}'>{}</link>", name(index), INSIDES[*inside].concat());
+        text += &format!(
+            "<link name='{}'>{}</link>",
+            name(index),
+            INSIDES[*inside].concat()
+        );
         if let Some(parent) = parent.filter(|_| index > 0) {
             text += &joint(index, *kind, parent.index(index), index);
         }
@@ -73,7 +95,12 @@ struct Asset {
 
 /// `None` if there is no link in it: what does not move is the world alone.
 fn written(robot: &Robot, base: Base, bodies: Bodies) -> Option<Asset> {
-    let options = usd::Options { entry: "r".into(), base, bodies, ..Default::default() };
+    let options = usd::Options {
+        entry: "r".into(),
+        base,
+        bodies,
+        ..Default::default()
+    };
     let asset = usd::write(robot, &options, &Store::none()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
@@ -83,7 +110,11 @@ fn written(robot: &Robot, base: Base, bodies: Bodies) -> Option<Asset> {
     let physics = String::from_utf8(asset.files["physics.usda"].bytes().unwrap().into()).unwrap();
     let frames = usd::read_frames(&entry).unwrap();
     match usd::inspect(&entry, &Default::default()) {
-        Ok((summary, _)) => Some(Asset { summary, frames, physics }),
+        Ok((summary, _)) => Some(Asset {
+            summary,
+            frames,
+            physics,
+        }),
         Err(error) => {
             assert!(matches!(error, usd::ReadError::NoRobot { .. }), "{error}");
             assert!(asset.written.bodies == 0 && frames.frames.is_empty());
@@ -94,66 +125,139 @@ fn written(robot: &Robot, base: Base, bodies: Bodies) -> Option<Asset> {
 
 /// What holds of an asset of `robot`, or which joint or link it does not hold of.
 fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError> {
-    let Some(Asset { summary, frames, physics }) = written(robot, base, bodies) else { return Ok(()) };
+    let Some(Asset {
+        summary,
+        frames,
+        physics,
+    }) = written(robot, base, bodies)
+    else {
+        return Ok(());
+    };
     let name = |link: LinkId| robot.links[link.0].name.as_str();
     let world = robot.world_root();
-    let joints: BTreeMap<&str, _> = summary.joints.iter().map(|joint| (joint.name.as_str(), joint)).collect();
-    let links: BTreeMap<&str, _> = summary.links.iter().map(|link| (link.frame.as_str(), link)).collect();
+    let joints: BTreeMap<&str, _> = summary
+        .joints
+        .iter()
+        .map(|joint| (joint.name.as_str(), joint))
+        .collect();
+    let links: BTreeMap<&str, _> = summary
+        .links
+        .iter()
+        .map(|link| (link.frame.as_str(), link))
+        .collect();
 
-    let above: HashMap<&str, &str> =
-        frames.frames.iter().filter_map(|frame| Some((frame.id.as_str(), frame.parent.as_deref()?))).collect();
+    let above: HashMap<&str, &str> = frames
+        .frames
+        .iter()
+        .filter_map(|frame| Some((frame.id.as_str(), frame.parent.as_deref()?)))
+        .collect();
     // The body that a link is rigid in; none in the world.
     let body = |link: LinkId| {
         let mut at = Some(name(link)).filter(|_| Some(link) != world);
-        while let Some(frame) = at.filter(|at| links.get(at).is_none_or(|link| link.kind == FrameKind::Frame)) {
+        while let Some(frame) = at.filter(|at| {
+            links
+                .get(at)
+                .is_none_or(|link| link.kind == FrameKind::Frame)
+        }) {
             at = above.get(frame).copied();
         }
         at
     };
     // A joint within a body cannot move, and is none.
-    let wanted: Vec<&Joint> =
-        robot.joints.iter().filter(moves).filter(|joint| body(joint.parent) != body(joint.child)).collect();
+    let wanted: Vec<&Joint> = robot
+        .joints
+        .iter()
+        .filter(moves)
+        .filter(|joint| body(joint.parent) != body(joint.child))
+        .collect();
     prop_assert!(
-        robot.joints.iter().filter(moves).all(|joint| joint.closes_loop || wanted.iter().any(|w| w.name == joint.name))
+        robot
+            .joints
+            .iter()
+            .filter(moves)
+            .all(|joint| joint.closes_loop || wanted.iter().any(|w| w.name == joint.name))
     );
 
     // Joints: all that move, each with its drive, and nothing else that moves.
     let kinds = |joints: &mut dyn Iterator<Item = (&str, &str)>| -> BTreeSet<String> {
-        joints.map(|(name, kind)| format!("{name} {kind}")).collect()
+        joints
+            .map(|(name, kind)| format!("{name} {kind}"))
+            .collect()
     };
     let still = ["fixed", "PhysicsFixedJoint"];
-    let found =
-        kinds(&mut joints.values().map(|j| (j.name.as_str(), j.kind.as_str())).filter(|(_, kind)| !still.contains(kind)));
-    let kinds_wanted = kinds(&mut wanted.iter().map(|joint| (joint.name.as_str(), joint.kind.as_str())));
+    let found = kinds(
+        &mut joints
+            .values()
+            .map(|j| (j.name.as_str(), j.kind.as_str()))
+            .filter(|(_, kind)| !still.contains(kind)),
+    );
+    let kinds_wanted = kinds(
+        &mut wanted
+            .iter()
+            .map(|joint| (joint.name.as_str(), joint.kind.as_str())),
+    );
     prop_assert_eq!(found, kinds_wanted);
     let driven = wanted.iter().filter(|joint| joint.drive.is_some()).count();
     prop_assert_eq!(physics.matches("\"PhysicsDriveAPI:").count(), driven);
     for joint in &wanted {
         let ends = joints[joint.name.as_str()];
-        prop_assert_eq!((ends.parent.as_deref(), ends.child.as_deref()), (body(joint.parent), body(joint.child)));
+        prop_assert_eq!(
+            (ends.parent.as_deref(), ends.child.as_deref()),
+            (body(joint.parent), body(joint.child))
+        );
     }
 
     // Each moves the link that it moves in the URDF, and no other joint moves that.
-    let closing: HashSet<&str> = robot.joints.iter().filter(|j| j.closes_loop).map(|j| j.name.as_str()).collect();
-    let of_tree: Vec<_> = summary.joints.iter().filter(|joint| !closing.contains(joint.name.as_str())).collect();
-    let held: HashSet<&str> = of_tree.iter().filter_map(|joint| joint.child.as_deref()).collect();
+    let closing: HashSet<&str> = robot
+        .joints
+        .iter()
+        .filter(|j| j.closes_loop)
+        .map(|j| j.name.as_str())
+        .collect();
+    let of_tree: Vec<_> = summary
+        .joints
+        .iter()
+        .filter(|joint| !closing.contains(joint.name.as_str()))
+        .collect();
+    let held: HashSet<&str> = of_tree
+        .iter()
+        .filter_map(|joint| joint.child.as_deref())
+        .collect();
     prop_assert_eq!(held.len(), of_tree.len(), "a body with two joints");
     for joint in robot.joints.iter().filter(|joint| !joint.closes_loop) {
         let child = name(joint.child);
-        prop_assert!(!moves(&joint) || body(joint.child) == Some(child), "{} moves, and is no body", child);
+        prop_assert!(
+            !moves(&joint) || body(joint.child) == Some(child),
+            "{} moves, and is no body",
+            child
+        );
         let is_free = joint.kind == JointKind::Floating;
-        prop_assert!(!is_free || body(joint.child) == Some(child), "{} floats, and is no body", child);
-        prop_assert!(!is_free || base == Base::Fixed || !held.contains(child), "{} floats, and is held", child);
+        prop_assert!(
+            !is_free || body(joint.child) == Some(child),
+            "{} floats, and is no body",
+            child
+        );
+        prop_assert!(
+            !is_free || base == Base::Fixed || !held.contains(child),
+            "{} floats, and is held",
+            child
+        );
     }
 
     // What is rigid is in one body, or in bodies that fixed joints connect; nothing else is.
     let mut group: HashMap<&str, &str> = HashMap::new();
     for link in &summary.links {
-        let joint = of_tree.iter().find(|joint| joint.child.as_ref() == Some(&link.frame));
+        let joint = of_tree
+            .iter()
+            .find(|joint| joint.child.as_ref() == Some(&link.frame));
         let rigid = match (link.kind, joint) {
-            (FrameKind::Frame, _) => {
-                above.get(link.frame.as_str()).map(|&frame| if world.is_some() && frame == "world" { WORLD } else { frame })
-            }
+            (FrameKind::Frame, _) => above.get(link.frame.as_str()).map(|&frame| {
+                if world.is_some() && frame == "world" {
+                    WORLD
+                } else {
+                    frame
+                }
+            }),
             (FrameKind::Body, Some(joint)) if still.contains(&joint.kind.as_str()) => {
                 Some(joint.parent.as_deref().unwrap_or(WORLD))
             }
@@ -168,51 +272,119 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         }
         at
     };
-    for joint in robot.joints.iter().filter(|joint| Some(joint.parent) != world && !joint.closes_loop) {
+    for joint in robot
+        .joints
+        .iter()
+        .filter(|joint| Some(joint.parent) != world && !joint.closes_loop)
+    {
         let is_one = top(name(joint.parent)) == top(name(joint.child));
         // With `--base fixed` all bases are held to one world.
-        let is_rigid = joint.kind == JointKind::Fixed || base == Base::Fixed && is_one && joint.kind == JointKind::Floating;
+        let is_rigid = joint.kind == JointKind::Fixed
+            || base == Base::Fixed && is_one && joint.kind == JointKind::Floating;
         prop_assert_eq!(is_one, is_rigid, "{}", &joint.name);
     }
 
-    // Of each body the mass is the URDF's, but for stand-ins: nothing is weighed twice or forgotten.
-    let heavy = |(index, link): &(usize, &Link)| link.inertial.is_some() && Some(LinkId(*index)) != world;
-    let weighed: f64 = summary.links.iter().filter_map(|link| link.mass).filter(|mass| *mass > 0.01).sum();
-    prop_assert_eq!(weighed, 2.0 * robot.links.iter().enumerate().filter(heavy).count() as f64);
+    // Of each body the mass is the URDF's, but for stand-ins: nothing is weighed twice or
+    // forgotten.
+    let heavy =
+        |(index, link): &(usize, &Link)| link.inertial.is_some() && Some(LinkId(*index)) != world;
+    let weighed: f64 = summary
+        .links
+        .iter()
+        .filter_map(|link| link.mass)
+        .filter(|mass| *mass > 0.01)
+        .sum();
+    prop_assert_eq!(
+        weighed,
+        2.0 * robot.links.iter().enumerate().filter(heavy).count() as f64
+    );
 
     // TF: every edge as in the URDF, and where the child is for any position of the joint.
     let model = frames.model().unwrap();
-    let edges = robot.joints.iter().filter(|joint| joint.kind != JointKind::Floating && !joint.closes_loop);
+    let edges = robot
+        .joints
+        .iter()
+        .filter(|joint| joint.kind != JointKind::Floating && !joint.closes_loop);
     for joint in edges.filter(|_| bodies == Bodies::Nested) {
         let (parent, child) = (name(joint.parent), name(joint.child));
-        let index = frames.frames.iter().position(|frame| frame.id == child).unwrap();
+        let index = frames
+            .frames
+            .iter()
+            .position(|frame| frame.id == child)
+            .unwrap();
         let frame = &frames.frames[index];
-        prop_assert_eq!(frame.parent.as_deref(), Some(parent), "the parent of {}", child);
-        prop_assert!(frame.is_root && Some(joint.parent) == world || frame.is_static != moves(&joint), "{}", child);
+        prop_assert_eq!(
+            frame.parent.as_deref(),
+            Some(parent),
+            "the parent of {}",
+            child
+        );
+        prop_assert!(
+            frame.is_root && Some(joint.parent) == world || frame.is_static != moves(&joint),
+            "{}",
+            child
+        );
         let positions = &[0.4, -0.7][..kinematics::position_count(joint.kind)];
         // A planar joint of an asset has axes of its own in its plane.
-        let positions = if joint.kind == JointKind::Planar { &[0.0, 0.0] } else { positions };
-        let off = model.place(index, positions).inverse() * joint.origin * kinematics::motion(joint, positions);
-        prop_assert!(off.translation.vector.norm() < 1e-5 && off.rotation.angle() < 1e-5, "{} is off by {}", child, off);
+        let positions = if joint.kind == JointKind::Planar {
+            &[0.0, 0.0]
+        } else {
+            positions
+        };
+        let off = model.place(index, positions).inverse()
+            * joint.origin
+            * kinematics::motion(joint, positions);
+        prop_assert!(
+            off.translation.vector.norm() < 1e-5 && off.rotation.angle() < 1e-5,
+            "{} is off by {}",
+            child,
+            off
+        );
     }
     Ok(())
 }
 
 /// A robot in glTF, with bodies for engines.
 fn document(robot: &Robot, base: Base) -> serde_json::Value {
-    let extent = gltf::Extent { physics: true, ..Default::default() };
-    let options = gltf::Options { extent, base, ..Default::default() };
-    serde_json::from_slice(&gltf::write(robot, &options, &Store::none()).unwrap().gltf("r.bin").0).unwrap()
+    let extent = gltf::Extent {
+        physics: true,
+        ..Default::default()
+    };
+    let options = gltf::Options {
+        extent,
+        base,
+        ..Default::default()
+    };
+    serde_json::from_slice(
+        &gltf::write(robot, &options, &Store::none())
+            .unwrap()
+            .gltf("r.bin")
+            .0,
+    )
+    .unwrap()
 }
 
 /// The same of glTF: all joints but those that close loops, which it cannot hold.
 fn check_gltf(robot: &Robot, base: Base) -> Result<(), TestCaseError> {
     let document = document(robot, base);
-    let joints = document["extensions"]["EXT_robot_kinematics"]["models"][0]["joints"].as_array().cloned().unwrap_or_default();
-    let found: BTreeSet<String> =
-        joints.iter().map(|j| format!("{} {}", j["name"].as_str().unwrap(), j["type"].as_str().unwrap())).collect();
+    let joints = document["extensions"]["EXT_robot_kinematics"]["models"][0]["joints"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let found: BTreeSet<String> = joints
+        .iter()
+        .map(|j| {
+            format!(
+                "{} {}",
+                j["name"].as_str().unwrap(),
+                j["type"].as_str().unwrap()
+            )
+        })
+        .collect();
     let of_tree = robot.joints.iter().filter(|joint| !joint.closes_loop);
-    let wanted: BTreeSet<String> = of_tree.map(|j| format!("{} {}", j.name, j.kind.as_str())).collect();
+    let wanted: BTreeSet<String> = of_tree
+        .map(|j| format!("{} {}", j.name, j.kind.as_str()))
+        .collect();
     prop_assert_eq!(found, wanted);
     Ok(())
 }
@@ -242,49 +414,82 @@ proptest! {
 
 /// A robot of links, each with what is in it, and joints: parent, kind and child.
 fn robot(links: &[(&str, &str)], joints: &[(&str, &str, &str)]) -> Robot {
-    let links = links.iter().map(|(name, inside)| format!("<link name='{name}'>{inside}</link>"));
+    let links = links
+        .iter()
+        .map(|(name, inside)| format!("<link name='{name}'>{inside}</link>"));
     let joints = joints.iter().map(|(parent, kind, child)| {
         format!(
             "<joint name='to_{child}' type='{kind}'><parent link='{parent}'/><child link='{child}'/><axis xyz='0 0 1'/></joint>"
         )
     });
-    let text = format!("<robot name='r'>{}{}</robot>", links.collect::<String>(), joints.collect::<String>());
+    let text = format!(
+        "<robot name='r'>{}{}</robot>",
+        links.collect::<String>(),
+        joints.collect::<String>()
+    );
     urdf::read(&text, None).robot.unwrap()
 }
 
 /// In OpenUSD the bodies with their masses, in glTF the nodes that an engine moves with theirs.
 fn bodies(robot: &Robot, base: Base) -> [BTreeMap<String, f64>; 2] {
-    let found =
-        written(robot, base, Bodies::Nested).unwrap().summary.links.into_iter().filter(|link| link.kind == FrameKind::Body);
+    let found = written(robot, base, Bodies::Nested)
+        .unwrap()
+        .summary
+        .links
+        .into_iter()
+        .filter(|link| link.kind == FrameKind::Body);
     let document = document(robot, base);
-    let mass = |node: &serde_json::Value| node["extensions"]["KHR_physics_rigid_bodies"]["motion"]["mass"].as_f64();
+    let mass = |node: &serde_json::Value| {
+        node["extensions"]["KHR_physics_rigid_bodies"]["motion"]["mass"].as_f64()
+    };
     let nodes = document["nodes"].as_array().unwrap().iter();
     [
         found.map(|link| (link.frame, link.mass.unwrap())).collect(),
-        nodes.filter_map(|node| Some((node["name"].as_str()?.to_owned(), mass(node)?))).collect(),
+        nodes
+            .filter_map(|node| Some((node["name"].as_str()?.to_owned(), mass(node)?)))
+            .collect(),
     ]
 }
 
 fn masses(masses: &[(&str, f64)]) -> BTreeMap<String, f64> {
-    masses.iter().map(|(name, mass)| ((*name).to_owned(), *mass)).collect()
+    masses
+        .iter()
+        .map(|(name, mass)| ((*name).to_owned(), *mass))
+        .collect()
 }
 
 #[test]
 fn an_empty_base_has_the_mass_of_what_is_fixed_to_it() {
     let footprint = robot(
         &[("base_footprint", ""), ("base_link", MASS), ("turret", "")],
-        &[("base_footprint", "fixed", "base_link"), ("base_link", "revolute", "turret")],
+        &[
+            ("base_footprint", "fixed", "base_link"),
+            ("base_link", "revolute", "turret"),
+        ],
     );
     let one = masses(&[("base_footprint", 2.0), ("turret", 0.001)]);
     for base in [Base::Auto, Base::Floating] {
-        assert_eq!(bodies(&footprint, base), [one.clone(), one.clone()], "{base:?}");
+        assert_eq!(
+            bodies(&footprint, base),
+            [one.clone(), one.clone()],
+            "{base:?}"
+        );
     }
     // What is held does not move in glTF; OpenUSD has a joint to the world.
-    assert_eq!(bodies(&footprint, Base::Fixed), [one, masses(&[("turret", 0.001)])]);
+    assert_eq!(
+        bodies(&footprint, Base::Fixed),
+        [one, masses(&[("turret", 0.001)])]
+    );
     // Of two it has neither: it would not be clear which of them was meant.
-    let two = robot(&[("base", ""), ("left", MASS), ("right", MASS)], &[("base", "fixed", "left"), ("base", "fixed", "right")]);
+    let two = robot(
+        &[("base", ""), ("left", MASS), ("right", MASS)],
+        &[("base", "fixed", "left"), ("base", "fixed", "right")],
+    );
     let [usd, gltf] = bodies(&two, Base::Auto);
-    assert_eq!(usd, masses(&[("base", 0.001), ("left", 2.0), ("right", 2.0)]));
+    assert_eq!(
+        usd,
+        masses(&[("base", 0.001), ("left", 2.0), ("right", 2.0)])
+    );
     assert_eq!(gltf, masses(&[("base", 4.0)]));
 }
 
@@ -292,27 +497,61 @@ fn an_empty_base_has_the_mass_of_what_is_fixed_to_it() {
 fn an_empty_root_under_which_a_robot_floats_is_a_frame() {
     let odom = robot(
         &[("odom", ""), ("base_footprint", ""), ("base_link", MASS)],
-        &[("odom", "floating", "base_footprint"), ("base_footprint", "fixed", "base_link")],
+        &[
+            ("odom", "floating", "base_footprint"),
+            ("base_footprint", "fixed", "base_link"),
+        ],
     );
     let one = masses(&[("base_footprint", 2.0)]);
     assert_eq!(bodies(&odom, Base::Auto), [one.clone(), one.clone()]);
     assert_eq!(bodies(&odom, Base::Fixed), [one, masses(&[])]);
-    assert_eq!(written(&odom, Base::Auto, Bodies::Nested).unwrap().physics.matches("PhysicsArticulationRootAPI").count(), 1);
+    assert_eq!(
+        written(&odom, Base::Auto, Bodies::Nested)
+            .unwrap()
+            .physics
+            .matches("PhysicsArticulationRootAPI")
+            .count(),
+        1
+    );
 }
 
 #[test]
 fn the_world_holds_its_robot_in_any_company() {
-    let links = [("world", COLLISION), ("base", MASS), ("arm", MASS), ("stray", MASS)];
-    let scene = robot(&links, &[("world", "fixed", "base"), ("base", "continuous", "arm")]);
+    let links = [
+        ("world", COLLISION),
+        ("base", MASS),
+        ("arm", MASS),
+        ("stray", MASS),
+    ];
+    let scene = robot(
+        &links,
+        &[("world", "fixed", "base"), ("base", "continuous", "arm")],
+    );
     let all = masses(&[("base", 2.0), ("arm", 2.0), ("stray", 2.0)]);
-    assert_eq!(bodies(&scene, Base::Auto), [all.clone(), masses(&[("arm", 2.0), ("stray", 2.0)])]);
-    assert_eq!(bodies(&scene, Base::Fixed), [all.clone(), masses(&[("arm", 2.0)])]);
+    assert_eq!(
+        bodies(&scene, Base::Auto),
+        [all.clone(), masses(&[("arm", 2.0), ("stray", 2.0)])]
+    );
+    assert_eq!(
+        bodies(&scene, Base::Fixed),
+        [all.clone(), masses(&[("arm", 2.0)])]
+    );
     assert_eq!(bodies(&scene, Base::Floating), [all.clone(), all]);
     let to_world = |base| {
-        let joints = written(&scene, base, Bodies::Nested).unwrap().summary.joints;
-        joints.into_iter().filter(|joint| joint.parent.is_none()).filter_map(|joint| joint.child).collect::<Vec<_>>()
+        let joints = written(&scene, base, Bodies::Nested)
+            .unwrap()
+            .summary
+            .joints;
+        joints
+            .into_iter()
+            .filter(|joint| joint.parent.is_none())
+            .filter_map(|joint| joint.child)
+            .collect::<Vec<_>>()
     };
-    assert_eq!([to_world(Base::Auto), to_world(Base::Floating)], [vec!["base".to_owned()], vec![]]);
+    assert_eq!(
+        [to_world(Base::Auto), to_world(Base::Floating)],
+        [vec!["base".to_owned()], vec![]]
+    );
     assert_eq!(to_world(Base::Fixed), ["base", "stray"]);
 }
 
@@ -332,33 +571,72 @@ fn a_loop_may_end_at_the_world_but_not_in_its_own_body() {
         ("vain", "continuous", "c_frame", "b"),
         ("free", "floating", "world", "c"),
     ] {
-        text += &format!("<joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{child}'/></joint>");
+        text += &format!(
+            "<joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{child}'/></joint>"
+        );
     }
-    let robot = urdf::read(&(text + "<link name='c_frame'/></robot>"), None).robot.unwrap();
+    let robot = urdf::read(&(text + "<link name='c_frame'/></robot>"), None)
+        .robot
+        .unwrap();
     let found = written(&robot, Base::Auto, Bodies::Nested).unwrap();
     let joint = |name: &str| {
-        found.summary.joints.iter().find(|joint| joint.name == name).map(|j| (j.parent.as_deref(), j.child.as_deref()))
+        found
+            .summary
+            .joints
+            .iter()
+            .find(|joint| joint.name == name)
+            .map(|j| (j.parent.as_deref(), j.child.as_deref()))
     };
     assert_eq!(joint("back"), Some((Some("b"), None)));
     assert_eq!(joint("home"), Some((Some("b"), None)));
     assert_eq!(joint("vain"), None);
-    assert_eq!(found.physics.matches("physics:excludeFromArticulation = 1").count(), 2);
-    let told =
-        usd::write(&robot, &usd::Options { entry: "r".into(), ..Default::default() }, &Store::none()).unwrap().diagnostics;
-    let told: Vec<&str> = told.iter().filter(|d| d.code == "usd-loop-in-body").map(|d| d.message.as_str()).collect();
-    assert_eq!(told, ["joint \"vain\" closes a loop between links of one rigid body: it cannot move"]);
+    assert_eq!(
+        found
+            .physics
+            .matches("physics:excludeFromArticulation = 1")
+            .count(),
+        2
+    );
+    let told = usd::write(
+        &robot,
+        &usd::Options {
+            entry: "r".into(),
+            ..Default::default()
+        },
+        &Store::none(),
+    )
+    .unwrap()
+    .diagnostics;
+    let told: Vec<&str> = told
+        .iter()
+        .filter(|d| d.code == "usd-loop-in-body")
+        .map(|d| d.message.as_str())
+        .collect();
+    assert_eq!(
+        told,
+        ["joint \"vain\" closes a loop between links of one rigid body: it cannot move"]
+    );
 }
 
 #[test]
 fn a_loop_to_the_world_does_not_move_the_world() {
     // The base floats, and what closes the loop is all that connects it to the world.
-    let robot = robot(&[("world", ""), ("base", MASS)], &[("world", "fixed", "base"), ("base", "revolute", "world")]);
+    let robot = robot(
+        &[("world", ""), ("base", MASS)],
+        &[("world", "fixed", "base"), ("base", "revolute", "world")],
+    );
     for base in [Base::Auto, Base::Fixed, Base::Floating] {
         for bodies in Bodies::ALL {
             check(&robot, base, bodies).unwrap();
         }
     }
-    let joints = written(&robot, Base::Floating, Bodies::Nested).unwrap().summary.joints;
-    let found: Vec<_> = joints.iter().map(|j| (j.parent.as_deref(), j.child.as_deref(), j.closes_loop)).collect();
+    let joints = written(&robot, Base::Floating, Bodies::Nested)
+        .unwrap()
+        .summary
+        .joints;
+    let found: Vec<_> = joints
+        .iter()
+        .map(|j| (j.parent.as_deref(), j.child.as_deref(), j.closes_loop))
+        .collect();
     assert_eq!(found, [(Some("base"), None, true)]);
 }

@@ -10,8 +10,8 @@ use urdf_usd_usd as usd;
 /// How many interfaces a message names.
 const MAX_NAMES: usize = 5;
 
-/// A warning for each type of an interface that no package of the ament index has. Where no workspace is sourced nothing is known, and
-/// nothing is said.
+/// A warning for each type of an interface that no package of the ament index has. Where no
+/// workspace is sourced nothing is known, and nothing is said.
 pub(super) fn missing(robot: &Robot, files: &Files) -> Vec<Diagnostic> {
     if files.resolver().options().ament_prefixes.is_empty() {
         return Vec::new();
@@ -19,14 +19,24 @@ pub(super) fn missing(robot: &Robot, files: &Files) -> Vec<Diagnostic> {
     let mut types: BTreeMap<String, (Vec<String>, Place)> = BTreeMap::new();
     for (interface, place) in usd::interfaces(robot) {
         let place = || place.cloned().unwrap_or_default();
-        types.entry(interface.type_name).or_insert_with(|| (Vec::new(), place())).0.push(interface.name);
+        types
+            .entry(interface.type_name)
+            .or_insert_with(|| (Vec::new(), place()))
+            .0
+            .push(interface.name);
     }
     types.retain(|type_name, _| !is_there(type_name, files));
     let told = |(type_name, (names, place)): (String, (Vec<String>, Place))| {
         let more = if names.len() > MAX_NAMES { ", …" } else { "" };
-        let names: Vec<String> = names.into_iter().take(MAX_NAMES).map(|name| format!("\"{name}\"")).collect();
-        let message =
-            format!("the sourced ROS workspace has no type \"{type_name}\", which {}{more} would have", names.join(", "));
+        let names: Vec<String> = names
+            .into_iter()
+            .take(MAX_NAMES)
+            .map(|name| format!("\"{name}\""))
+            .collect();
+        let message = format!(
+            "the sourced ROS workspace has no type \"{type_name}\", which {}{more} would have",
+            names.join(", ")
+        );
         let package = type_name.split('/').next().unwrap_or_default();
         let help = format!(
             "install the package {package} and source the workspace again, or correct the type; simulators leave out what they have no type for"
@@ -38,20 +48,33 @@ pub(super) fn missing(robot: &Robot, files: &Files) -> Vec<Diagnostic> {
 
 /// Whether a type is in the share folder of its package, in some prefix of the ament index.
 fn is_there(type_name: &str, files: &Files) -> bool {
-    let is_name = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
+    let is_name = |part: &str| {
+        !part.is_empty() && part.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+    };
     let parts: Vec<&str> = type_name.split('/').collect();
-    let [package, kind @ ("msg" | "srv" | "action"), name] = parts[..] else { return false };
+    let [package, kind @ ("msg" | "srv" | "action"), name] = parts[..] else {
+        return false;
+    };
     if !is_name(package) || !is_name(name) {
         return false;
     }
     // Both are installed; a package may have been written in either.
-    files.resolver().options().ament_prefixes.iter().any(|prefix| {
-        [kind, "idl"].iter().any(|ending| {
-            let file = prefix.join("share").join(package).join(kind).join(format!("{name}.{ending}"));
-            files.rely_on(&file);
-            file.is_file()
+    files
+        .resolver()
+        .options()
+        .ament_prefixes
+        .iter()
+        .any(|prefix| {
+            [kind, "idl"].iter().any(|ending| {
+                let file = prefix
+                    .join("share")
+                    .join(package)
+                    .join(kind)
+                    .join(format!("{name}.{ending}"));
+                files.rely_on(&file);
+                file.is_file()
+            })
         })
-    })
 }
 
 #[cfg(test)]
@@ -70,7 +93,8 @@ mod tests {
     fn types_are_looked_up_where_a_workspace_is_sourced() {
         let robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let [under, over] = ["under", "over"].map(|name| folder.path().canonicalize().unwrap().join(name));
+        let [under, over] =
+            ["under", "over"].map(|name| folder.path().canonicalize().unwrap().join(name));
         let put = |path: std::path::PathBuf| {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
@@ -79,16 +103,25 @@ mod tests {
         put(over.join("share/sensor_msgs/msg/Imu.idl"));
         put(over.join("share/std_msgs/msg/String.msg"));
         let files = |ament_prefixes: &[std::path::PathBuf]| {
-            Files::new(Arc::new(Resolver::new(Options { ament_prefixes: ament_prefixes.to_vec(), ..Options::default() })))
+            Files::new(Arc::new(Resolver::new(Options {
+                ament_prefixes: ament_prefixes.to_vec(),
+                ..Options::default()
+            })))
         };
         let sourced = files(&[over.clone(), under.clone()]);
         let found = missing(&robot, &sourced);
-        let [found] = &found[..] else { panic!("{found:?}") };
+        let [found] = &found[..] else {
+            panic!("{found:?}")
+        };
         assert_eq!((found.code, found.place.line), ("ros-type-missing", 2));
         let message = "the sourced ROS workspace has no type \"ros_gz_interfaces/msg/Contacts\", which \"touch/contacts\", \"heard/contacts\" would have";
         assert_eq!(found.message, message);
         // Who installs it is heard.
-        assert!(sourced.used().contains(&under.join("share/ros_gz_interfaces/msg/Contacts.msg")));
+        assert!(
+            sourced
+                .used()
+                .contains(&under.join("share/ros_gz_interfaces/msg/Contacts.msg"))
+        );
         assert!(missing(&robot, &files(&[])).is_empty());
         assert_eq!(missing(&robot, &files(&[under])).len(), 3);
     }

@@ -15,14 +15,15 @@ use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    CacheEvicted, Coordinate, DEFAULT_POSE, Geometry, JointId, JointKind, LinkId, NamedPose, PlacedSpheres, Planning,
-    PlanningCollision, Robot, Shape, Sphere, SphereGroup, touches,
+    CacheEvicted, Coordinate, DEFAULT_POSE, Geometry, JointId, JointKind, LinkId, NamedPose,
+    PlacedSpheres, Planning, PlanningCollision, Robot, Shape, Sphere, SphereGroup, touches,
 };
 use urdf_usd_spheres::{self as spheres, Wanted};
 use urdf_usd_store::Store;
 use urdf_usd_urdf::xrdf;
 
-/// Accelerations and jerks that are assumed: those of NVIDIA's XRDF of the UR10e, in rad/s² and rad/s³ (m/s² and m/s³).
+/// Accelerations and jerks that are assumed: those of NVIDIA's XRDF of the UR10e, in rad/s² and
+/// rad/s³ (m/s² and m/s³).
 const ASSUMED_LIMITS: (f64, f64) = (12.0, 500.0);
 /// Centres and radii are written in multiples of a metre divided by this.
 const PER_METRE: f64 = 1e5;
@@ -38,9 +39,11 @@ const OTHER_DEFAULTS: [&str; 2] = ["home", "ready"];
 /// What an XRDF that is written says beyond what the robot does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Which spheres; of each link. `None`: the robot's own, if a source gave it some, otherwise [`Options::DEFAULT`].
+    /// Which spheres; of each link. `None`: the robot's own, if a source gave it some, otherwise
+    /// [`Options::DEFAULT`].
     pub spheres: Option<Wanted>,
-    /// The joints of the configuration space in their order; empty: the robot's own, otherwise all that have one position of their own.
+    /// The joints of the configuration space in their order; empty: the robot's own, otherwise all
+    /// that have one position of their own.
     pub joints: Vec<String>,
     /// Acceleration limits, rad/s² or m/s²; above zero.
     pub acceleration: Vec<Limit>,
@@ -48,7 +51,8 @@ pub struct Options {
     pub jerk: Vec<Limit>,
     /// The tool frames; empty: the robot's own.
     pub tool_frames: Vec<String>,
-    /// The named pose that is the default; `None`: `default`, `home` or `ready`, if there is one for the whole robot.
+    /// The named pose that is the default; `None`: `default`, `home` or `ready`, if there is one
+    /// for the whole robot.
     pub pose: Option<String>,
     /// How many configurations are looked at for pairs of links that never or always touch.
     pub samples: usize,
@@ -113,15 +117,24 @@ pub struct FittedLink {
     pub error: f64,
 }
 
-/// Reads the robot of a job and holds the XRDF that its options name against it; gives the robot's name, and what there is to say of
-/// the XRDF. Meshes are not read.
+/// Reads the robot of a job and holds the XRDF that its options name against it; gives the robot's
+/// name, and what there is to say of the XRDF. Meshes are not read.
 ///
 /// # Errors
 /// If the robot or the file can't be read.
 pub fn check(job: &Job, context: &Context) -> Result<(String, Vec<Diagnostic>), Failure> {
-    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
-    let fail = |diagnostics| Failure { diagnostics, used: files.used() };
-    let file = job.options.xrdf.as_deref().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(
+        job.options.resolve.clone(),
+    ))));
+    let fail = |diagnostics| Failure {
+        diagnostics,
+        used: files.used(),
+    };
+    let file = job
+        .options
+        .xrdf
+        .as_deref()
+        .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     let is_of_xrdf = |found: &Diagnostic| found.place.file.as_deref() == file.as_deref();
     let (robot, found) = super::described_alone(job, &files, context).map_err(fail)?;
     Ok((robot.name, found.into_iter().filter(is_of_xrdf).collect()))
@@ -132,9 +145,16 @@ pub fn check(job: &Job, context: &Context) -> Result<(String, Vec<Diagnostic>), 
 /// # Errors
 /// If the robot can't be read, has nothing to fit spheres to, or lacks what an option names.
 pub fn write(job: &Job, options: &Options, context: &Context) -> Result<Written, Failure> {
-    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(job.options.resolve.clone()))));
-    retry_if_evicted(&context.store, |store| write_with(store, job, options, (context, &files)))
-        .map_err(|diagnostics| Failure { diagnostics, used: files.used() })
+    let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(
+        job.options.resolve.clone(),
+    ))));
+    retry_if_evicted(&context.store, |store| {
+        write_with(store, job, options, (context, &files))
+    })
+    .map_err(|diagnostics| Failure {
+        diagnostics,
+        used: files.used(),
+    })
 }
 
 fn write_with(
@@ -149,7 +169,12 @@ fn write_with(
             let planning = &robot.planning;
             Ok(Written {
                 text: xrdf::write(&robot, ASSUMED_LIMITS),
-                spheres: planning.groups.iter().flat_map(|group| &group.spheres).map(|(_, spheres)| spheres.len()).sum(),
+                spheres: planning
+                    .groups
+                    .iter()
+                    .flat_map(|group| &group.spheres)
+                    .map(|(_, spheres)| spheres.len())
+                    .sum(),
                 ignored: planning.ignored.len(),
                 robot: robot.name,
                 links,
@@ -166,30 +191,62 @@ fn write_with(
 /// Gives the robot what an XRDF needs: see [`Options`]. The context hears how far that is.
 ///
 /// # Errors
-/// If an option names what the robot does not have, there is nothing to fit spheres to, or a mesh is no longer in the cache.
-fn plan(robot: &mut Robot, options: &Options, context: &Context, found: &mut Vec<Diagnostic>) -> Result<Vec<FittedLink>, Stop> {
+/// If an option names what the robot does not have, there is nothing to fit spheres to, or a mesh
+/// is no longer in the cache.
+fn plan(
+    robot: &mut Robot,
+    options: &Options,
+    context: &Context,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Vec<FittedLink>, Stop> {
     let place = robot.place.clone();
     default_pose(robot, options)?;
     robot.planning.coordinates = coordinates(robot, options)?;
-    let missing = robot.planning.coordinates.iter().filter(|c| c.acceleration.is_none() || c.jerk.is_none()).count();
+    let missing = robot
+        .planning
+        .coordinates
+        .iter()
+        .filter(|c| c.acceleration.is_none() || c.jerk.is_none())
+        .count();
     if missing > 0 {
-        let message = format!("{missing} joints have no limits of acceleration or jerk; 12 rad/s² and 500 rad/s³ are assumed");
+        let message = format!(
+            "{missing} joints have no limits of acceleration or jerk; 12 rad/s² and 500 rad/s³ are assumed"
+        );
         let help = "give --acceleration-limit and --jerk-limit";
         found.push(Diagnostic::new(&codes::XRDF_ASSUMED_LIMITS, place.clone(), message).help(help));
     }
     tool_frames(robot, options, found)?;
     let keeps = options.spheres.is_none() && !robot.planning.groups.is_empty();
-    let links = if keeps { Vec::new() } else { fit(robot, options.spheres.unwrap_or(Options::DEFAULT), context, found)? };
+    let links = if keeps {
+        Vec::new()
+    } else {
+        fit(
+            robot,
+            options.spheres.unwrap_or(Options::DEFAULT),
+            context,
+            found,
+        )?
+    };
     if !keeps || robot.planning.self_collision.is_none() {
         let known = |collision: &Option<PlanningCollision>| match collision {
             // What held for other spheres says nothing of these.
             Some(collision) if keeps => collision.clone(),
-            _ => PlanningCollision { group: 0, buffers: Vec::new() },
+            _ => PlanningCollision {
+                group: 0,
+                buffers: Vec::new(),
+            },
         };
         let planning = &mut robot.planning;
-        (planning.collision, planning.self_collision) =
-            (Some(known(&planning.collision)), Some(known(&planning.self_collision)));
-        context.tell(Progress { step: Step::Touch, name: "", done: 0, all: 0 });
+        (planning.collision, planning.self_collision) = (
+            Some(known(&planning.collision)),
+            Some(known(&planning.self_collision)),
+        );
+        context.tell(Progress {
+            step: Step::Touch,
+            name: "",
+            done: 0,
+            all: 0,
+        });
         ignore(robot, options.samples, found);
     }
     Ok(links)
@@ -198,32 +255,74 @@ fn plan(robot: &mut Robot, options: &Options, context: &Context, found: &mut Vec
 /// Makes the pose that the options name, or one that is usually meant, the default.
 fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> {
     let named = |name: &str| {
-        let of_robot = robot.named_poses.iter().find(|pose| pose.name == name && pose.group.is_none());
+        let of_robot = robot
+            .named_poses
+            .iter()
+            .find(|pose| pose.name == name && pose.group.is_none());
         of_robot.or_else(|| robot.named_poses.iter().find(|pose| pose.name == name))
     };
     let pose = match &options.pose {
         Some(name) => {
             let pose = named(name);
             let names = robot.named_poses.iter().map(|pose| pose.name.as_str());
-            Some(pose.ok_or_else(|| unknown(robot, "pose", name, names, "give the robot's SRDF with --srdf"))?)
+            Some(pose.ok_or_else(|| {
+                unknown(
+                    robot,
+                    "pose",
+                    name,
+                    names,
+                    "give the robot's SRDF with --srdf",
+                )
+            })?)
         }
         None if robot.default_pose().is_some() => return Ok(()),
         None => OTHER_DEFAULTS.into_iter().find_map(named),
     };
-    let Some(pose) = pose.cloned() else { return Ok(()) };
+    let Some(pose) = pose.cloned() else {
+        return Ok(());
+    };
     // An XRDF has positions of joints that have one each.
-    let is_single = |joint: &JointId| robot.joints.get(joint.0).is_some_and(|joint| position_count(joint.kind) == 1);
-    let positions: Vec<_> = pose.positions.iter().filter(|(joint, _)| is_single(joint)).cloned().collect();
-    robot.named_poses.retain(|other| other.name != DEFAULT_POSE || other.group.is_some());
-    robot.named_poses.push(NamedPose { name: DEFAULT_POSE.to_owned(), group: None, chain: None, positions, place: pose.place });
+    let is_single = |joint: &JointId| {
+        robot
+            .joints
+            .get(joint.0)
+            .is_some_and(|joint| position_count(joint.kind) == 1)
+    };
+    let positions: Vec<_> = pose
+        .positions
+        .iter()
+        .filter(|(joint, _)| is_single(joint))
+        .cloned()
+        .collect();
+    robot
+        .named_poses
+        .retain(|other| other.name != DEFAULT_POSE || other.group.is_some());
+    robot.named_poses.push(NamedPose {
+        name: DEFAULT_POSE.to_owned(),
+        group: None,
+        chain: None,
+        positions,
+        place: pose.place,
+    });
     Ok(())
 }
 
 /// What is wrong with an option that names something.
-fn unknown<'a>(robot: &Robot, what: &str, name: &str, names: impl Iterator<Item = &'a str>, otherwise: &str) -> Diagnostic {
+fn unknown<'a>(
+    robot: &Robot,
+    what: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+    otherwise: &str,
+) -> Diagnostic {
     let near = nearest(name, names);
     let help = did_you_mean(near).unwrap_or_else(|| otherwise.to_owned());
-    option(robot, &codes::XRDF_OPTION, format!("the robot has no {what} \"{name}\"")).help(help)
+    option(
+        robot,
+        &codes::XRDF_OPTION,
+        format!("the robot has no {what} \"{name}\""),
+    )
+    .help(help)
 }
 
 fn option(robot: &Robot, code: &'static Code, message: String) -> Diagnostic {
@@ -235,36 +334,61 @@ fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diag
     let joint = |name: &String| {
         let names = robot.joints.iter().map(|joint| joint.name.as_str());
         let position = robot.joints.iter().position(|joint| joint.name == *name);
-        let index = position.ok_or_else(|| unknown(robot, "joint", name, names, "name a joint of the robot"))?;
+        let index = position
+            .ok_or_else(|| unknown(robot, "joint", name, names, "name a joint of the robot"))?;
         let joint = &robot.joints[index];
         if position_count(joint.kind) != 1 || joint.mimic.is_some() {
             let message = format!("the joint \"{name}\" has not one position of its own");
-            return Err(option(robot, &codes::XRDF_OPTION, message).help("name joints that turn or slide and follow no other"));
+            return Err(option(robot, &codes::XRDF_OPTION, message)
+                .help("name joints that turn or slide and follow no other"));
         }
         Ok(JointId(index))
     };
     let known = &robot.planning.coordinates;
-    let new = |id| Coordinate { joint: id, acceleration: None, jerk: None };
+    let new = |id| Coordinate {
+        joint: id,
+        acceleration: None,
+        jerk: None,
+    };
     let mut coordinates: Vec<Coordinate> = if options.joints.is_empty() && !known.is_empty() {
         known.clone()
     } else {
-        let is_own = |id: &JointId| position_count(robot.joints[id.0].kind) == 1 && robot.joints[id.0].mimic.is_none();
+        let is_own = |id: &JointId| {
+            position_count(robot.joints[id.0].kind) == 1 && robot.joints[id.0].mimic.is_none()
+        };
         let ids: Vec<JointId> = match options.joints.is_empty() {
-            true => (0..robot.joints.len()).map(JointId).filter(is_own).collect(),
+            true => (0..robot.joints.len())
+                .map(JointId)
+                .filter(is_own)
+                .collect(),
             false => options.joints.iter().map(joint).collect::<Result<_, _>>()?,
         };
         let mut seen = BTreeSet::new();
         let ids = ids.into_iter().filter(|id| seen.insert(*id));
-        ids.map(|id| known.iter().find(|known| known.joint == id).copied().unwrap_or(new(id))).collect()
+        ids.map(|id| {
+            known
+                .iter()
+                .find(|known| known.joint == id)
+                .copied()
+                .unwrap_or(new(id))
+        })
+        .collect()
     };
     for (limits, is_jerk) in [(&options.acceleration, false), (&options.jerk, true)] {
         // Those that name a joint count more, whatever their order.
-        let (own, all): (Vec<&Limit>, Vec<&Limit>) = limits.iter().partition(|limit| limit.joint.is_some());
+        let (own, all): (Vec<&Limit>, Vec<&Limit>) =
+            limits.iter().partition(|limit| limit.joint.is_some());
         for limit in all.into_iter().chain(own) {
             let of = limit.joint.as_ref().map(joint).transpose()?;
-            let meant = coordinates.iter_mut().filter(|coordinate| of.is_none_or(|of| of == coordinate.joint));
+            let meant = coordinates
+                .iter_mut()
+                .filter(|coordinate| of.is_none_or(|of| of == coordinate.joint));
             for coordinate in meant {
-                *(if is_jerk { &mut coordinate.jerk } else { &mut coordinate.acceleration }) = Some(limit.value);
+                *(if is_jerk {
+                    &mut coordinate.jerk
+                } else {
+                    &mut coordinate.acceleration
+                }) = Some(limit.value);
             }
         }
     }
@@ -272,13 +396,23 @@ fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diag
 }
 
 /// The tool frames: those of the options, of the robot, or the frame that most joints are above.
-fn tool_frames(robot: &mut Robot, options: &Options, found: &mut Vec<Diagnostic>) -> Result<(), Diagnostic> {
+fn tool_frames(
+    robot: &mut Robot,
+    options: &Options,
+    found: &mut Vec<Diagnostic>,
+) -> Result<(), Diagnostic> {
     let link = |name: &String| {
         let names = robot.links.iter().map(|link| link.name.as_str());
         let position = robot.links.iter().position(|link| link.name == *name);
-        position.map(LinkId).ok_or_else(|| unknown(robot, "link", name, names, "name a link of the robot"))
+        position
+            .map(LinkId)
+            .ok_or_else(|| unknown(robot, "link", name, names, "name a link of the robot"))
     };
-    let mut frames: Vec<LinkId> = options.tool_frames.iter().map(link).collect::<Result<_, _>>()?;
+    let mut frames: Vec<LinkId> = options
+        .tool_frames
+        .iter()
+        .map(link)
+        .collect::<Result<_, _>>()?;
     let mut seen = BTreeSet::new();
     frames.retain(|frame| seen.insert(*frame));
     if frames.is_empty() {
@@ -289,8 +423,10 @@ fn tool_frames(robot: &mut Robot, options: &Options, found: &mut Vec<Diagnostic>
     {
         let name = &robot.links[frame.0].name;
         let message = format!("nothing says which frame the tool is; \"{name}\" is taken");
-        found
-            .push(option(robot, &codes::XRDF_ASSUMED_TOOL, message).help("give --tool-frame, or the robot's SRDF with --srdf"));
+        found.push(
+            option(robot, &codes::XRDF_ASSUMED_TOOL, message)
+                .help("give --tool-frame, or the robot's SRDF with --srdf"),
+        );
         frames.push(frame);
     }
     robot.planning.tool_frames = frames;
@@ -299,33 +435,61 @@ fn tool_frames(robot: &mut Robot, options: &Options, found: &mut Vec<Diagnostic>
 
 /// The frame that most moving joints are above, the last of those that are rigid to each other.
 fn tip(robot: &Robot) -> Option<LinkId> {
-    // How many joints that move are above each link, and how many that don't below the last of them.
+    // How many joints that move are above each link, and how many that don't below the last of
+    // them.
     let mut above = vec![(0_usize, 0_usize); robot.links.len()];
     for link in &robot.tree.order {
-        let Some(joint) = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]) else { continue };
+        let Some(joint) = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0])
+        else {
+            continue;
+        };
         let (moving, fixed) = above[joint.parent.0];
         let counts = joint.kind != JointKind::Fixed && joint.mimic.is_none();
-        above[link.0] = if counts { (moving + 1, 0) } else { (moving, fixed + 1) };
+        above[link.0] = if counts {
+            (moving + 1, 0)
+        } else {
+            (moving, fixed + 1)
+        };
     }
     let best = above.iter().map(|(moving, _)| *moving).max()?;
-    // A gripper's fingers hang on the hand, which is what is moved to a place: of several branches that end equally far the first counts.
+    // A gripper's fingers hang on the hand, which is what is moved to a place: of several branches
+    // that end equally far the first counts.
     robot
         .tree
         .order
         .iter()
         .copied()
         .filter(|link| above[link.0].0 == best)
-        .reduce(|best, link| if above[link.0].1 > above[best.0].1 { link } else { best })
+        .reduce(|best, link| {
+            if above[link.0].1 > above[best.0].1 {
+                link
+            } else {
+                best
+            }
+        })
 }
 
-/// Fits spheres to the collision geometry of every link; they become the only group, with the robot's name.
-fn fit(robot: &mut Robot, wanted: Wanted, context: &Context, found: &mut Vec<Diagnostic>) -> Result<Vec<FittedLink>, Stop> {
+/// Fits spheres to the collision geometry of every link; they become the only group, with the
+/// robot's name.
+fn fit(
+    robot: &mut Robot,
+    wanted: Wanted,
+    context: &Context,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Vec<FittedLink>, Stop> {
     let world = robot.world_root();
     let links: Vec<usize> = (0..robot.links.len())
         .filter(|&link| !robot.links[link].collisions.is_empty() && world != Some(LinkId(link)))
         .collect();
     let (done, all) = (AtomicUsize::new(0), links.len());
-    let tell = |name: &str| context.tell(Progress { step: Step::Cover, name, done: done.load(Ordering::Relaxed), all });
+    let tell = |name: &str| {
+        context.tell(Progress {
+            step: Step::Cover,
+            name,
+            done: done.load(Ordering::Relaxed),
+            all,
+        })
+    };
     let work = |&link: &usize| {
         let link = &robot.links[link];
         tell(&link.name);
@@ -335,37 +499,65 @@ fn fit(robot: &mut Robot, wanted: Wanted, context: &Context, found: &mut Vec<Dia
         fitted
     };
     let shapes: Vec<Option<Fitted>> = links.par_iter().map(work).collect::<Result<_, _>>()?;
-    let mut group = SphereGroup { name: format!("{}_spheres", robot.name), spheres: Vec::new() };
+    let mut group = SphereGroup {
+        name: format!("{}_spheres", robot.name),
+        spheres: Vec::new(),
+    };
     let mut fits = Vec::new();
     for (link, fitted) in links.into_iter().zip(shapes) {
         let name = robot.links[link].name.clone();
         match fitted {
             Some(fitted) if !fitted.spheres.is_empty() => {
-                fits.push(FittedLink { link: name, spheres: fitted.spheres.len(), error: fitted.error });
+                fits.push(FittedLink {
+                    link: name,
+                    spheres: fitted.spheres.len(),
+                    error: fitted.error,
+                });
                 group.spheres.push((LinkId(link), fitted.spheres));
             }
             // Nothing of its shapes could be read, which was said.
             Some(_) => {}
             None => {
-                let message =
-                    format!("the collision geometry of the link \"{name}\" is too large or too thin for such spheres");
-                let diagnostic = Diagnostic::new(&codes::SPHERES_TOO_FINE, robot.links[link].place.clone(), message);
+                let message = format!(
+                    "the collision geometry of the link \"{name}\" is too large or too thin for such spheres"
+                );
+                let diagnostic = Diagnostic::new(
+                    &codes::SPHERES_TOO_FINE,
+                    robot.links[link].place.clone(),
+                    message,
+                );
                 found.push(diagnostic.help("allow a larger --error, or give --spheres"));
             }
         }
     }
-    if group.spheres.is_empty() && found.iter().all(|found| found.code != codes::SPHERES_TOO_FINE.id) {
-        let message = "no link of the robot has collision geometry that spheres could be fitted to".to_owned();
+    if group.spheres.is_empty()
+        && found
+            .iter()
+            .all(|found| found.code != codes::SPHERES_TOO_FINE.id)
+    {
+        let message = "no link of the robot has collision geometry that spheres could be fitted to"
+            .to_owned();
         let is_missing = |shape: &Shape| matches!(shape.geometry, Geometry::Missing { .. });
-        let help = if robot.links.iter().flat_map(|link| &link.collisions).any(is_missing) {
+        let help = if robot
+            .links
+            .iter()
+            .flat_map(|link| &link.collisions)
+            .any(is_missing)
+        {
             "its collision meshes could not be read: see the errors about them"
         } else {
             "add collision elements to the description"
         };
-        return Err(option(robot, &codes::SPHERES_NONE, message).help(help).into());
+        return Err(option(robot, &codes::SPHERES_NONE, message)
+            .help(help)
+            .into());
     }
-    robot.planning =
-        Planning { groups: vec![group], collision: None, self_collision: None, ..std::mem::take(&mut robot.planning) };
+    robot.planning = Planning {
+        groups: vec![group],
+        collision: None,
+        self_collision: None,
+        ..std::mem::take(&mut robot.planning)
+    };
     Ok(fits)
 }
 
@@ -383,7 +575,8 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
     let mut slack = 0.0_f64;
     for shape in shapes {
         let mut add = |corners: [Vector3<f64>; 3]| {
-            triangles.push(corners.map(|corner| (shape.origin * Point3::from(corner)).coords.into()));
+            triangles
+                .push(corners.map(|corner| (shape.origin * Point3::from(corner)).coords.into()));
         };
         match &shape.geometry {
             // A ball is what it is.
@@ -392,11 +585,16 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
                 spheres.push(rounded(center.coords.into(), *radius));
             }
             Geometry::Mesh { mesh, scale } => {
-                let Some(source) = robot.meshes.get(mesh.0) else { return Ok(None) };
+                let Some(source) = robot.meshes.get(mesh.0) else {
+                    return Ok(None);
+                };
                 let mesh = source.mesh.arrays()?;
                 let is_turned = scale.product() < 0.0;
                 for [a, b, c] in &mesh.triangles {
-                    let corner = |index: u32| Vector3::from(mesh.points[index as usize].map(f64::from)).component_mul(scale);
+                    let corner = |index: u32| {
+                        Vector3::from(mesh.points[index as usize].map(f64::from))
+                            .component_mul(scale)
+                    };
                     let (b, c) = if is_turned { (c, b) } else { (b, c) };
                     add([corner(*a), corner(*b), corner(*c)]);
                 }
@@ -408,7 +606,12 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
                 let outer = radius / (std::f64::consts::PI / SIDES as f64).cos();
                 slack = slack.max(outer - radius);
                 revolved(
-                    &[(0.0, -length / 2.0), (outer, -length / 2.0), (outer, length / 2.0), (0.0, length / 2.0)],
+                    &[
+                        (0.0, -length / 2.0),
+                        (outer, -length / 2.0),
+                        (outer, length / 2.0),
+                        (0.0, length / 2.0),
+                    ],
                     SIDES,
                     &mut add,
                 );
@@ -417,19 +620,30 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
                 let steps = SIDES / 4;
                 // The prism around the ball, and the lines around the arc.
                 let step = std::f64::consts::FRAC_PI_2 / steps as f64;
-                let outer = radius / (std::f64::consts::PI / SIDES as f64).cos() / (step / 2.0).cos();
+                let outer =
+                    radius / (std::f64::consts::PI / SIDES as f64).cos() / (step / 2.0).cos();
                 slack = slack.max(outer - radius);
                 let cap = |index: usize| (index as f64 * step).sin_cos();
-                let mut profile: Vec<(f64, f64)> =
-                    (0..=steps).map(cap).map(|(sine, cosine)| (outer * sine, -length / 2.0 - outer * cosine)).collect();
-                profile.extend((0..=steps).rev().map(cap).map(|(sine, cosine)| (outer * sine, length / 2.0 + outer * cosine)));
+                let mut profile: Vec<(f64, f64)> = (0..=steps)
+                    .map(cap)
+                    .map(|(sine, cosine)| (outer * sine, -length / 2.0 - outer * cosine))
+                    .collect();
+                profile.extend(
+                    (0..=steps)
+                        .rev()
+                        .map(cap)
+                        .map(|(sine, cosine)| (outer * sine, length / 2.0 + outer * cosine)),
+                );
                 revolved(&profile, SIDES, &mut add);
             }
             Geometry::Sphere { .. } | Geometry::Missing { .. } => {}
         }
     }
     if triangles.is_empty() {
-        return Ok(Some(Fitted { error: 0.0, spheres }));
+        return Ok(Some(Fitted {
+            error: 0.0,
+            spheres,
+        }));
     }
     // The centre moves, the radius grows by as much, and is rounded up.
     let rounding = 3.0 / PER_METRE;
@@ -437,9 +651,18 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
         Wanted::Error(error) => Wanted::Error((error - slack - rounding).max(error / 2.0)),
         Wanted::Count(count) => Wanted::Count(count.saturating_sub(spheres.len()).max(1)),
     };
-    let Some(fit) = spheres::fit(&triangles, wanted) else { return Ok(None) };
-    spheres.extend(fit.spheres.into_iter().map(|(center, radius)| rounded(center, radius)));
-    Ok(Some(Fitted { spheres, error: fit.error + slack + rounding }))
+    let Some(fit) = spheres::fit(&triangles, wanted) else {
+        return Ok(None);
+    };
+    spheres.extend(
+        fit.spheres
+            .into_iter()
+            .map(|(center, radius)| rounded(center, radius)),
+    );
+    Ok(Some(Fitted {
+        spheres,
+        error: fit.error + slack + rounding,
+    }))
 }
 
 /// A sphere with few decimals that has the one of this centre and radius in it.
@@ -447,7 +670,10 @@ fn rounded(center: [f64; 3], radius: f64) -> Sphere {
     // By division, so that the nearest number to the decimals comes out.
     let near = center.map(|at| (at * PER_METRE).round() / PER_METRE + 0.0);
     let moved = (Point3::from(near) - Point3::from(center)).norm();
-    Sphere { center: Point3::from(near), radius: ((radius + moved) * PER_METRE - NOISE).ceil() / PER_METRE }
+    Sphere {
+        center: Point3::from(near),
+        radius: ((radius + moved) * PER_METRE - NOISE).ceil() / PER_METRE,
+    }
 }
 
 /// The triangles of a box.
@@ -459,7 +685,12 @@ fn boxed(half: Vector3<f64>, add: &mut impl FnMut([Vector3<f64>; 3])) {
                 (at[axis], at[(axis + 1) % 3], at[(axis + 2) % 3]) = (side, one * side, other);
                 at.component_mul(&half)
             };
-            let [a, b, c, d] = [corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
+            let [a, b, c, d] = [
+                corner(-1.0, -1.0),
+                corner(1.0, -1.0),
+                corner(1.0, 1.0),
+                corner(-1.0, 1.0),
+            ];
             add([a, b, c]);
             add([a, c, d]);
         }
@@ -469,12 +700,22 @@ fn boxed(half: Vector3<f64>, add: &mut impl FnMut([Vector3<f64>; 3])) {
 /// The triangles of a line (radius and height, from bottom to top) that goes around z.
 fn revolved(profile: &[(f64, f64)], sides: usize, add: &mut impl FnMut([Vector3<f64>; 3])) {
     let at = |(radius, height): (f64, f64), side: usize| {
-        let (sine, cosine) = ((side % sides) as f64 * std::f64::consts::TAU / sides as f64).sin_cos();
-        if radius > 0.0 { Vector3::new(radius * cosine, radius * sine, height) } else { Vector3::new(0.0, 0.0, height) }
+        let (sine, cosine) =
+            ((side % sides) as f64 * std::f64::consts::TAU / sides as f64).sin_cos();
+        if radius > 0.0 {
+            Vector3::new(radius * cosine, radius * sine, height)
+        } else {
+            Vector3::new(0.0, 0.0, height)
+        }
     };
     for (&low, &high) in profile.iter().zip(profile.iter().skip(1)) {
         for side in 0..sides {
-            let [a, b, c, d] = [at(low, side), at(low, side + 1), at(high, side + 1), at(high, side)];
+            let [a, b, c, d] = [
+                at(low, side),
+                at(low, side + 1),
+                at(high, side + 1),
+                at(high, side),
+            ];
             if low.0 > 0.0 {
                 add([a, b, c]);
             }
@@ -485,8 +726,8 @@ fn revolved(profile: &[(f64, f64)], sides: usize, add: &mut impl FnMut([Vector3<
     }
 }
 
-/// The pairs of links whose spheres need not be held off each other: neighbours, those that are rigid to each other, and those that touch
-/// never or always.
+/// The pairs of links whose spheres need not be held off each other: neighbours, those that are
+/// rigid to each other, and those that touch never or always.
 fn ignore(robot: &mut Robot, samples: usize, found: &mut Vec<Diagnostic>) {
     let spheres = robot.planning.self_collision_spheres();
     let model = Model::of(robot);
@@ -500,7 +741,8 @@ fn ignore(robot: &mut Robot, samples: usize, found: &mut Vec<Diagnostic>) {
         let message = format!(
             "at the default positions spheres of \"{first}\" and \"{second}\" are {depth:.1} mm in each other, so the pair is not checked for collision"
         );
-        let help = "choose another default pose (--pose), or fit spheres that stand out less (--error)";
+        let help =
+            "choose another default pose (--pose), or fit spheres that stand out less (--error)";
         found.push(Diagnostic::new(&codes::XRDF_TOUCHING, robot.place.clone(), message).help(help));
         ignored.insert((touch.first, touch.second));
     }
@@ -510,7 +752,8 @@ fn ignore(robot: &mut Robot, samples: usize, found: &mut Vec<Diagnostic>) {
     robot.planning.ignored = ignored.into_iter().collect();
 }
 
-/// The pairs of links, but for `known` ones, whose spheres touch in all of so many configurations, or in none.
+/// The pairs of links, but for `known` ones, whose spheres touch in all of so many configurations,
+/// or in none.
 fn touching_alike(
     robot: &Robot,
     model: &Model,
@@ -518,22 +761,29 @@ fn touching_alike(
     samples: usize,
     known: &BTreeSet<(LinkId, LinkId)>,
 ) -> Vec<(LinkId, LinkId)> {
-    /// How many configurations are looked at before pairs that were seen both ways are left out: nearly all of those that can be.
+    /// How many configurations are looked at before pairs that were seen both ways are left out:
+    /// nearly all of those that can be.
     const AT_ONCE: usize = 64;
     let pair = |one: usize, other: usize| {
         let (one, other) = (spheres[one].0, spheres[other].0);
         (one.min(other), one.max(other))
     };
     // Each pair, and whether its spheres touched in the configurations so far.
-    let pairs = (0..spheres.len()).flat_map(|one| (one + 1..spheres.len()).map(move |other| (one, other)));
-    let mut open: Vec<(usize, usize, Option<bool>)> =
-        pairs.filter(|(one, other)| !known.contains(&pair(*one, *other))).map(|(one, other)| (one, other, None)).collect();
+    let pairs =
+        (0..spheres.len()).flat_map(|one| (one + 1..spheres.len()).map(move |other| (one, other)));
+    let mut open: Vec<(usize, usize, Option<bool>)> = pairs
+        .filter(|(one, other)| !known.contains(&pair(*one, *other)))
+        .map(|(one, other)| (one, other, None))
+        .collect();
     for start in (0..samples).step_by(AT_ONCE) {
         let placed: Vec<Vec<PlacedSpheres>> = (start..samples.min(start + AT_ONCE))
             .into_par_iter()
             .map(|sample| {
                 let poses = model.poses(&configuration(robot, model, sample as u64));
-                spheres.iter().map(|(link, spheres)| PlacedSpheres::new(spheres, &poses[link.0])).collect()
+                spheres
+                    .iter()
+                    .map(|(link, spheres)| PlacedSpheres::new(spheres, &poses[link.0]))
+                    .collect()
             })
             .collect();
         open = open
@@ -551,10 +801,13 @@ fn touching_alike(
             })
             .collect();
     }
-    open.into_iter().map(|(one, other, _)| pair(one, other)).collect()
+    open.into_iter()
+        .map(|(one, other, _)| pair(one, other))
+        .collect()
 }
 
-/// Pairs of links with spheres that are rigid to each other, or neighbours: no link with spheres is between them in the tree.
+/// Pairs of links with spheres that are rigid to each other, or neighbours: no link with spheres is
+/// between them in the tree.
 fn neighbours(robot: &Robot, links: &BTreeSet<LinkId>) -> BTreeSet<(LinkId, LinkId)> {
     let joint = |link: LinkId| robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]);
     // The first link of all that are rigid to each other.
@@ -574,7 +827,12 @@ fn neighbours(robot: &Robot, links: &BTreeSet<LinkId>) -> BTreeSet<(LinkId, Link
             }
             above = joint(joint_above.parent);
         }
-        pairs.extend(links.range(..link).filter(|other| rigid[other.0] == rigid[link.0]).map(|other| (*other, link)));
+        pairs.extend(
+            links
+                .range(..link)
+                .filter(|other| rigid[other.0] == rigid[link.0])
+                .map(|other| (*other, link)),
+        );
     }
     pairs
 }
@@ -584,13 +842,22 @@ fn configuration(robot: &Robot, model: &Model, number: u64) -> Vec<f64> {
     let mut random = spheres::Random::new(number);
     let mut positions = robot.positions(model, None);
     for (index, joint) in robot.joints.iter().enumerate() {
-        let Some(at) = positions.get_mut(model.range(index)).and_then(<[f64]>::first_mut) else { continue };
+        let Some(at) = positions
+            .get_mut(model.range(index))
+            .and_then(<[f64]>::first_mut)
+        else {
+            continue;
+        };
         let (lower, upper) = match joint.kind {
             JointKind::Revolute | JointKind::Prismatic => joint.bounds().sides(),
             JointKind::Continuous => (None, None),
             _ => continue,
         };
-        let reach = if joint.kind == JointKind::Prismatic { UNLIMITED_SLIDE } else { std::f64::consts::PI };
+        let reach = if joint.kind == JointKind::Prismatic {
+            UNLIMITED_SLIDE
+        } else {
+            std::f64::consts::PI
+        };
         let lower = lower.unwrap_or_else(|| upper.map_or(-reach, |upper| upper - 2.0 * reach));
         let upper = upper.unwrap_or(lower + 2.0 * reach);
         *at = lower + (upper - lower) * random.unit();
@@ -604,7 +871,8 @@ fn configuration(robot: &Robot, model: &Model, number: u64) -> Vec<f64> {
 /// # Errors
 /// The sentence to show.
 pub fn save(written: &Written, path: &Path) -> Result<(), String> {
-    std::fs::write(path, &written.text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    std::fs::write(path, &written.text)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]

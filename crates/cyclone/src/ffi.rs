@@ -1,4 +1,5 @@
-//! Declarations of `shim.c` and of those functions of Cyclone that take numbers, handles and texts alone.
+//! Declarations of `shim.c` and of those functions of Cyclone that take numbers, handles and texts
+//! alone.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -21,7 +22,8 @@ pub(crate) struct Qos {
     pub ignores_own: bool,
 }
 
-/// `shim_found`: a participant or endpoint that was found or lost. The pointers are null or valid until [`shim_release_found`].
+/// `shim_found`: a participant or endpoint that was found or lost. The pointers are null or valid
+/// until [`shim_release_found`].
 #[repr(C)]
 pub(crate) struct Found {
     pub handle: u64,
@@ -71,16 +73,23 @@ unsafe extern "C" {
     pub(crate) static shim_requested_incompatible: u32;
     pub(crate) static shim_offered_incompatible: u32;
 
-    pub(crate) fn shim_create_participant(domain: u32, user_data: *const c_void, size: usize) -> Entity;
+    pub(crate) fn shim_create_participant(
+        domain: u32,
+        user_data: *const c_void,
+        size: usize,
+    ) -> Entity;
     pub(crate) fn shim_create_topic(
         participant: Entity,
         name: *const c_char,
         type_name: *const c_char,
         max_size: u32,
     ) -> Entity;
-    pub(crate) fn shim_create_reader(participant: Entity, topic: Entity, qos: *const Qos) -> Entity;
-    pub(crate) fn shim_create_writer(participant: Entity, topic: Entity, qos: *const Qos) -> Entity;
-    pub(crate) safe fn shim_create_discovery_reader(participant: Entity, kind: Discovery) -> Entity;
+    pub(crate) fn shim_create_reader(participant: Entity, topic: Entity, qos: *const Qos)
+    -> Entity;
+    pub(crate) fn shim_create_writer(participant: Entity, topic: Entity, qos: *const Qos)
+    -> Entity;
+    pub(crate) safe fn shim_create_discovery_reader(participant: Entity, kind: Discovery)
+    -> Entity;
     pub(crate) fn shim_take_found(reader: Entity, kind: Discovery, to: *mut Found) -> i32;
     pub(crate) fn shim_release_found(reader: Entity, found: *mut Found);
     pub(crate) fn shim_take_message(reader: Entity, to: *mut Message) -> i32;
@@ -96,12 +105,25 @@ unsafe extern "C" {
     pub(crate) safe fn dds_create_guardcondition(participant: Entity) -> Entity;
     pub(crate) safe fn dds_set_guardcondition(guard: Entity, is_triggered: bool) -> i32;
     pub(crate) safe fn dds_waitset_attach(waitset: Entity, entity: Entity, number: isize) -> i32;
-    pub(crate) fn dds_waitset_wait(waitset: Entity, numbers: *mut isize, count: usize, timeout: i64) -> i32;
+    pub(crate) fn dds_waitset_wait(
+        waitset: Entity,
+        numbers: *mut isize,
+        count: usize,
+        timeout: i64,
+    ) -> i32;
     pub(crate) safe fn dds_set_status_mask(entity: Entity, mask: u32) -> i32;
     pub(crate) fn dds_take_status(entity: Entity, status: *mut u32, mask: u32) -> i32;
     pub(crate) fn dds_get_guid(entity: Entity, guid: *mut Guid) -> i32;
-    pub(crate) fn dds_get_matched_subscriptions(writer: Entity, handles: *mut u64, count: usize) -> i32;
-    pub(crate) fn dds_get_matched_publications(reader: Entity, handles: *mut u64, count: usize) -> i32;
+    pub(crate) fn dds_get_matched_subscriptions(
+        writer: Entity,
+        handles: *mut u64,
+        count: usize,
+    ) -> i32;
+    pub(crate) fn dds_get_matched_publications(
+        reader: Entity,
+        handles: *mut u64,
+        count: usize,
+    ) -> i32;
     pub(crate) safe fn dds_wait_for_acks(writer: Entity, timeout: i64) -> i32;
     pub(crate) safe fn dds_delete(entity: Entity) -> i32;
     pub(crate) safe fn dds_strretcode(code: i32) -> *const c_char;
@@ -125,6 +147,12 @@ impl Default for Found {
 
 impl Default for Message {
     fn default() -> Self {
-        Self { sample: null_mut(), bytes: null(), size: 0, writer: 0, written: 0 }
+        Self {
+            sample: null_mut(),
+            bytes: null(),
+            size: 0,
+            writer: 0,
+            written: 0,
+        }
     }
 }

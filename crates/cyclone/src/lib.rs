@@ -1,15 +1,19 @@
-//! Eclipse Cyclone DDS, in C, behind a safe surface: a participant, its readers and writers of undecoded messages, and discovery.
+//! Eclipse Cyclone DDS, in C, behind a safe surface: a participant, its readers and writers of
+//! undecoded messages, and discovery.
 //!
-//! Must not know ROS: names, types and quality of service come from its caller. All unsafe code of the way to the library is here and in
-//! `shim.c`, under three rules:
+//! Must not know ROS: names, types and quality of service come from its caller. All unsafe code of
+//! the way to the library is here and in `shim.c`, under three rules:
 //!
-//! - Entities are named by handles, which Cyclone looks up and refuses once they are deleted, so no handle can dangle.
+//! - Entities are named by handles, which Cyclone looks up and refuses once they are deleted, so no
+//!   handle can dangle.
 //! - Memory that Cyclone lends is copied before the function that borrowed it returns.
-//! - Cyclone calls no listener: a thread of each participant waits for its events ([`Participant::join`]), so nothing has to outlive a
-//!   call from C. The one callback, for its log, has no state.
+//! - Cyclone calls no listener: a thread of each participant waits for its events
+//!   ([`Participant::join`]), so nothing has to outlive a call from C. The one callback, for its
+//!   log, has no state.
 //!
-//! Each participant has a Cyclone domain of its own, with its own sockets and threads: participants of one process can differ in
-//! their configuration, and a new one sees the network interfaces as they are then.
+//! Each participant has a Cyclone domain of its own, with its own sockets and threads: participants
+//! of one process can differ in their configuration, and a new one sees the network interfaces as
+//! they are then.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::{CStr, CString};
@@ -36,7 +40,8 @@ const MAX_LOST_ENDPOINTS: usize = 4096;
 /// At most so many lines of Cyclone's log are written in each period.
 const MAX_LOG_LINES: u32 = 5;
 const LOG_PERIOD: Duration = Duration::from_secs(10);
-/// Numbers in the wait set: the guard that ends the thread, the three discovery readers, then all others.
+/// Numbers in the wait set: the guard that ends the thread, the three discovery readers, then all
+/// others.
 const STOP: isize = 0;
 const FIRST_FREE: isize = 4;
 
@@ -65,7 +70,10 @@ fn checked(what: &'static str, returned: i32) -> Result<i32, Error> {
     }
     // SAFETY: the function returns a text that is part of the library for any number.
     let why = unsafe { CStr::from_ptr(ffi::dds_strretcode(returned)) };
-    Err(Error { what, why: why.to_string_lossy().into_owned() })
+    Err(Error {
+        what,
+        why: why.to_string_lossy().into_owned(),
+    })
 }
 
 /// A reader or writer found by discovery.
@@ -85,7 +93,8 @@ pub struct Endpoint {
 /// A change that discovery reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An endpoint of another participant or of this one was found; [`Participant::endpoints`] has its details.
+    /// An endpoint of another participant or of this one was found; [`Participant::endpoints`] has
+    /// its details.
     Found { guid: Guid },
     /// An endpoint left.
     Lost(Guid),
@@ -167,10 +176,14 @@ struct DomainNumber(u32);
 static NUMBERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 impl DomainNumber {
-    /// Reserves the number of `domain` itself if it is free, since a configuration may name it, else an alias.
+    /// Reserves the number of `domain` itself if it is free, since a configuration may name it,
+    /// else an alias.
     fn reserve(domain: u32) -> Self {
         let mut reserved = locked(&NUMBERS);
-        let number = std::iter::once(domain).chain(FIRST_ALIAS..).find(|number| !reserved.contains(number)).unwrap_or(domain);
+        let number = std::iter::once(domain)
+            .chain(FIRST_ALIAS..)
+            .find(|number| !reserved.contains(number))
+            .unwrap_or(domain);
         reserved.insert(number);
         Self(number)
     }
@@ -182,7 +195,8 @@ impl Drop for DomainNumber {
     }
 }
 
-/// A participant, alone in a Cyclone domain of its own. It lasts until it and all its readers and writers are dropped.
+/// A participant, alone in a Cyclone domain of its own. It lasts until it and all its readers and
+/// writers are dropped.
 #[derive(Clone)]
 pub struct Participant(Arc<Inner>);
 
@@ -232,8 +246,17 @@ impl Endpoints {
     }
 
     fn guid(&self, handle: u64) -> Option<Guid> {
-        let lost = || self.lost.iter().rev().find(|(other, _)| *other == handle).map(|(_, guid)| *guid);
-        self.alive.get(&handle).map(|endpoint| endpoint.guid).or_else(lost)
+        let lost = || {
+            self.lost
+                .iter()
+                .rev()
+                .find(|(other, _)| *other == handle)
+                .map(|(_, guid)| *guid)
+        };
+        self.alive
+            .get(&handle)
+            .map(|endpoint| endpoint.guid)
+            .or_else(lost)
     }
 }
 
@@ -253,12 +276,18 @@ struct Watched {
 }
 
 impl Participant {
-    /// Joins the network. `config` is Cyclone's XML, or anything else that its variable `CYCLONEDDS_URI` takes, several separated by
-    /// commas. `hear` is called with each [`Event`] on the participant's thread, which it must not block.
+    /// Joins the network. `config` is Cyclone's XML, or anything else that its variable
+    /// `CYCLONEDDS_URI` takes, several separated by commas. `hear` is called with each [`Event`] on
+    /// the participant's thread, which it must not block.
     ///
     /// # Errors
     /// Whatever Cyclone refuses: the configuration, or the network.
-    pub fn join(domain: u32, config: &str, user_data: &str, hear: impl Fn(Event) + Send + 'static) -> Result<Self, Error> {
+    pub fn join(
+        domain: u32,
+        config: &str,
+        user_data: &str,
+        hear: impl Fn(Event) + Send + 'static,
+    ) -> Result<Self, Error> {
         log_to_tracing();
         let number = DomainNumber::reserve(domain);
         let alias = format!(
@@ -267,13 +296,22 @@ impl Participant {
         let alias = if number.0 == domain { "" } else { &alias };
         let config = c_string("configuration", &format!("{alias}{config}"))?;
         // SAFETY: the text ends with a zero byte and is only read.
-        let domain = Entity::created("domain", unsafe { ffi::dds_create_domain(number.0, config.as_ptr()) })?;
+        let domain = Entity::created("domain", unsafe {
+            ffi::dds_create_domain(number.0, config.as_ptr())
+        })?;
         // SAFETY: the bytes are copied.
-        let participant = unsafe { ffi::shim_create_participant(number.0, user_data.as_ptr().cast(), user_data.len()) };
+        let participant = unsafe {
+            ffi::shim_create_participant(number.0, user_data.as_ptr().cast(), user_data.len())
+        };
         let participant = Entity::created("participant", participant)?;
         let guid = participant.guid()?;
-        let reader =
-            |kind| Entity::created("discovery", ffi::shim_create_discovery_reader(participant.0, kind)).map(|e| (kind, e));
+        let reader = |kind| {
+            Entity::created(
+                "discovery",
+                ffi::shim_create_discovery_reader(participant.0, kind),
+            )
+            .map(|e| (kind, e))
+        };
         let shared = Shared {
             own: guid,
             waitset: Entity::created("wait set", ffi::dds_create_waitset(participant.0))?,
@@ -291,12 +329,27 @@ impl Participant {
         for ((_, reader), number) in shared.discovery.iter().zip(STOP + 1..) {
             shared.attach(reader, number, status::data_available())?;
         }
-        checked("wait set", ffi::dds_waitset_attach(shared.waitset.0, shared.stop.0, STOP))?;
+        checked(
+            "wait set",
+            ffi::dds_waitset_attach(shared.waitset.0, shared.stop.0, STOP),
+        )?;
         let shared = Arc::new(shared);
         let watching = shared.clone();
-        let thread = thread::Builder::new().name("cyclone".to_owned()).spawn(move || watching.watch(&hear));
-        let thread = thread.map_err(|error| Error { what: "thread", why: error.to_string() })?;
-        Ok(Self(Arc::new(Inner { shared, thread: Some(thread), guid, participant, _domain: domain, _number: number })))
+        let thread = thread::Builder::new()
+            .name("cyclone".to_owned())
+            .spawn(move || watching.watch(&hear));
+        let thread = thread.map_err(|error| Error {
+            what: "thread",
+            why: error.to_string(),
+        })?;
+        Ok(Self(Arc::new(Inner {
+            shared,
+            thread: Some(thread),
+            guid,
+            participant,
+            _domain: domain,
+            _number: number,
+        })))
     }
 
     /// Returns its identity.
@@ -315,23 +368,38 @@ impl Participant {
     }
 
     fn endpoints_where(&self, is_wanted: impl Fn(&&Endpoint) -> bool) -> Vec<Endpoint> {
-        locked(&self.0.shared.found).alive.values().filter(is_wanted).cloned().collect()
+        locked(&self.0.shared.found)
+            .alive
+            .values()
+            .filter(is_wanted)
+            .cloned()
+            .collect()
     }
 
-    /// Subscribes to a topic. `notify` is called on the participant's thread, which it must not block, when [`Reader::take`] may have
-    /// something to return.
+    /// Subscribes to a topic. `notify` is called on the participant's thread, which it must not
+    /// block, when [`Reader::take`] may have something to return.
     ///
     /// # Errors
     /// Whatever Cyclone refuses.
-    pub fn reader(&self, topic: &str, type_name: &str, qos: &Qos, notify: impl Fn() + Send + 'static) -> Result<Reader, Error> {
+    pub fn reader(
+        &self,
+        topic: &str,
+        type_name: &str,
+        qos: &Qos,
+        notify: impl Fn() + Send + 'static,
+    ) -> Result<Reader, Error> {
         let topic = self.topic(topic, type_name, qos)?;
         let entity = with_ffi_qos(qos, |qos| {
-            // SAFETY: `qos` and its texts live until after the call; the reader keeps a reference to its topic.
+            // SAFETY: `qos` and its texts live until after the call; the reader keeps a reference
+            // to its topic.
             unsafe { ffi::shim_create_reader(self.0.participant.0, topic.0, qos) }
         });
         let entity = Entity::created("reader", entity)?;
         let mask = status::data_available() | status::matched(false) | status::incompatible(false);
-        Ok(Reader { end: self.watch(entity, false, Box::new(notify), mask)?, writers: Mutex::default() })
+        Ok(Reader {
+            end: self.watch(entity, false, Box::new(notify), mask)?,
+            writers: Mutex::default(),
+        })
     }
 
     /// Advertises a topic.
@@ -345,24 +413,55 @@ impl Participant {
             unsafe { ffi::shim_create_writer(self.0.participant.0, topic.0, qos) }
         });
         let entity = Entity::created("writer", entity)?;
-        Ok(Writer(self.watch(entity, true, Box::new(|| ()), status::matched(true) | status::incompatible(true))?))
+        Ok(Writer(self.watch(
+            entity,
+            true,
+            Box::new(|| ()),
+            status::matched(true) | status::incompatible(true),
+        )?))
     }
 
     fn topic(&self, name: &str, type_name: &str, qos: &Qos) -> Result<Entity, Error> {
         let (name, type_name) = (c_string("topic", name)?, c_string("topic", type_name)?);
         let participant = self.0.participant.0;
         // SAFETY: both texts end with a zero byte, and are copied.
-        let topic = unsafe { ffi::shim_create_topic(participant, name.as_ptr(), type_name.as_ptr(), qos.max_bytes) };
+        let topic = unsafe {
+            ffi::shim_create_topic(
+                participant,
+                name.as_ptr(),
+                type_name.as_ptr(),
+                qos.max_bytes,
+            )
+        };
         Entity::created("topic", topic)
     }
 
-    fn watch(&self, entity: Entity, is_writer: bool, notify: Box<dyn Fn() + Send>, mask: u32) -> Result<End, Error> {
+    fn watch(
+        &self,
+        entity: Entity,
+        is_writer: bool,
+        notify: Box<dyn Fn() + Send>,
+        mask: u32,
+    ) -> Result<End, Error> {
         let shared = &self.0.shared;
         let (guid, number) = (entity.guid()?, shared.next.fetch_add(1, Ordering::Relaxed));
         let matched = HashSet::new();
-        let watched = Watched { entity: entity.0, guid, is_writer, notify, matched, times_matched: 0, is_due: true };
+        let watched = Watched {
+            entity: entity.0,
+            guid,
+            is_writer,
+            notify,
+            matched,
+            times_matched: 0,
+            is_due: true,
+        };
         locked(&shared.watched).insert(number, watched);
-        let end = End { entity, guid, number, participant: self.clone() };
+        let end = End {
+            entity,
+            guid,
+            number,
+            participant: self.clone(),
+        };
         shared.attach(&end.entity, number, mask)?;
         Ok(end)
     }
@@ -380,7 +479,10 @@ impl Drop for Inner {
 }
 
 fn c_string(what: &'static str, text: &str) -> Result<CString, Error> {
-    CString::new(text).map_err(|error| Error { what, why: error.to_string() })
+    CString::new(text).map_err(|error| Error {
+        what,
+        why: error.to_string(),
+    })
 }
 
 /// Calls `create` with `qos` in terms of the shim.
@@ -408,12 +510,24 @@ mod status {
 
     pub(super) fn matched(is_writer: bool) -> u32 {
         // SAFETY: constants.
-        unsafe { if is_writer { ffi::shim_publication_matched } else { ffi::shim_subscription_matched } }
+        unsafe {
+            if is_writer {
+                ffi::shim_publication_matched
+            } else {
+                ffi::shim_subscription_matched
+            }
+        }
     }
 
     pub(super) fn incompatible(is_writer: bool) -> u32 {
         // SAFETY: constants.
-        unsafe { if is_writer { ffi::shim_offered_incompatible } else { ffi::shim_requested_incompatible } }
+        unsafe {
+            if is_writer {
+                ffi::shim_offered_incompatible
+            } else {
+                ffi::shim_requested_incompatible
+            }
+        }
     }
 }
 
@@ -429,7 +543,10 @@ impl Shared {
     /// Has the thread woken by the statuses of `entity` that are in `mask`.
     fn attach(&self, entity: &Entity, number: isize, mask: u32) -> Result<(), Error> {
         checked("status", ffi::dds_set_status_mask(entity.0, mask))?;
-        checked("wait set", ffi::dds_waitset_attach(self.waitset.0, entity.0, number))?;
+        checked(
+            "wait set",
+            ffi::dds_waitset_attach(self.waitset.0, entity.0, number),
+        )?;
         Ok(())
     }
 
@@ -439,13 +556,21 @@ impl Shared {
         while !self.has_ended.load(Ordering::Acquire) {
             let timeout = nanoseconds(POLL_INTERVAL);
             // SAFETY: there is room for as many numbers as it is told.
-            let triggered = unsafe { ffi::dds_waitset_wait(self.waitset.0, numbers.as_mut_ptr(), EVENT_BATCH, timeout) };
-            let Ok(triggered) = usize::try_from(triggered) else { return };
+            let triggered = unsafe {
+                ffi::dds_waitset_wait(self.waitset.0, numbers.as_mut_ptr(), EVENT_BATCH, timeout)
+            };
+            let Ok(triggered) = usize::try_from(triggered) else {
+                return;
+            };
             let lost = self.take_discovery(hear);
             let mut watched = locked(&self.watched);
             for end in watched.values_mut() {
                 // An endpoint that has already come back is reported as a new connection.
-                end.is_due |= lost.iter().filter(|handle| end.matched.remove(handle)).count() > 0;
+                end.is_due |= lost
+                    .iter()
+                    .filter(|handle| end.matched.remove(handle))
+                    .count()
+                    > 0;
             }
             for number in numbers.iter().take(triggered) {
                 if let Some(end) = watched.get_mut(number) {
@@ -453,7 +578,10 @@ impl Shared {
                 }
             }
             let found = locked(&self.found);
-            watched.values_mut().filter(|end| end.is_due).for_each(|end| end.report_matches(&found, hear));
+            watched
+                .values_mut()
+                .filter(|end| end.is_due)
+                .for_each(|end| end.report_matches(&found, hear));
         }
     }
 
@@ -474,9 +602,15 @@ impl Shared {
         lost
     }
 
-    /// Notes a participant or endpoint found or lost. Cyclone keeps the last sample of each: of an endpoint that has left and come
-    /// back, only that it is there.
-    fn note(&self, kind: ffi::Discovery, found: &ffi::Found, lost: &mut Vec<u64>, hear: &dyn Fn(Event)) {
+    /// Notes a participant or endpoint found or lost. Cyclone keeps the last sample of each: of an
+    /// endpoint that has left and come back, only that it is there.
+    fn note(
+        &self,
+        kind: ffi::Discovery,
+        found: &ffi::Found,
+        lost: &mut Vec<u64>,
+        hear: &dyn Fn(Event),
+    ) {
         let guid = found.guid;
         if kind == ffi::Discovery::Participants {
             if !found.is_alive && guid != self.own {
@@ -522,13 +656,22 @@ unsafe fn owned(text: *const std::ffi::c_char) -> String {
         return String::new();
     }
     // SAFETY: as the caller promises.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(text) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 impl Watched {
     fn take_status(&mut self, hear: &dyn Fn(Event)) {
-        let (matched, incompatible) = (status::matched(self.is_writer), status::incompatible(self.is_writer));
-        let data = if self.is_writer { 0 } else { status::data_available() };
+        let (matched, incompatible) = (
+            status::matched(self.is_writer),
+            status::incompatible(self.is_writer),
+        );
+        let data = if self.is_writer {
+            0
+        } else {
+            status::data_available()
+        };
         let status = take_status(self.entity, data | matched | incompatible);
         self.is_due |= status & matched != 0;
         if status & incompatible != 0 {
@@ -539,14 +682,21 @@ impl Watched {
         }
     }
 
-    /// Reports connections made and ended, as far as discovery has told of the other endpoint: one that it has not told of yet, or of
-    /// whose loss it has told already, stays due.
+    /// Reports connections made and ended, as far as discovery has told of the other endpoint: one
+    /// that it has not told of yet, or of whose loss it has told already, stays due.
     fn report_matches(&mut self, found: &Endpoints, hear: &dyn Fn(Event)) {
         // The count first: a connection made between the two calls is looked at once more.
-        let (times, current) = (ffi::shim_times_matched(self.entity, self.is_writer), self.current_matches());
+        let (times, current) = (
+            ffi::shim_times_matched(self.entity, self.is_writer),
+            self.current_matches(),
+        );
         let before = std::mem::replace(&mut self.times_matched, times);
-        let new = current.iter().filter(|handle| !self.matched.contains(handle)).count();
-        // More connections than new endpoints: a known one was disconnected and connected again, and Cyclone does not say which.
+        let new = current
+            .iter()
+            .filter(|handle| !self.matched.contains(handle))
+            .count();
+        // More connections than new endpoints: a known one was disconnected and connected again,
+        // and Cyclone does not say which.
         let is_any_renewed = self.times_matched.wrapping_sub(before) as usize > new;
         let own = self.guid;
         self.matched.retain(|handle| {
@@ -559,7 +709,10 @@ impl Watched {
         self.is_due = false;
         for handle in current {
             match found.alive.get(&handle) {
-                Some(end) if self.matched.insert(handle) => hear(Event::Matched { own, other: end.guid }),
+                Some(end) if self.matched.insert(handle) => hear(Event::Matched {
+                    own,
+                    other: end.guid,
+                }),
                 Some(_) => {}
                 None => self.is_due = true,
             }
@@ -568,12 +721,17 @@ impl Watched {
 
     /// Returns the handles of the endpoints that it is connected with.
     fn current_matches(&self) -> Vec<u64> {
-        let get = if self.is_writer { ffi::dds_get_matched_subscriptions } else { ffi::dds_get_matched_publications };
+        let get = if self.is_writer {
+            ffi::dds_get_matched_subscriptions
+        } else {
+            ffi::dds_get_matched_publications
+        };
         let mut handles = vec![0; EVENT_BATCH];
         loop {
             let room = handles.len();
             // SAFETY: there is room for as many handles as it is told.
-            let count = usize::try_from(unsafe { get(self.entity, handles.as_mut_ptr(), room) }).unwrap_or(0);
+            let count = usize::try_from(unsafe { get(self.entity, handles.as_mut_ptr(), room) })
+                .unwrap_or(0);
             if count <= room {
                 handles.truncate(count);
                 return handles;
@@ -594,7 +752,8 @@ struct End {
 
 impl Drop for End {
     fn drop(&mut self) {
-        // Before the entity is deleted: a new one may get its handle, which the thread must not mistake for this one.
+        // Before the entity is deleted: a new one may get its handle, which the thread must not
+        // mistake for this one.
         locked(&self.participant.0.shared.watched).remove(&self.number);
     }
 }
@@ -620,18 +779,27 @@ impl Reader {
         loop {
             let mut message = ffi::Message::default();
             // SAFETY: the pointer is to a struct that can be written.
-            if checked("message", unsafe { ffi::shim_take_message(self.end.entity.0, &mut message) })? == 0 {
+            if checked("message", unsafe {
+                ffi::shim_take_message(self.end.entity.0, &mut message)
+            })? == 0
+            {
                 return Ok(None);
             }
             let payload = (!message.bytes.is_null()).then(|| {
                 // SAFETY: the bytes are valid until the message is released.
-                Bytes::copy_from_slice(unsafe { std::slice::from_raw_parts(message.bytes, message.size) })
+                Bytes::copy_from_slice(unsafe {
+                    std::slice::from_raw_parts(message.bytes, message.size)
+                })
             });
             // SAFETY: it was taken above, and is released once.
             unsafe { ffi::shim_release_message(&mut message) };
             // A sample without payload only says that a writer is leaving.
             if let Some(payload) = payload {
-                return Ok(Some(Sample { payload, writer: self.writer(message.writer), written: message.written }));
+                return Ok(Some(Sample {
+                    payload,
+                    writer: self.writer(message.writer),
+                    written: message.written,
+                }));
             }
         }
     }
@@ -660,7 +828,8 @@ impl Reader {
     fn matched(&self, handle: u64) -> Option<Guid> {
         let mut guid = [0; 16];
         // SAFETY: the pointer is to 16 bytes that can be written.
-        unsafe { ffi::shim_matched_publication(self.end.entity.0, handle, &mut guid) }.then_some(guid)
+        unsafe { ffi::shim_matched_publication(self.end.entity.0, handle, &mut guid) }
+            .then_some(guid)
     }
 }
 
@@ -673,17 +842,22 @@ impl Writer {
         self.0.guid
     }
 
-    /// Writes a message in CDR, with its header. Blocks on slow readers as long as the quality of service says.
+    /// Writes a message in CDR, with its header. Blocks on slow readers as long as the quality of
+    /// service says.
     ///
     /// # Errors
     /// Whatever Cyclone refuses, such as a message that slow readers leave no room for.
     pub fn write(&self, message: &[u8]) -> Result<(), Error> {
         // SAFETY: the bytes are copied.
-        checked("write", unsafe { ffi::shim_write(self.0.entity.0, message.as_ptr(), message.len()) }).map(drop)
+        checked("write", unsafe {
+            ffi::shim_write(self.0.entity.0, message.as_ptr(), message.len())
+        })
+        .map(drop)
     }
 
-    /// Writes an unregistration, which delivers nothing. Once it is [acknowledged](Self::is_acknowledged), every reader has seen a
-    /// heartbeat of this writer, and delivers what is written afterwards.
+    /// Writes an unregistration, which delivers nothing. Once it is
+    /// [acknowledged](Self::is_acknowledged), every reader has seen a heartbeat of this writer, and
+    /// delivers what is written afterwards.
     ///
     /// # Errors
     /// Whatever Cyclone refuses.
@@ -703,9 +877,14 @@ fn log_to_tracing() {
     ONCE.call_once(|| ffi::shim_set_log(log));
 }
 
-/// Writes a line of Cyclone's log. It warns of every malformed packet, so only a few lines a second are written, and the others counted.
+/// Writes a line of Cyclone's log. It warns of every malformed packet, so only a few lines a second
+/// are written, and the others counted.
 extern "C" fn log(level: ffi::Level, line: *const std::ffi::c_char, size: usize) {
-    static LIMIT: Mutex<LogLimit> = Mutex::new(LogLimit { since: None, lines: 0, dropped: 0 });
+    static LIMIT: Mutex<LogLimit> = Mutex::new(LogLimit {
+        since: None,
+        lines: 0,
+        dropped: 0,
+    });
     if !matches!(level, ffi::Level::Debug) {
         match locked(&LIMIT).admit(Instant::now()) {
             None => return,
@@ -714,7 +893,8 @@ extern "C" fn log(level: ffi::Level, line: *const std::ffi::c_char, size: usize)
         }
     }
     // SAFETY: Cyclone hands over as many bytes as it says.
-    let line = String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(line.cast::<u8>(), size) });
+    let line =
+        String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(line.cast::<u8>(), size) });
     let line = line.trim_end_matches(['\n', '\0']);
     match level {
         ffi::Level::Error => tracing::error!("Cyclone DDS: {line}"),
@@ -733,7 +913,10 @@ struct LogLimit {
 impl LogLimit {
     /// Whether a line is written: then, how many were not before it.
     fn admit(&mut self, now: Instant) -> Option<u64> {
-        if self.since.is_none_or(|since| now.duration_since(since) >= LOG_PERIOD) {
+        if self
+            .since
+            .is_none_or(|since| now.duration_since(since) >= LOG_PERIOD)
+        {
             (self.since, self.lines) = (Some(now), 0);
         }
         if self.lines == MAX_LOG_LINES {
@@ -751,10 +934,20 @@ mod tests {
 
     #[test]
     fn a_flood_of_log_lines_is_counted_and_not_written() {
-        let (start, mut limit) = (Instant::now(), LogLimit { since: None, lines: 0, dropped: 0 });
+        let (start, mut limit) = (
+            Instant::now(),
+            LogLimit {
+                since: None,
+                lines: 0,
+                dropped: 0,
+            },
+        );
         let admitted: Vec<_> = (0..100).filter_map(|_| limit.admit(start)).collect();
         assert_eq!(admitted, [0; MAX_LOG_LINES as usize]);
-        assert_eq!(limit.admit(start + LOG_PERIOD), Some(100 - u64::from(MAX_LOG_LINES)));
+        assert_eq!(
+            limit.admit(start + LOG_PERIOD),
+            Some(100 - u64::from(MAX_LOG_LINES))
+        );
         assert_eq!(limit.admit(start + LOG_PERIOD), Some(0));
     }
 }

@@ -4,7 +4,8 @@ use super::Severity;
 
 /// A kind of finding. Codes are part of the contract: once published they keep their meaning.
 ///
-/// Every module declares its own with [`codes!`](super::codes); `docs/diagnostics.md` is made from them.
+/// Every module declares its own with [`codes!`](super::codes); `docs/diagnostics.md` is made from
+/// them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
     /// Kebab-case, unique in the project: `urdf-unknown-link`.
@@ -17,7 +18,8 @@ pub struct Code {
     pub outcome: &'static str,
 }
 
-/// Declares the codes of a module, by the name `diagnostic::codes!`: each as a constant, documented by its meaning, and all of them as `ALL`, in the order given.
+/// Declares the codes of a module, by the name `diagnostic::codes!`: each as a constant, documented
+/// by its meaning, and all of them as `ALL`, in the order given.
 ///
 /// ```
 /// urdf_usd_diagnostic::codes! {

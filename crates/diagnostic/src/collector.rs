@@ -36,14 +36,27 @@ impl Omitted {
     /// A finding of the same kind that says how many were left out.
     pub fn summary(&self, place: Place, message: impl Into<String>) -> Diagnostic {
         let (help, cause, about) = <(String, String, String)>::default();
-        Diagnostic { severity: self.severity, code: self.code, message: message.into(), place, help, cause, about }
+        Diagnostic {
+            severity: self.severity,
+            code: self.code,
+            message: message.into(),
+            place,
+            help,
+            cause,
+            about,
+        }
     }
 }
 
 impl Collector {
     /// An empty list that keeps at most so many.
     pub const fn new(most: Most) -> Self {
-        Self { most, kept: Vec::new(), counts: Vec::new(), omitted: Vec::new() }
+        Self {
+            most,
+            kept: Vec::new(),
+            counts: Vec::new(),
+            omitted: Vec::new(),
+        }
     }
 
     /// Whether there is a finding of this code.
@@ -54,7 +67,10 @@ impl Collector {
     /// Whether a further finding of this code is counted only.
     pub fn is_full(&self, code: &str) -> bool {
         match self.most {
-            Most::OfEachCode(most) => self.counts.iter().any(|&(known, count)| known == code && count >= most),
+            Most::OfEachCode(most) => self
+                .counts
+                .iter()
+                .any(|&(known, count)| known == code && count >= most),
             Most::Together(most) => self.kept.len() >= most,
         }
     }
@@ -65,16 +81,28 @@ impl Collector {
             self.keep(finding);
             return true;
         }
-        match self.omitted.iter_mut().find(|omitted| omitted.code == finding.code) {
+        match self
+            .omitted
+            .iter_mut()
+            .find(|omitted| omitted.code == finding.code)
+        {
             Some(omitted) => omitted.count += 1,
-            None => self.omitted.push(Omitted { code: finding.code, severity: finding.severity, count: 1 }),
+            None => self.omitted.push(Omitted {
+                code: finding.code,
+                severity: finding.severity,
+                count: 1,
+            }),
         }
         false
     }
 
     /// Keeps a finding that people must be told of, however many there are.
     pub fn keep(&mut self, finding: Diagnostic) {
-        match self.counts.iter_mut().find(|(code, _)| *code == finding.code) {
+        match self
+            .counts
+            .iter_mut()
+            .find(|(code, _)| *code == finding.code)
+        {
             Some((_, count)) => *count += 1,
             None => self.counts.push((finding.code, 1)),
         }
@@ -86,19 +114,21 @@ impl Collector {
         &self.kept
     }
 
-    /// The findings that were kept, in the order in which they came, and how many were not, in the order in which codes first
-    /// exceeded the limit.
+    /// The findings that were kept, in the order in which they came, and how many were not, in the
+    /// order in which codes first exceeded the limit.
     pub fn finish(self) -> (Vec<Diagnostic>, Vec<Omitted>) {
         (self.kept, self.omitted)
     }
 
-    /// The findings that were kept and, if there were more, one of the kind `more` at `place` that says how many.
+    /// The findings that were kept and, if there were more, one of the kind `more` at `place` that
+    /// says how many.
     pub fn finish_with(self, more: &'static Code, place: Place) -> Vec<Diagnostic> {
         let (mut kept, omitted) = self.finish();
         let count: usize = omitted.iter().map(|omitted| omitted.count).sum();
         if count > 0 {
             kept.push(
-                Diagnostic::new(more, place, format!("there are {count} more findings")).help("mend the ones above first"),
+                Diagnostic::new(more, place, format!("there are {count} more findings"))
+                    .help("mend the ones above first"),
             );
         }
         kept
@@ -125,15 +155,31 @@ mod tests {
         for code in [&A, &B, &B, &B, &A, &A, &B] {
             assert_eq!(findings.is_full(code.id), !findings.push(finding(code)));
         }
-        let known: Vec<&str> = ALL.iter().map(|code| code.id).filter(|id| findings.has(id)).collect();
+        let known: Vec<&str> = ALL
+            .iter()
+            .map(|code| code.id)
+            .filter(|id| findings.has(id))
+            .collect();
         assert_eq!(known, [A.id, B.id]);
         let (kept, omitted) = findings.finish();
-        assert_eq!(kept.iter().map(|d| d.code).collect::<Vec<_>>(), ["test-a", "test-b", "test-b", "test-a"]);
         assert_eq!(
-            omitted.iter().map(|o| (o.code, o.severity, o.count)).collect::<Vec<_>>(),
-            [("test-b", Severity::Error, 2), ("test-a", Severity::Warning, 1)]
+            kept.iter().map(|d| d.code).collect::<Vec<_>>(),
+            ["test-a", "test-b", "test-b", "test-a"]
         );
-        assert_eq!(omitted[0].summary(Place::default(), "2 more"), Diagnostic::new(&B, Place::default(), "2 more"));
+        assert_eq!(
+            omitted
+                .iter()
+                .map(|o| (o.code, o.severity, o.count))
+                .collect::<Vec<_>>(),
+            [
+                ("test-b", Severity::Error, 2),
+                ("test-a", Severity::Warning, 1)
+            ]
+        );
+        assert_eq!(
+            omitted[0].summary(Place::default(), "2 more"),
+            Diagnostic::new(&B, Place::default(), "2 more")
+        );
     }
 
     #[test]
@@ -144,8 +190,14 @@ mod tests {
         }
         findings.keep(finding(&B));
         let all = findings.finish_with(&MORE, Place::default());
-        assert_eq!(all.iter().map(|d| d.code).collect::<Vec<_>>(), ["test-a", "test-b", "test-b", "test-more"]);
+        assert_eq!(
+            all.iter().map(|d| d.code).collect::<Vec<_>>(),
+            ["test-a", "test-b", "test-b", "test-more"]
+        );
         assert_eq!(all[3].message, "there are 2 more findings");
-        assert_eq!(Collector::new(Most::Together(0)).finish_with(&MORE, Place::default()), []);
+        assert_eq!(
+            Collector::new(Most::Together(0)).finish_with(&MORE, Place::default()),
+            []
+        );
     }
 }

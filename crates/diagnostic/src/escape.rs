@@ -1,20 +1,26 @@
 //! Text from input, made safe for a terminal and a log.
 //!
-//! Names and file contents may hold escape sequences, line breaks and marks that turn the direction of writing. Shown raw they
-//! could move the cursor, forge a line of a log, or show another name than the one that is meant. Everything that prints text
-//! from input calls this module, so that there is one list of what is not shown.
+//! Names and file contents may hold escape sequences, line breaks and marks that turn the direction
+//! of writing. Shown raw they could move the cursor, forge a line of a log, or show another name
+//! than the one that is meant. Everything that prints text from input calls this module, so that
+//! there is one list of what is not shown.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// `text` on one line: control characters, line breaks and direction marks are written as escapes (`\n`, `\u{1b}`, `\u{202e}`).
-/// Nearly every text has none, and is not copied.
+/// `text` on one line: control characters, line breaks and direction marks are written as escapes
+/// (`\n`, `\u{1b}`, `\u{202e}`). Nearly every text has none, and is not copied.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
-    if text.chars().any(acts_on_a_terminal) { Cow::Owned(Escaped(text).to_string()) } else { Cow::Borrowed(text) }
+    if text.chars().any(acts_on_a_terminal) {
+        Cow::Owned(Escaped(text).to_string())
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
-/// The same for a text that we break into lines ourselves: a line break stays where the next line is indented, as those of lists in
-/// messages are. A line that input makes up can then neither begin where a line of a log begins, nor leave its paragraph.
+/// The same for a text that we break into lines ourselves: a line break stays where the next line
+/// is indented, as those of lists in messages are. A line that input makes up can then neither
+/// begin where a line of a log begins, nor leave its paragraph.
 pub fn escape_controls_in_list(text: &str) -> Cow<'_, str> {
     if !text.chars().any(acts_on_a_terminal) {
         return Cow::Borrowed(text);
@@ -34,14 +40,18 @@ pub struct Escaped<'a>(pub &'a str);
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
-            if acts_on_a_terminal(c) { write!(f, "{}", c.escape_debug())? } else { f.write_char(c)? }
+            if acts_on_a_terminal(c) {
+                write!(f, "{}", c.escape_debug())?
+            } else {
+                f.write_char(c)?
+            }
         }
         Ok(())
     }
 }
 
-/// JSON text with the same characters as JSON's own escapes, so that programs read the same strings. The line breaks between
-/// values stay.
+/// JSON text with the same characters as JSON's own escapes, so that programs read the same
+/// strings. The line breaks between values stay.
 pub fn escape_controls_in_json(json: &str) -> Cow<'_, str> {
     let is_escaped = |c: char| c != '\n' && acts_on_a_terminal(c);
     if !json.contains(is_escaped) {
@@ -59,9 +69,11 @@ pub fn escape_controls_in_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a terminal would do more than show `c`: control characters, line separators, and Unicode's marks of direction.
+/// Whether a terminal would do more than show `c`: control characters, line separators, and
+/// Unicode's marks of direction.
 pub fn acts_on_a_terminal(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -74,14 +86,23 @@ mod tests {
     fn what_acts_on_a_terminal_is_written_out() {
         let raw = "a\u{1b}[2J\r\nb\t\u{7f}\u{9b}0m\u{202e}c\u{2066}\u{2028}";
         let shown = escape_controls(raw);
-        assert_eq!(shown, "a\\u{1b}[2J\\r\\nb\\t\\u{7f}\\u{9b}0m\\u{202e}c\\u{2066}\\u{2028}");
-        assert!(matches!(escape_controls("größe_日本 \"x\\y\" 🤖"), Cow::Borrowed(_)));
+        assert_eq!(
+            shown,
+            "a\\u{1b}[2J\\r\\nb\\t\\u{7f}\\u{9b}0m\\u{202e}c\\u{2066}\\u{2028}"
+        );
+        assert!(matches!(
+            escape_controls("größe_日本 \"x\\y\" 🤖"),
+            Cow::Borrowed(_)
+        ));
     }
 
     #[test]
     fn lists_keep_their_lines() {
         let list = "looked at:\n  /a\u{1b}: no\n  /b: no\nERROR";
-        assert_eq!(escape_controls_in_list(list), "looked at:\n  /a\\u{1b}: no\n  /b: no\\nERROR");
+        assert_eq!(
+            escape_controls_in_list(list),
+            "looked at:\n  /a\\u{1b}: no\n  /b: no\\nERROR"
+        );
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! Findings that say the same of several things, told as one.
 //!
-//! Terminals, pages and status texts show groups: a robot with thirty links without a mass has one thing to mend, not thirty.
+//! Terminals, pages and status texts show groups: a robot with thirty links without a mass has one
+//! thing to mend, not thirty.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,7 +12,8 @@ use super::{Diagnostic, Severity, id};
 /// How many groups a [`status`] names.
 const MOST_NAMED: usize = 3;
 
-/// All findings of one code, severity and [cause](Diagnostic::cause), in the order in which they were found. There is at least one.
+/// All findings of one code, severity and [cause](Diagnostic::cause), in the order in which they
+/// were found. There is at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group<'a> {
     /// The first of them, which stands for all.
@@ -44,8 +46,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What the other findings are about, each thing once, without that of the first: at most `most` of them, and how many more
-    /// there are.
+    /// What the other findings are about, each thing once, without that of the first: at most
+    /// `most` of them, and how many more there are.
     pub fn other_subjects(&self, most: usize) -> (Vec<Cow<'a, str>>, usize) {
         let first = self.first.subject();
         let mut subjects: Vec<Cow<'a, str>> = Vec::new();
@@ -66,7 +68,12 @@ impl fmt::Display for Group<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.first.message.lines().next().unwrap_or_default();
         let first = if self.count() == 1 { "" } else { ", first" };
-        write!(f, "{}{first}: {}: {message}", self.title(), self.first.place)
+        write!(
+            f,
+            "{}{first}: {}: {message}",
+            self.title(),
+            self.first.place
+        )
     }
 }
 
@@ -75,10 +82,15 @@ pub fn groups<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut known: HashMap<(Severity, &str, &str), usize> = HashMap::new();
     for finding in diagnostics {
-        let number = *known.entry((finding.severity, finding.code, &finding.cause)).or_insert(groups.len());
+        let number = *known
+            .entry((finding.severity, finding.code, &finding.cause))
+            .or_insert(groups.len());
         match groups.get_mut(number) {
             Some(group) => group.others.push(finding),
-            None => groups.push(Group { first: finding, others: Vec::new() }),
+            None => groups.push(Group {
+                first: finding,
+                others: Vec::new(),
+            }),
         }
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.severity()));
@@ -89,23 +101,37 @@ pub fn groups<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<
 pub fn count(diagnostics: &[Diagnostic]) -> String {
     let mut text = String::new();
     for (severity, noun) in [(Severity::Error, "error"), (Severity::Warning, "warning")] {
-        let count = diagnostics.iter().filter(|finding| finding.severity == severity).count();
+        let count = diagnostics
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count();
         if count > 0 {
-            let (separator, plural) = (if text.is_empty() { "" } else { ", " }, if count == 1 { "" } else { "s" });
+            let (separator, plural) = (
+                if text.is_empty() { "" } else { ", " },
+                if count == 1 { "" } else { "s" },
+            );
             let _ = write!(text, "{separator}{count} {noun}{plural}");
         }
     }
     text
 }
 
-/// Errors and warnings in a line: how many there are and of which kinds, or what is the matter where there is one only. Empty if
-/// there are none.
+/// Errors and warnings in a line: how many there are and of which kinds, or what is the matter
+/// where there is one only. Empty if there are none.
 pub fn status(diagnostics: &[Diagnostic]) -> String {
-    let told = groups(diagnostics.iter().filter(|finding| finding.severity > Severity::Info));
+    let told = groups(
+        diagnostics
+            .iter()
+            .filter(|finding| finding.severity > Severity::Info),
+    );
     let what = match &told[..] {
         [] => return String::new(),
         [only] if only.count() == 1 || !only.first.cause.is_empty() => {
-            let text = if only.first.cause.is_empty() { &only.first.message } else { &only.first.cause };
+            let text = if only.first.cause.is_empty() {
+                &only.first.message
+            } else {
+                &only.first.cause
+            };
             text.lines().next().unwrap_or_default().to_owned()
         }
         _ => {
@@ -128,7 +154,12 @@ mod tests {
     }
 
     fn finding(code: &'static Code, line: u32, element: &str, cause: &str) -> Diagnostic {
-        let place = Place { line, column: 1, element: element.to_owned(), ..Place::file("r.urdf") };
+        let place = Place {
+            line,
+            column: 1,
+            element: element.to_owned(),
+            ..Place::file("r.urdf")
+        };
         Diagnostic::new(code, place, format!("message {line}\n  detail")).because(cause, "")
     }
 
@@ -136,7 +167,8 @@ mod tests {
         vec![
             finding(&NOTE, 1, "", ""),
             finding(&MASS, 2, "link \"a\" / visual", ""),
-            finding(&PACKAGE, 3, "link \"a\" / mesh", "no package \"p\"").because("no package \"p\"", "p/a.stl"),
+            finding(&PACKAGE, 3, "link \"a\" / mesh", "no package \"p\"")
+                .because("no package \"p\"", "p/a.stl"),
             finding(&PACKAGE, 4, "link \"b\" / mesh", "no package \"q\""),
             finding(&MASS, 5, "link \"b\"", ""),
             finding(&PACKAGE, 6, "link \"c\" / mesh", "").because("no package \"p\"", "p/c.stl"),
@@ -149,24 +181,56 @@ mod tests {
     fn findings_of_one_code_and_cause_are_one_group() {
         let all = many();
         let groups = groups(&all);
-        assert!(ALL.iter().all(|code| groups.iter().any(|group| group.code() == code.id)));
-        let told: Vec<(String, u32)> = groups.iter().map(|group| (group.title(), group.first.place.line)).collect();
-        let told: Vec<(&str, u32)> = told.iter().map(|(title, line)| (title.as_str(), *line)).collect();
-        assert_eq!(told, [("test-package ×2", 3), ("test-package", 4), ("test-mass ×4", 2), ("test-note", 1)]);
+        assert!(
+            ALL.iter()
+                .all(|code| groups.iter().any(|group| group.code() == code.id))
+        );
+        let told: Vec<(String, u32)> = groups
+            .iter()
+            .map(|group| (group.title(), group.first.place.line))
+            .collect();
+        let told: Vec<(&str, u32)> = told
+            .iter()
+            .map(|(title, line)| (title.as_str(), *line))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("test-package ×2", 3),
+                ("test-package", 4),
+                ("test-mass ×4", 2),
+                ("test-note", 1)
+            ]
+        );
         assert_eq!(groups[0].other_subjects(9), (vec!["p/c.stl".into()], 0));
-        assert_eq!(groups[2].other_subjects(9), (vec!["link \"b\"".into(), "r.urdf:8:1".into()], 0));
+        assert_eq!(
+            groups[2].other_subjects(9),
+            (vec!["link \"b\"".into(), "r.urdf:8:1".into()], 0)
+        );
         assert_eq!(groups[2].other_subjects(1), (vec!["link \"b\"".into()], 1));
-        assert_eq!(groups[2].to_string(), "test-mass ×4, first: r.urdf:2:1: message 2");
+        assert_eq!(
+            groups[2].to_string(),
+            "test-mass ×4, first: r.urdf:2:1: message 2"
+        );
         assert_eq!(groups[3].to_string(), "test-note: r.urdf:1:1: message 1");
     }
 
     #[test]
     fn a_status_tells_how_many_there_are_and_never_one_of_several() {
         let all = many();
-        assert_eq!(status(&all), "3 errors, 4 warnings: test-package ×2, test-package, test-mass ×4");
+        assert_eq!(
+            status(&all),
+            "3 errors, 4 warnings: test-package ×2, test-package, test-mass ×4"
+        );
         assert_eq!(status(&all[..2]), "1 warning: message 2");
         assert_eq!(status(&all[..1]), "");
-        assert_eq!(status(&[all[2].clone(), all[5].clone()]), "2 errors: no package \"p\"");
-        assert_eq!(status(&[all[1].clone(), all[4].clone()]), "2 warnings: test-mass ×2");
+        assert_eq!(
+            status(&[all[2].clone(), all[5].clone()]),
+            "2 errors: no package \"p\""
+        );
+        assert_eq!(
+            status(&[all[1].clone(), all[4].clone()]),
+            "2 warnings: test-mass ×2"
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Identifiers of codes that are read from files.
 //!
-//! There are few of them, and most are those of this program. Each is kept once for as long as the process runs, so that a finding that
-//! was read is like one that was made, and this module need not know who reports what.
+//! There are few of them, and most are those of this program. Each is kept once for as long as the
+//! process runs, so that a finding that was read is like one that was made, and this module need
+//! not know who reports what.
 
 use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -38,11 +39,21 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Id, D::E
 mod tests {
     use crate::{Code, Diagnostic, Place, Severity};
 
-    const UNLISTED: Code = Code { id: "unlisted-code", severity: Severity::Warning, meaning: "", outcome: "" };
+    const UNLISTED: Code = Code {
+        id: "unlisted-code",
+        severity: Severity::Warning,
+        meaning: "",
+        outcome: "",
+    };
 
     #[test]
     fn a_diagnostic_is_read_as_it_was_written() {
-        let place = Place { line: 3, column: 7, element: "link \"a\"".to_owned(), ..Place::file("/a.urdf") };
+        let place = Place {
+            line: 3,
+            column: 7,
+            element: "link \"a\"".to_owned(),
+            ..Place::file("/a.urdf")
+        };
         for diagnostic in [
             Diagnostic::new(&UNLISTED, place, "something is wrong").help("mend it"),
             Diagnostic::new(&UNLISTED, Place::default(), "é"),
@@ -50,7 +61,10 @@ mod tests {
             let text = serde_json::to_string(&diagnostic).unwrap();
             let read: Diagnostic = serde_json::from_str(&text).unwrap();
             let again: Diagnostic = serde_json::from_str(&text).unwrap();
-            assert_eq!((&read, serde_json::to_string(&read).unwrap()), (&diagnostic, text));
+            assert_eq!(
+                (&read, serde_json::to_string(&read).unwrap()),
+                (&diagnostic, text)
+            );
             // Kept once.
             assert!(std::ptr::eq(read.code, again.code));
         }
@@ -58,9 +72,17 @@ mod tests {
 
     #[test]
     fn what_is_no_code_is_refused() {
-        let text = |code: &str| format!(r#"{{"severity": "error", "code": "{code}", "message": ""}}"#);
-        assert_eq!(serde_json::from_str::<Diagnostic>(&text("a-b")).unwrap().code, "a-b");
-        let error = serde_json::from_str::<Diagnostic>(&text(&"x".repeat(1000))).unwrap_err().to_string();
+        let text =
+            |code: &str| format!(r#"{{"severity": "error", "code": "{code}", "message": ""}}"#);
+        assert_eq!(
+            serde_json::from_str::<Diagnostic>(&text("a-b"))
+                .unwrap()
+                .code,
+            "a-b"
+        );
+        let error = serde_json::from_str::<Diagnostic>(&text(&"x".repeat(1000)))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no code of a diagnostic"), "{error}");
     }
 }

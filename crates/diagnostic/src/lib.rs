@@ -1,6 +1,8 @@
-//! What the program tells people about their input: a severity, a stable code, a message, the place, and the remedy.
+//! What the program tells people about their input: a severity, a stable code, a message, the
+//! place, and the remedy.
 //!
-//! Every module reports through [`Diagnostic`]; none prints. This module knows no file format and no module that reports.
+//! Every module reports through [`Diagnostic`]; none prints. This module knows no file format and
+//! no module that reports.
 
 mod code;
 mod collector;
@@ -18,7 +20,9 @@ use std::sync::Arc;
 pub use crate::diagnostic_codes as codes;
 pub use code::Code;
 pub use collector::{Collector, Most, Omitted};
-pub use escape::{Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list};
+pub use escape::{
+    Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list,
+};
 pub use group::{Group, count, groups, status};
 pub use rule::{Example, Rule, Turn, run_rules};
 pub use suggest::{Suggestions, did_you_mean, nearest};
@@ -60,10 +64,12 @@ pub struct Place {
     /// 1-based column in characters, 0 if unknown.
     #[serde(skip_serializing_if = "is_zero")]
     pub column: u32,
-    /// The element in a person's words: `link "base"`, `joint "hip" / limit`. Empty if there is none.
+    /// The element in a person's words: `link "base"`, `joint "hip" / limit`. Empty if there is
+    /// none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub element: String,
-    /// Whether line and column are those of the text that xacro made of the file, not those of the file.
+    /// Whether line and column are those of the text that xacro made of the file, not those of the
+    /// file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub expanded: bool,
 }
@@ -76,7 +82,10 @@ fn is_zero(n: &u32) -> bool {
 impl Place {
     /// A whole file.
     pub fn file(path: impl Into<PathBuf>) -> Self {
-        Self { file: Some(path.into().into()), ..Self::default() }
+        Self {
+            file: Some(path.into().into()),
+            ..Self::default()
+        }
     }
 }
 
@@ -115,8 +124,9 @@ pub struct Diagnostic {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub help: String,
-    /// What is behind it, if others of its code have the same reason: `the package "arm" was not found`. Findings of one code and
-    /// cause are told as one ([`groups`]). Empty: the code says it all.
+    /// What is behind it, if others of its code have the same reason: `the package "arm" was not
+    /// found`. Findings of one code and cause are told as one ([`groups`]). Empty: the code says it
+    /// all.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub cause: String,
     /// What it is about, where that is not the element at its place: a file that is missing.
@@ -128,7 +138,15 @@ impl Diagnostic {
     /// A finding of the kind `code` at `place`.
     pub fn new(code: &'static Code, place: Place, message: impl Into<String>) -> Self {
         let (help, cause, about) = <(String, String, String)>::default();
-        Self { severity: code.severity, code: code.id, message: message.into(), place, help, cause, about }
+        Self {
+            severity: code.severity,
+            code: code.id,
+            message: message.into(),
+            place,
+            help,
+            cause,
+            about,
+        }
     }
 
     /// The same with a remedy.
@@ -159,7 +177,11 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}[{}]: {}", self.place, self.severity, self.code, self.message)?;
+        write!(
+            f,
+            "{}: {}[{}]: {}",
+            self.place, self.severity, self.code, self.message
+        )?;
         if !self.help.is_empty() {
             write!(f, " ({})", self.help)?;
         }

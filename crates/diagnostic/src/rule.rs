@@ -4,14 +4,16 @@ use std::fmt::{self, Write as _};
 
 use super::Code;
 
-/// What stands in some places of a file: each with its place and its text, `None` for nothing. What places and texts are, the list of
-/// rules says.
+/// What stands in some places of a file: each with its place and its text, `None` for nothing. What
+/// places and texts are, the list of rules says.
 pub type Example = &'static [(&'static str, Option<&'static str>)];
 
-/// What a specification demands, why, what that looks like, and the function that looks. `C` is the function's type.
+/// What a specification demands, why, what that looks like, and the function that looks. `C` is the
+/// function's type.
 ///
-/// A rule is one file and reports one code, whose [`meaning`](Code::meaning) is what is wrong where the rule is broken, and whose
-/// [`outcome`](Code::outcome) is what comes of it: why there is the rule.
+/// A rule is one file and reports one code, whose [`meaning`](Code::meaning) is what is wrong where
+/// the rule is broken, and whose [`outcome`](Code::outcome) is what comes of it: why there is the
+/// rule.
 #[derive(Debug)]
 pub struct Rule<C> {
     /// What it reports.
@@ -56,10 +58,22 @@ pub fn run_rules<C>(rules: &[&Rule<C>], mut look: impl FnMut(&Rule<C>) -> bool) 
 /// The rule in Markdown, for people.
 impl<C> fmt::Display for Rule<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Code { id, severity, meaning, outcome } = &self.code;
+        let Code {
+            id,
+            severity,
+            meaning,
+            outcome,
+        } = &self.code;
         writeln!(f, "{id} ({severity})\n")?;
-        writeln!(f, "The specification (\"{}\"): {}\n", self.section.0, self.demand)?;
-        writeln!(f, "What is wrong: {meaning}\n\nWhat comes of it: {outcome}\n")?;
+        writeln!(
+            f,
+            "The specification (\"{}\"): {}\n",
+            self.section.0, self.demand
+        )?;
+        writeln!(
+            f,
+            "What is wrong: {meaning}\n\nWhat comes of it: {outcome}\n"
+        )?;
         writeln!(f, "This breaks the rule:\n\n{}", Shown(self.breaks))?;
         write!(f, "This keeps it:\n\n{}", Shown(self.keeps))
     }
@@ -74,7 +88,13 @@ impl fmt::Display for Shown {
             match text {
                 Some(text) => {
                     write!(f, "    {place}: ")?;
-                    text.chars().try_for_each(|c| if c == '\n' { f.write_str("\n    ") } else { f.write_char(c) })?;
+                    text.chars().try_for_each(|c| {
+                        if c == '\n' {
+                            f.write_str("\n    ")
+                        } else {
+                            f.write_char(c)
+                        }
+                    })?;
                 }
                 None => write!(f, "    {place}: (left out)")?,
             }
@@ -91,7 +111,12 @@ mod tests {
 
     const fn rule(id: &'static str, turn: Turn) -> Rule<bool> {
         Rule {
-            code: Code { id, severity: Severity::Error, meaning: "It is odd.", outcome: "Nobody knows." },
+            code: Code {
+                id,
+                severity: Severity::Error,
+                meaning: "It is odd.",
+                outcome: "Nobody knows.",
+            },
             demand: "It MUST be even.",
             section: ("Numbers", "#numbers"),
             breaks: &[("/n", Some("1")), ("/m", None)],
@@ -101,8 +126,12 @@ mod tests {
         }
     }
 
-    const RULES: [Rule<bool>; 4] =
-        [rule("gate", Turn::Gate), rule("last", Turn::Last), rule("one", Turn::Usual), rule("two", Turn::Usual)];
+    const RULES: [Rule<bool>; 4] = [
+        rule("gate", Turn::Gate),
+        rule("last", Turn::Last),
+        rule("one", Turn::Usual),
+        rule("two", Turn::Usual),
+    ];
 
     fn looked_at(broken: &str) -> Vec<&'static str> {
         let mut looked_at = Vec::new();
@@ -122,7 +151,15 @@ mod tests {
     #[test]
     fn a_rule_explains_itself() {
         let text = RULES[0].to_string();
-        assert!(text.starts_with("gate (error)\n\nThe specification (\"Numbers\"): It MUST be even.\n"), "{text}");
-        assert!(text.ends_with("rule:\n\n    /n: 1\n    /m: (left out)\n\nThis keeps it:\n\n    /n: 2\n    3\n"), "{text}");
+        assert!(
+            text.starts_with("gate (error)\n\nThe specification (\"Numbers\"): It MUST be even.\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with(
+                "rule:\n\n    /n: 1\n    /m: (left out)\n\nThis keeps it:\n\n    /n: 2\n    3\n"
+            ),
+            "{text}"
+        );
     }
 }

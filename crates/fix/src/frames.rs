@@ -1,8 +1,10 @@
-//! Transforms: metres, z up, a translation and a rotation for each prim, scale in the geometry (REP-158 §1.1).
+//! Transforms: metres, z up, a translation and a rotation for each prim, scale in the geometry
+//! (REP-158 §1.1).
 //!
-//! Every prim gets a rigid frame where it was. Below a root prim that is turned, and where y points up, frames are turned back, so that
-//! the root's is not turned and z is up in each; geometry takes what is left. What looks along an axis of its own, and a form that
-//! is given by a few numbers, is turned as it was instead.
+//! Every prim gets a rigid frame where it was. Below a root prim that is turned, and where y points
+//! up, frames are turned back, so that the root's is not turned and z is up in each; geometry takes
+//! what is left. What looks along an axis of its own, and a form that is given by a few numbers, is
+//! turned as it was instead.
 
 use nalgebra::{Isometry3, Matrix3, Matrix4, Rotation3, Translation3, UnitQuaternion, Vector3};
 use openusd::gf;
@@ -63,7 +65,11 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
     };
     let world = up.to_homogeneous() * Matrix4::new_scaling(meters);
     let worlds = stage.worlds();
-    let was: Vec<Matrix4<f64>> = scene.nodes.iter().map(|node| worlds[node.source.0]).collect();
+    let was: Vec<Matrix4<f64>> = scene
+        .nodes
+        .iter()
+        .map(|node| worlds[node.source.0])
+        .collect();
     let mut is: Vec<Isometry3<f64>> = Vec::with_capacity(scene.nodes.len());
     let mut turned_back: Vec<UnitQuaternion<f64>> = Vec::with_capacity(scene.nodes.len());
     for (index, node) in scene.nodes.iter().enumerate() {
@@ -74,14 +80,31 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
         };
         turned_back.push(back);
         let is_turned_back = !node.is_primitive() && !node.looks();
-        is.push(if is_turned_back { Isometry3::from_parts(place.translation, place.rotation * back) } else { place });
+        is.push(if is_turned_back {
+            Isometry3::from_parts(place.translation, place.rotation * back)
+        } else {
+            place
+        });
     }
-    let places = Places { world, turned: up, meters, kilograms, was, is };
+    let places = Places {
+        world,
+        turned: up,
+        meters,
+        kilograms,
+        was,
+        is,
+    };
     if (meters - 1.0).abs() > 0.0 {
-        notes.changed("", format!("lengths are in metres now, not in units of {meters} m"));
+        notes.changed(
+            "",
+            format!("lengths are in metres now, not in units of {meters} m"),
+        );
     }
     if (kilograms - 1.0).abs() > 0.0 {
-        notes.changed("", format!("masses are in kilograms now, not in units of {kilograms} kg"));
+        notes.changed(
+            "",
+            format!("masses are in kilograms now, not in units of {kilograms} kg"),
+        );
     }
     if !stage.is_z_up() {
         notes.changed("", "z points up now, not y");
@@ -90,26 +113,43 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
         transform(scene, index, stage, &places, notes);
         geometry(&mut scene.nodes[index], &rounded(&places.of(index)), notes);
         other_lengths(&mut scene.nodes[index], &places);
-        light(&mut scene.nodes[index], &rounded(&places.of(index)), &places);
+        light(
+            &mut scene.nodes[index],
+            &rounded(&places.of(index)),
+            &places,
+        );
     }
     places
 }
 
 /// A number without what is below a step.
 fn round(x: f64, step: f64) -> f64 {
-    // By the inverse, which is exact for 1e12, so that 0.1 stays 0.1. There is no -0: it would read as something else.
+    // By the inverse, which is exact for 1e12, so that 0.1 stays 0.1. There is no -0: it would read
+    // as something else.
     let per_step = (1.0 / step).round();
-    let rounded = if per_step >= 1.0 { (x * per_step).round() / per_step } else { x };
-    if rounded.is_finite() { rounded + 0.0 } else { x }
+    let rounded = if per_step >= 1.0 {
+        (x * per_step).round() / per_step
+    } else {
+        x
+    };
+    if rounded.is_finite() {
+        rounded + 0.0
+    } else {
+        x
+    }
 }
 
-/// A matrix without the noise of computing it, so that what is equal in the source, in different places, stays equal.
+/// A matrix without the noise of computing it, so that what is equal in the source, in different
+/// places, stays equal.
 pub fn rounded(matrix: &Matrix4<f64>) -> Matrix4<f64> {
     let largest = matrix.fixed_view::<3, 3>(0, 0).abs().max();
     let step = DIGIT * 10f64.powf(largest.log10().ceil());
     let mut rounded = *matrix;
     for (row, column) in (0..3).flat_map(|row| (0..4).map(move |column| (row, column))) {
-        rounded[(row, column)] = round(matrix[(row, column)], if column == 3 { DIGIT } else { step });
+        rounded[(row, column)] = round(
+            matrix[(row, column)],
+            if column == 3 { DIGIT } else { step },
+        );
     }
     rounded
 }
@@ -135,10 +175,13 @@ fn nearest(matrix: &Matrix4<f64>) -> Isometry3<f64> {
     Isometry3::from_parts(translation, rotation)
 }
 
-/// Writes a prim's frame as a translation and a rotation, and the scale that is left of a form that is given by numbers.
+/// Writes a prim's frame as a translation and a rotation, and the scale that is left of a form that
+/// is given by numbers.
 fn transform(scene: &mut Scene, index: usize, stage: &Stage, places: &Places, notes: &mut Notes) {
     let node = &scene.nodes[index];
-    let local = node.parent.map_or(places.is[index], |parent| places.is[parent].inverse() * places.is[index]);
+    let local = node.parent.map_or(places.is[index], |parent| {
+        places.is[parent].inverse() * places.is[index]
+    });
     let source = &stage[node.source];
     let stack = source.xform();
     for name in &stack.broken {
@@ -156,17 +199,28 @@ fn transform(scene: &mut Scene, index: usize, stage: &Stage, places: &Places, no
         );
     }
     let names: Vec<&str> = stack.ops.iter().map(|op| op.attribute.as_str()).collect();
-    let is_plain = !stack.resets && !stack.ops.iter().any(|op| op.is_inverse || op.is_animated) && stack.broken.is_empty();
+    let is_plain = !stack.resets
+        && !stack.ops.iter().any(|op| op.is_inverse || op.is_animated)
+        && stack.broken.is_empty();
     let is_leaf = node.has_points() || node.is_primitive();
     let scale = if node.is_primitive() {
-        left_scale(&rounded(&places.of(index)), places.meters, &node.path, notes)
+        left_scale(
+            &rounded(&places.of(index)),
+            places.meters,
+            &node.path,
+            notes,
+        )
     } else {
         Vector3::repeat(1.0)
     };
     let is_scaled = (scale - Vector3::repeat(1.0)).abs().max() > SAME;
     let has_no_ops = names.is_empty() && is_plain;
     let is_still = (local.translation.vector.norm() < SAME) && local.rotation.angle() < SAME;
-    if has_no_ops && is_still && !is_scaled && (!node.is_body() || source.attributes.contains_key("xformOpOrder")) {
+    if has_no_ops
+        && is_still
+        && !is_scaled
+        && (!node.is_body() || source.attributes.contains_key("xformOpOrder"))
+    {
         return;
     }
     let wanted: &[&str] = if is_scaled {
@@ -176,38 +230,79 @@ fn transform(scene: &mut Scene, index: usize, stage: &Stage, places: &Places, no
     };
     // What is right already is left as it stands, to the last digit.
     let matrix = local.to_homogeneous() * Matrix4::new_nonuniform_scaling(&scale);
-    let is_right = is_plain && names == wanted && (source.local().matrix - matrix).abs().max() < SAME;
+    let is_right =
+        is_plain && names == wanted && (source.local().matrix - matrix).abs().max() < SAME;
     if is_right && (is_leaf || !is_scaled) {
         return;
     }
     if names != wanted || !is_plain {
-        notes.changed(&node.path, "the transform is a translation and a rotation now");
+        notes.changed(
+            &node.path,
+            "the transform is a translation and a rotation now",
+        );
     }
     let node = &mut scene.nodes[index];
-    node.attributes.retain(|name, _| name != "xformOpOrder" && !name.starts_with("xformOp:"));
+    node.attributes
+        .retain(|name, _| name != "xformOpOrder" && !name.starts_with("xformOp:"));
     // Equal parts of the source stay equal.
     let t = local.translation.vector.map(|x| round(x, DIGIT));
-    node.set("xformOp:translate", "double3", Value::Vec3d(gf::Vec3d { x: t.x, y: t.y, z: t.z }));
+    node.set(
+        "xformOp:translate",
+        "double3",
+        Value::Vec3d(gf::Vec3d {
+            x: t.x,
+            y: t.y,
+            z: t.z,
+        }),
+    );
     let (type_name, value) = rotation(&local.rotation);
     node.set("xformOp:orient", type_name, value);
     if is_scaled {
-        node.set("xformOp:scale", "double3", Value::Vec3d(gf::Vec3d { x: scale.x, y: scale.y, z: scale.z }));
+        node.set(
+            "xformOp:scale",
+            "double3",
+            Value::Vec3d(gf::Vec3d {
+                x: scale.x,
+                y: scale.y,
+                z: scale.z,
+            }),
+        );
     }
-    node.set_uniform("xformOpOrder", "token[]", Value::TokenVec(wanted.iter().map(|name| (*name).into()).collect()));
+    node.set_uniform(
+        "xformOpOrder",
+        "token[]",
+        Value::TokenVec(wanted.iter().map(|name| (*name).into()).collect()),
+    );
 }
 
 /// A rotation as a quaternion, in single precision unless that would be off by too much.
 pub fn rotation(rotation: &UnitQuaternion<f64>) -> (&'static str, Value) {
-    let q = if rotation.w < 0.0 { -rotation.into_inner() } else { rotation.into_inner() };
+    let q = if rotation.w < 0.0 {
+        -rotation.into_inner()
+    } else {
+        rotation.into_inner()
+    };
     // There is no -0: it would read as something else.
     let single = [q.w, q.i, q.j, q.k].map(|c| c as f32 + 0.0);
-    let back =
-        nalgebra::Quaternion::new(f64::from(single[0]), f64::from(single[1]), f64::from(single[2]), f64::from(single[3]));
+    let back = nalgebra::Quaternion::new(
+        f64::from(single[0]),
+        f64::from(single[1]),
+        f64::from(single[2]),
+        f64::from(single[3]),
+    );
     if UnitQuaternion::from_quaternion(back).angle_to(rotation) <= PRECISE {
         let [w, x, y, z] = single;
         ("quatf", Value::Quatf(gf::Quatf { w, x, y, z }))
     } else {
-        ("quatd", Value::Quatd(gf::Quatd { w: q.w, x: q.i, y: q.j, z: q.k }))
+        (
+            "quatd",
+            Value::Quatd(gf::Quatd {
+                w: q.w,
+                x: q.i,
+                y: q.j,
+                z: q.k,
+            }),
+        )
     }
 }
 
@@ -216,7 +311,11 @@ fn left_scale(affine: &Matrix4<f64>, meters: f64, path: &str, notes: &mut Notes)
     let linear: Matrix3<f64> = affine.fixed_view::<3, 3>(0, 0).into_owned() / meters;
     let diagonal = Matrix3::from_diagonal(&linear.diagonal());
     if (linear - diagonal).abs().max() > 1e-6 {
-        notes.left(path, "the form is sheared, which no translation, rotation and scale can do", "make it a mesh");
+        notes.left(
+            path,
+            "the form is sheared, which no translation, rotation and scale can do",
+            "make it a mesh",
+        );
     }
     linear.diagonal()
 }
@@ -228,11 +327,19 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     }
     for name in ["extent", "extentsHint"] {
         if !Places::is_identity(affine)
-            && let Some(value) =
-                node.attributes.get_mut(name).and_then(|attribute| attribute.value.as_mut()).map(SharedValue::make_mut)
+            && let Some(value) = node
+                .attributes
+                .get_mut(name)
+                .and_then(|attribute| attribute.value.as_mut())
+                .map(SharedValue::make_mut)
             && let Some(corners) = vectors(value)
         {
-            *value = Value::Vec3fVec(corners.chunks_exact(2).flat_map(|pair| boxed(affine, pair[0], pair[1])).collect());
+            *value = Value::Vec3fVec(
+                corners
+                    .chunks_exact(2)
+                    .flat_map(|pair| boxed(affine, pair[0], pair[1]))
+                    .collect(),
+            );
         }
     }
     if !node.has_points() || Places::is_identity(affine) {
@@ -240,15 +347,24 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     }
     let linear: Matrix3<f64> = affine.fixed_view::<3, 3>(0, 0).into_owned();
     let point = |p: [f64; 3]| affine.transform_point(&p.into()).coords;
-    let single = |v: Vector3<f64>| gf::Vec3f { x: v.x as f32, y: v.y as f32, z: v.z as f32 };
+    let single = |v: Vector3<f64>| gf::Vec3f {
+        x: v.x as f32,
+        y: v.y as f32,
+        z: v.z as f32,
+    };
     let mut map = |name: &str, with: &dyn Fn([f64; 3]) -> Vector3<f64>| {
-        let Some(attribute) = node.attributes.get_mut(name) else { return };
+        let Some(attribute) = node.attributes.get_mut(name) else {
+            return;
+        };
         if let Some(found) = attribute.value.as_deref().and_then(vectors) {
-            attribute.value = Some(Value::Vec3fVec(found.into_iter().map(|v| single(with(v))).collect()).into());
+            attribute.value =
+                Some(Value::Vec3fVec(found.into_iter().map(|v| single(with(v))).collect()).into());
         }
     };
     map("points", &point);
-    let to_normal = linear.try_inverse().map_or(linear, |inverse| inverse.transpose());
+    let to_normal = linear
+        .try_inverse()
+        .map_or(linear, |inverse| inverse.transpose());
     let normal = |n: [f64; 3]| {
         let turned = to_normal * Vector3::from(n);
         turned.try_normalize(0.0).unwrap_or(turned)
@@ -256,9 +372,15 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     map("normals", &normal);
     map("primvars:normals", &normal);
     map("velocities", &|v| linear * Vector3::from(v));
-    if let Some(points) = node.value("points").and_then(vectors).filter(|points| !points.is_empty()) {
+    if let Some(points) = node
+        .value("points")
+        .and_then(vectors)
+        .filter(|points| !points.is_empty())
+    {
         let extreme = |pick: fn(f64, f64) -> f64| {
-            let v = points.iter().fold(points[0], |all, p| [pick(all[0], p[0]), pick(all[1], p[1]), pick(all[2], p[2])]);
+            let v = points.iter().fold(points[0], |all, p| {
+                [pick(all[0], p[0]), pick(all[1], p[1]), pick(all[2], p[2])]
+            });
             single(Vector3::from(v))
         };
         let extent = vec![extreme(f64::min), extreme(f64::max)];
@@ -271,18 +393,33 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     if linear.determinant() < 0.0 {
         super::meshes::turn_inside_out(node);
     }
-    notes.changed(&node.path, "the points are in the link's frame and in metres now, without scale");
+    notes.changed(
+        &node.path,
+        "the points are in the link's frame and in metres now, without scale",
+    );
 }
 
 /// The box along the axes around a box that is moved.
 fn boxed(affine: &Matrix4<f64>, low: [f64; 3], high: [f64; 3]) -> [gf::Vec3f; 2] {
     let corners = (0..8).map(|corner: usize| {
-        let at = |axis: usize| if corner >> axis & 1 == 0 { low[axis] } else { high[axis] };
+        let at = |axis: usize| {
+            if corner >> axis & 1 == 0 {
+                low[axis]
+            } else {
+                high[axis]
+            }
+        };
         affine.transform_point(&[at(0), at(1), at(2)].into()).coords
     });
-    let single = |v: Vector3<f64>| gf::Vec3f { x: v.x as f32, y: v.y as f32, z: v.z as f32 };
+    let single = |v: Vector3<f64>| gf::Vec3f {
+        x: v.x as f32,
+        y: v.y as f32,
+        z: v.z as f32,
+    };
     let far = Vector3::repeat(f64::INFINITY);
-    let (low, high) = corners.fold((far, -far), |(low, high), corner| (low.inf(&corner), high.sup(&corner)));
+    let (low, high) = corners.fold((far, -far), |(low, high), corner| {
+        (low.inf(&corner), high.sup(&corner))
+    });
     [single(low), single(high)]
 }
 
@@ -295,26 +432,48 @@ fn other_lengths(node: &mut Node, places: &Places) {
     if node.is_primitive() {
         scale_numbers(node, &["extent"], m);
     }
-    let type_name = if node.type_name == "Camera" { "float" } else { "double" };
+    let type_name = if node.type_name == "Camera" {
+        "float"
+    } else {
+        "double"
+    };
     for (name, otherwise) in lengths(&node.type_name) {
         if node.value(name).is_none() {
             node.set(
                 name,
                 type_name,
-                if type_name == "float" { Value::Float(*otherwise as f32) } else { Value::Double(*otherwise) },
+                if type_name == "float" {
+                    Value::Float(*otherwise as f32)
+                } else {
+                    Value::Double(*otherwise)
+                },
             );
         }
         scale_numbers(node, &[name], m);
     }
     if node.type_name == "Camera" {
         if node.value("clippingRange").is_none() {
-            node.set("clippingRange", "float2", Value::Vec2f(gf::Vec2f { x: 1.0, y: 1e6 }));
+            node.set(
+                "clippingRange",
+                "float2",
+                Value::Vec2f(gf::Vec2f { x: 1.0, y: 1e6 }),
+            );
         }
-        scale_numbers(node, &["clippingRange", "horizontalApertureOffset", "verticalApertureOffset", "focusDistance"], m);
+        scale_numbers(
+            node,
+            &[
+                "clippingRange",
+                "horizontalApertureOffset",
+                "verticalApertureOffset",
+                "focusDistance",
+            ],
+            m,
+        );
     }
 }
 
-/// The lengths of a type of prim that are not zero where nothing is authored, and what they are then (UsdGeom).
+/// The lengths of a type of prim that are not zero where nothing is authored, and what they are
+/// then (UsdGeom).
 fn lengths(type_name: &str) -> &'static [(&'static str, f64)] {
     match type_name {
         "Cube" => &[("size", 2.0)],
@@ -324,32 +483,44 @@ fn lengths(type_name: &str) -> &'static [(&'static str, f64)] {
         "Capsule" => &[("height", 1.0), ("radius", 0.5)],
         "Capsule_1" => &[("height", 1.0), ("radiusTop", 0.5), ("radiusBottom", 0.5)],
         "Plane" => &[("width", 2.0), ("length", 2.0)],
-        "Camera" => &[("focalLength", 50.0), ("horizontalAperture", 20.955), ("verticalAperture", 15.2908)],
+        "Camera" => &[
+            ("focalLength", 50.0),
+            ("horizontalAperture", 20.955),
+            ("verticalAperture", 15.2908),
+        ],
         _ => &[],
     }
 }
 
-/// Gives a light the size that it has by the scale and the units of its frame, and has it shine as before (UsdLux): its luminance
-/// stays, and one that is divided by the light's surface (`inputs:normalize`) is so in square metres.
+/// Gives a light the size that it has by the scale and the units of its frame, and has it shine as
+/// before (UsdLux): its luminance stays, and one that is divided by the light's surface
+/// (`inputs:normalize`) is so in square metres.
 fn light(node: &mut Node, affine: &Matrix4<f64>, places: &Places) {
     let [x, y, z] = [0, 1, 2].map(|axis| affine.fixed_view::<3, 1>(0, axis).norm());
     let ball = affine.fixed_view::<3, 3>(0, 0).determinant().abs().cbrt();
     let sizes: &[(&str, f64, f64)] = match node.type_name.as_str() {
         "SphereLight" => &[("inputs:radius", 0.5, ball)],
         "DiskLight" => &[("inputs:radius", 0.5, (x * y).sqrt())],
-        "CylinderLight" => &[("inputs:length", 1.0, x), ("inputs:radius", 0.5, (y * z).sqrt())],
+        "CylinderLight" => &[
+            ("inputs:length", 1.0, x),
+            ("inputs:radius", 0.5, (y * z).sqrt()),
+        ],
         "RectLight" | "PortalLight" => &[("inputs:width", 1.0, x), ("inputs:height", 1.0, y)],
         _ => &[],
     };
-    let has_surface = node.type_name != "PortalLight" && !sizes.is_empty() || node.has("MeshLightAPI");
-    let is_normalized = has_surface && matches!(node.value("inputs:normalize"), Some(Value::Bool(true)));
+    let has_surface =
+        node.type_name != "PortalLight" && !sizes.is_empty() || node.has("MeshLightAPI");
+    let is_normalized =
+        has_surface && matches!(node.value("inputs:normalize"), Some(Value::Bool(true)));
     let mut multiply = |name: &str, otherwise: f64, factor: f64| {
         if (factor - 1.0).abs() > SAME {
             let number = node.number(name).unwrap_or(otherwise);
             node.set(name, "float", Value::Float((number * factor) as f32));
         }
     };
-    sizes.iter().for_each(|(name, otherwise, factor)| multiply(name, *otherwise, *factor));
+    sizes
+        .iter()
+        .for_each(|(name, otherwise, factor)| multiply(name, *otherwise, *factor));
     if is_normalized {
         multiply("inputs:intensity", 1.0, places.meters.powi(2));
     }
@@ -367,8 +538,11 @@ pub fn scale_numbers(node: &mut Node, names: &[&str], factor: f64) {
         return;
     }
     for name in names {
-        if let Some(value) =
-            node.attributes.get_mut(*name).and_then(|attribute| attribute.value.as_mut()).map(SharedValue::make_mut)
+        if let Some(value) = node
+            .attributes
+            .get_mut(*name)
+            .and_then(|attribute| attribute.value.as_mut())
+            .map(SharedValue::make_mut)
         {
             multiply(value, factor);
         }
@@ -382,10 +556,15 @@ fn multiply(value: &mut Value, factor: f64) {
         Value::Double(x) => *x *= factor,
         Value::Vec2f(v) => [&mut v.x, &mut v.y].into_iter().for_each(single),
         Value::Vec3f(v) => [&mut v.x, &mut v.y, &mut v.z].into_iter().for_each(single),
-        Value::Vec3d(v) => [&mut v.x, &mut v.y, &mut v.z].into_iter().for_each(|x| *x *= factor),
+        Value::Vec3d(v) => [&mut v.x, &mut v.y, &mut v.z]
+            .into_iter()
+            .for_each(|x| *x *= factor),
         Value::FloatVec(all) => all.iter_mut().for_each(single),
         Value::DoubleVec(all) => all.iter_mut().for_each(|x| *x *= factor),
-        Value::Vec3fVec(all) => all.iter_mut().flat_map(|v| [&mut v.x, &mut v.y, &mut v.z]).for_each(single),
+        Value::Vec3fVec(all) => all
+            .iter_mut()
+            .flat_map(|v| [&mut v.x, &mut v.y, &mut v.z])
+            .for_each(single),
         _ => {}
     }
 }

@@ -20,13 +20,18 @@ pub fn settle(scene: &mut Scene, places: &Places, notes: &mut Notes) {
             continue;
         }
         let here = rounded(&places.of(index));
-        // A prototype stands in its parent, whatever its place in the world: what changed there, changed in the prototype.
+        // A prototype stands in its parent, whatever its place in the world: what changed there,
+        // changed in the prototype.
         let of_prototype = |path: &String| {
             let parent = scene.nodes[scene.at(path)?].parent;
             let changed = parent.map_or(places.world, |parent| places.of(parent));
             rounded(&changed).try_inverse()
         };
-        let prototypes: Vec<Option<Matrix4<f64>>> = node.targets("prototypes").iter().map(of_prototype).collect();
+        let prototypes: Vec<Option<Matrix4<f64>>> = node
+            .targets("prototypes")
+            .iter()
+            .map(of_prototype)
+            .collect();
         let is_same = |back: &Option<Matrix4<f64>>| back.as_ref().is_none_or(Places::is_identity);
         if Places::is_identity(&here) && prototypes.iter().all(is_same) {
             continue;
@@ -47,7 +52,10 @@ pub fn settle(scene: &mut Scene, places: &Places, notes: &mut Notes) {
             each(node, name, |v| single(linear * v));
         }
         each(node, "angularVelocities", |v| turned(&turn, v.into()));
-        notes.changed(&node.path, "the copies of the point instancer are in its new frame and in metres now");
+        notes.changed(
+            &node.path,
+            "the copies of the point instancer are in its new frame and in metres now",
+        );
     }
 }
 
@@ -58,33 +66,69 @@ struct Copy {
     scale: Vector3<f64>,
 }
 
-/// The copies in the new frame of their instancer; `None` if one can't be said by position, rotation and scale.
-fn copies(node: &Node, here: &Matrix4<f64>, prototypes: &[Option<Matrix4<f64>>]) -> Option<Vec<Copy>> {
-    let positions = node.value("positions").and_then(vectors).unwrap_or_default();
-    let orientations = ["orientationsf", "orientations"].into_iter().find_map(|name| node.value(name).and_then(quaternions));
-    let (orientations, scales) = (orientations.unwrap_or_default(), node.value("scales").and_then(vectors).unwrap_or_default());
-    let indices = node.value("protoIndices").and_then(int_array).unwrap_or_default();
+/// The copies in the new frame of their instancer; `None` if one can't be said by position,
+/// rotation and scale.
+fn copies(
+    node: &Node,
+    here: &Matrix4<f64>,
+    prototypes: &[Option<Matrix4<f64>>],
+) -> Option<Vec<Copy>> {
+    let positions = node
+        .value("positions")
+        .and_then(vectors)
+        .unwrap_or_default();
+    let orientations = ["orientationsf", "orientations"]
+        .into_iter()
+        .find_map(|name| node.value(name).and_then(quaternions));
+    let (orientations, scales) = (
+        orientations.unwrap_or_default(),
+        node.value("scales").and_then(vectors).unwrap_or_default(),
+    );
+    let indices = node
+        .value("protoIndices")
+        .and_then(int_array)
+        .unwrap_or_default();
     let copy = |(number, index): (usize, &i32)| {
         let back = (*prototypes.get(usize::try_from(*index).ok()?)?)?;
-        let turn = orientations.get(number).map_or_else(UnitQuaternion::identity, |&[w, x, y, z]| {
-            UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9).unwrap_or_else(UnitQuaternion::identity)
-        });
-        let scale = scales.get(number).map_or_else(|| Vector3::repeat(1.0), |&scale| Vector3::from(scale));
+        let turn =
+            orientations
+                .get(number)
+                .map_or_else(UnitQuaternion::identity, |&[w, x, y, z]| {
+                    UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9)
+                        .unwrap_or_else(UnitQuaternion::identity)
+                });
+        let scale = scales
+            .get(number)
+            .map_or_else(|| Vector3::repeat(1.0), |&scale| Vector3::from(scale));
         let was = Translation3::from(Vector3::from(*positions.get(number)?)).to_homogeneous()
             * turn.to_homogeneous()
             * Matrix4::new_nonuniform_scaling(&scale);
         let (pose, scale) = rigid(&(here * was * back))?;
-        Some(Copy { position: pose.translation.vector, turn: pose.rotation, scale })
+        Some(Copy {
+            position: pose.translation.vector,
+            turn: pose.rotation,
+            scale,
+        })
     };
     indices.iter().enumerate().map(copy).collect()
 }
 
 fn write(node: &mut Node, copies: &[Copy]) {
     let is_turned = copies.iter().any(|copy| copy.turn.angle() > SAME);
-    let is_scaled = copies.iter().any(|copy| (copy.scale - Vector3::repeat(1.0)).abs().max() > SAME);
-    node.set("positions", "point3f[]", Value::Vec3fVec(copies.iter().map(|copy| single(copy.position)).collect()));
+    let is_scaled = copies
+        .iter()
+        .any(|copy| (copy.scale - Vector3::repeat(1.0)).abs().max() > SAME);
+    node.set(
+        "positions",
+        "point3f[]",
+        Value::Vec3fVec(copies.iter().map(|copy| single(copy.position)).collect()),
+    );
     if is_scaled || node.attributes.contains_key("scales") {
-        node.set("scales", "float3[]", Value::Vec3fVec(copies.iter().map(|copy| single(copy.scale)).collect()));
+        node.set(
+            "scales",
+            "float3[]",
+            Value::Vec3fVec(copies.iter().map(|copy| single(copy.scale)).collect()),
+        );
     }
     let is_precise = node.attributes.contains_key("orientationsf");
     if is_turned || is_precise || node.attributes.contains_key("orientations") {
@@ -99,13 +143,21 @@ fn write(node: &mut Node, copies: &[Copy]) {
         });
         node.set("orientations", "quath[]", Value::QuathVec(half.collect()));
         let precise = all.map(|[w, x, y, z]| gf::Quatf { w, x, y, z });
-        node.set("orientationsf", "quatf[]", Value::QuatfVec(precise.collect()));
+        node.set(
+            "orientationsf",
+            "quatf[]",
+            Value::QuatfVec(precise.collect()),
+        );
     }
 }
 
 /// Maps the vectors of an attribute.
 fn each(node: &mut Node, name: &str, with: impl Fn(Vector3<f64>) -> gf::Vec3f) {
-    let Some(value) = node.attributes.get_mut(name).and_then(|attribute| attribute.value.as_mut()).map(SharedValue::make_mut)
+    let Some(value) = node
+        .attributes
+        .get_mut(name)
+        .and_then(|attribute| attribute.value.as_mut())
+        .map(SharedValue::make_mut)
     else {
         return;
     };
@@ -115,5 +167,9 @@ fn each(node: &mut Node, name: &str, with: impl Fn(Vector3<f64>) -> gf::Vec3f) {
 }
 
 fn single(v: Vector3<f64>) -> gf::Vec3f {
-    gf::Vec3f { x: v.x as f32, y: v.y as f32, z: v.z as f32 }
+    gf::Vec3f {
+        x: v.x as f32,
+        y: v.y as f32,
+        z: v.z as f32,
+    }
 }

@@ -1,8 +1,9 @@
 //! Geometry that recurs is there once, and instanceable prims bring it in (REP-158 §3.5).
 //!
-//! What the source has as instances stays so, as far as only shapes that are seen are in it. A mesh that recurs becomes an Xform where it
-//! stood, with the mesh below it. What stands below instances goes to a library: each content once, with the materials that are bound
-//! in it, since a binding can't leave what is instanced.
+//! What the source has as instances stays so, as far as only shapes that are seen are in it. A mesh
+//! that recurs becomes an Xform where it stood, with the mesh below it. What stands below instances
+//! goes to a library: each content once, with the materials that are bound in it, since a binding
+//! can't leave what is instanced.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -33,7 +34,10 @@ pub struct Shelf {
 
 impl Default for Library {
     fn default() -> Self {
-        Self { prototypes: Shelf::new("Instances"), materials: Shelf::new("Materials") }
+        Self {
+            prototypes: Shelf::new("Instances"),
+            materials: Shelf::new("Materials"),
+        }
     }
 }
 
@@ -41,9 +45,17 @@ impl Default for Library {
 pub fn keep(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
     for index in scene.in_order() {
         let node = &scene.nodes[index];
-        let is_instance = stage.prim_at(&node.path).is_some_and(|prim| prim.is_instance);
-        let is_group = matches!(node.type_name.as_str(), "" | "Xform" | "Scope") && node.parent.is_some();
-        if !is_instance || !is_group || scene.upwards(index).any(|above| scene.nodes[above].is_instance) {
+        let is_instance = stage
+            .prim_at(&node.path)
+            .is_some_and(|prim| prim.is_instance);
+        let is_group =
+            matches!(node.type_name.as_str(), "" | "Xform" | "Scope") && node.parent.is_some();
+        if !is_instance
+            || !is_group
+            || scene
+                .upwards(index)
+                .any(|above| scene.nodes[above].is_instance)
+        {
             continue;
         }
         let inside = scene.subtree(index);
@@ -51,7 +63,10 @@ pub fn keep(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
             continue;
         }
         if moves(&scene.nodes[index])
-            || !inside.iter().skip(1).all(|&index| is_seen(&scene.nodes[index]))
+            || !inside
+                .iter()
+                .skip(1)
+                .all(|&index| is_seen(&scene.nodes[index]))
             || leads_out(scene, index)
         {
             notes.changed(
@@ -71,14 +86,24 @@ pub fn keep(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
 
 /// Whether a prim can't be an instance: it moves, collides, or is an interface of ROS.
 fn moves(node: &Node) -> bool {
-    node.is_body() || node.is_joint() || node.is_collider() || node.schemas.iter().any(|schema| schema.starts_with("Ros"))
+    node.is_body()
+        || node.is_joint()
+        || node.is_collider()
+        || node.schemas.iter().any(|schema| schema.starts_with("Ros"))
 }
 
 /// Whether a prim is only there to be seen, and all that is said of it stands in one layer.
 fn is_seen(node: &Node) -> bool {
     let is_plain = node.has_form()
-        || matches!(node.type_name.as_str(), "" | "Xform" | "Scope" | "GeomSubset" | "Material" | "Shader" | "NodeGraph");
-    let mut names = node.schemas.iter().chain(node.attributes.keys()).chain(node.relationships.keys());
+        || matches!(
+            node.type_name.as_str(),
+            "" | "Xform" | "Scope" | "GeomSubset" | "Material" | "Shader" | "NodeGraph"
+        );
+    let mut names = node
+        .schemas
+        .iter()
+        .chain(node.attributes.keys())
+        .chain(node.relationships.keys());
     is_plain && !names.any(|name| stands_apart(name))
 }
 
@@ -87,37 +112,52 @@ fn leads_out(scene: &Scene, top: usize) -> bool {
     let path = &scene.nodes[top].path;
     scene.subtree(top).into_iter().skip(1).any(|index| {
         let node = &scene.nodes[index];
-        let mut sources = node.attributes.values().flat_map(|attribute| &attribute.connections);
+        let mut sources = node
+            .attributes
+            .values()
+            .flat_map(|attribute| &attribute.connections);
         let leads = |name: &str, target: &str| {
             let material = scene.at(target).filter(|_| is_binding(name));
-            below(target, path).is_none() && !material.is_some_and(|material| is_whole(scene, material))
+            below(target, path).is_none()
+                && !material.is_some_and(|material| is_whole(scene, material))
         };
         sources.any(|source| below(source, path).is_none())
-            || node
-                .relationships
-                .iter()
-                .any(|(name, relationship)| relationship.targets.iter().any(|target| leads(name, target)))
+            || node.relationships.iter().any(|(name, relationship)| {
+                relationship
+                    .targets
+                    .iter()
+                    .any(|target| leads(name, target))
+            })
     })
 }
 
 /// Whether a prim is a material, and nothing in it leads to what is not in it.
 fn is_whole(scene: &Scene, material: usize) -> bool {
-    let Node { path, type_name, .. } = &scene.nodes[material];
-    let leads_out = |index: usize| scene.nodes[index].leads_to().any(|target| below(target, path).is_none());
+    let Node {
+        path, type_name, ..
+    } = &scene.nodes[material];
+    let leads_out = |index: usize| {
+        scene.nodes[index]
+            .leads_to()
+            .any(|target| below(target, path).is_none())
+    };
     type_name == "Material" && !scene.subtree(material).into_iter().any(leads_out)
 }
 
 fn is_binding(name: &str) -> bool {
-    name == "material:binding" || name == "material:binding:full" || name == "material:binding:preview"
+    name == "material:binding"
+        || name == "material:binding:full"
+        || name == "material:binding:preview"
 }
 
 /// The rest of a path that is at `above`, or below it, or a property of these.
 fn below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
-    path.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
+    path.strip_prefix(above)
+        .filter(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
 }
 
-/// Puts what instances hold, and meshes that recur, into a library. Takes all scenes of an asset, since a mesh that recurs in one
-/// variant stands in others, too.
+/// Puts what instances hold, and meshes that recur, into a library. Takes all scenes of an asset,
+/// since a mesh that recurs in one variant stands in others, too.
 pub fn share(mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Library {
     let mut library = Library::default();
     let mut recurring: HashSet<u64> = HashSet::new();
@@ -125,25 +165,39 @@ pub fn share(mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Library {
     for (scene, _) in &scenes {
         let found = candidates(scene);
         let mut seen = HashSet::new();
-        recurring.extend(found.iter().map(|(_, hash)| *hash).filter(|hash| !seen.insert(*hash)));
+        recurring.extend(
+            found
+                .iter()
+                .map(|(_, hash)| *hash)
+                .filter(|hash| !seen.insert(*hash)),
+        );
         meshes.push(found);
     }
     for ((scene, notes), meshes) in scenes.iter_mut().zip(meshes) {
-        for (mesh, _) in meshes.into_iter().filter(|(_, hash)| recurring.contains(hash)) {
+        for (mesh, _) in meshes
+            .into_iter()
+            .filter(|(_, hash)| recurring.contains(hash))
+        {
             lower(scene, mesh);
             notes.changed(
                 &scene.nodes[mesh].path,
-                format!("a mesh that recurs is an instance now, with the mesh below it as {GEOMETRY}"),
+                format!(
+                    "a mesh that recurs is an instance now, with the mesh below it as {GEOMETRY}"
+                ),
             );
         }
         for index in scene.in_order() {
             if scene.nodes[index].is_instance {
                 let content = content(scene, index, &mut library.materials);
-                let name = library.prototypes.name_of(content, scene.nodes[index].name());
+                let name = library
+                    .prototypes
+                    .name_of(content, scene.nodes[index].name());
                 scene.nodes[index].origin = Some(Origin::Prototype(name));
             }
         }
-        let instances: Vec<usize> = (0..scene.nodes.len()).filter(|&index| scene.nodes[index].is_instance).collect();
+        let instances: Vec<usize> = (0..scene.nodes.len())
+            .filter(|&index| scene.nodes[index].is_instance)
+            .collect();
         for index in instances {
             scene.nodes[index].children.clear();
         }
@@ -156,12 +210,18 @@ pub fn share(mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Library {
 fn candidates(scene: &Scene) -> Vec<(usize, u64)> {
     let targets: BTreeSet<&str> = scene.nodes.iter().flat_map(Node::leads_to).collect();
     let is_named = |path: &str| {
-        targets.range(format!("{path}/").as_str()..).next().is_some_and(|target| target.starts_with(&format!("{path}/")))
+        targets
+            .range(format!("{path}/").as_str()..)
+            .next()
+            .is_some_and(|target| target.starts_with(&format!("{path}/")))
     };
     let mut found = Vec::new();
     for index in scene.in_order() {
         let node = &scene.nodes[index];
-        let is_mesh = node.type_name == "Mesh" && node.parent.is_some() && node.is_active && node.value("points").is_some();
+        let is_mesh = node.type_name == "Mesh"
+            && node.parent.is_some()
+            && node.is_active
+            && node.value("points").is_some();
         if !is_mesh || moves(node) || node.schemas.iter().any(|schema| schema.starts_with("Skel")) {
             continue;
         }
@@ -171,7 +231,10 @@ fn candidates(scene: &Scene) -> Vec<(usize, u64)> {
         };
         let is_subset = |&child: &usize| {
             let child = &scene.nodes[child];
-            child.type_name == "GeomSubset" && child.children.is_empty() && is_seen(child) && child.name() != GEOMETRY
+            child.type_name == "GeomSubset"
+                && child.children.is_empty()
+                && is_seen(child)
+                && child.name() != GEOMETRY
         };
         if purpose(scene, index) == "guide"
             || scene.upwards(index).any(is_shared)
@@ -182,7 +245,11 @@ fn candidates(scene: &Scene) -> Vec<(usize, u64)> {
             continue;
         }
         let mut hasher = DefaultHasher::new();
-        for (name, attribute) in node.attributes.iter().filter(|(name, _)| is_of_form(node, name)) {
+        for (name, attribute) in node
+            .attributes
+            .iter()
+            .filter(|(name, _)| is_of_form(node, name))
+        {
             (name, &attribute.type_name).hash(&mut hasher);
             fingerprint(attribute.value.as_deref(), &mut hasher);
         }
@@ -193,20 +260,25 @@ fn candidates(scene: &Scene) -> Vec<(usize, u64)> {
                 name.hash(&mut hasher);
                 fingerprint(attribute.value.as_deref(), &mut hasher);
             }
-            child.relationships.iter().for_each(|(name, relationship)| (name, &relationship.targets).hash(&mut hasher));
+            child
+                .relationships
+                .iter()
+                .for_each(|(name, relationship)| (name, &relationship.targets).hash(&mut hasher));
         }
         found.push((index, hasher.finish()));
     }
     found
 }
 
-/// Whether an attribute goes with the form of a mesh, where the rest stays with its place. Primvars that are the same all over are
-/// inherited, so that instances of one form may differ in them.
+/// Whether an attribute goes with the form of a mesh, where the rest stays with its place. Primvars
+/// that are the same all over are inherited, so that instances of one form may differ in them.
 fn is_of_form(node: &Node, name: &str) -> bool {
     if let Some(primvar) = name.strip_prefix("primvars:") {
         let primvar = primvar.strip_suffix(":indices").unwrap_or(primvar);
         let values = node.attributes.get(&format!("primvars:{primvar}"));
-        let interpolation = values.and_then(|values| values.metadata.get("interpolation")).and_then(urdf_usd_stage::text);
+        let interpolation = values
+            .and_then(|values| values.metadata.get("interpolation"))
+            .and_then(urdf_usd_stage::text);
         return !matches!(interpolation, None | Some("constant"));
     }
     super::layers::is_heavy(name) || name == "doubleSided" || name.starts_with("subsetFamily:")
@@ -218,7 +290,11 @@ fn lower(scene: &mut Scene, index: usize) {
     let parts: Vec<usize> = scene.subtree(index).into_iter().skip(1).collect();
     let of_form = {
         let node = &scene.nodes[index];
-        node.attributes.keys().filter(|name| is_of_form(node, name)).cloned().collect::<HashSet<_>>()
+        node.attributes
+            .keys()
+            .filter(|name| is_of_form(node, name))
+            .cloned()
+            .collect::<HashSet<_>>()
     };
     let children = std::mem::take(&mut scene.nodes[index].children);
     let mesh = scene.add(index, GEOMETRY, "Mesh");
@@ -232,7 +308,10 @@ fn lower(scene: &mut Scene, index: usize) {
     let node = &mut scene.nodes[index];
     "Xform".clone_into(&mut node.type_name);
     node.is_instance = true;
-    let attributes = node.attributes.extract_if(.., |name, _| of_form.contains(name)).collect();
+    let attributes = node
+        .attributes
+        .extract_if(.., |name, _| of_form.contains(name))
+        .collect();
     scene.nodes[mesh].attributes = attributes;
     scene.nodes[mesh].children = children;
 }
@@ -241,23 +320,37 @@ fn lower(scene: &mut Scene, index: usize) {
 fn content(scene: &Scene, top: usize, materials: &mut Shelf) -> Vec<Node> {
     let path = &scene.nodes[top].path;
     let mut nodes = vec![Node::new(String::new(), "Xform", scene.nodes[top].source)];
-    nodes.extend(scene.subtree(top).into_iter().skip(1).map(|index| Node { is_instance: false, ..scene.nodes[index].clone() }));
+    nodes.extend(scene.subtree(top).into_iter().skip(1).map(|index| Node {
+        is_instance: false,
+        ..scene.nodes[index].clone()
+    }));
     let outside: BTreeSet<String> = nodes
         .iter()
-        .flat_map(|node| node.relationships.iter().filter(|(name, _)| is_binding(name)))
+        .flat_map(|node| {
+            node.relationships
+                .iter()
+                .filter(|(name, _)| is_binding(name))
+        })
         .flat_map(|(_, relationship)| relationship.targets.clone())
         .filter(|target| below(target, path).is_none())
         .collect();
     let mut known: HashSet<String> = nodes.iter().map(|node| node.path.clone()).collect();
     for target in outside {
-        let Some(material) = scene.at(&target) else { continue };
+        let Some(material) = scene.at(&target) else {
+            continue;
+        };
         let scope = format!("{path}/Materials");
         if known.insert(scope.clone()) {
             nodes.push(Node::new(scope.clone(), "Scope", scene.nodes[top].source));
         }
         let name = scene.nodes[material].name();
         let free = std::iter::once(name.to_owned()).chain((1..).map(|n| format!("{name}_{n}")));
-        let Some(inside) = free.map(|name| format!("{scope}/{name}")).find(|path| !known.contains(path)) else { continue };
+        let Some(inside) = free
+            .map(|name| format!("{scope}/{name}"))
+            .find(|path| !known.contains(path))
+        else {
+            continue;
+        };
         known.insert(inside.clone());
         for node in nodes.iter_mut() {
             node.redirect(&target, &inside);
@@ -268,7 +361,10 @@ fn content(scene: &Scene, top: usize, materials: &mut Shelf) -> Vec<Node> {
             node
         });
         // Parents stand before their children, and these before what comes next.
-        let last = nodes.iter().rposition(|node| below(&node.path, &scope).is_some()).unwrap_or_default();
+        let last = nodes
+            .iter()
+            .rposition(|node| below(&node.path, &scope).is_some())
+            .unwrap_or_default();
         nodes.splice(last + 1..last + 1, parts.collect::<Vec<_>>());
     }
     nodes.iter_mut().for_each(|node| node.relocate(path, ""));
@@ -285,7 +381,9 @@ fn content(scene: &Scene, top: usize, materials: &mut Shelf) -> Vec<Node> {
         while let Some(part) = nodes.next_if(|part| below(&part.path, &path).is_some()) {
             material.push(part);
         }
-        material.iter_mut().for_each(|node| node.relocate(&path, ""));
+        material
+            .iter_mut()
+            .for_each(|node| node.relocate(&path, ""));
         let mut node = Node::new(path, "Material", source);
         let name = materials.name_of(material, node.name());
         node.origin = Some(Origin::Material(name));
@@ -297,8 +395,15 @@ fn content(scene: &Scene, top: usize, materials: &mut Shelf) -> Vec<Node> {
 impl Shelf {
     fn new(root: &str) -> Self {
         let mut scene = Scene::default();
-        scene.put(Node::new(format!("/{root}"), "Scope", urdf_usd_stage::PrimId(0)));
-        Self { scene, by_hash: HashMap::new() }
+        scene.put(Node::new(
+            format!("/{root}"),
+            "Scope",
+            urdf_usd_stage::PrimId(0),
+        ));
+        Self {
+            scene,
+            by_hash: HashMap::new(),
+        }
     }
 
     /// The name of a content, which is added if it is not there. Its paths begin at its first prim.
@@ -316,7 +421,11 @@ impl Shelf {
         for name in known.iter() {
             let top = format!("{root}/{name}");
             content.iter_mut().for_each(|node| node.relocate("", &top));
-            let there = self.scene.at(&top).map(|index| self.scene.subtree(index)).unwrap_or_default();
+            let there = self
+                .scene
+                .at(&top)
+                .map(|index| self.scene.subtree(index))
+                .unwrap_or_default();
             let is_same = there.len() == content.len()
                 && there.iter().zip(&content).all(|(&index, node)| {
                     let there = &self.scene.nodes[index];
@@ -341,15 +450,22 @@ impl Shelf {
 /// Adds what is in a value to a number that equal ones have in common.
 pub fn fingerprint(value: Option<&Value>, hasher: &mut DefaultHasher) {
     match value {
-        Some(Value::Vec3fVec(all)) => all.iter().for_each(|v| [v.x, v.y, v.z].map(f32::to_bits).hash(hasher)),
-        Some(Value::Vec2fVec(all)) => all.iter().for_each(|v| [v.x, v.y].map(f32::to_bits).hash(hasher)),
+        Some(Value::Vec3fVec(all)) => all
+            .iter()
+            .for_each(|v| [v.x, v.y, v.z].map(f32::to_bits).hash(hasher)),
+        Some(Value::Vec2fVec(all)) => all
+            .iter()
+            .for_each(|v| [v.x, v.y].map(f32::to_bits).hash(hasher)),
         Some(Value::FloatVec(all)) => all.iter().for_each(|x| x.to_bits().hash(hasher)),
         Some(Value::IntVec(all)) => all.hash(hasher),
         Some(Value::Bool(flag)) => flag.hash(hasher),
         Some(value) => {
             urdf_usd_stage::text(value).hash(hasher);
             urdf_usd_stage::array_len(value).hash(hasher);
-            urdf_usd_stage::doubles(value).unwrap_or_default().iter().for_each(|x| x.to_bits().hash(hasher));
+            urdf_usd_stage::doubles(value)
+                .unwrap_or_default()
+                .iter()
+                .for_each(|x| x.to_bits().hash(hasher));
         }
         None => {}
     }

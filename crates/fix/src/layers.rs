@@ -1,4 +1,5 @@
-//! The mended prims in layers by function (REP-158 §1.2.1): what a property or schema is about decides where it stands.
+//! The mended prims in layers by function (REP-158 §1.2.1): what a property or schema is about
+//! decides where it stands.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -51,7 +52,9 @@ impl About {
             Self::Ros => "Ros*API: contexts, frames, joint names, interfaces".to_owned(),
             Self::ExtendedPhysics => "ext_physics:*".to_owned(),
             Self::Urdf => "urdf:*".to_owned(),
-            Self::Physics => "Core UsdPhysics only: bodies, joints, colliders, physics materials".to_owned(),
+            Self::Physics => {
+                "Core UsdPhysics only: bodies, joints, colliders, physics materials".to_owned()
+            }
             Self::Materials => "Materials".to_owned(),
             Self::Base => "Prims, their transforms, and what is seen".to_owned(),
             Self::Instances => "What instances pull in".to_owned(),
@@ -83,9 +86,14 @@ fn home(scene: &Scene, index: usize) -> About {
     if let Some(vendor) = vendors::of(&node.type_name) {
         return About::Vendor(vendor);
     }
-    let material = scene.upwards(index).find(|&above| scene.nodes[above].type_name == "Material");
+    let material = scene
+        .upwards(index)
+        .find(|&above| scene.nodes[above].type_name == "Material");
     match material {
-        Some(material) if scene.nodes[material].children.is_empty() && scene.nodes[material].has("PhysicsMaterialAPI") => {
+        Some(material)
+            if scene.nodes[material].children.is_empty()
+                && scene.nodes[material].has("PhysicsMaterialAPI") =>
+        {
             About::Physics
         }
         Some(_) => About::Materials,
@@ -94,11 +102,16 @@ fn home(scene: &Scene, index: usize) -> About {
     }
 }
 
-/// Brings prims in the order that composing the layers brings: those that the weakest layer names come first.
+/// Brings prims in the order that composing the layers brings: those that the weakest layer names
+/// come first.
 pub fn arrange(scene: &mut Scene) {
     // The weakest layer that names each prim: that of its own, or of one below it.
     let mut weakest: Vec<About> = (0..scene.nodes.len())
-        .map(|index| Some(home(scene, index)).filter(|home| !matches!(home, About::Vendor(_))).unwrap_or(About::Ros))
+        .map(|index| {
+            Some(home(scene, index))
+                .filter(|home| !matches!(home, About::Vendor(_)))
+                .unwrap_or(About::Ros)
+        })
         .collect();
     let order = scene.in_order();
     for &index in order.iter().rev() {
@@ -106,16 +119,26 @@ pub fn arrange(scene: &mut Scene) {
             weakest[parent] = weakest[parent].max(weakest[index]);
         }
     }
-    let sorted = |indices: &mut Vec<usize>| indices.sort_by_key(|&index| std::cmp::Reverse(weakest[index]));
+    let sorted =
+        |indices: &mut Vec<usize>| indices.sort_by_key(|&index| std::cmp::Reverse(weakest[index]));
     for index in order.iter().copied() {
         sorted(&mut scene.nodes[index].children);
     }
-    let mut roots: Vec<usize> = order.into_iter().filter(|&index| scene.nodes[index].parent.is_none()).collect();
+    let mut roots: Vec<usize> = order
+        .into_iter()
+        .filter(|&index| scene.nodes[index].parent.is_none())
+        .collect();
     sorted(&mut roots);
-    scene.arrange(roots.into_iter().flat_map(|root| scene.subtree(root)).collect());
+    scene.arrange(
+        roots
+            .into_iter()
+            .flat_map(|root| scene.subtree(root))
+            .collect(),
+    );
 }
 
-/// Whether a property or applied schema belongs into another layer than the one that defines its prim.
+/// Whether a property or applied schema belongs into another layer than the one that defines its
+/// prim.
 pub fn stands_apart(name: &str) -> bool {
     About::of(name).is_some()
 }
@@ -162,7 +185,9 @@ pub fn is_heavy(name: &str) -> bool {
             | "scales"
             | "angularVelocities"
             | "invisibleIds"
-    ) || name.starts_with("primvars:") && name != "primvars:displayColor" && name != "primvars:displayOpacity"
+    ) || name.starts_with("primvars:")
+        && name != "primvars:displayColor"
+        && name != "primvars:displayOpacity"
 }
 
 /// Whether the form of a prim is given by arrays.
@@ -171,13 +196,31 @@ fn has_arrays(node: &Node) -> bool {
 }
 
 /// Writes the scene's layers into `files`.
-pub fn write(scene: &Scene, library: &Library, files: &mut BTreeMap<PathBuf, Vec<u8>>, notes: &mut Notes) -> Result<(), Error> {
+pub fn write(
+    scene: &Scene,
+    library: &Library,
+    files: &mut BTreeMap<PathBuf, Vec<u8>>,
+    notes: &mut Notes,
+) -> Result<(), Error> {
     let name = scene.name().to_owned();
-    let mut writer = Writer { name, layers: BTreeMap::new(), geometries: Geometries::default(), shelf: None };
-    for (about, shelf) in [(About::Instances, &library.prototypes), (About::InstanceMaterials, &library.materials)] {
+    let mut writer = Writer {
+        name,
+        layers: BTreeMap::new(),
+        geometries: Geometries::default(),
+        shelf: None,
+    };
+    for (about, shelf) in [
+        (About::Instances, &library.prototypes),
+        (About::InstanceMaterials, &library.materials),
+    ] {
         writer.shelf = Some(about);
         // The first is the scope that holds them.
-        for index in shelf.scene.in_order().into_iter().filter(|_| shelf.scene.nodes.len() > 1) {
+        for index in shelf
+            .scene
+            .in_order()
+            .into_iter()
+            .filter(|_| shelf.scene.nodes.len() > 1)
+        {
             writer.prim(&shelf.scene, index, &shelf.scene.nodes[index].path, None);
         }
     }
@@ -199,19 +242,36 @@ pub fn write(scene: &Scene, library: &Library, files: &mut BTreeMap<PathBuf, Vec
             .map(|(name, scene)| (name.as_str(), scene.as_ref()))
             .chain([(variants.selection.as_str(), scene)])
             .collect();
-        writer.layer(About::Base).over(path).variant_set(set, &variants.selection);
+        writer
+            .layer(About::Base)
+            .over(path)
+            .variant_set(set, &variants.selection);
         for (variant, of_variant) in all {
             // A variant that brings nothing is there all the same.
             let start = format!("{path}{{{set}={variant}}}");
             writer.layer(About::Base).over(&start);
-            let Some(top) = of_variant.at(path) else { continue };
+            let Some(top) = of_variant.at(path) else {
+                continue;
+            };
             for index in of_variant.subtree(top) {
                 let node = &of_variant.nodes[index];
-                let Some(known) = varying.get(&node.path).filter(|known| known.path == *path && known.set == *set) else {
+                let Some(known) = varying
+                    .get(&node.path)
+                    .filter(|known| known.path == *path && known.set == *set)
+                else {
                     continue;
                 };
-                let inside = node.path.strip_prefix(path).unwrap_or_default().trim_start_matches('/');
-                writer.prim(of_variant, index, &format!("{start}{inside}"), known.common.as_ref());
+                let inside = node
+                    .path
+                    .strip_prefix(path)
+                    .unwrap_or_default()
+                    .trim_start_matches('/');
+                writer.prim(
+                    of_variant,
+                    index,
+                    &format!("{start}{inside}"),
+                    known.common.as_ref(),
+                );
             }
         }
     }
@@ -241,11 +301,20 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
     let mut sets: Vec<_> = scene.variants.iter().collect();
     sets.sort_by_key(|((path, _), _)| std::cmp::Reverse(path.len()));
     for ((path, set), variants) in sets {
-        let scenes: Vec<&Scene> = variants.others.values().map(AsRef::as_ref).chain([scene]).collect();
+        let scenes: Vec<&Scene> = variants
+            .others
+            .values()
+            .map(AsRef::as_ref)
+            .chain([scene])
+            .collect();
         let mut paths: Vec<String> = Vec::new();
         let mut seen = HashSet::new();
         for of_variant in &scenes {
-            for index in of_variant.at(path).map(|top| of_variant.subtree(top)).unwrap_or_default() {
+            for index in of_variant
+                .at(path)
+                .map(|top| of_variant.subtree(top))
+                .unwrap_or_default()
+            {
                 let path = &of_variant.nodes[index].path;
                 if seen.insert(path.clone()) {
                     paths.push(path.clone());
@@ -253,10 +322,15 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
             }
         }
         for prim in paths {
-            let nodes: Vec<Option<&Node>> =
-                scenes.iter().map(|scene| scene.at(&prim).map(|index| &scene.nodes[index])).collect();
+            let nodes: Vec<Option<&Node>> = scenes
+                .iter()
+                .map(|scene| scene.at(&prim).map(|index| &scene.nodes[index]))
+                .collect();
             let there: Option<Vec<&Node>> = nodes.into_iter().collect();
-            if there.as_ref().is_some_and(|nodes| nodes.windows(2).all(|pair| pair[0].says_the_same(pair[1]))) {
+            if there
+                .as_ref()
+                .is_some_and(|nodes| nodes.windows(2).all(|pair| pair[0].says_the_same(pair[1])))
+            {
                 continue;
             }
             if let Some(known) = found.get(&prim) {
@@ -279,10 +353,23 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
                 };
                 Common {
                     has_head: nodes.iter().all(|node| node.has_the_same_head(first)),
-                    properties: first.attributes.keys().chain(first.relationships.keys()).filter(is_same).cloned().collect(),
+                    properties: first
+                        .attributes
+                        .keys()
+                        .chain(first.relationships.keys())
+                        .filter(is_same)
+                        .cloned()
+                        .collect(),
                 }
             });
-            found.insert(prim, Varying { path: path.clone(), set: set.clone(), common });
+            found.insert(
+                prim,
+                Varying {
+                    path: path.clone(),
+                    set: set.clone(),
+                    common,
+                },
+            );
         }
     }
     found
@@ -321,14 +408,18 @@ impl Writer {
             About::InstanceMaterials => "Materials",
             _ => &self.name,
         };
-        self.layers.entry(about).or_insert_with(|| Layer::new(&about.doc(), name))
+        self.layers
+            .entry(about)
+            .or_insert_with(|| Layer::new(&about.doc(), name))
     }
 
     /// What of a prim is the same in all variants.
     fn common(&mut self, scene: &Scene, index: usize, common: &Common) {
         let mut node = scene.nodes[index].clone();
-        node.attributes.retain(|name, _| common.properties.contains(name));
-        node.relationships.retain(|name, _| common.properties.contains(name));
+        node.attributes
+            .retain(|name, _| common.properties.contains(name));
+        node.relationships
+            .retain(|name, _| common.properties.contains(name));
         if !common.has_head {
             node.schemas.clear();
             node.metadata.clear();
@@ -336,15 +427,25 @@ impl Writer {
             node.origin = None;
         }
         let is_geometry = has_arrays(&node) && !node.attributes.keys().any(|name| is_heavy(name));
-        self.node(scene, index, &node, &scene.nodes[index].path, !is_geometry, true);
+        self.node(
+            scene,
+            index,
+            &node,
+            &scene.nodes[index].path,
+            !is_geometry,
+            true,
+        );
     }
 
-    /// Writes a prim at `path`; what is said outside of the variant that it stands in is not said again.
+    /// Writes a prim at `path`; what is said outside of the variant that it stands in is not said
+    /// again.
     fn prim(&mut self, scene: &Scene, index: usize, path: &str, common: Option<&Common>) {
         let mut node = scene.nodes[index].clone();
         if let Some(common) = common {
-            node.attributes.retain(|name, _| !common.properties.contains(name));
-            node.relationships.retain(|name, _| !common.properties.contains(name));
+            node.attributes
+                .retain(|name, _| !common.properties.contains(name));
+            node.relationships
+                .retain(|name, _| !common.properties.contains(name));
             if common.has_head {
                 node.schemas.clear();
                 node.metadata.clear();
@@ -356,23 +457,45 @@ impl Writer {
         self.node(scene, index, &node, path, true, defines);
     }
 
-    fn node(&mut self, scene: &Scene, index: usize, node: &Node, path: &str, with_form: bool, defines: bool) {
+    fn node(
+        &mut self,
+        scene: &Scene,
+        index: usize,
+        node: &Node,
+        path: &str,
+        with_form: bool,
+        defines: bool,
+    ) {
         let home = self.shelf.unwrap_or_else(|| home(scene, index));
         let is_root = index == scene.root;
-        let subset_of_form =
-            node.type_name == "GeomSubset" && node.parent.is_some_and(|parent| scene.nodes[parent].has_points());
-        let form = if has_arrays(node) && with_form { self.form(scene, index, node) } else { None };
+        let subset_of_form = node.type_name == "GeomSubset"
+            && node
+                .parent
+                .is_some_and(|parent| scene.nodes[parent].has_points());
+        let form = if has_arrays(node) && with_form {
+            self.form(scene, index, node)
+        } else {
+            None
+        };
         let in_library = self.shelf.is_some();
         {
             let layer = self.layer(home);
-            let mut prim = if !defines || subset_of_form { layer.over(path) } else { layer.def(path, &node.type_name) };
+            let mut prim = if !defines || subset_of_form {
+                layer.over(path)
+            } else {
+                layer.def(path, &node.type_name)
+            };
             if let Some(kind) = node.kind.as_ref().filter(|_| !is_root) {
                 prim.kind(kind);
             }
             if !node.is_active {
                 prim.metadata("active", Value::Bool(false));
             }
-            for (key, value) in node.metadata.iter().filter(|(key, _)| !(is_root && *key == "assetInfo")) {
+            for (key, value) in node
+                .metadata
+                .iter()
+                .filter(|(key, _)| !(is_root && *key == "assetInfo"))
+            {
                 prim.metadata(key, value.clone());
             }
             if let Some(form) = &form {
@@ -386,7 +509,8 @@ impl Writer {
             }
             match &node.origin {
                 Some(Origin::Prototype(name)) => {
-                    prim.instanceable(true).payload("./instances.usda", &format!("/Instances/{name}"));
+                    prim.instanceable(true)
+                        .payload("./instances.usda", &format!("/Instances/{name}"));
                 }
                 Some(Origin::Material(name)) => {
                     prim.reference("./instance_materials.usda", &format!("/Materials/{name}"));
@@ -409,18 +533,24 @@ impl Writer {
             schemas.entry(about).or_default().push(schema.clone());
         }
         for (about, schemas) in schemas {
-            self.layer(about).over(path).apply(schemas.iter().map(String::as_str));
+            self.layer(about)
+                .over(path)
+                .apply(schemas.iter().map(String::as_str));
         }
         for (name, attribute) in &node.attributes {
             if (form.is_some() || subset_of_form) && is_heavy(name) {
                 continue;
             }
             let about = About::of(name).unwrap_or(home);
-            self.layer(about).over(path).attribute(name, authored(attribute));
+            self.layer(about)
+                .over(path)
+                .attribute(name, authored(attribute));
         }
         for (name, relationship) in &node.relationships {
             let about = About::of(name).unwrap_or(home);
-            self.layer(about).over(path).relationship(name, authored_relationship(relationship));
+            self.layer(about)
+                .over(path)
+                .relationship(name, authored_relationship(relationship));
         }
     }
 
@@ -433,26 +563,50 @@ impl Writer {
                 .map(|(name, attribute)| (name.clone(), attribute.clone()))
                 .collect()
         };
-        let mut form = vec![Form { name: String::new(), type_name: node.type_name.clone(), attributes: heavy(node) }];
+        let mut form = vec![Form {
+            name: String::new(),
+            type_name: node.type_name.clone(),
+            attributes: heavy(node),
+        }];
         if form[0].attributes.is_empty() {
             return None;
         }
         for &child in &scene.nodes[index].children {
             let child = &scene.nodes[child];
             if child.type_name == "GeomSubset" {
-                form.push(Form { name: child.name().to_owned(), type_name: child.type_name.clone(), attributes: heavy(child) });
+                form.push(Form {
+                    name: child.name().to_owned(),
+                    type_name: child.type_name.clone(),
+                    attributes: heavy(child),
+                });
             }
         }
         let above = node.parent.map_or("", |parent| scene.nodes[parent].name());
-        Some(self.geometries.name_of(form, if node.name() == GEOMETRY { above } else { node.name() }))
+        Some(self.geometries.name_of(
+            form,
+            if node.name() == GEOMETRY {
+                above
+            } else {
+                node.name()
+            },
+        ))
     }
 
-    fn finish(mut self, scene: &Scene, files: &mut BTreeMap<PathBuf, Vec<u8>>) -> Result<(), Error> {
+    fn finish(
+        mut self,
+        scene: &Scene,
+        files: &mut BTreeMap<PathBuf, Vec<u8>>,
+    ) -> Result<(), Error> {
         let failed = |error: author::Error| Error::Write(error.to_string());
         let name = self.name.clone();
         let root = &scene.nodes[scene.root];
         let mut entry = Layer::new("", &name);
-        let is_apart = |about: &About| matches!(about, About::Vendor(_) | About::Instances | About::InstanceMaterials);
+        let is_apart = |about: &About| {
+            matches!(
+                about,
+                About::Vendor(_) | About::Instances | About::InstanceMaterials
+            )
+        };
         let local = self.layers.keys().filter(|about| !is_apart(about));
         entry.sublayers(local.map(|about| format!("./{}", about.file())));
         {
@@ -465,19 +619,26 @@ impl Writer {
             }
         }
         let write = |layer: &Layer| -> Result<Vec<u8>, Error> {
-            Ok(text::write(layer.data().map_err(failed)?).map_err(failed)?.into_bytes())
+            Ok(text::write(layer.data().map_err(failed)?)
+                .map_err(failed)?
+                .into_bytes())
         };
         files.insert(PathBuf::from(format!("{name}.usda")), write(&entry)?);
         for (about, layer) in &self.layers {
             files.insert(PathBuf::from(about.file()), write(layer)?);
             if let About::Vendor(vendor) = about {
-                let mut overlay = Layer::new(&format!("The asset with what only {vendor} reads"), &name);
+                let mut overlay =
+                    Layer::new(&format!("The asset with what only {vendor} reads"), &name);
                 overlay.sublayers([format!("./{}", about.file()), format!("./{name}.usda")]);
-                files.insert(PathBuf::from(format!("{name}.{vendor}.usda")), write(&overlay)?);
+                files.insert(
+                    PathBuf::from(format!("{name}.{vendor}.usda")),
+                    write(&overlay)?,
+                );
             }
         }
         if let Some(layer) = self.geometries.layer.take() {
-            let bytes = crate_file::write(layer.data().map_err(failed)?).map_err(|error| Error::Write(error.to_string()))?;
+            let bytes = crate_file::write(layer.data().map_err(failed)?)
+                .map_err(|error| Error::Write(error.to_string()))?;
             files.insert(PathBuf::from("geometries.usdc"), bytes);
         }
         Ok(())
@@ -504,8 +665,11 @@ impl Geometries {
             layer
         });
         for part in &form {
-            let path =
-                if part.name.is_empty() { format!("/Geometries/{name}") } else { format!("/Geometries/{name}/{}", part.name) };
+            let path = if part.name.is_empty() {
+                format!("/Geometries/{name}")
+            } else {
+                format!("/Geometries/{name}/{}", part.name)
+            };
             let mut prim = layer.def(&path, &part.type_name);
             for (name, attribute) in &part.attributes {
                 prim.attribute(name, authored(attribute));
@@ -545,7 +709,12 @@ fn authored(attribute: &Attribute) -> author::Attribute {
     for (key, value) in &attribute.metadata {
         authored = authored.metadata(key.clone(), value.clone());
     }
-    attribute.connections.iter().fold(authored, |authored, source| authored.connect(source.as_str()))
+    attribute
+        .connections
+        .iter()
+        .fold(authored, |authored, source| {
+            authored.connect(source.as_str())
+        })
 }
 
 /// A relationship as it is authored.

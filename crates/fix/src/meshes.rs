@@ -8,7 +8,13 @@ use super::scene::{Node, Scene};
 
 /// Has the faces of a mesh wound the other way, with what each corner holds.
 pub fn turn_inside_out(node: &mut Node) {
-    let Some(counts) = node.value("faceVertexCounts").and_then(int_array).map(<[i32]>::to_vec) else { return };
+    let Some(counts) = node
+        .value("faceVertexCounts")
+        .and_then(int_array)
+        .map(<[i32]>::to_vec)
+    else {
+        return;
+    };
     let mut order: Vec<usize> = Vec::new();
     for count in counts {
         let (start, count) = (order.len(), usize::try_from(count).unwrap_or_default());
@@ -19,7 +25,10 @@ pub fn turn_inside_out(node: &mut Node) {
         .attributes
         .iter()
         .filter(|(name, attribute)| {
-            let interpolation = attribute.metadata.get("interpolation").and_then(urdf_usd_stage::text);
+            let interpolation = attribute
+                .metadata
+                .get("interpolation")
+                .and_then(urdf_usd_stage::text);
             *name == "faceVertexIndices" || interpolation == Some("faceVarying")
         })
         .map(|(name, _)| name.clone())
@@ -27,9 +36,16 @@ pub fn turn_inside_out(node: &mut Node) {
     for name in of_corners {
         // Where there are indices, they are what each corner holds.
         let indices = format!("{name}:indices");
-        let name = if node.attributes.contains_key(&indices) { indices } else { name };
-        if let Some(value) =
-            node.attributes.get_mut(&name).and_then(|attribute| attribute.value.as_mut()).map(SharedValue::make_mut)
+        let name = if node.attributes.contains_key(&indices) {
+            indices
+        } else {
+            name
+        };
+        if let Some(value) = node
+            .attributes
+            .get_mut(&name)
+            .and_then(|attribute| attribute.value.as_mut())
+            .map(SharedValue::make_mut)
         {
             reorder(value, &order);
         }
@@ -39,7 +55,10 @@ pub fn turn_inside_out(node: &mut Node) {
 fn reorder(value: &mut Value, order: &[usize]) {
     fn by<T: Clone>(all: &mut Vec<T>, order: &[usize]) {
         if all.len() == order.len() {
-            *all = order.iter().filter_map(|&index| all.get(index).cloned()).collect();
+            *all = order
+                .iter()
+                .filter_map(|&index| all.get(index).cloned())
+                .collect();
         }
     }
     match value {
@@ -85,18 +104,34 @@ pub fn hulls(scene: &mut Scene, notes: &mut Notes) {
 /// The corners of each face of a mesh.
 fn faces(node: &Node) -> Option<Vec<Vec<i32>>> {
     let counts = node.value("faceVertexCounts").and_then(int_array)?;
-    let mut indices = node.value("faceVertexIndices").and_then(int_array)?.iter().copied();
-    let face = |count: &i32| Some(indices.by_ref().take(usize::try_from(*count).ok()?).collect());
+    let mut indices = node
+        .value("faceVertexIndices")
+        .and_then(int_array)?
+        .iter()
+        .copied();
+    let face = |count: &i32| {
+        Some(
+            indices
+                .by_ref()
+                .take(usize::try_from(*count).ok()?)
+                .collect(),
+        )
+    };
     counts.iter().map(face).collect()
 }
 
 /// A collider's faces are triangles (REP-158 §3.4).
 fn triangulate(node: &mut Node, notes: &mut Notes) {
-    let Some(faces) = faces(node).filter(|faces| node.type_name == "Mesh" && faces.iter().any(|face| face.len() != 3)) else {
+    let Some(faces) = faces(node)
+        .filter(|faces| node.type_name == "Mesh" && faces.iter().any(|face| face.len() != 3))
+    else {
         return;
     };
-    let fan =
-        |face: Vec<i32>| (1..face.len().saturating_sub(1)).map(move |i| [face[0], face[i], face[i + 1]]).collect::<Vec<_>>();
+    let fan = |face: Vec<i32>| {
+        (1..face.len().saturating_sub(1))
+            .map(move |i| [face[0], face[i], face[i + 1]])
+            .collect::<Vec<_>>()
+    };
     let triangles: Vec<[i32; 3]> = faces.into_iter().flat_map(fan).collect();
     write_triangles(node, &triangles);
     notes.changed(&node.path, "the collider consists of triangles now");
@@ -105,30 +140,72 @@ fn triangulate(node: &mut Node, notes: &mut Notes) {
 fn write_triangles(node: &mut Node, triangles: &[[i32; 3]]) {
     // What hangs on the faces or corners that were is of no use to a collider.
     node.attributes.retain(|name, attribute| {
-        let interpolation = attribute.metadata.get("interpolation").and_then(urdf_usd_stage::text);
-        !name.starts_with("primvars:") && name != "normals" || matches!(interpolation, Some("constant"))
+        let interpolation = attribute
+            .metadata
+            .get("interpolation")
+            .and_then(urdf_usd_stage::text);
+        !name.starts_with("primvars:") && name != "normals"
+            || matches!(interpolation, Some("constant"))
     });
-    node.set("faceVertexCounts", "int[]", Value::IntVec(vec![3; triangles.len()]));
-    node.set("faceVertexIndices", "int[]", Value::IntVec(triangles.concat()));
+    node.set(
+        "faceVertexCounts",
+        "int[]",
+        Value::IntVec(vec![3; triangles.len()]),
+    );
+    node.set(
+        "faceVertexIndices",
+        "int[]",
+        Value::IntVec(triangles.concat()),
+    );
     node.set_uniform("subdivisionScheme", "token", Value::Token("none".into()));
 }
 
 fn hull(node: &mut Node, notes: &mut Notes) {
-    let Some(points) = node.value("points").and_then(vectors) else { return };
+    let Some(points) = node.value("points").and_then(vectors) else {
+        return;
+    };
     let points: Vec<[f32; 3]> = points.into_iter().map(|p| p.map(|c| c as f32)).collect();
     match urdf_usd_mesh::convex_hull(&points) {
         Ok(hull) => {
-            let triangles: Vec<[i32; 3]> =
-                hull.triangles.iter().map(|t| t.map(|i| i32::try_from(i).unwrap_or_default())).collect();
+            let triangles: Vec<[i32; 3]> = hull
+                .triangles
+                .iter()
+                .map(|t| t.map(|i| i32::try_from(i).unwrap_or_default()))
+                .collect();
             write_triangles(node, &triangles);
-            let points = hull.points.iter().map(|p| gf::Vec3f { x: p[0], y: p[1], z: p[2] }).collect();
+            let points = hull
+                .points
+                .iter()
+                .map(|p| gf::Vec3f {
+                    x: p[0],
+                    y: p[1],
+                    z: p[2],
+                })
+                .collect();
             node.set("points", "point3f[]", Value::Vec3fVec(points));
-            if let (Some((low, high)), true) = (hull.bounds(), node.attributes.contains_key("extent")) {
-                let corner = |p: [f32; 3]| gf::Vec3f { x: p[0], y: p[1], z: p[2] };
-                node.set("extent", "float3[]", Value::Vec3fVec(vec![corner(low), corner(high)]));
+            if let (Some((low, high)), true) =
+                (hull.bounds(), node.attributes.contains_key("extent"))
+            {
+                let corner = |p: [f32; 3]| gf::Vec3f {
+                    x: p[0],
+                    y: p[1],
+                    z: p[2],
+                };
+                node.set(
+                    "extent",
+                    "float3[]",
+                    Value::Vec3fVec(vec![corner(low), corner(high)]),
+                );
             }
-            node.set_uniform("physics:approximation", "token", Value::Token("none".into()));
-            notes.changed(&node.path, "the collider is its convex hull now, where the physics engine had to make it");
+            node.set_uniform(
+                "physics:approximation",
+                "token",
+                Value::Token("none".into()),
+            );
+            notes.changed(
+                &node.path,
+                "the collider is its convex hull now, where the physics engine had to make it",
+            );
         }
         Err(error) => notes.left(
             &node.path,

@@ -15,7 +15,10 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
     if stage.default_prim != Some(node.source) {
         notes.changed(&path, "the prim is the default prim now");
     }
-    if !matches!(node.kind.as_deref(), Some("component" | "assembly" | "group")) {
+    if !matches!(
+        node.kind.as_deref(),
+        Some("component" | "assembly" | "group")
+    ) {
         node.kind = Some("component".to_owned());
         notes.changed(&path, "the kind of the default prim is component now");
     }
@@ -25,24 +28,43 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) {
         _ => HashMap::new(),
     };
     for (key, value) in [("identifier", name.as_str()), ("version", "1.0.0")] {
-        let is_given = info.get(key).and_then(urdf_usd_stage::text).is_some_and(|text| !text.is_empty());
+        let is_given = info
+            .get(key)
+            .and_then(urdf_usd_stage::text)
+            .is_some_and(|text| !text.is_empty());
         if !is_given {
             info.insert(key.to_owned(), Value::String(value.to_owned()));
-            notes.changed(&path, format!("assetInfo has the {key} \"{value}\" now: put the true one there"));
+            notes.changed(
+                &path,
+                format!("assetInfo has the {key} \"{value}\" now: put the true one there"),
+            );
         }
     }
-    // What OpenUSD keeps as an asset path may be a string: it identifies, nothing is loaded from it.
+    // What OpenUSD keeps as an asset path may be a string: it identifies, nothing is loaded from
+    // it.
     if let Some(Value::AssetPath(identifier)) = info.get("identifier").cloned() {
-        info.insert("identifier".to_owned(), Value::String(identifier.authored_path));
+        info.insert(
+            "identifier".to_owned(),
+            Value::String(identifier.authored_path),
+        );
     }
-    node.metadata.insert("assetInfo".to_owned(), Value::Dictionary(info));
+    node.metadata
+        .insert("assetInfo".to_owned(), Value::Dictionary(info));
     // Kinds below a component must be subcomponents, or nothing.
     let is_component = node.kind.as_deref() == Some("component");
     for index in scene.subtree(root).into_iter().skip(1) {
         let node = &mut scene.nodes[index];
-        if is_component && matches!(node.kind.as_deref(), Some("component" | "assembly" | "group")) {
+        if is_component
+            && matches!(
+                node.kind.as_deref(),
+                Some("component" | "assembly" | "group")
+            )
+        {
             node.kind = Some("subcomponent".to_owned());
-            notes.changed(&node.path, "a component in a component is a subcomponent now");
+            notes.changed(
+                &node.path,
+                "a component in a component is a subcomponent now",
+            );
         }
     }
 }

@@ -22,7 +22,10 @@ pub struct Notes {
 
 impl Notes {
     pub fn new(entry: &Path) -> Self {
-        Self { file: entry.into(), found: BTreeMap::new() }
+        Self {
+            file: entry.into(),
+            found: BTreeMap::new(),
+        }
     }
 
     /// Something was mended on a prim; `message` is the same for all prims of which it is true.
@@ -31,17 +34,30 @@ impl Notes {
     }
 
     /// Something could not be mended.
-    pub fn left(&mut self, prim: impl Into<String>, message: impl Into<String>, help: impl Into<String>) {
+    pub fn left(
+        &mut self,
+        prim: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.add(&LEFT, prim.into(), message.into(), help.into());
     }
 
     /// Something is not in the asset that is written.
-    pub fn lost(&mut self, prim: impl Into<String>, message: impl Into<String>, help: impl Into<String>) {
+    pub fn lost(
+        &mut self,
+        prim: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         self.add(&LOST, prim.into(), message.into(), help.into());
     }
 
     fn add(&mut self, code: &'static Code, prim: String, message: String, help: String) {
-        let (_, prims) = self.found.entry((code.id, message, help)).or_insert_with(|| (code, Vec::new()));
+        let (_, prims) = self
+            .found
+            .entry((code.id, message, help))
+            .or_insert_with(|| (code, Vec::new()));
         if !prims.contains(&prim) {
             prims.push(prim);
         }
@@ -50,10 +66,18 @@ impl Notes {
     /// Takes over what is true of another variant only.
     pub fn of_variant(&mut self, choice: &VariantChoice, other: Self) {
         for ((_, message, help), (code, prims)) in other.found {
-            let known =
-                self.found.get(&(code.id, message.clone(), help.clone())).map(|(_, prims)| prims.clone()).unwrap_or_default();
+            let known = self
+                .found
+                .get(&(code.id, message.clone(), help.clone()))
+                .map(|(_, prims)| prims.clone())
+                .unwrap_or_default();
             for prim in prims.into_iter().filter(|prim| !known.contains(prim)) {
-                self.add(code, prim, format!("{message} (with {choice})"), help.clone());
+                self.add(
+                    code,
+                    prim,
+                    format!("{message} (with {choice})"),
+                    help.clone(),
+                );
             }
         }
     }
@@ -69,12 +93,26 @@ impl Notes {
                 let message = match prims.len() {
                     0 | 1 => message,
                     count => {
-                        let named = prims.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+                        let named = prims
+                            .iter()
+                            .take(MOST_NAMED)
+                            .cloned()
+                            .collect::<Vec<_>>()
+                            .join(", ");
                         let more = if count > MOST_NAMED { ", …" } else { "" };
                         format!("{message} ({count} times: {named}{more})")
                     }
                 };
-                Diagnostic::new(code, Place { file: Some(Arc::clone(&file)), element, ..Place::default() }, message).help(help)
+                Diagnostic::new(
+                    code,
+                    Place {
+                        file: Some(Arc::clone(&file)),
+                        element,
+                        ..Place::default()
+                    },
+                    message,
+                )
+                .help(help)
             })
             .collect();
         all.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| b.code.cmp(a.code)));

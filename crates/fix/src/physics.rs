@@ -32,14 +32,20 @@ fn mass(scene: &mut Scene, index: usize, places: &Places, notes: &mut Notes) {
     scale_numbers(node, &["physics:diagonalInertia"], kg * m * m);
     if !Places::is_identity(&affine) {
         // Minus infinity means that it is not given.
-        if let Some(centre) =
-            node.value("physics:centerOfMass").and_then(numbers::<3>).filter(|c| c.iter().all(|c| c.is_finite()))
+        if let Some(centre) = node
+            .value("physics:centerOfMass")
+            .and_then(numbers::<3>)
+            .filter(|c| c.iter().all(|c| c.is_finite()))
         {
             let c = affine.transform_point(&centre.into());
             node.set(
                 "physics:centerOfMass",
                 "point3f",
-                Value::Vec3f(gf::Vec3f { x: c.x as f32, y: c.y as f32, z: c.z as f32 }),
+                Value::Vec3f(gf::Vec3f {
+                    x: c.x as f32,
+                    y: c.y as f32,
+                    z: c.z as f32,
+                }),
             );
         }
         let axes = node.value("physics:principalAxes").and_then(numbers::<4>);
@@ -48,9 +54,17 @@ fn mass(scene: &mut Scene, index: usize, places: &Places, notes: &mut Notes) {
             .and_then(numbers::<3>)
             .is_some_and(|inertia| inertia.iter().any(|i| *i != 0.0));
         if is_given && turn.angle() > 1e-12 {
-            let [w, x, y, z] = axes.filter(|axes| axes.iter().any(|c| *c != 0.0)).unwrap_or([1.0, 0.0, 0.0, 0.0]);
-            let q = (turn * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z))).into_inner();
-            let value = gf::Quatf { w: q.w as f32, x: q.i as f32, y: q.j as f32, z: q.k as f32 };
+            let [w, x, y, z] = axes
+                .filter(|axes| axes.iter().any(|c| *c != 0.0))
+                .unwrap_or([1.0, 0.0, 0.0, 0.0]);
+            let q =
+                (turn * UnitQuaternion::from_quaternion(Quaternion::new(w, x, y, z))).into_inner();
+            let value = gf::Quatf {
+                w: q.w as f32,
+                x: q.i as f32,
+                y: q.j as f32,
+                z: q.k as f32,
+            };
             node.set("physics:principalAxes", "quatf", Value::Quatf(value));
         }
         for name in ["physics:velocity", "physics:angularVelocity"] {
@@ -59,26 +73,50 @@ fn mass(scene: &mut Scene, index: usize, places: &Places, notes: &mut Notes) {
             }
         }
     }
-    let has_moments =
-        node.value("physics:diagonalInertia").and_then(numbers::<3>).is_some_and(|moments| moments.iter().any(|i| *i != 0.0));
-    let has_axes =
-        node.value("physics:principalAxes").and_then(numbers::<4>).is_some_and(|axes| axes.iter().any(|c| *c != 0.0));
+    let has_moments = node
+        .value("physics:diagonalInertia")
+        .and_then(numbers::<3>)
+        .is_some_and(|moments| moments.iter().any(|i| *i != 0.0));
+    let has_axes = node
+        .value("physics:principalAxes")
+        .and_then(numbers::<4>)
+        .is_some_and(|axes| axes.iter().any(|c| *c != 0.0));
     if has_moments && !has_axes {
         // What programs take it for.
-        node.set("physics:principalAxes", "quatf", Value::Quatf(gf::Quatf { w: 1.0, x: 0.0, y: 0.0, z: 0.0 }));
-        notes.changed(&node.path, "the principal axes of inertia are authored now: those of the body");
+        node.set(
+            "physics:principalAxes",
+            "quatf",
+            Value::Quatf(gf::Quatf {
+                w: 1.0,
+                x: 0.0,
+                y: 0.0,
+                z: 0.0,
+            }),
+        );
+        notes.changed(
+            &node.path,
+            "the principal axes of inertia are authored now: those of the body",
+        );
     }
     scale_numbers(node, &["physics:velocity"], m);
     if node.is_body() && node.number("physics:mass").is_some() && !node.has("PhysicsMassAPI") {
         node.apply("PhysicsMassAPI");
-        notes.changed(&node.path, "PhysicsMassAPI is applied now where a mass is authored");
+        notes.changed(
+            &node.path,
+            "PhysicsMassAPI is applied now where a mass is authored",
+        );
     }
 }
 
-/// Gives bodies without a mass the one that UsdPhysics computes of their colliders, with centre and inertia.
+/// Gives bodies without a mass the one that UsdPhysics computes of their colliders, with centre and
+/// inertia.
 fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
     let has_mass = |node: &Node| node.number("physics:mass").is_some_and(|mass| mass > 0.0);
-    if scene.nodes.iter().all(|node| !node.is_body() || has_mass(node)) {
+    if scene
+        .nodes
+        .iter()
+        .all(|node| !node.is_body() || has_mass(node))
+    {
         return;
     }
     // What can't be read as a robot has no masses that could be computed.
@@ -88,7 +126,9 @@ fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
         if !node.is_body() || has_mass(node) {
             continue;
         }
-        let known = computed.iter().find(|known| stage[known.prim].path == node.path);
+        let known = computed
+            .iter()
+            .find(|known| stage[known.prim].path == node.path);
         let Some(known) = known.filter(|known| known.inertial.mass > 0.0) else {
             notes.left(
                 &node.path,
@@ -99,24 +139,52 @@ fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
         };
         let here = places.is[index].inverse() * known.inertial.origin;
         let turn = here.rotation.to_rotation_matrix().into_inner();
-        let (moments, axes) = urdf_usd_robot::principal_axes(&(turn * known.inertial.inertia * turn.transpose()));
-        let single = |v: Vector3<f64>| Value::Vec3f(gf::Vec3f { x: v.x as f32, y: v.y as f32, z: v.z as f32 });
+        let (moments, axes) =
+            urdf_usd_robot::principal_axes(&(turn * known.inertial.inertia * turn.transpose()));
+        let single = |v: Vector3<f64>| {
+            Value::Vec3f(gf::Vec3f {
+                x: v.x as f32,
+                y: v.y as f32,
+                z: v.z as f32,
+            })
+        };
         let q = axes.into_inner();
         node.apply("PhysicsMassAPI");
-        node.set("physics:mass", "float", Value::Float(known.inertial.mass as f32));
-        node.set("physics:centerOfMass", "point3f", single(here.translation.vector));
+        node.set(
+            "physics:mass",
+            "float",
+            Value::Float(known.inertial.mass as f32),
+        );
+        node.set(
+            "physics:centerOfMass",
+            "point3f",
+            single(here.translation.vector),
+        );
         node.set("physics:diagonalInertia", "float3", single(moments));
         node.set(
             "physics:principalAxes",
             "quatf",
-            Value::Quatf(gf::Quatf { w: q.w as f32, x: q.i as f32, y: q.j as f32, z: q.k as f32 }),
+            Value::Quatf(gf::Quatf {
+                w: q.w as f32,
+                x: q.i as f32,
+                y: q.j as f32,
+                z: q.k as f32,
+            }),
         );
         let density = if known.is_assumed {
-            format!("{} kg/m³, which UsdPhysics assumes where no density is given: author the true mass", urdf_usd_usd::DENSITY)
+            format!(
+                "{} kg/m³, which UsdPhysics assumes where no density is given: author the true mass",
+                urdf_usd_usd::DENSITY
+            )
         } else {
             "the density or masses that the asset gives".to_owned()
         };
-        notes.changed(&node.path, format!("the body has the mass and inertia of its colliders now, computed with {density}"));
+        notes.changed(
+            &node.path,
+            format!(
+                "the body has the mass and inertia of its colliders now, computed with {density}"
+            ),
+        );
     }
 }
 
@@ -125,28 +193,47 @@ fn world(scene: &mut Scene, index: usize, places: &Places) {
     let node = &mut scene.nodes[index];
     scale_numbers(node, &["physics:gravityMagnitude"], places.meters);
     if places.turned.angle() > 0.0
-        && let Some(direction) = node.value("physics:gravityDirection").and_then(numbers::<3>)
+        && let Some(direction) = node
+            .value("physics:gravityDirection")
+            .and_then(numbers::<3>)
     {
-        node.set("physics:gravityDirection", "vector3f", Value::Vec3f(turned(&places.turned, direction)));
+        node.set(
+            "physics:gravityDirection",
+            "vector3f",
+            Value::Vec3f(turned(&places.turned, direction)),
+        );
     }
 }
 
 /// One articulation root in a tree: those below another are taken away.
 fn articulations(scene: &mut Scene, notes: &mut Notes) {
-    let is_root = |scene: &Scene, index: usize| scene.nodes[index].has("PhysicsArticulationRootAPI");
+    let is_root =
+        |scene: &Scene, index: usize| scene.nodes[index].has("PhysicsArticulationRootAPI");
     for index in 0..scene.nodes.len() {
-        if is_root(scene, index) && scene.upwards(index).skip(1).any(|above| is_root(scene, above)) {
+        if is_root(scene, index)
+            && scene
+                .upwards(index)
+                .skip(1)
+                .any(|above| is_root(scene, above))
+        {
             let node = &mut scene.nodes[index];
-            node.schemas.retain(|schema| schema != "PhysicsArticulationRootAPI");
-            notes.changed(&node.path, "the articulation root below another one is taken away");
+            node.schemas
+                .retain(|schema| schema != "PhysicsArticulationRootAPI");
+            notes.changed(
+                &node.path,
+                "the articulation root below another one is taken away",
+            );
         }
     }
 }
 
 /// The purpose that a prim has: its own, or the nearest that is authored above.
 pub fn purpose(scene: &Scene, index: usize) -> String {
-    let authored =
-        scene.upwards(index).find_map(|above| scene.nodes[above].text("purpose").filter(|purpose| *purpose != "default"));
+    let authored = scene.upwards(index).find_map(|above| {
+        scene.nodes[above]
+            .text("purpose")
+            .filter(|purpose| *purpose != "default")
+    });
     authored.unwrap_or("default").to_owned()
 }
 
@@ -161,10 +248,18 @@ fn colliders(scene: &mut Scene, notes: &mut Notes) {
             split(scene, index, notes);
         }
     }
-    for node in scene.nodes.iter_mut().filter(|node| node.is_collider() && (node.has_points() || node.is_primitive())) {
+    for node in scene
+        .nodes
+        .iter_mut()
+        .filter(|node| node.is_collider() && (node.has_points() || node.is_primitive()))
+    {
         if node.text("physics:approximation").is_none() {
             node.apply("PhysicsMeshCollisionAPI");
-            node.set_uniform("physics:approximation", "token", Value::Token("none".into()));
+            node.set_uniform(
+                "physics:approximation",
+                "token",
+                Value::Token("none".into()),
+            );
             notes.changed(&node.path, "the collider says now that it is what it looks like: physics:approximation is none");
         }
     }
@@ -173,27 +268,62 @@ fn colliders(scene: &mut Scene, notes: &mut Notes) {
 /// A shape that is seen and collides becomes two: a guide that collides beside one that is seen.
 fn split(scene: &mut Scene, index: usize, notes: &mut Notes) {
     let Some(parent) = scene.nodes[index].parent else {
-        notes.left(&scene.nodes[index].path, "the root prim is a collider that is seen", "put the shape below the root prim");
+        notes.left(
+            &scene.nodes[index].path,
+            "the root prim is a collider that is seen",
+            "put the shape below the root prim",
+        );
         return;
     };
     let name = scene.free_name(parent, &format!("{}_collision", scene.nodes[index].name()));
     let type_name = scene.nodes[index].type_name.clone();
     let copy = scene.add(parent, &name, &type_name);
-    let is_physics = |name: &str| name.starts_with("physics:") || name == "material:binding:physics";
+    let is_physics =
+        |name: &str| name.starts_with("physics:") || name == "material:binding:physics";
     let is_of_physics = |schema: &str| schema.starts_with("Physics");
     let node = &mut scene.nodes[index];
-    let physics: Vec<_> = node.attributes.extract_if(.., |name, _| is_physics(name)).collect();
-    let targets: Vec<_> = node.relationships.extract_if(.., |name, _| is_physics(name)).collect();
-    let schemas: Vec<String> = node.schemas.extract_if(.., |schema| is_of_physics(schema)).collect();
-    let (was, is_named) =
-        (node.path.clone(), ["points", "faceVertexCounts", "faceVertexIndices", "subdivisionScheme", "orientation", "extent"]);
+    let physics: Vec<_> = node
+        .attributes
+        .extract_if(.., |name, _| is_physics(name))
+        .collect();
+    let targets: Vec<_> = node
+        .relationships
+        .extract_if(.., |name, _| is_physics(name))
+        .collect();
+    let schemas: Vec<String> = node
+        .schemas
+        .extract_if(.., |schema| is_of_physics(schema))
+        .collect();
+    let (was, is_named) = (
+        node.path.clone(),
+        [
+            "points",
+            "faceVertexCounts",
+            "faceVertexIndices",
+            "subdivisionScheme",
+            "orientation",
+            "extent",
+        ],
+    );
     let form = node.attributes.iter().filter(|(name, _)| {
-        let is_number =
-            ["size", "radius", "radiusTop", "radiusBottom", "height", "axis", "width", "length", "doubleSided", "visibility"]
-                .contains(&name.as_str());
+        let is_number = [
+            "size",
+            "radius",
+            "radiusTop",
+            "radiusBottom",
+            "height",
+            "axis",
+            "width",
+            "length",
+            "doubleSided",
+            "visibility",
+        ]
+        .contains(&name.as_str());
         is_number || is_named.contains(&name.as_str()) || name.starts_with("xformOp")
     });
-    let form: Vec<_> = form.map(|(name, attribute)| (name.clone(), attribute.clone())).collect();
+    let form: Vec<_> = form
+        .map(|(name, attribute)| (name.clone(), attribute.clone()))
+        .collect();
     let (source, is) = (node.source, scene.nodes[copy].path.clone());
     let collider = &mut scene.nodes[copy];
     collider.source = source;
@@ -204,12 +334,21 @@ fn split(scene: &mut Scene, index: usize, notes: &mut Notes) {
     collider.set_uniform("purpose", "token", Value::Token("guide".into()));
     for node in &mut scene.nodes {
         for (name, relationship) in &mut node.relationships {
-            if name.contains("filteredPairs") || name.starts_with("collection:") && name.contains("collider") {
-                relationship.targets.iter_mut().filter(|target| **target == was).for_each(|target| target.clone_from(&is));
+            if name.contains("filteredPairs")
+                || name.starts_with("collection:") && name.contains("collider")
+            {
+                relationship
+                    .targets
+                    .iter_mut()
+                    .filter(|target| **target == was)
+                    .for_each(|target| target.clone_from(&is));
             }
         }
     }
-    notes.changed(was, "a shape that was seen and collided is two prims now, NAME and NAME_collision");
+    notes.changed(
+        was,
+        "a shape that was seen and collided is two prims now, NAME and NAME_collision",
+    );
 }
 
 /// Every collider has a contact material.
@@ -221,15 +360,20 @@ fn contacts(scene: &mut Scene, notes: &mut Notes) {
             && (node.has_points() || node.is_primitive())
             && node.targets("material:binding:physics").is_empty()
         {
-            // A binding above, or one for all purposes to a material with physics, is what counts: it is said on the collider now.
+            // A binding above, or one for all purposes to a material with physics, is what counts:
+            // it is said on the collider now.
             let names = ["material:binding:physics", "material:binding"];
             let inherited = scene
                 .upwards(index)
-                .flat_map(|above| names.map(|name| scene.nodes[above].targets(name).first().cloned()))
+                .flat_map(|above| {
+                    names.map(|name| scene.nodes[above].targets(name).first().cloned())
+                })
                 .flatten();
-            let found = inherited
-                .into_iter()
-                .find(|path| scene.at(path).is_some_and(|material| scene.nodes[material].has("PhysicsMaterialAPI")));
+            let found = inherited.into_iter().find(|path| {
+                scene
+                    .at(path)
+                    .is_some_and(|material| scene.nodes[material].has("PhysicsMaterialAPI"))
+            });
             missing.push((index, found));
         }
     }
@@ -251,29 +395,53 @@ fn contacts(scene: &mut Scene, notes: &mut Notes) {
         let node = &mut scene.nodes[index];
         node.apply("MaterialBindingAPI");
         node.point("material:binding:physics", material);
-        notes.changed(&node.path, "the collider has a contact material bound for physics now");
+        notes.changed(
+            &node.path,
+            "the collider has a contact material bound for physics now",
+        );
     }
 }
 
-/// The contact material of colliders that have none: what UsdPhysics says nothing about differs from engine to engine.
+/// The contact material of colliders that have none: what UsdPhysics says nothing about differs
+/// from engine to engine.
 fn default_material(scene: &mut Scene) -> usize {
     let folder = scene.add(scene.root, "PhysicsMaterials", "Scope");
     let material = scene.add(folder, "default", "Material");
     let contact = urdf_usd_robot::Contact::default();
     let node = &mut scene.nodes[material];
     node.apply("PhysicsMaterialAPI");
-    node.set("physics:staticFriction", "float", Value::Float(contact.static_friction as f32));
-    node.set("physics:dynamicFriction", "float", Value::Float(contact.dynamic_friction as f32));
-    node.set("physics:restitution", "float", Value::Float(contact.restitution.unwrap_or(0.0) as f32));
+    node.set(
+        "physics:staticFriction",
+        "float",
+        Value::Float(contact.static_friction as f32),
+    );
+    node.set(
+        "physics:dynamicFriction",
+        "float",
+        Value::Float(contact.dynamic_friction as f32),
+    );
+    node.set(
+        "physics:restitution",
+        "float",
+        Value::Float(contact.restitution.unwrap_or(0.0) as f32),
+    );
     material
 }
 
-/// A contact material says all that there is to say; what it does not is what UsdPhysics means by saying nothing.
+/// A contact material says all that there is to say; what it does not is what UsdPhysics means by
+/// saying nothing.
 fn complete(node: &mut Node, notes: &mut Notes) {
-    for name in ["physics:staticFriction", "physics:dynamicFriction", "physics:restitution"] {
+    for name in [
+        "physics:staticFriction",
+        "physics:dynamicFriction",
+        "physics:restitution",
+    ] {
         if node.value(name).is_none() {
             node.set(name, "float", Value::Float(0.0));
-            notes.changed(&node.path, "the contact material says now what UsdPhysics means where it said nothing: 0");
+            notes.changed(
+                &node.path,
+                "the contact material says now what UsdPhysics means where it said nothing: 0",
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The tree of prims that is mended: what the stage composes, without the arcs that it composes from.
+//! The tree of prims that is mended: what the stage composes, without the arcs that it composes
+//! from.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -85,14 +86,30 @@ impl Node {
 
     /// The paths that its relationships and connections lead to.
     pub fn leads_to(&self) -> impl Iterator<Item = &str> {
-        let targets = self.relationships.values().flat_map(|relationship| &relationship.targets);
-        targets.chain(self.attributes.values().flat_map(|attribute| &attribute.connections)).map(String::as_str)
+        let targets = self
+            .relationships
+            .values()
+            .flat_map(|relationship| &relationship.targets);
+        targets
+            .chain(
+                self.attributes
+                    .values()
+                    .flat_map(|attribute| &attribute.connections),
+            )
+            .map(String::as_str)
     }
 
     /// Has what leads to `was`, or to what is below it, lead to `is` instead.
     pub fn redirect(&mut self, was: &str, is: &str) {
-        let targets = self.relationships.values_mut().flat_map(|relationship| &mut relationship.targets);
-        for path in targets.chain(self.attributes.values_mut().flat_map(|attribute| &mut attribute.connections)) {
+        let targets = self
+            .relationships
+            .values_mut()
+            .flat_map(|relationship| &mut relationship.targets);
+        for path in targets.chain(
+            self.attributes
+                .values_mut()
+                .flat_map(|attribute| &mut attribute.connections),
+        ) {
             moved(path, was, is);
         }
     }
@@ -105,13 +122,28 @@ impl Node {
 
     /// Whether nothing of it is different in another scene.
     pub fn says_the_same(&self, other: &Self) -> bool {
-        self.has_the_same_head(other) && self.attributes == other.attributes && self.relationships == other.relationships
+        self.has_the_same_head(other)
+            && self.attributes == other.attributes
+            && self.relationships == other.relationships
     }
 
     /// The same, but for properties.
     pub fn has_the_same_head(&self, other: &Self) -> bool {
-        (&self.type_name, &self.kind, self.is_active, &self.schemas, &self.metadata, &self.origin)
-            == (&other.type_name, &other.kind, other.is_active, &other.schemas, &other.metadata, &other.origin)
+        (
+            &self.type_name,
+            &self.kind,
+            self.is_active,
+            &self.schemas,
+            &self.metadata,
+            &self.origin,
+        ) == (
+            &other.type_name,
+            &other.kind,
+            other.is_active,
+            &other.schemas,
+            &other.metadata,
+            &other.origin,
+        )
     }
 
     /// Its own name.
@@ -121,9 +153,12 @@ impl Node {
 
     /// Whether a schema is applied.
     pub fn has(&self, schema: &str) -> bool {
-        self.schemas
-            .iter()
-            .any(|applied| applied == schema || applied.strip_prefix(schema).is_some_and(|rest| rest.starts_with(':')))
+        self.schemas.iter().any(|applied| {
+            applied == schema
+                || applied
+                    .strip_prefix(schema)
+                    .is_some_and(|rest| rest.starts_with(':'))
+        })
     }
 
     /// Applies a schema, if it is not.
@@ -146,17 +181,25 @@ impl Node {
     }
 
     pub fn targets(&self, name: &str) -> &[String] {
-        self.relationships.get(name).map_or(&[], |relationship| &relationship.targets)
+        self.relationships
+            .get(name)
+            .map_or(&[], |relationship| &relationship.targets)
     }
 
     /// Has a relationship lead to one prim; one that is there keeps its metadata.
     pub fn point(&mut self, name: &str, target: String) {
-        self.relationships.entry(name.to_owned()).or_default().targets = vec![target];
+        self.relationships
+            .entry(name.to_owned())
+            .or_default()
+            .targets = vec![target];
     }
 
     /// Gives an attribute a value; one that is there keeps its type's flags and metadata.
     pub fn set(&mut self, name: &str, type_name: &str, value: Value) {
-        let attribute = self.attributes.entry(name.to_owned()).or_insert_with(|| attribute(type_name));
+        let attribute = self
+            .attributes
+            .entry(name.to_owned())
+            .or_insert_with(|| attribute(type_name));
         type_name.clone_into(&mut attribute.type_name);
         attribute.value = Some(value.into());
         attribute.times.clear();
@@ -186,7 +229,13 @@ impl Node {
     pub fn has_points(&self) -> bool {
         matches!(
             self.type_name.as_str(),
-            "Mesh" | "Points" | "BasisCurves" | "NurbsCurves" | "NurbsPatch" | "HermiteCurves" | "TetMesh"
+            "Mesh"
+                | "Points"
+                | "BasisCurves"
+                | "NurbsCurves"
+                | "NurbsPatch"
+                | "HermiteCurves"
+                | "TetMesh"
         )
     }
 
@@ -199,7 +248,14 @@ impl Node {
     pub fn is_primitive(&self) -> bool {
         matches!(
             self.type_name.as_str(),
-            "Cube" | "Sphere" | "Cylinder" | "Cylinder_1" | "Capsule" | "Capsule_1" | "Cone" | "Plane"
+            "Cube"
+                | "Sphere"
+                | "Cylinder"
+                | "Cylinder_1"
+                | "Capsule"
+                | "Capsule_1"
+                | "Cone"
+                | "Plane"
         )
     }
 
@@ -211,7 +267,10 @@ impl Node {
 
 /// Has a path that is at `was`, or below it, or a property of these, begin with `is` instead.
 fn moved(path: &mut String, was: &str, is: &str) {
-    if path.strip_prefix(was).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.'])) {
+    if path
+        .strip_prefix(was)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
+    {
         path.replace_range(..was.len(), is);
     }
 }
@@ -234,7 +293,10 @@ impl Scene {
     /// The prims of a stage that are there. `None` if it has no root prim to start from.
     pub fn of(stage: &Stage, notes: &mut Notes) -> Option<Self> {
         let is_root = |prim: &Prim| prim.parent.is_none() && prim.is_present();
-        let mut roots = stage.iter().filter(|(_, prim)| is_root(prim) && prim.type_name != "PhysicsScene").map(|(id, _)| id);
+        let mut roots = stage
+            .iter()
+            .filter(|(_, prim)| is_root(prim) && prim.type_name != "PhysicsScene")
+            .map(|(id, _)| id);
         let default = stage.default_prim.filter(|id| is_root(&stage[*id]));
         let root = default.or_else(|| {
             let first = roots.next()?;
@@ -263,7 +325,9 @@ impl Scene {
             scene.by_path.insert(prim.path.clone(), index);
             for set in &prim.variant_sets {
                 if let Some(selection) = &set.selection {
-                    scene.selections.insert((prim.path.clone(), set.name.clone()), selection.clone());
+                    scene
+                        .selections
+                        .insert((prim.path.clone(), set.name.clone()), selection.clone());
                 }
             }
             scene.nodes.push(Node {
@@ -275,12 +339,28 @@ impl Scene {
                 attributes: prim
                     .attributes
                     .iter()
-                    .map(|(name, attribute)| (name.clone(), Attribute { sites: Vec::new(), ..attribute.clone() }))
+                    .map(|(name, attribute)| {
+                        (
+                            name.clone(),
+                            Attribute {
+                                sites: Vec::new(),
+                                ..attribute.clone()
+                            },
+                        )
+                    })
                     .collect(),
                 relationships: prim
                     .relationships
                     .iter()
-                    .map(|(name, relationship)| (name.clone(), Relationship { sites: Vec::new(), ..relationship.clone() }))
+                    .map(|(name, relationship)| {
+                        (
+                            name.clone(),
+                            Relationship {
+                                sites: Vec::new(),
+                                ..relationship.clone()
+                            },
+                        )
+                    })
                     .collect(),
                 ..Node::new(prim.path.clone(), &prim.type_name, id)
             });
@@ -311,7 +391,10 @@ impl Scene {
     /// Adds a prim below the one that its path says.
     pub fn put(&mut self, mut node: Node) -> usize {
         let index = self.nodes.len();
-        node.parent = node.path.rsplit_once('/').and_then(|(above, _)| self.at(above));
+        node.parent = node
+            .path
+            .rsplit_once('/')
+            .and_then(|(above, _)| self.at(above));
         node.children.clear();
         if let Some(parent) = node.parent {
             self.nodes[parent].children.push(index);
@@ -321,10 +404,14 @@ impl Scene {
         index
     }
 
-    /// Brings the nodes in an order, parents before their children, and forgets those that are not in it.
+    /// Brings the nodes in an order, parents before their children, and forgets those that are not
+    /// in it.
     pub fn arrange(&mut self, order: Vec<usize>) {
         let root = self.nodes[self.root].path.clone();
-        let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
+        let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes)
+            .into_iter()
+            .map(Some)
+            .collect();
         self.by_path.clear();
         for index in order {
             if let Some(node) = nodes[index].take() {
@@ -332,14 +419,18 @@ impl Scene {
             }
         }
         self.root = self.at(&root).unwrap_or_default();
-        self.selections.retain(|(path, _), _| self.by_path.contains_key(path));
+        self.selections
+            .retain(|(path, _), _| self.by_path.contains_key(path));
     }
 
     /// A name below a prim that is not taken.
     pub fn free_name(&self, parent: usize, wanted: &str) -> String {
         let above = &self.nodes[parent].path;
         let is_free = |name: &String| self.at(&format!("{above}/{name}")).is_none();
-        std::iter::once(wanted.to_owned()).chain((1..).map(|n| format!("{wanted}_{n}"))).find(is_free).unwrap_or_default()
+        std::iter::once(wanted.to_owned())
+            .chain((1..).map(|n| format!("{wanted}_{n}")))
+            .find(is_free)
+            .unwrap_or_default()
     }
 
     /// The node and those above it, the nearest first.

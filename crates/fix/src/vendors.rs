@@ -1,12 +1,13 @@
-//! What belongs to one simulator: translated where ExtendedPhysics has a word for it (REP-158 §4.2.2), else for a layer of its own
-//! (§1.4).
+//! What belongs to one simulator: translated where ExtendedPhysics has a word for it (REP-158
+//! §4.2.2), else for a layer of its own (§1.4).
 
 use urdf_usd_stage::Value;
 
 use super::notes::Notes;
 use super::scene::Scene;
 
-/// The layer that a property or schema belongs to, if it is a vendor's: the name is that of the layer.
+/// The layer that a property or schema belongs to, if it is a vendor's: the name is that of the
+/// layer.
 pub fn of(name: &str) -> Option<&'static str> {
     Some(match urdf_usd_rep158::vendor(name)? {
         "mjc" => "mujoco",
@@ -29,23 +30,39 @@ fn mimic(scene: &mut Scene, index: usize, notes: &mut Notes) {
     if node.has("ExtendedPhysicsMimicAPI") || node.has("MimicJointAPI") || !node.is_joint() {
         return;
     }
-    let physx = node.schemas.iter().find_map(|schema| schema.strip_prefix("PhysxMimicJointAPI:")).map(str::to_owned);
+    let physx = node
+        .schemas
+        .iter()
+        .find_map(|schema| schema.strip_prefix("PhysxMimicJointAPI:"))
+        .map(str::to_owned);
     let (leader, multiplier, offset) = if node.has("NewtonMimicAPI") {
         if node.value("newton:mimicEnabled") == Some(&Value::Bool(false)) {
             return;
         }
         let number = |name: &str, default: f64| node.number(name).unwrap_or(default);
         // q = c0 + c1 · q of the leader, in degrees where angular.
-        (node.targets("newton:mimicJoint").first().cloned(), number("newton:mimicCoef1", 1.0), number("newton:mimicCoef0", 0.0))
+        (
+            node.targets("newton:mimicJoint").first().cloned(),
+            number("newton:mimicCoef1", 1.0),
+            number("newton:mimicCoef0", 0.0),
+        )
     } else if let Some(axis) = physx {
         let property = |what: &str| format!("physxMimicJoint:{axis}:{what}");
         // q + gearing · q of the leader + offset = 0, in degrees where angular.
         let number = |what: &str| node.number(&property(what)).unwrap_or(0.0);
-        (node.targets(&property("referenceJoint")).first().cloned(), -number("gearing"), -number("offset"))
+        (
+            node.targets(&property("referenceJoint")).first().cloned(),
+            -number("gearing"),
+            -number("offset"),
+        )
     } else {
         return;
     };
-    let Some(leader) = leader.filter(|path| scene.at(path).is_some_and(|leader| scene.nodes[leader].is_joint())) else {
+    let Some(leader) = leader.filter(|path| {
+        scene
+            .at(path)
+            .is_some_and(|leader| scene.nodes[leader].is_joint())
+    }) else {
         notes.left(
             &scene.nodes[index].path,
             "the joint follows another that is not named or is not there",
@@ -56,26 +73,55 @@ fn mimic(scene: &mut Scene, index: usize, notes: &mut Notes) {
     let node = &mut scene.nodes[index];
     node.apply("ExtendedPhysicsMimicAPI");
     node.point("ext_physics:mimic:joint", leader);
-    node.set("ext_physics:mimic:multiplier", "float", Value::Float(multiplier as f32));
-    node.set("ext_physics:mimic:offset", "float", Value::Float(offset as f32));
-    notes.changed(&node.path, "the joint follows another by ExtendedPhysicsMimicAPI now");
+    node.set(
+        "ext_physics:mimic:multiplier",
+        "float",
+        Value::Float(multiplier as f32),
+    );
+    node.set(
+        "ext_physics:mimic:offset",
+        "float",
+        Value::Float(offset as f32),
+    );
+    notes.changed(
+        &node.path,
+        "the joint follows another by ExtendedPhysicsMimicAPI now",
+    );
 }
 
 /// An inertia tensor of six numbers where UsdPhysics has the principal moments and axes.
 fn inertia(scene: &mut Scene, index: usize, notes: &mut Notes) {
     let node = &mut scene.nodes[index];
-    let Some(six) = node.value("newton:inertia").and_then(urdf_usd_stage::double_array).filter(|six| six.len() == 6) else {
+    let Some(six) = node
+        .value("newton:inertia")
+        .and_then(urdf_usd_stage::double_array)
+        .filter(|six| six.len() == 6)
+    else {
         return;
     };
     if node.value("physics:diagonalInertia").is_none() {
-        let tensor = nalgebra::Matrix3::new(six[0], six[3], six[4], six[3], six[1], six[5], six[4], six[5], six[2]);
+        let tensor = nalgebra::Matrix3::new(
+            six[0], six[3], six[4], six[3], six[1], six[5], six[4], six[5], six[2],
+        );
         let (moments, axes) = urdf_usd_robot::principal_axes(&tensor);
         let q = axes.into_inner();
-        let moments = openusd::gf::Vec3f { x: moments.x as f32, y: moments.y as f32, z: moments.z as f32 };
-        let axes = openusd::gf::Quatf { w: q.w as f32, x: q.i as f32, y: q.j as f32, z: q.k as f32 };
+        let moments = openusd::gf::Vec3f {
+            x: moments.x as f32,
+            y: moments.y as f32,
+            z: moments.z as f32,
+        };
+        let axes = openusd::gf::Quatf {
+            w: q.w as f32,
+            x: q.i as f32,
+            y: q.j as f32,
+            z: q.k as f32,
+        };
         node.set("physics:diagonalInertia", "float3", Value::Vec3f(moments));
         node.set("physics:principalAxes", "quatf", Value::Quatf(axes));
     }
     node.attributes.remove("newton:inertia");
-    notes.changed(&node.path, "the inertia is given by principal moments and axes now, not by six numbers");
+    notes.changed(
+        &node.path,
+        "the inertia is given by principal moments and axes now, not by six numbers",
+    );
 }

@@ -1,5 +1,6 @@
-//! That nothing in a layer makes opening, checking or mending panic or run away: damaged copies of the examples of all rules and of the
-//! stages that the tests of `urdf_usd fix` are about. `URDF_USD_SOAK=N` tries N times as many.
+//! That nothing in a layer makes opening, checking or mending panic or run away: damaged copies of
+//! the examples of all rules and of the stages that the tests of `urdf_usd fix` are about.
+//! `URDF_USD_SOAK=N` tries N times as many.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)] // a test that fails may panic
 
@@ -90,7 +91,13 @@ fn damaged(text: &str, dice: &mut Dice) -> String {
 /// The layers to begin with: each a set of files, the first of which is opened.
 fn seeds() -> Vec<Vec<(PathBuf, String)>> {
     let header = "#usda 1.0\n(\n    defaultPrim = \"robot\"\n    metersPerUnit = 1\n    upAxis = \"Z\"\n)\n\n";
-    let with_header = |text: &str| if text.starts_with("#usda") { text.to_owned() } else { format!("{header}{text}\n") };
+    let with_header = |text: &str| {
+        if text.starts_with("#usda") {
+            text.to_owned()
+        } else {
+            format!("{header}{text}\n")
+        }
+    };
     let examples = RULES.iter().flat_map(|rule| [rule.breaks, rule.keeps]);
     let mut seeds: Vec<Vec<(PathBuf, String)>> = examples
         .map(|example| {
@@ -102,17 +109,28 @@ fn seeds() -> Vec<Vec<(PathBuf, String)>> {
         })
         .collect();
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/usd/assets");
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(assets).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(assets)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .collect();
     files.sort();
-    seeds.extend(files.into_iter().map(|path| vec![(PathBuf::from("robot.usda"), std::fs::read_to_string(path).unwrap())]));
+    seeds.extend(files.into_iter().map(|path| {
+        vec![(
+            PathBuf::from("robot.usda"),
+            std::fs::read_to_string(path).unwrap(),
+        )]
+    }));
     seeds.retain(|seed| !seed.is_empty());
     seeds
 }
 
 #[test]
 fn damaged_assets_are_read_checked_and_mended_or_refused() {
-    let times: u64 = std::env::var("URDF_USD_SOAK").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let times: u64 = std::env::var("URDF_USD_SOAK")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1);
     let seeds = seeds();
     assert!(seeds.len() > 2 * RULES.len() / 3);
     let (mut opened, mut mended) = (0, 0);
@@ -124,14 +142,33 @@ fn damaged_assets_are_read_checked_and_mended_or_refused() {
             for (index, (name, text)) in seed.iter().enumerate() {
                 let path = folder.path().join(name);
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-                let text = if index == hit { damaged(text, &mut dice) } else { text.clone() };
+                let text = if index == hit {
+                    damaged(text, &mut dice)
+                } else {
+                    text.clone()
+                };
                 std::fs::write(path, text).unwrap();
             }
             let entry = folder.path().join(&seed[0].0);
             let started = Instant::now();
-            opened += usize::from(check(&entry, &Options { all_variants: true, ..Options::default() }).is_ok());
-            mended += usize::from(urdf_usd_fix::fix(&entry, &urdf_usd_fix::Options::default()).is_ok());
-            assert!(started.elapsed() < LONGEST, "{:?} copy {copy} took {:?}", seed[hit].0, started.elapsed());
+            opened += usize::from(
+                check(
+                    &entry,
+                    &Options {
+                        all_variants: true,
+                        ..Options::default()
+                    },
+                )
+                .is_ok(),
+            );
+            mended +=
+                usize::from(urdf_usd_fix::fix(&entry, &urdf_usd_fix::Options::default()).is_ok());
+            assert!(
+                started.elapsed() < LONGEST,
+                "{:?} copy {copy} took {:?}",
+                seed[hit].0,
+                started.elapsed()
+            );
         }
     }
     assert!(

@@ -1,4 +1,5 @@
-//! What becomes of instances, meshes that recur, copies, masses and bindings, and that mending twice changes nothing.
+//! What becomes of instances, meshes that recur, copies, masses and bindings, and that mending
+//! twice changes nothing.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)] // a test that fails may panic
 
@@ -9,8 +10,7 @@ use urdf_usd_fix::{Fixed, Options, fix};
 use urdf_usd_robot::{Geometry, Light, LightKind, Robot};
 use urdf_usd_stage::{Prim, Stage, Value, int_array, numbers, vectors};
 
-const HEADER: &str =
-    "#usda 1.0\n(\n    defaultPrim = \"robot\"\n    metersPerUnit = 1\n    kilogramsPerUnit = 1\n    upAxis = \"Z\"\n)\n";
+const HEADER: &str = "#usda 1.0\n(\n    defaultPrim = \"robot\"\n    metersPerUnit = 1\n    kilogramsPerUnit = 1\n    upAxis = \"Z\"\n)\n";
 
 /// Two triangles of a square with sides of 1.
 const SQUARE: &str = "int[] faceVertexCounts = [3, 3]\nint[] faceVertexIndices = [0, 1, 2, 0, 2, 3]\n\
@@ -28,7 +28,10 @@ impl Asset {
         for (name, text) in files {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
-        Self { entry: folder.path().join(files[0].0), folder }
+        Self {
+            entry: folder.path().join(files[0].0),
+            folder,
+        }
     }
 
     fn mended(self) -> Mended {
@@ -40,10 +43,18 @@ impl Asset {
         assert_eq!(stage.errors, []);
         let twice = fix(&entry, &Options::default()).unwrap();
         for (path, bytes) in &fixed.files {
-            assert!(twice.files.get(path) == Some(bytes), "{} is not the same when mended again", path.display());
+            assert!(
+                twice.files.get(path) == Some(bytes),
+                "{} is not the same when mended again",
+                path.display()
+            );
         }
         assert_eq!(twice.files.len(), fixed.files.len());
-        Mended { fixed, stage, _folder: self.folder }
+        Mended {
+            fixed,
+            stage,
+            _folder: self.folder,
+        }
     }
 }
 
@@ -56,7 +67,9 @@ struct Mended {
 
 impl Mended {
     fn prim(&self, path: &str) -> &Prim {
-        self.stage.prim_at(path).unwrap_or_else(|| panic!("{path} is not there"))
+        self.stage
+            .prim_at(path)
+            .unwrap_or_else(|| panic!("{path} is not there"))
     }
 
     fn text(&self, file: &str) -> String {
@@ -64,7 +77,10 @@ impl Mended {
     }
 
     fn says(&self, words: &str) -> bool {
-        self.fixed.diagnostics.iter().any(|diagnostic| diagnostic.message.contains(words))
+        self.fixed
+            .diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.message.contains(words))
     }
 }
 
@@ -98,22 +114,33 @@ fn what_is_said_of_relationships_is_kept() {
     ));
     let robot = mended.prim("/robot");
     let binding = &robot.relationships["material:binding"];
-    assert_eq!(binding.metadata.get("bindMaterialAs"), Some(&Value::Token("strongerThanDescendants".into())));
+    assert_eq!(
+        binding.metadata.get("bindMaterialAs"),
+        Some(&Value::Token("strongerThanDescendants".into()))
+    );
     assert!(!binding.is_custom && robot.relationships["mine"].is_custom);
-    assert_eq!(robot.relationships["mine"].metadata.get("displayName"), Some(&Value::String("Mine".into())));
+    assert_eq!(
+        robot.relationships["mine"].metadata.get("displayName"),
+        Some(&Value::String("Mine".into()))
+    );
 }
 
 #[test]
 fn a_mesh_that_recurs_is_instanced_and_what_differs_stays_where_it_was() {
     let square = |name: &str, said: &str| {
-        format!("def Mesh \"{name}\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{SQUARE}{said}}}\n")
+        format!(
+            "def Mesh \"{name}\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{SQUARE}{said}}}\n"
+        )
     };
     let mended = mended(&format!(
         "def Xform \"robot\" {{\n{}{}{}{}{}{}{}{}}}",
         material("red", "/robot"),
         material("blue", "/robot"),
         square("one", "rel material:binding = </robot/red>\n"),
-        square("two", "rel material:binding = </robot/blue>\ncolor3f[] primvars:displayColor = [(1, 0, 0)]\n"),
+        square(
+            "two",
+            "rel material:binding = </robot/blue>\ncolor3f[] primvars:displayColor = [(1, 0, 0)]\n"
+        ),
         // What these are is more than the same form.
         square("sides", "bool doubleSided = 1\n"),
         square("guide", "token purpose = \"guide\"\n"),
@@ -125,16 +152,31 @@ fn a_mesh_that_recurs_is_instanced_and_what_differs_stays_where_it_was() {
     for (name, material) in [("one", "red"), ("two", "blue")] {
         let prim = mended.prim(&format!("/robot/{name}"));
         assert!(prim.is_instance && prim.type_name == "Xform", "{name}");
-        assert_eq!(prim.targets("material:binding"), [format!("/robot/{material}")]);
+        assert_eq!(
+            prim.targets("material:binding"),
+            [format!("/robot/{material}")]
+        );
         let form = mended.prim(&format!("/robot/{name}/geometry"));
         assert!(form.type_name == "Mesh" && form.instance.is_some());
         assert_eq!(form.value("points").and_then(vectors).unwrap().len(), 4);
     }
-    assert!(mended.prim("/robot/two").value("primvars:displayColor").is_some());
+    assert!(
+        mended
+            .prim("/robot/two")
+            .value("primvars:displayColor")
+            .is_some()
+    );
     for name in ["sides", "guide", "collider", "skin"] {
-        assert_eq!(mended.prim(&format!("/robot/{name}")).type_name, "Mesh", "{name}");
+        assert_eq!(
+            mended.prim(&format!("/robot/{name}")).type_name,
+            "Mesh",
+            "{name}"
+        );
     }
-    assert_eq!(mended.text("instances.usda").matches("def Xform").count(), 1);
+    assert_eq!(
+        mended.text("instances.usda").matches("def Xform").count(),
+        1
+    );
 }
 
 #[test]
@@ -145,11 +187,24 @@ fn a_part_that_something_names_is_not_moved_into_an_instance() {
              uniform token familyName = \"materialBind\"\nint[] indices = [0]\n}}\n}}\n"
         )
     };
-    let text =
-        |named: &str| format!("def Xform \"robot\" {{\nrel mine = <{named}>\n{}{}{}}}", square("a"), square("b"), square("c"));
+    let text = |named: &str| {
+        format!(
+            "def Xform \"robot\" {{\nrel mine = <{named}>\n{}{}{}}}",
+            square("a"),
+            square("b"),
+            square("c")
+        )
+    };
     let mended_without = mended(&text("/robot/a"));
-    assert!(["a", "b", "c"].iter().all(|name| mended_without.prim(&format!("/robot/{name}")).is_instance));
-    assert_eq!(mended_without.prim("/robot/a/geometry/half").type_name, "GeomSubset");
+    assert!(
+        ["a", "b", "c"]
+            .iter()
+            .all(|name| mended_without.prim(&format!("/robot/{name}")).is_instance)
+    );
+    assert_eq!(
+        mended_without.prim("/robot/a/geometry/half").type_name,
+        "GeomSubset"
+    );
     let mended = mended(&text("/robot/a/half"));
     assert_eq!(mended.prim("/robot/a").type_name, "Mesh");
     assert_eq!(mended.prim("/robot/a/half").type_name, "GeomSubset");
@@ -163,7 +218,9 @@ fn materials_in_instances_come_with_them() {
         "class \"_wheel\" {{\ndef Mesh \"tyre\" (prepend apiSchemas = [\"MaterialBindingAPI\"]) {{\n{SQUARE}\
          rel material:binding = </robot/red>\n}}\n}}\n"
     );
-    let instance = |name: &str, class: &str| format!("def \"{name}\" (instanceable = true\ninherits = <{class}>) {{\n}}\n");
+    let instance = |name: &str, class: &str| {
+        format!("def \"{name}\" (instanceable = true\ninherits = <{class}>) {{\n}}\n")
+    };
     let mended = mended(&format!(
         "{wheel}def Xform \"robot\" {{\n{}{}{}}}",
         material("red", "/robot"),
@@ -173,10 +230,18 @@ fn materials_in_instances_come_with_them() {
     for name in ["left", "right"] {
         assert!(mended.prim(&format!("/robot/{name}")).is_instance);
         let inside = format!("/robot/{name}/Materials/red");
-        assert_eq!(mended.prim(&format!("/robot/{name}/tyre")).targets("material:binding"), std::slice::from_ref(&inside));
+        assert_eq!(
+            mended
+                .prim(&format!("/robot/{name}/tyre"))
+                .targets("material:binding"),
+            std::slice::from_ref(&inside)
+        );
         let source = &mended.prim(&inside).attributes["outputs:surface"].connections;
         assert_eq!(source, &[format!("{inside}/surface.outputs:surface")]);
-        assert_eq!(mended.prim(&format!("{inside}/surface")).text("info:id"), Some("UsdPreviewSurface"));
+        assert_eq!(
+            mended.prim(&format!("{inside}/surface")).text("info:id"),
+            Some("UsdPreviewSurface")
+        );
     }
     assert!(!mended.text("instances.usda").contains("UsdPreviewSurface"));
 }
@@ -192,14 +257,24 @@ fn an_instance_that_collides_or_moves_is_written_out() {
             ),
         )
     };
-    let robot =
-        format!("{HEADER}def Xform \"robot\" {{\ndef \"part\" (instanceable = true\nreferences = @./part.usda@) {{\n}}\n}}");
+    let robot = format!(
+        "{HEADER}def Xform \"robot\" {{\ndef \"part\" (instanceable = true\nreferences = @./part.usda@) {{\n}}\n}}"
+    );
     let of = |schema: &str| Asset::of(&[("robot.usda", robot.clone()), part(schema)]).mended();
     let seen = of("");
-    assert!(seen.prim("/robot/part").is_instance && seen.prim("/robot/part/shape").instance.is_some());
+    assert!(
+        seen.prim("/robot/part").is_instance && seen.prim("/robot/part/shape").instance.is_some()
+    );
     let collides = of("prepend apiSchemas = [\"PhysicsCollisionAPI\"]");
-    assert!(!collides.prim("/robot/part").is_instance && collides.says("more than shapes that are seen"));
-    assert!(collides.prim("/robot/part/shape_collision").has("PhysicsCollisionAPI"));
+    assert!(
+        !collides.prim("/robot/part").is_instance
+            && collides.says("more than shapes that are seen")
+    );
+    assert!(
+        collides
+            .prim("/robot/part/shape_collision")
+            .has("PhysicsCollisionAPI")
+    );
 }
 
 #[test]
@@ -212,15 +287,28 @@ fn what_recurs_in_one_variant_is_an_instance_in_all() {
         square("second"),
         square("third")
     ));
-    assert!(mended.prim("/robot/always").is_instance && mended.stage.prim_at("/robot/second").is_none());
+    assert!(
+        mended.prim("/robot/always").is_instance && mended.stage.prim_at("/robot/second").is_none()
+    );
     let choice = "parts=many".parse().unwrap();
-    let options = urdf_usd_stage::Options { variants: vec![choice], ..Default::default() };
+    let options = urdf_usd_stage::Options {
+        variants: vec![choice],
+        ..Default::default()
+    };
     let many = Stage::open(&mended.stage.entry, &options).unwrap();
     for name in ["always", "second", "third"] {
-        assert!(many.prim_at(&format!("/robot/{name}")).unwrap().is_instance, "{name}");
+        assert!(
+            many.prim_at(&format!("/robot/{name}")).unwrap().is_instance,
+            "{name}"
+        );
     }
     let base = mended.text("base.usda");
-    assert_eq!(base.matches("prepend payload = @./instances.usda@</Instances/always>").count(), 3, "{base}");
+    assert_eq!(
+        base.matches("prepend payload = @./instances.usda@</Instances/always>")
+            .count(),
+        3,
+        "{base}"
+    );
 }
 
 #[test]
@@ -237,11 +325,24 @@ fn copies_stay_copies_in_metres() {
     let leds = mended.prim("/robot/leds");
     assert_eq!(leds.type_name, "PointInstancer");
     assert_eq!(leds.targets("prototypes"), ["/robot/leds/led"]);
-    assert_eq!(leds.value("protoIndices").and_then(int_array), Some(&[0, 0][..]));
+    assert_eq!(
+        leds.value("protoIndices").and_then(int_array),
+        Some(&[0, 0][..])
+    );
     let positions = leds.value("positions").and_then(vectors).unwrap();
-    assert!(positions[1].iter().zip([0.1, 0.2, 0.3]).all(|(is, wanted)| (is - wanted).abs() < 1e-6), "{positions:?}");
+    assert!(
+        positions[1]
+            .iter()
+            .zip([0.1, 0.2, 0.3])
+            .all(|(is, wanted)| (is - wanted).abs() < 1e-6),
+        "{positions:?}"
+    );
     assert!(leds.value("scales").is_none() && leds.value("orientations").is_none());
-    let points = mended.prim("/robot/leds/led").value("points").and_then(vectors).unwrap();
+    let points = mended
+        .prim("/robot/leds/led")
+        .value("points")
+        .and_then(vectors)
+        .unwrap();
     assert!((points[2][0] - 0.01).abs() < 1e-6);
     assert!(!mended.text("base.usda").contains("positions"));
 }
@@ -270,11 +371,24 @@ fn a_body_has_the_mass_of_its_colliders() {
     let body = with.prim("/robot/body");
     assert!(body.has("PhysicsMassAPI") && with.says("1000 kg/m³"));
     assert!((body.number("physics:mass").unwrap() - 8.0).abs() < 1e-6);
-    assert_eq!(body.value("physics:centerOfMass").and_then(numbers::<3>), Some([0.0, 0.0, 1.0]));
-    let moments = body.value("physics:diagonalInertia").and_then(numbers::<3>).unwrap();
-    assert!(moments.iter().all(|moment| (moment - 8.0 * 0.04 / 6.0).abs() < 1e-6), "{moments:?}");
+    assert_eq!(
+        body.value("physics:centerOfMass").and_then(numbers::<3>),
+        Some([0.0, 0.0, 1.0])
+    );
+    let moments = body
+        .value("physics:diagonalInertia")
+        .and_then(numbers::<3>)
+        .unwrap();
+    assert!(
+        moments
+            .iter()
+            .all(|moment| (moment - 8.0 * 0.04 / 6.0).abs() < 1e-6),
+        "{moments:?}"
+    );
     let without = mended(&text(""));
-    assert!(!without.prim("/robot/body").has("PhysicsMassAPI") && without.says("the body has no mass"));
+    assert!(
+        !without.prim("/robot/body").has("PhysicsMassAPI") && without.says("the body has no mass")
+    );
 }
 
 /// A robot of one link in centimetres, in metres after mending: what is read of both.
@@ -282,15 +396,23 @@ fn in_centimetres(inside: &str) -> [Robot; 2] {
     let body = "def Xform \"base\" (\nprepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"]\n)\n{\nfloat physics:mass = 1\n\
                 float3 physics:diagonalInertia = (1, 1, 1)\n";
     let header = HEADER.replace("metersPerUnit = 1", "metersPerUnit = 0.01");
-    let asset = Asset::of(&[("robot.usda", format!("{header}def Xform \"robot\"\n{{\n{body}{inside}}}\n}}"))]);
-    let read = |entry: &Path| urdf_usd_usd::read(entry, &Default::default()).unwrap().robot;
+    let asset = Asset::of(&[(
+        "robot.usda",
+        format!("{header}def Xform \"robot\"\n{{\n{body}{inside}}}\n}}"),
+    )]);
+    let read = |entry: &Path| {
+        urdf_usd_usd::read(entry, &Default::default())
+            .unwrap()
+            .robot
+    };
     let before = read(&asset.entry);
     [before, read(&asset.mended().stage.entry)]
 }
 
 #[test]
 fn lights_are_as_bright_in_metres_and_without_scale() {
-    let scaled = "double3 xformOp:scale = (3, 3, 3)\nuniform token[] xformOpOrder = [\"xformOp:scale\"]\n";
+    let scaled =
+        "double3 xformOp:scale = (3, 3, 3)\nuniform token[] xformOpOrder = [\"xformOp:scale\"]\n";
     let [before, after] = in_centimetres(&format!(
         "def SphereLight \"plain\"\n{{\n}}\ndef SphereLight \"sized\"\n{{\nfloat inputs:radius = 4\nfloat inputs:intensity = 70\n{scaled}}}\n\
          def SphereLight \"normal\"\n{{\nbool inputs:normalize = 1\n}}\n\
@@ -302,12 +424,22 @@ fn lights_are_as_bright_in_metres_and_without_scale() {
     let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * a.abs();
     for (was, is) in before.lights.iter().zip(&after.lights) {
         assert_eq!(was.name, is.name);
-        assert!(near(was.intensity, is.intensity), "{}: {} cd, then {} cd", was.name, was.intensity, is.intensity);
+        assert!(
+            near(was.intensity, is.intensity),
+            "{}: {} cd, then {} cd",
+            was.name,
+            was.intensity,
+            is.intensity
+        );
         let radius = |light: &Light| match light.kind {
             LightKind::Point { radius } | LightKind::Spot { radius, .. } => radius,
             LightKind::Directional { angle } => angle,
         };
-        assert!(near(radius(was), radius(is)), "{}: {was:?}, then {is:?}", was.name);
+        assert!(
+            near(radius(was), radius(is)),
+            "{}: {was:?}, then {is:?}",
+            was.name
+        );
     }
 }
 
@@ -336,21 +468,57 @@ fn area_lights_have_their_size_and_what_they_give_off() {
         ("tube", "inputs:radius", 0.005),
     ] {
         let is = number(light, name).unwrap_or(f64::NAN);
-        assert!((is - wanted).abs() < 1e-6 * wanted.abs(), "{light} {name}: {is}");
+        assert!(
+            (is - wanted).abs() < 1e-6 * wanted.abs(),
+            "{light} {name}: {is}"
+        );
     }
-    assert_eq!((number("tube", "inputs:intensity"), number("sky", "inputs:intensity")), (None, None));
+    assert_eq!(
+        (
+            number("tube", "inputs:intensity"),
+            number("sky", "inputs:intensity")
+        ),
+        (None, None)
+    );
 }
 
 #[test]
 fn lengths_that_nobody_authored_are_in_metres_too() {
-    let collider = |kind: &str| format!("def {kind} \"{kind}\" (\nprepend apiSchemas = [\"PhysicsCollisionAPI\"]\n)\n{{\n}}\n");
-    let solids: String = ["Cube", "Sphere", "Cylinder", "Cylinder_1", "Capsule", "Capsule_1"].map(collider).concat();
-    let [before, after] = in_centimetres(&format!("{solids}def Cone \"Cone\"\n{{\ndouble height = 3\n}}\n"));
-    let of = |robot: &Robot| robot.links[0].collisions.iter().map(|shape| shape.geometry.clone()).collect::<Vec<_>>();
+    let collider = |kind: &str| {
+        format!(
+            "def {kind} \"{kind}\" (\nprepend apiSchemas = [\"PhysicsCollisionAPI\"]\n)\n{{\n}}\n"
+        )
+    };
+    let solids: String = [
+        "Cube",
+        "Sphere",
+        "Cylinder",
+        "Cylinder_1",
+        "Capsule",
+        "Capsule_1",
+    ]
+    .map(collider)
+    .concat();
+    let [before, after] = in_centimetres(&format!(
+        "{solids}def Cone \"Cone\"\n{{\ndouble height = 3\n}}\n"
+    ));
+    let of = |robot: &Robot| {
+        robot.links[0]
+            .collisions
+            .iter()
+            .map(|shape| shape.geometry.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(of(&before).len(), 6);
     assert_eq!(of(&before), of(&after));
     assert_eq!(of(&after)[1], Geometry::Sphere { radius: 0.01 });
-    let seen = |robot: &Robot| robot.meshes.iter().map(|mesh| mesh.mesh.bounds().unwrap()).collect::<Vec<_>>();
+    let seen = |robot: &Robot| {
+        robot
+            .meshes
+            .iter()
+            .map(|mesh| mesh.mesh.bounds().unwrap())
+            .collect::<Vec<_>>()
+    };
     let scale = |robot: &Robot| {
         robot.links[0]
             .visuals
@@ -362,7 +530,12 @@ fn lengths_that_nobody_authored_are_in_metres_too() {
             .collect::<Vec<_>>()
     };
     let high = |robot: &Robot| f64::from(seen(robot)[0].1[0]) * scale(robot)[0];
-    assert!((high(&before) - 0.01).abs() < 1e-6 && (high(&after) - 0.01).abs() < 1e-6, "{} {}", high(&before), high(&after));
+    assert!(
+        (high(&before) - 0.01).abs() < 1e-6 && (high(&after) - 0.01).abs() < 1e-6,
+        "{} {}",
+        high(&before),
+        high(&after)
+    );
 }
 
 #[test]
@@ -379,5 +552,8 @@ fn a_camera_sees_what_it_saw() {
     let angle = eye.number("horizontalAperture").unwrap() / eye.number("focalLength").unwrap();
     assert!((angle - 20.955 / 24.0).abs() < 1e-6, "{angle}");
     let range: [f64; 2] = numbers(eye.value("clippingRange").unwrap()).unwrap();
-    assert!((range[0] - 0.01).abs() < 1e-9 && (range[1] - 10_000.0).abs() < 1.0, "{range:?}");
+    assert!(
+        (range[0] - 0.01).abs() < 1e-9 && (range[1] - 10_000.0).abs() < 1.0,
+        "{range:?}"
+    );
 }

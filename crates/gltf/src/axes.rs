@@ -1,7 +1,9 @@
-//! From ROS axes (x forward, y left, z up) to glTF's (z forward, x left, y up), (x, y, z) → (y, z, x), and back.
+//! From ROS axes (x forward, y left, z up) to glTF's (z forward, x left, y up), (x, y, z) → (y, z,
+//! x), and back.
 //!
-//! The change is a rotation, so windings and angles stay as they are. Every number that reaches the file with a direction in it
-//! or comes from it goes through here, and nothing else in this module tree reorders components.
+//! The change is a rotation, so windings and angles stay as they are. Every number that reaches the
+//! file with a direction in it or comes from it goes through here, and nothing else in this module
+//! tree reorders components.
 
 use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
 
@@ -20,7 +22,8 @@ pub fn to_quaternion([x, y, z, w]: [f64; 4]) -> Quaternion<f64> {
     Quaternion::new(w, z, x, y)
 }
 
-/// A linear map between vectors in ROS axes, of one between vectors in glTF's, given by its columns.
+/// A linear map between vectors in ROS axes, of one between vectors in glTF's, given by its
+/// columns.
 pub fn to_linear([x, y, z]: [[f64; 3]; 3]) -> Matrix3<f64> {
     Matrix3::from_columns(&[to_vector(z), to_vector(x), to_vector(y)])
 }
@@ -32,7 +35,12 @@ pub fn vertex([x, y, z]: [f32; 3]) -> [f32; 3] {
 
 /// A rotation as x, y, z, w.
 pub fn rotation(q: &UnitQuaternion<f64>) -> [f64; 4] {
-    [plus_zero(q.j), plus_zero(q.k), plus_zero(q.i), plus_zero(q.w)]
+    [
+        plus_zero(q.j),
+        plus_zero(q.k),
+        plus_zero(q.i),
+        plus_zero(q.w),
+    ]
 }
 
 /// The zero without a sign, so that equal values are equal bytes.

@@ -4,7 +4,8 @@ use nalgebra::{Quaternion, UnitQuaternion};
 
 use urdf_usd_robot::Pose;
 
-/// The pose of a camera's node, of that of the camera, which looks along x in ROS axes where the node looks along glTF's -z, which is -x.
+/// The pose of a camera's node, of that of the camera, which looks along x in ROS axes where the
+/// node looks along glTF's -z, which is -x.
 pub fn to_node(camera: &Pose) -> Pose {
     camera * Pose::from_parts(Default::default(), half_turn())
 }

@@ -5,12 +5,16 @@ use urdf_usd_store::{Piece, Pieces};
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
-/// One GLB of the document's JSON and its binary buffer, which may be empty, in pieces. Those of the buffer are not copied. `None` if that is
-/// more than a GLB can hold.
+/// One GLB of the document's JSON and its binary buffer, which may be empty, in pieces. Those of
+/// the buffer are not copied. `None` if that is more than a GLB can hold.
 pub fn pack(json: &[u8], mut binary: Pieces) -> Option<Vec<Piece>> {
     binary.fill_up(binary.len().next_multiple_of(4));
     let json_length = json.len().next_multiple_of(4);
-    let binary_length = if binary.is_empty() { 0 } else { CHUNK_HEADER + binary.len() };
+    let binary_length = if binary.is_empty() {
+        0
+    } else {
+        CHUNK_HEADER + binary.len()
+    };
     let length = HEADER + CHUNK_HEADER + json_length + binary_length;
     let mut head = Vec::with_capacity(HEADER + CHUNK_HEADER + json_length + CHUNK_HEADER);
     head.extend(b"glTF");
@@ -24,7 +28,12 @@ pub fn pack(json: &[u8], mut binary: Pieces) -> Option<Vec<Piece>> {
         head.extend(u32::try_from(binary.len()).ok()?.to_le_bytes());
         head.extend(b"BIN\0");
     }
-    Some([Piece::from(head)].into_iter().chain(binary.pieces()).collect())
+    Some(
+        [Piece::from(head)]
+            .into_iter()
+            .chain(binary.pieces())
+            .collect(),
+    )
 }
 
 #[cfg(test)]

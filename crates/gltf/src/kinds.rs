@@ -31,11 +31,24 @@ mod tests {
 
     #[test]
     fn degrees_of_freedom_are_positions() {
-        for word in ["fixed", "revolute", "continuous", "prismatic", "planar", "floating"] {
+        for word in [
+            "fixed",
+            "revolute",
+            "continuous",
+            "prismatic",
+            "planar",
+            "floating",
+        ] {
             let kind = JointType::of(word).unwrap();
             let joint_kind = JointKind::from(kind);
-            assert_eq!((joint_kind.as_str(), JointType::from(joint_kind)), (word, kind));
-            assert_eq!(urdf_usd_robot::kinematics::position_count(joint_kind), kind.motions().len());
+            assert_eq!(
+                (joint_kind.as_str(), JointType::from(joint_kind)),
+                (word, kind)
+            );
+            assert_eq!(
+                urdf_usd_robot::kinematics::position_count(joint_kind),
+                kind.motions().len()
+            );
         }
     }
 }

@@ -1,9 +1,10 @@
-//! A robot as one binary glTF 2.0 file with EXT_robot_kinematics: [`write()`] and [`read()`] are the entry points, and
-//! [`check::check`].
+//! A robot as one binary glTF 2.0 file with EXT_robot_kinematics: [`write()`] and [`read()`] are
+//! the entry points, and [`check::check`].
 //!
-//! The file shows the robot in any glTF viewer; a viewer that knows the extension can also move it. Everything is in glTF's
-//! axes. Visuals have materials; colliders are there too, but no viewer draws them: their nodes carry `KHR_node_visibility`, and
-//! their material is invisible for viewers without it.
+//! The file shows the robot in any glTF viewer; a viewer that knows the extension can also move it.
+//! Everything is in glTF's axes. Visuals have materials; colliders are there too, but no viewer
+//! draws them: their nodes carry `KHR_node_visibility`, and their material is invisible for viewers
+//! without it.
 //!
 //! | folder | what it is | what it uses of the others |
 //! |---|---|---|
@@ -15,7 +16,8 @@
 //!
 //! The files beside them are small, are for several of them, and use none of them but `extension`.
 //!
-//! This crate must not know URDF, files, ROS or HTTP: meshes and textures are in the [`Robot`](urdf_usd_robot::Robot) already.
+//! This crate must not know URDF, files, ROS or HTTP: meshes and textures are in the
+//! [`Robot`](urdf_usd_robot::Robot) already.
 
 #![allow(
     clippy::indexing_slicing,
@@ -38,4 +40,6 @@ mod write;
 
 pub use read::read;
 pub use source::Source;
-pub use write::{Compression, Extent, GlbError, Images, Options, Written, codes, write, write_mesh};
+pub use write::{
+    Compression, Extent, GlbError, Images, Options, Written, codes, write, write_mesh,
+};

@@ -7,10 +7,12 @@ use urdf_usd_robot::Pose;
 /// The name of the extension.
 pub const NAME: &str = "KHR_lights_punctual";
 
-/// How much less than the outer angle of a spot, as a part of it, the inner one must be: the extension and shaders want them to differ.
+/// How much less than the outer angle of a spot, as a part of it, the inner one must be: the
+/// extension and shaders want them to differ.
 pub const HARD: f64 = 1e-4;
 
-/// The pose of a light's node, of that of the light, which shines along -z in ROS axes where the node does so in glTF's.
+/// The pose of a light's node, of that of the light, which shines along -z in ROS axes where the
+/// node does so in glTF's.
 pub fn to_node(light: &Pose) -> Pose {
     light * Pose::from_parts(Default::default(), turn())
 }

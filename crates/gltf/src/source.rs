@@ -14,7 +14,8 @@ pub struct Source {
     /// Of its content, with the algorithm in front: `sha256:…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// When it was resolved (RFC 3339), if that is to be told: the same input then no longer gives the same bytes.
+    /// When it was resolved (RFC 3339), if that is to be told: the same input then no longer gives
+    /// the same bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_at: Option<String>,
 }

@@ -1,9 +1,10 @@
-//! The Isaac robot schema on OpenUSD assets of anybody's: which links, joints and sites a robot has ([`LinkTree`], [`all_links`]), its
-//! lists written ([`populate`], [`recalculate`]), checked ([`validate`]) and brought up to date ([`migrate()`]); and its named poses kept as
-//! data ([`poses`]).
+//! The Isaac robot schema on OpenUSD assets of anybody's: which links, joints and sites a robot has
+//! ([`LinkTree`], [`all_links`]), its lists written ([`populate`], [`recalculate`]), checked
+//! ([`validate`]) and brought up to date ([`migrate()`]); and its named poses kept as data
+//! ([`poses`]).
 //!
-//! Nothing is written into the files of an asset: all that is authored goes into an overlay ([`Edit`]), a layer of its own with an entry
-//! of its own, stronger than the asset.
+//! Nothing is written into the files of an asset: all that is authored goes into an overlay
+//! ([`Edit`]), a layer of its own with an entry of its own, stronger than the asset.
 //!
 //! This module must not know URDF, glTF, ROS or where a robot comes from.
 

@@ -16,7 +16,8 @@ use crate::{View, codes, overlay};
 pub struct Migrated {
     /// Sites that applied `IsaacReferencePointAPI`.
     pub sites: Vec<String>,
-    /// Joints whose attributes for each axis became one list, or went since a joint with one axis needs none.
+    /// Joints whose attributes for each axis became one list, or went since a joint with one axis
+    /// needs none.
     pub joints: Vec<String>,
     /// Lists of robots that were given in full and are prepended now.
     pub lists: Vec<String>,
@@ -24,15 +25,19 @@ pub struct Migrated {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Migrates all that is below the prim `robot` and that prim itself: sites from `IsaacReferencePointAPI` to `IsaacSiteAPI`, the order of
-/// the degrees of freedom ([`migrate_dof_order`]), and lists of robots to such that are prepended ([`ensure_prepended`]). `layer` is the
-/// strongest of the stage.
+/// Migrates all that is below the prim `robot` and that prim itself: sites from
+/// `IsaacReferencePointAPI` to `IsaacSiteAPI`, the order of the degrees of freedom
+/// ([`migrate_dof_order`]), and lists of robots to such that are prepended ([`ensure_prepended`]).
+/// `layer` is the strongest of the stage.
 pub fn migrate(view: &View<'_>, robot: PrimId, layer: &mut Layer) -> Migrated {
     let mut migrated = Migrated::default();
     let mut findings = Findings::new(view.stage);
     for id in view.subtree(robot) {
         let prim = &view.stage[id];
-        let (is_site, has_offsets) = (prim.has(names::REFERENCE_POINT_API), view.is_joint(id) && !offsets(prim).is_empty());
+        let (is_site, has_offsets) = (
+            prim.has(names::REFERENCE_POINT_API),
+            view.is_joint(id) && !offsets(prim).is_empty(),
+        );
         if (is_site || has_offsets) && !overlay::can_author(view.stage, id) {
             let message = format!("{} cannot be migrated: it is below an instance", prim.path);
             let help = "make the prim above no instance, or migrate the layer that is referenced";
@@ -40,7 +45,10 @@ pub fn migrate(view: &View<'_>, robot: PrimId, layer: &mut Layer) -> Migrated {
             continue;
         }
         if is_site {
-            layer.over(&prim.path).unapply([names::REFERENCE_POINT_API]).apply([names::SITE_API]);
+            layer
+                .over(&prim.path)
+                .unapply([names::REFERENCE_POINT_API])
+                .apply([names::SITE_API]);
             migrated.sites.push(prim.path.clone());
         }
         if has_offsets && migrate_dof_order(view, id, layer) {
@@ -48,59 +56,100 @@ pub fn migrate(view: &View<'_>, robot: PrimId, layer: &mut Layer) -> Migrated {
         }
         if view.is_robot(id) && overlay::can_author(view.stage, id) {
             let of = ensure_prepended(view, id, layer);
-            migrated.lists.extend(of.into_iter().map(|list| format!("{}.{list}", prim.path)));
+            migrated
+                .lists
+                .extend(of.into_iter().map(|list| format!("{}.{list}", prim.path)));
         }
     }
     migrated.diagnostics = findings.finish();
     migrated
 }
 
-/// Puts prepended lists over those lists of links and joints of a robot that a layer gives in full; says which. What they name, and in
-/// which order, stays.
+/// Puts prepended lists over those lists of links and joints of a robot that a layer gives in full;
+/// says which. What they name, and in which order, stays.
 pub fn ensure_prepended(view: &View<'_>, robot: PrimId, layer: &mut Layer) -> Vec<&'static str> {
-    let lists = [names::ROBOT_LINKS, names::ROBOT_JOINTS].into_iter().filter(|list| is_hidden(view, robot, list));
-    lists.inspect(|list| write_list(view, robot, list, view.stage[robot].targets(list), layer)).collect()
+    let lists = [names::ROBOT_LINKS, names::ROBOT_JOINTS]
+        .into_iter()
+        .filter(|list| is_hidden(view, robot, list));
+    lists
+        .inspect(|list| write_list(view, robot, list, view.stage[robot].targets(list), layer))
+        .collect()
 }
 
 /// Whether the strongest layer that has a list gives it in full.
 pub(crate) fn is_hidden(view: &View<'_>, robot: PrimId, list: &str) -> bool {
-    let site = view.stage[robot].relationships.get(list).and_then(|list| list.sites.first());
+    let site = view.stage[robot]
+        .relationships
+        .get(list)
+        .and_then(|list| list.sites.first());
     site.is_some_and(|site| {
-        let path = site.path.split_once('.').map_or(site.path.as_str(), |(prim, _)| prim);
-        let properties = view.stage[site.layer].prim(path).map_or(&[][..], |prim| prim.properties.as_slice());
-        properties.iter().any(|property| property.name == list && property.is_explicit)
+        let path = site
+            .path
+            .split_once('.')
+            .map_or(site.path.as_str(), |(prim, _)| prim);
+        let properties = view.stage[site.layer]
+            .prim(path)
+            .map_or(&[][..], |prim| prim.properties.as_slice());
+        properties
+            .iter()
+            .any(|property| property.name == list && property.is_explicit)
     })
 }
 
-/// Makes `isaac:physics:DofOffsetOpOrder` of a joint's attributes for each axis (`isaac:physics:Tr_X:DoFOffset` to `Rot_Z`), which go: axes
-/// in the order of their numbers, those with the same in the order of [`DOF_TOKENS`](names::DOF_TOKENS), locked ones left out. An order
-/// that the joint has already is sorted by them, and what they do not name follows. A joint with one axis or none needs no order. Says
-/// whether there was anything to do. `layer` is the strongest of the stage.
+/// Makes `isaac:physics:DofOffsetOpOrder` of a joint's attributes for each axis
+/// (`isaac:physics:Tr_X:DoFOffset` to `Rot_Z`), which go: axes in the order of their numbers, those
+/// with the same in the order of [`DOF_TOKENS`](names::DOF_TOKENS), locked ones left out. An order
+/// that the joint has already is sorted by them, and what they do not name follows. A joint with
+/// one axis or none needs no order. Says whether there was anything to do. `layer` is the strongest
+/// of the stage.
 pub fn migrate_dof_order(view: &View<'_>, joint: PrimId, layer: &mut Layer) -> bool {
     let prim = &view.stage[joint];
     let offsets = offsets(prim);
     if offsets.is_empty() {
         return false;
     }
-    let places: HashMap<&str, i64> =
-        offsets.iter().filter_map(|(attribute, token)| Some((*token, whole(prim, attribute)?))).collect();
-    let rank = |token: &str| names::DOF_TOKENS.iter().position(|other| *other == token).unwrap_or(names::DOF_TOKENS.len());
+    let places: HashMap<&str, i64> = offsets
+        .iter()
+        .filter_map(|(attribute, token)| Some((*token, whole(prim, attribute)?)))
+        .collect();
+    let rank = |token: &str| {
+        names::DOF_TOKENS
+            .iter()
+            .position(|other| *other == token)
+            .unwrap_or(names::DOF_TOKENS.len())
+    };
     let has_several = !matches!(
         prim.type_name.as_str(),
-        "PhysicsRevoluteJoint" | "PhysicsPrismaticJoint" | "PhysicsFixedJoint" | "PhysicsDistanceJoint"
+        "PhysicsRevoluteJoint"
+            | "PhysicsPrismaticJoint"
+            | "PhysicsFixedJoint"
+            | "PhysicsDistanceJoint"
     );
-    let authored = prim.value(names::DOF_ORDER).and_then(urdf_usd_stage::texts).unwrap_or_default();
+    let authored = prim
+        .value(names::DOF_ORDER)
+        .and_then(urdf_usd_stage::texts)
+        .unwrap_or_default();
     let mut order: Vec<&str> = authored.clone();
     if order.is_empty() {
-        order = names::DOF_TOKENS.into_iter().filter(|token| places.contains_key(token) && is_free(prim, token)).collect();
+        order = names::DOF_TOKENS
+            .into_iter()
+            .filter(|token| places.contains_key(token) && is_free(prim, token))
+            .collect();
         order.sort_by_key(|token| (places.get(token).copied(), rank(token)));
     } else {
         // Those without a place keep their order behind the others: the sort is stable.
-        order.sort_by_key(|token| places.get(token).map_or((1, 0, 0), |place| (0, *place, rank(token))));
+        order.sort_by_key(|token| {
+            places
+                .get(token)
+                .map_or((1, 0, 0), |place| (0, *place, rank(token)))
+        });
     }
     let mut over = layer.over(&prim.path);
     if has_several && order != authored && (order.len() > 1 || !authored.is_empty()) {
-        over.attribute(names::DOF_ORDER, Attribute::token_array(order.iter().copied()));
+        over.attribute(
+            names::DOF_ORDER,
+            Attribute::token_array(order.iter().copied()),
+        );
     }
     for (attribute, _) in offsets {
         let (is_weaker, type_name) = match prim.attributes.get(attribute) {
@@ -110,16 +159,22 @@ pub fn migrate_dof_order(view: &View<'_>, joint: PrimId, layer: &mut Layer) -> b
         over.remove_property(attribute);
         if is_weaker {
             // A stronger layer can take away the value of an attribute, but not the attribute.
-            let is_custom = prim.attributes.get(attribute).is_some_and(|authored| authored.is_custom);
+            let is_custom = prim
+                .attributes
+                .get(attribute)
+                .is_some_and(|authored| authored.is_custom);
             let blocked = Attribute::blocked(type_name);
-            over.attribute(attribute, if is_custom { blocked.custom() } else { blocked });
+            over.attribute(
+                attribute,
+                if is_custom { blocked.custom() } else { blocked },
+            );
         }
     }
     true
 }
 
-/// The attributes for the places of axes that a joint has a value of, each with the axis's token. The schema's own spelling is `DoFOffset`,
-/// and Isaac Sim wrote `DofOffset`.
+/// The attributes for the places of axes that a joint has a value of, each with the axis's token.
+/// The schema's own spelling is `DoFOffset`, and Isaac Sim wrote `DofOffset`.
 pub(crate) fn offsets(prim: &Prim) -> Vec<(&str, &'static str)> {
     let token = |name: &str| {
         let (axis, last) = name.strip_prefix("isaac:physics:")?.split_once(':')?;
@@ -130,10 +185,18 @@ pub(crate) fn offsets(prim: &Prim) -> Vec<(&str, &'static str)> {
             _ => return None,
         };
         let is_it = |token: &&str| token.strip_prefix(start).is_some_and(|rest| rest == letter);
-        names::DOF_TOKENS.into_iter().find(is_it).filter(|_| last.eq_ignore_ascii_case("DofOffset"))
+        names::DOF_TOKENS
+            .into_iter()
+            .find(is_it)
+            .filter(|_| last.eq_ignore_ascii_case("DofOffset"))
     };
-    let has_value = prim.attributes.iter().filter(|(_, attribute)| attribute.value.is_some());
-    has_value.filter_map(|(name, _)| Some((name.as_str(), token(name)?))).collect()
+    let has_value = prim
+        .attributes
+        .iter()
+        .filter(|(_, attribute)| attribute.value.is_some());
+    has_value
+        .filter_map(|(name, _)| Some((name.as_str(), token(name)?)))
+        .collect()
 }
 
 fn whole(prim: &Prim, attribute: &str) -> Option<i64> {
@@ -142,7 +205,8 @@ fn whole(prim: &Prim, attribute: &str) -> Option<i64> {
     Some(number.round() as i64)
 }
 
-/// Whether a joint is free along or about an axis: those of a general joint are locked whose low limit is above the high one.
+/// Whether a joint is free along or about an axis: those of a general joint are locked whose low
+/// limit is above the high one.
 fn is_free(prim: &Prim, token: &str) -> bool {
     if prim.type_name == "PhysicsSphericalJoint" {
         return token.starts_with("Rot");

@@ -1,7 +1,8 @@
 //! Overlays: where what is authored about an asset is kept. The asset's own files stay as they are.
 //!
-//! An overlay of the asset `NAME.usda` is two files: the layer `isaac.usda` with what is authored, and the entry `NAME.isaac.usda`, which
-//! includes that layer and below it the asset. Whoever opens the entry sees both. What lists of weaker layers lose is said in the entry.
+//! An overlay of the asset `NAME.usda` is two files: the layer `isaac.usda` with what is authored,
+//! and the entry `NAME.isaac.usda`, which includes that layer and below it the asset. Whoever opens
+//! the entry sees both. What lists of weaker layers lose is said in the entry.
 
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -115,8 +116,8 @@ pub struct Edit {
     /// Where the files go, as it was given.
     folder: PathBuf,
     name: String,
-    /// The overlay's entry as it was, without what it takes off lists of the layer; the stage is that of it then. What others have authored
-    /// in it stays.
+    /// The overlay's entry as it was, without what it takes off lists of the layer; the stage is
+    /// that of it then. What others have authored in it stays.
     entry: Option<sdf::Data>,
 }
 
@@ -132,12 +133,14 @@ pub struct Saved {
 }
 
 impl Edit {
-    /// Opens an asset to change its overlay `label`, which is in the folder `NAME` in `output` (`NAME`: as the asset's file is called),
-    /// or beside the asset. If there is one, its content is kept, but for [`Label::Posed`], which is made anew. `asset` may be the
-    /// overlay's own entry.
+    /// Opens an asset to change its overlay `label`, which is in the folder `NAME` in `output`
+    /// (`NAME`: as the asset's file is called), or beside the asset. If there is one, its content
+    /// is kept, but for [`Label::Posed`], which is made anew. `asset` may be the overlay's own
+    /// entry.
     ///
     /// # Errors
-    /// If something can't be opened, or a file of the overlay's name is there that is none of this asset.
+    /// If something can't be opened, or a file of the overlay's name is there that is none of this
+    /// asset.
     pub fn open(
         asset: &Path,
         label: Label,
@@ -149,19 +152,39 @@ impl Edit {
         let beside = || asset.parent().map(Path::to_owned).unwrap_or_default();
         let shown = output.map_or_else(beside, |output| output.join(&name));
         let folder = settled(&shown);
-        let options = urdf_usd_stage::Options { packages, ..Default::default() };
-        let (entry, layer) = (entry_path(&folder, &name, label), layer_path(&folder, label));
-        let taken = |path: &Path| Error::Taken { path: path.to_owned(), asset: asset.to_owned() };
+        let options = urdf_usd_stage::Options {
+            packages,
+            ..Default::default()
+        };
+        let (entry, layer) = (
+            entry_path(&folder, &name, label),
+            layer_path(&folder, label),
+        );
+        let taken = |path: &Path| Error::Taken {
+            path: path.to_owned(),
+            asset: asset.to_owned(),
+        };
         if !entry.exists() {
             if layer.exists() {
                 return Err(taken(&layer));
             }
             let stage = Stage::open(asset, &options)?;
             let layer = Layer::of(data(&stage, label, false));
-            return Ok(Self { stage, layer, label, base: file, folder: shown, name, entry: None });
+            return Ok(Self {
+                stage,
+                layer,
+                label,
+                base: file,
+                folder: shown,
+                name,
+                entry: None,
+            });
         }
         let stage = Stage::open(&entry, &options)?;
-        let below = stage.root_layer().map(urdf_usd_stage::Layer::sublayers).unwrap_or_default();
+        let below = stage
+            .root_layer()
+            .map(urdf_usd_stage::Layer::sublayers)
+            .unwrap_or_default();
         let base = match below[..] {
             [own, base] if settled(&folder.join(own)) == layer => settled(&folder.join(base)),
             _ => return Err(taken(&entry)),
@@ -170,7 +193,15 @@ impl Edit {
             let base = if file == entry { base } else { file };
             let stage = Stage::open(&base, &options)?;
             let layer = Layer::of(data(&stage, label, false));
-            return Ok(Self { stage, layer, label, base, folder: shown, name, entry: None });
+            return Ok(Self {
+                stage,
+                layer,
+                label,
+                base,
+                folder: shown,
+                name,
+                entry: None,
+            });
         }
         if file != entry && file != base {
             return Err(taken(&entry));
@@ -178,7 +209,15 @@ impl Edit {
         let mut data = read(&layer)?;
         let entry = unite(&mut data, read(&entry)?)?;
         let layer = Layer::of(data);
-        Ok(Self { stage, layer, label, base, folder: shown, name, entry: Some(entry) })
+        Ok(Self {
+            stage,
+            layer,
+            label,
+            base,
+            folder: shown,
+            name,
+            entry: Some(entry),
+        })
     }
 
     /// The overlay's files: paths and contents.
@@ -186,7 +225,11 @@ impl Edit {
     /// # Errors
     /// If a layer holds what none can.
     pub fn files(&self) -> Result<[(PathBuf, String); 2], Error> {
-        let mut entry = Layer::of(self.entry.clone().unwrap_or_else(|| data(&self.stage, self.label, true)));
+        let mut entry = Layer::of(
+            self.entry
+                .clone()
+                .unwrap_or_else(|| data(&self.stage, self.label, true)),
+        );
         let own = format!("./{}.usda", self.label.as_str());
         entry.sublayers([own, relative(&settled(&self.folder), &self.base)]);
         if let Some(root) = self.stage.default_prim {
@@ -196,7 +239,10 @@ impl Edit {
         part(&mut layer, &mut entry);
         let layer = text::write(&layer)?;
         let entry = text::write(entry.data()?)?;
-        let paths = (layer_path(&self.folder, self.label), entry_path(&self.folder, &self.name, self.label));
+        let paths = (
+            layer_path(&self.folder, self.label),
+            entry_path(&self.folder, &self.name, self.label),
+        );
         Ok([(paths.0, layer), (paths.1, entry)])
     }
 
@@ -212,8 +258,14 @@ impl Edit {
         };
         std::fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
         let mut changed = false;
-        if let Some((path, _)) = files.iter().find(|(_, content)| content.len() as u64 > MAX_BYTES) {
-            return Err(Error::Write { path: path.clone(), source: std::io::ErrorKind::FileTooLarge.into() });
+        if let Some((path, _)) = files
+            .iter()
+            .find(|(_, content)| content.len() as u64 > MAX_BYTES)
+        {
+            return Err(Error::Write {
+                path: path.clone(),
+                source: std::io::ErrorKind::FileTooLarge.into(),
+            });
         }
         for (path, content) in &files {
             if std::fs::read(path).is_ok_and(|there| there == content.as_bytes()) {
@@ -221,7 +273,9 @@ impl Edit {
             }
             changed = true;
             let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-            let new = self.folder.join(format!(".{file_name}.{}.new", std::process::id()));
+            let new = self
+                .folder
+                .join(format!(".{file_name}.{}.new", std::process::id()));
             let written = std::fs::write(&new, content).and_then(|()| std::fs::rename(&new, path));
             written.map_err(|error| {
                 // What is left of it is of no use to anybody.
@@ -230,7 +284,11 @@ impl Edit {
             })?;
         }
         let [(layer, _), (entry, _)] = files;
-        Ok(Saved { entry, layer, changed })
+        Ok(Saved {
+            entry,
+            layer,
+            changed,
+        })
     }
 }
 
@@ -251,10 +309,17 @@ fn layer_path(folder: &Path, label: Label) -> PathBuf {
 fn name_of(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let mut name = stem.as_ref();
-    while let Some(rest) = Label::ALL.iter().find_map(|label| name.strip_suffix(label.as_str())?.strip_suffix('.')) {
+    while let Some(rest) = Label::ALL
+        .iter()
+        .find_map(|label| name.strip_suffix(label.as_str())?.strip_suffix('.'))
+    {
         name = rest;
     }
-    if name.is_empty() { stem.into_owned() } else { name.to_owned() }
+    if name.is_empty() {
+        stem.into_owned()
+    } else {
+        name.to_owned()
+    }
 }
 
 /// An absolute path without links, dots and what leads nowhere, as far as it exists.
@@ -264,7 +329,11 @@ fn settled(path: &Path) -> PathBuf {
         if let Ok(there) = above.canonicalize() {
             let rest = whole.strip_prefix(above).unwrap_or(Path::new(""));
             // Joining nothing would end the path with a slash.
-            return if rest.as_os_str().is_empty() { there } else { there.join(rest) };
+            return if rest.as_os_str().is_empty() {
+                there
+            } else {
+                there.join(rest)
+            };
         }
     }
     whole
@@ -272,22 +341,48 @@ fn settled(path: &Path) -> PathBuf {
 
 /// The asset path by which a layer in `folder` refers to `file`; both are settled.
 fn relative(folder: &Path, file: &Path) -> String {
-    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) = (folder.components().collect(), file.components().collect());
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
+        (folder.components().collect(), file.components().collect());
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = std::iter::repeat_n("..".to_owned(), from.len() - common);
-    let down = to.iter().skip(common).map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let down = to
+        .iter()
+        .skip(common)
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
     let path = up.chain(down).collect::<Vec<_>>().join("/");
-    if from.len() > common { path } else { format!("./{path}") }
+    if from.len() > common {
+        path
+    } else {
+        format!("./{path}")
+    }
 }
 
-/// The data of a new layer with the metadata of the asset: units and axes are those of the root layer alone. `is_entry`: with all of it.
+/// The data of a new layer with the metadata of the asset: units and axes are those of the root
+/// layer alone. `is_entry`: with all of it.
 fn data(stage: &Stage, label: Label, is_entry: bool) -> sdf::Data {
-    let of_layer = ["defaultPrim", "kilogramsPerUnit", "metersPerUnit", "timeCodesPerSecond", "upAxis"];
-    let of_asset = ["subLayers", "subLayerOffsets", "documentation", "comment", "layerRelocates", "primOrder"];
+    let of_layer = [
+        "defaultPrim",
+        "kilogramsPerUnit",
+        "metersPerUnit",
+        "timeCodesPerSecond",
+        "upAxis",
+    ];
+    let of_asset = [
+        "subLayers",
+        "subLayerOffsets",
+        "documentation",
+        "comment",
+        "layerRelocates",
+        "primOrder",
+    ];
     let mut data = sdf::Data::new();
     let root = data.create_spec(sdf::Path::abs_root(), SpecType::PseudoRoot);
     for (key, value) in stage.root_layer().iter().flat_map(|layer| &layer.metadata) {
-        if if is_entry { !of_asset.contains(&key.as_str()) } else { of_layer.contains(&key.as_str()) } {
+        if if is_entry {
+            !of_asset.contains(&key.as_str())
+        } else {
+            of_layer.contains(&key.as_str())
+        } {
             root.add(key, value.clone());
         }
     }
@@ -295,24 +390,39 @@ fn data(stage: &Stage, label: Label, is_entry: bool) -> sdf::Data {
     data
 }
 
-/// Moves what relationships that also prepend take off weaker layers into the entry: of two statements about one relationship in a text
-/// layer, `openusd` 0.8.0 reads the last alone.
+/// Moves what relationships that also prepend take off weaker layers into the entry: of two
+/// statements about one relationship in a text layer, `openusd` 0.8.0 reads the last alone.
 fn part(layer: &mut sdf::Data, entry: &mut Layer) {
-    let mut both: Vec<sdf::Path> =
-        layer.iter().filter(|(_, spec)| spec.ty == SpecType::Relationship).map(|(path, _)| path.clone()).collect();
+    let mut both: Vec<sdf::Path> = layer
+        .iter()
+        .filter(|(_, spec)| spec.ty == SpecType::Relationship)
+        .map(|(path, _)| path.clone())
+        .collect();
     // The order of the specs is any.
     both.sort_by(|a, b| a.as_str().cmp(b.as_str()));
     for path in both {
-        let Some(Value::PathListOp(op)) = layer.spec_mut(&path).and_then(|spec| spec.get_mut(TARGETS)) else { continue };
+        let Some(Value::PathListOp(op)) =
+            layer.spec_mut(&path).and_then(|spec| spec.get_mut(TARGETS))
+        else {
+            continue;
+        };
         // What others have authored of the relationship in the entry stays.
         if op.prepended_items.is_empty() || entry.has(path.as_str()) {
             continue;
         }
-        let Some((prim, name)) = path.split_property() else { continue };
-        let deleted: Vec<String> = op.deleted_items.drain(..).map(|path| path.as_str().to_owned()).collect();
+        let Some((prim, name)) = path.split_property() else {
+            continue;
+        };
+        let deleted: Vec<String> = op
+            .deleted_items
+            .drain(..)
+            .map(|path| path.as_str().to_owned())
+            .collect();
         if !deleted.is_empty() {
             let none: [String; 0] = [];
-            entry.over(prim.as_str()).relationship(name, Relationship::prepend(none).delete(deleted));
+            entry
+                .over(prim.as_str())
+                .relationship(name, Relationship::prepend(none).delete(deleted));
         }
     }
 }
@@ -320,12 +430,17 @@ fn part(layer: &mut sdf::Data, entry: &mut Layer) {
 /// Takes back what [`part`] has moved; returns the entry without it.
 fn unite(layer: &mut sdf::Data, entry: sdf::Data) -> Result<sdf::Data, Error> {
     let mut moved = Vec::new();
-    for (path, spec) in entry.iter().filter(|(_, spec)| spec.ty == SpecType::Relationship) {
+    for (path, spec) in entry
+        .iter()
+        .filter(|(_, spec)| spec.ty == SpecType::Relationship)
+    {
         if let Some(Value::PathListOp(of_entry)) = spec.get(TARGETS)
             && *of_entry == sdf::PathListOp::deleted(of_entry.deleted_items.clone())
-            && let Some(Value::PathListOp(op)) = layer.spec_mut(path).and_then(|spec| spec.get_mut(TARGETS))
+            && let Some(Value::PathListOp(op)) =
+                layer.spec_mut(path).and_then(|spec| spec.get_mut(TARGETS))
         {
-            op.deleted_items.extend(of_entry.deleted_items.iter().cloned());
+            op.deleted_items
+                .extend(of_entry.deleted_items.iter().cloned());
             moved.push(path.clone());
         }
     }
@@ -338,17 +453,29 @@ fn unite(layer: &mut sdf::Data, entry: sdf::Data) -> Result<sdf::Data, Error> {
 
 /// The data of a text layer that composing has read already.
 fn read(path: &Path) -> Result<sdf::Data, Error> {
-    let failed = |reason: String| Error::Read { path: path.to_owned(), reason };
+    let failed = |reason: String| Error::Read {
+        path: path.to_owned(),
+        reason,
+    };
     let opened = Opened::at(path).map_err(|error| failed(error.to_string()))?;
     if opened.meta.len() > MAX_BYTES {
         return Err(failed(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
     }
     let mut text = String::new();
-    opened.file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
+    opened
+        .file
+        .take(MAX_BYTES)
+        .read_to_string(&mut text)
+        .map_err(|error| failed(error.to_string()))?;
     let parsed = on_large_stack(|| openusd::usda::parse(&text).map_err(|error| error.to_string()));
-    let mut data = parsed.map_err(|error| failed(error.to_string()))?.map_err(failed)?;
-    let relationships: Vec<sdf::Path> =
-        data.iter().filter(|(_, spec)| spec.ty == SpecType::Relationship).map(|(path, _)| path.clone()).collect();
+    let mut data = parsed
+        .map_err(|error| failed(error.to_string()))?
+        .map_err(failed)?;
+    let relationships: Vec<sdf::Path> = data
+        .iter()
+        .filter(|(_, spec)| spec.ty == SpecType::Relationship)
+        .map(|(path, _)| path.clone())
+        .collect();
     for path in relationships {
         // In text, a relationship that does not say so is uniform.
         if let Some(spec) = data.spec_mut(&path)
@@ -368,7 +495,14 @@ mod tests {
 
     #[test]
     fn overlays_of_overlays_have_the_assets_name() {
-        let names = ["arm.usda", "arm.isaac.usda", "arm.isaac.poses.usda", "arm.v2.usdc", ".poses.usda", "isaac.usda"];
+        let names = [
+            "arm.usda",
+            "arm.isaac.usda",
+            "arm.isaac.poses.usda",
+            "arm.v2.usdc",
+            ".poses.usda",
+            "isaac.usda",
+        ];
         let expected = ["arm", "arm", "arm", "arm.v2", ".poses", "isaac"];
         assert_eq!(names.map(|name| name_of(Path::new(name))), expected);
     }

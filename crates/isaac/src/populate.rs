@@ -21,7 +21,10 @@ pub struct Sites {
 
 impl Default for Sites {
     fn default() -> Self {
-        Self { detect: true, last: false }
+        Self {
+            detect: true,
+            last: false,
+        }
     }
 }
 
@@ -42,21 +45,27 @@ pub struct Populated {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The prims in a link that look like sites: Xforms with nothing in them, right in the link's prim, that apply no schema but that of a TF
-/// frame and refer to no asset.
+/// The prims in a link that look like sites: Xforms with nothing in them, right in the link's prim,
+/// that apply no schema but that of a TF frame and refer to no asset.
 pub fn detect_sites(view: &View<'_>, link: PrimId) -> Vec<PrimId> {
     let is_site = |id: &PrimId| {
         let prim = &view.stage[*id];
         let is_bare = prim.children.is_empty() && prim.arcs.is_empty() && !prim.is_instance;
-        prim.type_name == "Xform" && is_bare && prim.schemas.iter().all(|schema| schema == "RosFrameAPI")
+        prim.type_name == "Xform"
+            && is_bare
+            && prim.schemas.iter().all(|schema| schema == "RosFrameAPI")
     };
-    let below = view.subtree(link).skip(1).filter(|id| view.stage[*id].parent == Some(link));
+    let below = view
+        .subtree(link)
+        .skip(1)
+        .filter(|id| view.stage[*id].parent == Some(link));
     below.filter(is_site).collect()
 }
 
-/// Makes the prim `robot` a robot with lists of all its links and joints, breadth-first from the base; what the lists had before does not
-/// count. Authors `IsaacRobotAPI`, `IsaacLinkAPI` on bodies, `IsaacJointAPI` on joints, `IsaacSiteAPI` on sites that are detected, and the
-/// lists as such that are prepended. `layer` is the strongest of the stage.
+/// Makes the prim `robot` a robot with lists of all its links and joints, breadth-first from the
+/// base; what the lists had before does not count. Authors `IsaacRobotAPI`, `IsaacLinkAPI` on
+/// bodies, `IsaacJointAPI` on joints, `IsaacSiteAPI` on sites that are detected, and the lists as
+/// such that are prepended. `layer` is the strongest of the stage.
 pub fn populate(view: &View<'_>, robot: PrimId, sites: Sites, layer: &mut Layer) -> Populated {
     let work = Work::new(view, robot, sites, layer);
     let (links, joints) = (work.found.links.clone(), work.found.joints.clone());
@@ -64,28 +73,48 @@ pub fn populate(view: &View<'_>, robot: PrimId, sites: Sites, layer: &mut Layer)
     work.write(&links, &joints)
 }
 
-/// Brings the lists of a robot up to date: what is there and valid keeps its order, what is not goes, new links and joints are appended,
-/// new sites stand after their link (or at the end, if [`Sites::last`]). Schemas are applied as [`populate`] does.
+/// Brings the lists of a robot up to date: what is there and valid keeps its order, what is not
+/// goes, new links and joints are appended, new sites stand after their link (or at the end, if
+/// [`Sites::last`]). Schemas are applied as [`populate`] does.
 pub fn recalculate(view: &View<'_>, robot: PrimId, sites: Sites, layer: &mut Layer) -> Populated {
     let work = Work::new(view, robot, sites, layer);
     let kept = |relationship: &str, is_valid: &dyn Fn(PrimId) -> bool| -> Vec<PrimId> {
         let mut seen = HashSet::new();
-        let there = view.stage[robot].targets(relationship).iter().filter_map(|path| view.at(path));
-        there.filter(|&id| is_valid(id) && seen.insert(id)).collect()
+        let there = view.stage[robot]
+            .targets(relationship)
+            .iter()
+            .filter_map(|path| view.at(path));
+        there
+            .filter(|&id| is_valid(id) && seen.insert(id))
+            .collect()
     };
     let is_robot = |id: PrimId| id != robot && view.is_robot(id);
     let is_marked = |id: PrimId| view.stage[id].has(names::LINK_API) || view.is_site(id);
-    let links = kept(names::ROBOT_LINKS, &|id| view.is_body(id) || is_marked(id) || is_robot(id));
+    let links = kept(names::ROBOT_LINKS, &|id| {
+        view.is_body(id) || is_marked(id) || is_robot(id)
+    });
     let joints = kept(names::ROBOT_JOINTS, &|id| view.is_joint(id) || is_robot(id));
 
     // A robot within this one may have its links named one by one instead of itself.
     let is_covered = |id: PrimId, kept: &[PrimId]| {
-        kept.contains(&id) || is_robot(id) && kept.iter().any(|&other| view.nested_robot_of(other, robot) == Some(id))
+        kept.contains(&id)
+            || is_robot(id)
+                && kept
+                    .iter()
+                    .any(|&other| view.nested_robot_of(other, robot) == Some(id))
     };
-    let new =
-        |all: &[PrimId], kept: &[PrimId]| -> Vec<PrimId> { all.iter().copied().filter(|&id| !is_covered(id, kept)).collect() };
+    let new = |all: &[PrimId], kept: &[PrimId]| -> Vec<PrimId> {
+        all.iter()
+            .copied()
+            .filter(|&id| !is_covered(id, kept))
+            .collect()
+    };
     let new_links = new(&work.found.links, &links);
-    let joints: Vec<PrimId> = joints.iter().copied().chain(new(&work.found.joints, &joints)).collect();
+    let joints: Vec<PrimId> = joints
+        .iter()
+        .copied()
+        .chain(new(&work.found.joints, &joints))
+        .collect();
     let links = work.with_new_sites(links, &new_links);
     work.write(&links, &joints)
 }
@@ -97,7 +126,8 @@ struct Work<'v, 'a, 'l> {
     sites: Sites,
     layer: &'l mut Layer,
     found: articulation::Articulation,
-    /// By body: the sites in it, those that are marked and those that are detected, in the order of the stage.
+    /// By body: the sites in it, those that are marked and those that are detected, in the order of
+    /// the stage.
     of_body: HashMap<PrimId, Vec<PrimId>>,
     /// Sites in no body.
     free: Vec<PrimId>,
@@ -107,9 +137,13 @@ struct Work<'v, 'a, 'l> {
 impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
     fn new(view: &'v View<'a>, robot: PrimId, sites: Sites, layer: &'l mut Layer) -> Self {
         let found = articulation(view, robot);
-        let links = found.links.iter().filter(|id| sites.detect && view.is_body(**id));
+        let links = found
+            .links
+            .iter()
+            .filter(|id| sites.detect && view.is_body(**id));
         let detected: HashSet<PrimId> = links.flat_map(|&link| detect_sites(view, link)).collect();
-        let (mut of_body, mut free): (HashMap<PrimId, Vec<PrimId>>, Vec<PrimId>) = Default::default();
+        let (mut of_body, mut free): (HashMap<PrimId, Vec<PrimId>>, Vec<PrimId>) =
+            Default::default();
         for id in view.subtree(robot) {
             let is_site = detected.contains(&id) || view.is_site(id) && !view.is_body(id);
             if !is_site || view.nested_robot_of(id, robot).is_some() {
@@ -120,26 +154,56 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
                 None => free.push(id),
             }
         }
-        Self { view, robot, sites, layer, found, of_body, free, findings: Findings::new(view.stage) }
+        Self {
+            view,
+            robot,
+            sites,
+            layer,
+            found,
+            of_body,
+            free,
+            findings: Findings::new(view.stage),
+        }
     }
 
     /// Links, each with its sites after it, or all sites at the end.
     fn with_sites(&self, links: &[PrimId]) -> Vec<PrimId> {
-        let of = |link: &PrimId| self.of_body.get(link).map_or(&[][..], Vec::as_slice).iter().copied();
+        let of = |link: &PrimId| {
+            self.of_body
+                .get(link)
+                .map_or(&[][..], Vec::as_slice)
+                .iter()
+                .copied()
+        };
         let mut out: Vec<PrimId> = match self.sites.last {
-            true => links.iter().copied().chain(links.iter().flat_map(of)).collect(),
-            false => links.iter().flat_map(|link| std::iter::once(*link).chain(of(link))).collect(),
+            true => links
+                .iter()
+                .copied()
+                .chain(links.iter().flat_map(of))
+                .collect(),
+            false => links
+                .iter()
+                .flat_map(|link| std::iter::once(*link).chain(of(link)))
+                .collect(),
         };
         out.extend(&self.free);
         out
     }
 
-    /// A list with new links at its end, and sites that it has not after their link and its sites, or at the end.
+    /// A list with new links at its end, and sites that it has not after their link and its sites,
+    /// or at the end.
     fn with_new_sites(&self, kept: Vec<PrimId>, new: &[PrimId]) -> Vec<PrimId> {
         let there: HashSet<PrimId> = kept.iter().copied().collect();
         let mut missing: HashMap<PrimId, Vec<PrimId>> = HashMap::new();
         for (body, sites) in &self.of_body {
-            missing.insert(*body, sites.iter().copied().filter(|site| !there.contains(site)).collect());
+            missing.insert(
+                *body,
+                sites
+                    .iter()
+                    .copied()
+                    .filter(|site| !there.contains(site))
+                    .collect(),
+            );
         }
         let links: Vec<PrimId> = kept.into_iter().chain(new.iter().copied()).collect();
         let (mut out, mut last) = (Vec::with_capacity(links.len()), Vec::new());
@@ -148,16 +212,32 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
             let body = self.view.body_of(link);
             let next = links.get(index + 1).copied();
             // The last of a link and the sites of it that follow.
-            let goes_on = next.is_some_and(|next| self.view.body_of(next) == body && !self.view.is_body(next));
-            if let Some(sites) = body.filter(|_| !goes_on).and_then(|body| missing.remove(&body)) {
-                if self.sites.last { last.extend(sites) } else { out.extend(sites) }
+            let goes_on = next
+                .is_some_and(|next| self.view.body_of(next) == body && !self.view.is_body(next));
+            if let Some(sites) = body
+                .filter(|_| !goes_on)
+                .and_then(|body| missing.remove(&body))
+            {
+                if self.sites.last {
+                    last.extend(sites)
+                } else {
+                    out.extend(sites)
+                }
             }
         }
         // In the order of the stage: bodies that are in no list may have sites, too.
         let mut others: Vec<PrimId> = missing.into_values().flatten().collect();
         others.sort();
-        let free = self.free.iter().copied().filter(|site| !there.contains(site));
-        out.into_iter().chain(last).chain(others).chain(free).collect()
+        let free = self
+            .free
+            .iter()
+            .copied()
+            .filter(|site| !there.contains(site));
+        out.into_iter()
+            .chain(last)
+            .chain(others)
+            .chain(free)
+            .collect()
     }
 
     /// Applies schemas and writes the lists.
@@ -178,23 +258,44 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
         for &link in links {
             if !self.view.is_site(link) && !self.view.is_body(link) && !self.view.is_robot(link) {
                 let is_marked = self.view.stage[link].has(names::LINK_API);
-                self.apply(link, if is_marked { names::LINK_API } else { names::SITE_API });
+                self.apply(
+                    link,
+                    if is_marked {
+                        names::LINK_API
+                    } else {
+                        names::SITE_API
+                    },
+                );
             }
         }
         let path = |id: &PrimId| self.view.stage[*id].path.clone();
-        let is_site =
-            |id: &&PrimId| !self.view.is_body(**id) && !self.view.is_robot(**id) && !self.view.stage[**id].has(names::LINK_API);
+        let is_site = |id: &&PrimId| {
+            !self.view.is_body(**id)
+                && !self.view.is_robot(**id)
+                && !self.view.stage[**id].has(names::LINK_API)
+        };
         let sites = links.iter().filter(is_site).map(path).collect();
-        let (links, joints): (Vec<String>, Vec<String>) = (links.iter().map(path).collect(), joints.iter().map(path).collect());
+        let (links, joints): (Vec<String>, Vec<String>) = (
+            links.iter().map(path).collect(),
+            joints.iter().map(path).collect(),
+        );
         let (mut removed, mut added) = (Vec::new(), Vec::new());
         for (relationship, list) in [(names::ROBOT_LINKS, &links), (names::ROBOT_JOINTS, &joints)] {
             let before = self.view.stage[self.robot].targets(relationship);
-            let (had, has): (HashSet<&String>, HashSet<&String>) = (before.iter().collect(), list.iter().collect());
+            let (had, has): (HashSet<&String>, HashSet<&String>) =
+                (before.iter().collect(), list.iter().collect());
             removed.extend(before.iter().filter(|path| !has.contains(path)).cloned());
             added.extend(list.iter().filter(|path| !had.contains(path)).cloned());
             write_list(self.view, self.robot, relationship, list, self.layer);
         }
-        Populated { links, joints, sites, removed, added, diagnostics: self.findings.finish() }
+        Populated {
+            links,
+            joints,
+            sites,
+            removed,
+            added,
+            diagnostics: self.findings.finish(),
+        }
     }
 
     /// Applies a schema, where it is not applied and can be.
@@ -206,15 +307,27 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
         if overlay::can_author(self.view.stage, id) {
             self.layer.over(&prim.path).apply([schema]);
         } else {
-            let message = format!("{schema} cannot be applied to {}: it is below an instance", prim.path);
-            let help = "make the prim above no instance, or apply it in the layer that is referenced";
-            self.findings.add(&codes::INSTANCE, (id, None), message, help);
+            let message = format!(
+                "{schema} cannot be applied to {}: it is below an instance",
+                prim.path
+            );
+            let help =
+                "make the prim above no instance, or apply it in the layer that is referenced";
+            self.findings
+                .add(&codes::INSTANCE, (id, None), message, help);
         }
     }
 }
 
-/// Writes a list of a robot so that it comes out as `list`, whatever weaker layers have: prepended, and without what they have besides.
-pub(crate) fn write_list(view: &View<'_>, robot: PrimId, relationship: &str, list: &[String], layer: &mut Layer) {
+/// Writes a list of a robot so that it comes out as `list`, whatever weaker layers have: prepended,
+/// and without what they have besides.
+pub(crate) fn write_list(
+    view: &View<'_>,
+    robot: PrimId,
+    relationship: &str,
+    list: &[String],
+    layer: &mut Layer,
+) {
     let prim = &view.stage[robot];
     let mut gone = layer.deleted_targets(&prim.path, relationship);
     gone.extend(prim.targets(relationship).iter().cloned());

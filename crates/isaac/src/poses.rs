@@ -1,7 +1,9 @@
-//! Named poses of a robot as data: listed, looked up, stored, deleted, applied, and exchanged as JSON.
+//! Named poses of a robot as data: listed, looked up, stored, deleted, applied, and exchanged as
+//! JSON.
 //!
-//! A pose is a [`NamedPose`] of the model, wherever it is from; on an asset it is a prim of the type `IsaacNamedPose` in the scope
-//! `Named_Poses` of the robot, listed by `isaac:robot:namedPoses`.
+//! A pose is a [`NamedPose`] of the model, wherever it is from; on an asset it is a prim of the
+//! type `IsaacNamedPose` in the scope `Named_Poses` of the robot, listed by
+//! `isaac:robot:namedPoses`.
 
 mod apply;
 mod json;
@@ -38,7 +40,9 @@ pub fn check_name(what: &str, name: &str) -> Result<(), String> {
     }
     let length = name.chars().count();
     if length > MAX_NAME {
-        return Err(format!("the {what} has {length} characters: use {MAX_NAME} at most"));
+        return Err(format!(
+            "the {what} has {length} characters: use {MAX_NAME} at most"
+        ));
     }
     if name.chars().any(char::is_control) {
         let message = format!("the {what} has control characters, such as a line break");
@@ -113,14 +117,29 @@ pub struct Stored {
 }
 
 impl<'a> Poses<'a> {
-    /// Reads the robot of a stage with its poses. `robot`: the path of its topmost prim, as [`View::robot`] takes it.
+    /// Reads the robot of a stage with its poses. `robot`: the path of its topmost prim, as
+    /// [`View::robot`] takes it.
     ///
     /// # Errors
     /// If it has no robot.
     pub fn of(stage: &'a Stage, robot: Option<&str>) -> Result<Self, PoseError> {
         let root = View::new(stage).robot(robot)?;
-        let OfStage { robot, links, joints, is_body, diagnostics } = read_stage(stage, robot.map(|_| root))?;
-        Ok(Self { stage, robot, root, links, joints, is_body, diagnostics })
+        let OfStage {
+            robot,
+            links,
+            joints,
+            is_body,
+            diagnostics,
+        } = read_stage(stage, robot.map(|_| root))?;
+        Ok(Self {
+            stage,
+            robot,
+            root,
+            links,
+            joints,
+            is_body,
+            diagnostics,
+        })
     }
 
     /// The pose of this name. Without a group, the one that is of none, or the only one.
@@ -128,8 +147,18 @@ impl<'a> Poses<'a> {
     /// # Errors
     /// If there is none, or several groups have one.
     pub fn get(&self, name: &str, group: Option<&str>) -> Result<&NamedPose, PoseError> {
-        let named: Vec<&NamedPose> = self.robot.named_poses.iter().filter(|pose| pose.name == name).collect();
-        let of = |group: Option<&str>| named.iter().find(|pose| pose.group.as_deref() == group).copied();
+        let named: Vec<&NamedPose> = self
+            .robot
+            .named_poses
+            .iter()
+            .filter(|pose| pose.name == name)
+            .collect();
+        let of = |group: Option<&str>| {
+            named
+                .iter()
+                .find(|pose| pose.group.as_deref() == group)
+                .copied()
+        };
         match (of(group), &named[..]) {
             (Some(pose), _) => Ok(pose),
             (None, [pose]) if group.is_none() => Ok(pose),
@@ -144,7 +173,11 @@ impl<'a> Poses<'a> {
                     Some(_) => format!("the asset has {}", all().collect::<Vec<_>>().join(", ")),
                     None => "the asset has none".to_owned(),
                 });
-                Err(PoseError::Unknown { name: name.to_owned(), group: group.map(str::to_owned), help })
+                Err(PoseError::Unknown {
+                    name: name.to_owned(),
+                    group: group.map(str::to_owned),
+                    help,
+                })
             }
         }
     }
@@ -155,19 +188,37 @@ impl<'a> Poses<'a> {
         let link = |link: LinkId| Some(self.stage[self.links.get(link.0).copied()??].path.clone());
         let Some(id) = id else {
             let chain = self.chain(pose);
-            let is_valid = chain.as_ref().is_some_and(|chain| chain.is_valid(&self.robot));
-            let (start, end) = chain.map_or((None, None), |chain| (link(chain.start), link(chain.end)));
-            return Stored { prim: None, start, end, fixed: Vec::new(), is_valid };
+            let is_valid = chain
+                .as_ref()
+                .is_some_and(|chain| chain.is_valid(&self.robot));
+            let (start, end) =
+                chain.map_or((None, None), |chain| (link(chain.start), link(chain.end)));
+            return Stored {
+                prim: None,
+                start,
+                end,
+                fixed: Vec::new(),
+                is_valid,
+            };
         };
         let prim = &self.stage[id];
         let flags = match prim.value(names::POSE_FIXED) {
             Some(Value::BoolVec(flags)) => flags.as_slice(),
             _ => &[],
         };
-        let by_prim: HashMap<PrimId, usize> =
-            self.joints.iter().enumerate().filter_map(|(index, prim)| Some(((*prim)?, index))).collect();
-        let fixed = prim.targets(names::POSE_JOINTS).iter().zip(flags).filter(|(_, is_fixed)| **is_fixed);
-        let fixed = fixed.filter_map(|(path, _)| Some(JointId(*by_prim.get(&self.stage.at(path)?)?)));
+        let by_prim: HashMap<PrimId, usize> = self
+            .joints
+            .iter()
+            .enumerate()
+            .filter_map(|(index, prim)| Some(((*prim)?, index)))
+            .collect();
+        let fixed = prim
+            .targets(names::POSE_JOINTS)
+            .iter()
+            .zip(flags)
+            .filter(|(_, is_fixed)| **is_fixed);
+        let fixed =
+            fixed.filter_map(|(path, _)| Some(JointId(*by_prim.get(&self.stage.at(path)?)?)));
         Stored {
             prim: Some(prim.path.clone()),
             start: prim.targets(names::POSE_START).first().cloned(),
@@ -180,16 +231,25 @@ impl<'a> Poses<'a> {
     /// The prim of a pose.
     fn prim_of(&self, pose: &NamedPose) -> Option<PrimId> {
         // The reader gives each pose the place of its prim.
-        self.stage.at(&pose.place.element).filter(|id| self.stage[*id].type_name == names::NAMED_POSE)
+        self.stage
+            .at(&pose.place.element)
+            .filter(|id| self.stage[*id].type_name == names::NAMED_POSE)
     }
 
     /// The joint of a name: the robot's, or the path of its prim.
     ///
     /// # Errors
-    /// If there is none, or it is one that no pose can set: without exactly one position, or one that follows another.
+    /// If there is none, or it is one that no pose can set: without exactly one position, or one
+    /// that follows another.
     pub fn joint(&self, name: &str) -> Result<JointId, PoseError> {
-        let by_path = self.joints.iter().position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
-        let found = by_path.map_or_else(|| kinematics::names::joint(&self.robot, name), |index| Ok(JointId(index)));
+        let by_path = self
+            .joints
+            .iter()
+            .position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
+        let found = by_path.map_or_else(
+            || kinematics::names::joint(&self.robot, name),
+            |index| Ok(JointId(index)),
+        );
         let JointId(index) = found.map_err(|wrong| self.here(wrong))?;
         let joint = &self.robot.joints[index];
         let why = if joint.mimic.is_some() {
@@ -213,27 +273,47 @@ impl<'a> Poses<'a> {
     /// # Errors
     /// If there is none.
     pub fn link(&self, name: &str) -> Result<LinkId, PoseError> {
-        let by_path = self.links.iter().position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
-        let found = by_path.map_or_else(|| kinematics::names::link(&self.robot, name), |index| Ok(LinkId(index)));
+        let by_path = self
+            .links
+            .iter()
+            .position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
+        let found = by_path.map_or_else(
+            || kinematics::names::link(&self.robot, name),
+            |index| Ok(LinkId(index)),
+        );
         found.map_err(|wrong| self.here(wrong))
     }
 
-    fn wrong(&self, code: &'static urdf_usd_diagnostic::Code, message: String, help: String) -> PoseError {
+    fn wrong(
+        &self,
+        code: &'static urdf_usd_diagnostic::Code,
+        message: String,
+        help: String,
+    ) -> PoseError {
         self.here(Diagnostic::new(code, Place::default(), message).help(help))
     }
 
     /// What is wrong with this asset.
     fn here(&self, wrong: Diagnostic) -> PoseError {
-        PoseError::Wrong(Box::new(Diagnostic { place: Place::file(&self.stage.entry), ..wrong }))
+        PoseError::Wrong(Box::new(Diagnostic {
+            place: Place::file(&self.stage.entry),
+            ..wrong
+        }))
     }
 
-    /// The joints of a chain that have a position of their own, from its start outwards; none if its end does not hang on its start.
+    /// The joints of a chain that have a position of their own, from its start outwards; none if
+    /// its end does not hang on its start.
     pub fn joints_between(&self, start: LinkId, end: LinkId) -> Vec<JointId> {
         let (mut at, mut joints) = (end, Vec::new());
         while at != start {
-            let Some(id) = self.robot.tree.parent_joint.get(at.0).copied().flatten() else { return Vec::new() };
+            let Some(id) = self.robot.tree.parent_joint.get(at.0).copied().flatten() else {
+                return Vec::new();
+            };
             let joint = &self.robot.joints[id.0];
-            if position_count(joint.kind) == 1 && joint.mimic.is_none() && self.joints[id.0].is_some() {
+            if position_count(joint.kind) == 1
+                && joint.mimic.is_none()
+                && self.joints[id.0].is_some()
+            {
                 joints.push(id);
             }
             at = joint.parent;
@@ -244,8 +324,10 @@ impl<'a> Poses<'a> {
 
     /// That a pose has no chain.
     fn no_chain(&self, pose: &NamedPose) -> Diagnostic {
-        let message =
-            format!("the pose {:?} sets no joint that has one position and a prim, or joints of several trees", pose.name);
+        let message = format!(
+            "the pose {:?} sets no joint that has one position and a prim, or joints of several trees",
+            pose.name
+        );
         let help = "set joints of one tree of the robot";
         Diagnostic::new(&codes::NO_CHAIN, Place::file(&self.stage.entry), message).help(help)
     }
@@ -269,10 +351,11 @@ impl<'a> Poses<'a> {
         Some(at)
     }
 
-    /// Stores poses under their names and groups, in place of those that are there: prims `IsaacNamedPose`, listed by the robot; each
-    /// with the joints that inverse kinematics leaves alone. A robot without `IsaacRobotAPI` becomes one ([`populate`]). `layer` is the
-    /// strongest of the stage. Gives the paths of the prims, and what is to be told: an error for each pose that sets no joint of one
-    /// position, or joints of several trees, and is not stored.
+    /// Stores poses under their names and groups, in place of those that are there: prims
+    /// `IsaacNamedPose`, listed by the robot; each with the joints that inverse kinematics leaves
+    /// alone. A robot without `IsaacRobotAPI` becomes one ([`populate`]). `layer` is the strongest
+    /// of the stage. Gives the paths of the prims, and what is to be told: an error for each pose
+    /// that sets no joint of one position, or joints of several trees, and is not stored.
     pub fn store(&self, poses: &[WithFixed], layer: &mut Layer) -> (Vec<String>, Vec<Diagnostic>) {
         let view = View::new(self.stage);
         let (mut paths, mut told): (Vec<String>, Vec<Diagnostic>) = Default::default();
@@ -287,7 +370,18 @@ impl<'a> Poses<'a> {
             return (paths, told);
         }
         if !view.is_robot(self.root) {
-            told.extend(populate(&view, self.root, Sites { detect: false, last: false }, layer).diagnostics);
+            told.extend(
+                populate(
+                    &view,
+                    self.root,
+                    Sites {
+                        detect: false,
+                        last: false,
+                    },
+                    layer,
+                )
+                .diagnostics,
+            );
         }
         let mut list: Vec<String> = self.stage[self.root].targets(names::ROBOT_POSES).to_vec();
         list.extend(paths.iter().cloned());
@@ -299,16 +393,29 @@ impl<'a> Poses<'a> {
 
     /// Checks what is bounded of a pose; `stored`: how many were stored just now.
     fn check(&self, pose: &NamedPose, stored: usize) -> Result<(), Diagnostic> {
-        let found = |code, message: String| Diagnostic::new(code, Place::file(&self.stage.entry), message);
-        let named = check_name("name", &pose.name)
-            .and_then(|()| pose.group.as_ref().map_or(Ok(()), |group| check_name("group", group)));
+        let found =
+            |code, message: String| Diagnostic::new(code, Place::file(&self.stage.entry), message);
+        let named = check_name("name", &pose.name).and_then(|()| {
+            pose.group
+                .as_ref()
+                .map_or(Ok(()), |group| check_name("group", group))
+        });
         named.map_err(|message| {
-            found(&codes::POSE_NAME, format!("a pose is not stored: {message}")).help("choose another one")
+            found(
+                &codes::POSE_NAME,
+                format!("a pose is not stored: {message}"),
+            )
+            .help("choose another one")
         })?;
         let known = &self.robot.named_poses;
-        let is_known = known.iter().any(|other| (&other.name, &other.group) == (&pose.name, &pose.group));
+        let is_known = known
+            .iter()
+            .any(|other| (&other.name, &other.group) == (&pose.name, &pose.group));
         if !is_known && known.len() + stored >= MAX_POSES {
-            let message = format!("the pose {:?} is not stored: the asset would have more than {MAX_POSES} poses", pose.name);
+            let message = format!(
+                "the pose {:?} is not stored: the asset would have more than {MAX_POSES} poses",
+                pose.name
+            );
             return Err(found(&codes::POSE_COUNT, message).help("delete poses that nobody uses"));
         }
         Ok(())
@@ -323,9 +430,16 @@ impl<'a> Poses<'a> {
     ) -> Result<String, Diagnostic> {
         let chain = self.chain(pose).ok_or_else(|| self.no_chain(pose))?;
         for (joint, value) in &chain.joints {
-            let (joint, bounds) = (&self.robot.joints[joint.0], self.robot.joints[joint.0].bounds());
+            let (joint, bounds) = (
+                &self.robot.joints[joint.0],
+                self.robot.joints[joint.0].bounds(),
+            );
             if !bounds.contains(*value) {
-                let unit = if joint.kind == JointKind::Prismatic { "m" } else { "rad" };
+                let unit = if joint.kind == JointKind::Prismatic {
+                    "m"
+                } else {
+                    "rad"
+                };
                 let message = format!(
                     "the pose {:?} sets joint {:?} to {value} {unit}, outside its limits {} to {} {unit}",
                     pose.name,
@@ -334,25 +448,42 @@ impl<'a> Poses<'a> {
                     bounds.upper()
                 );
                 told.push(
-                    Diagnostic::new(&kinematics::codes::OUT_OF_LIMITS, joint.place.clone(), message)
-                        .help("choose a position within them"),
+                    Diagnostic::new(
+                        &kinematics::codes::OUT_OF_LIMITS,
+                        joint.place.clone(),
+                        message,
+                    )
+                    .help("choose a position within them"),
                 );
             }
         }
         let root = &self.stage[self.root];
         let scope = format!("{}/{}", root.path, names::NAMED_POSES);
-        let same = self.robot.named_poses.iter().find(|other| (&other.name, &other.group) == (&pose.name, &pose.group));
-        let there = same.and_then(|same| self.prim_of(same)).filter(|id| overlay::can_author(self.stage, *id));
-        let path =
-            there.map_or_else(|| format!("{scope}/{}", self.free_name(&scope, pose, layer)), |id| self.stage[id].path.clone());
+        let same = self
+            .robot
+            .named_poses
+            .iter()
+            .find(|other| (&other.name, &other.group) == (&pose.name, &pose.group));
+        let there = same
+            .and_then(|same| self.prim_of(same))
+            .filter(|id| overlay::can_author(self.stage, *id));
+        let path = there.map_or_else(
+            || format!("{scope}/{}", self.free_name(&scope, pose, layer)),
+            |id| self.stage[id].path.clone(),
+        );
         if self.stage.at(&scope).is_none() && !layer.has(&scope) {
             layer.def(&scope, "Scope");
         }
-        let prim = |id: Option<PrimId>| id.map(|id| self.stage[id].path.clone()).unwrap_or_default();
+        let prim =
+            |id: Option<PrimId>| id.map(|id| self.stage[id].path.clone()).unwrap_or_default();
         let metre = self.stage.meters_per_unit();
         let values = chain.joints.iter().map(|(joint, value)| {
             let is_slide = self.robot.joints[joint.0].kind == JointKind::Prismatic;
-            if is_slide { (value / metre) as f32 } else { value.to_degrees() as f32 }
+            if is_slide {
+                (value / metre) as f32
+            } else {
+                value.to_degrees() as f32
+            }
         });
         let is_there = self.stage.at(&path).is_some();
         PosePrim {
@@ -361,9 +492,17 @@ impl<'a> Poses<'a> {
             group: pose.group.as_deref().or(is_there.then_some("")),
             start: prim(self.links[chain.start.0]),
             end: prim(self.links[chain.end.0]),
-            joints: chain.joints.iter().map(|(joint, _)| prim(self.joints[joint.0])).collect(),
+            joints: chain
+                .joints
+                .iter()
+                .map(|(joint, _)| prim(self.joints[joint.0]))
+                .collect(),
             values: values.collect(),
-            fixed: chain.joints.iter().map(|(joint, _)| fixed.contains(joint)).collect(),
+            fixed: chain
+                .joints
+                .iter()
+                .map(|(joint, _)| fixed.contains(joint))
+                .collect(),
             is_valid: chain.is_valid(&self.robot),
             end_at: self.end_at(pose, chain.end),
         }
@@ -376,23 +515,34 @@ impl<'a> Poses<'a> {
 
     /// A name in the scope of poses that no other pose has.
     fn free_name(&self, scope: &str, pose: &NamedPose, layer: &Layer) -> String {
-        let children = self.stage.at(scope).map_or(&[][..], |id| self.stage[id].children.as_slice());
+        let children = self
+            .stage
+            .at(scope)
+            .map_or(&[][..], |id| self.stage[id].children.as_slice());
         // A pose that was deleted left its name to the next of that name.
-        let taken: Vec<&str> =
-            children.iter().filter(|id| self.stage[**id].is_active).map(|id| self.stage[*id].name()).collect();
+        let taken: Vec<&str> = children
+            .iter()
+            .filter(|id| self.stage[**id].is_active)
+            .map(|id| self.stage[*id].name())
+            .collect();
         let mut reserved: Vec<String> = taken.into_iter().map(str::to_owned).collect();
         loop {
             let held: Vec<&str> = reserved.iter().map(String::as_str).collect();
-            let name = urdf_usd_robot::names::identifiers(&[&pose.name], "pose", &held).pop().unwrap_or_default();
+            let name = urdf_usd_robot::names::identifiers(&[&pose.name], "pose", &held)
+                .pop()
+                .unwrap_or_default();
             // One that was stored just now, into the same layer.
-            if !layer.has(&format!("{scope}/{name}")) || self.stage.at(&format!("{scope}/{name}")).is_some() {
+            if !layer.has(&format!("{scope}/{name}"))
+                || self.stage.at(&format!("{scope}/{name}")).is_some()
+            {
                 return name;
             }
             reserved.push(name);
         }
     }
 
-    /// Takes a pose off the asset. `layer` is the strongest of the stage: a prim that stands in another is made inactive.
+    /// Takes a pose off the asset. `layer` is the strongest of the stage: a prim that stands in
+    /// another is made inactive.
     pub fn delete(&self, pose: &NamedPose, layer: &mut Layer) {
         let view = View::new(self.stage);
         let root = &self.stage[self.root];
@@ -401,16 +551,27 @@ impl<'a> Poses<'a> {
         if pose.name == DEFAULT_POSE && pose.group.is_none() && root.value(positions).is_some() {
             let blocked = Attribute::blocked("double[]").uniform().custom();
             let none: [String; 0] = [];
-            layer.over(&root.path).relationship(joints, Relationship::to(none).custom()).attribute(positions, blocked);
+            layer
+                .over(&root.path)
+                .relationship(joints, Relationship::to(none).custom())
+                .attribute(positions, blocked);
         }
         let Some(id) = self.prim_of(pose) else { return };
         let path = self.stage[id].path.clone();
-        let is_only_here = self.stage[id].sites.iter().all(|site| self.is_of_overlay(site.layer, layer, &path));
+        let is_only_here = self.stage[id]
+            .sites
+            .iter()
+            .all(|site| self.is_of_overlay(site.layer, layer, &path));
         layer.remove(&path);
         if !is_only_here {
             layer.over(&path).active(false);
         }
-        let list: Vec<String> = root.targets(names::ROBOT_POSES).iter().filter(|target| **target != path).cloned().collect();
+        let list: Vec<String> = root
+            .targets(names::ROBOT_POSES)
+            .iter()
+            .filter(|target| **target != path)
+            .cloned()
+            .collect();
         write_list(&view, self.root, names::ROBOT_POSES, &list, layer);
     }
 
@@ -422,9 +583,17 @@ impl<'a> Poses<'a> {
     /// Where a link is in the robot's prim in a pose, in the stage's units and axes.
     fn end_at(&self, pose: &NamedPose, link: LinkId) -> Pose {
         let model = Model::of(&self.robot);
-        let placed = Placed::of(self, &model.poses(&self.robot.positions(&model, Some(pose))));
+        let placed = Placed::of(
+            self,
+            &model.poses(&self.robot.positions(&model, Some(pose))),
+        );
         let in_stage = placed.in_stage(self, link);
-        let within = self.stage.world(self.root).try_inverse().unwrap_or_else(Matrix4::identity) * in_stage.to_homogeneous();
+        let within = self
+            .stage
+            .world(self.root)
+            .try_inverse()
+            .unwrap_or_else(Matrix4::identity)
+            * in_stage.to_homogeneous();
         rigid(&within).map_or_else(Pose::identity, |(pose, _)| pose)
     }
 }
@@ -441,19 +610,36 @@ struct Placed {
 
 impl Placed {
     fn of(robot: &Poses<'_>, poses: &[Pose]) -> Self {
-        let quarter = || UnitQuaternion::from_axis_angle(&Vector3::x_axis(), -std::f64::consts::FRAC_PI_2);
-        let turn = if robot.stage.is_z_up() { UnitQuaternion::identity() } else { quarter() };
-        Self { poses: poses.to_vec(), turn, metre: robot.stage.meters_per_unit() }
+        let quarter =
+            || UnitQuaternion::from_axis_angle(&Vector3::x_axis(), -std::f64::consts::FRAC_PI_2);
+        let turn = if robot.stage.is_z_up() {
+            UnitQuaternion::identity()
+        } else {
+            quarter()
+        };
+        Self {
+            poses: poses.to_vec(),
+            turn,
+            metre: robot.stage.meters_per_unit(),
+        }
     }
 
-    /// A link's frame in the stage's world: it moves against the topmost link that stands still and has a prim, and that is where the
-    /// stage has it.
+    /// A link's frame in the stage's world: it moves against the topmost link that stands still and
+    /// has a prim, and that is where the stage has it.
     fn in_stage(&self, robot: &Poses<'_>, link: LinkId) -> Pose {
-        let above = |link: &LinkId| robot.robot.tree.parent_joint[link.0].map(|id| &robot.robot.joints[id.0]);
-        let mut path: Vec<LinkId> = std::iter::successors(Some(link), |link| above(link).map(|joint| joint.parent)).collect();
+        let above = |link: &LinkId| {
+            robot.robot.tree.parent_joint[link.0].map(|id| &robot.robot.joints[id.0])
+        };
+        let mut path: Vec<LinkId> =
+            std::iter::successors(Some(link), |link| above(link).map(|joint| joint.parent))
+                .collect();
         path.reverse();
-        let is_still = |link: &&LinkId| above(link).is_none_or(|joint| joint.kind == JointKind::Fixed);
-        let still = path.iter().take_while(is_still).find(|link| robot.links[link.0].is_some());
+        let is_still =
+            |link: &&LinkId| above(link).is_none_or(|joint| joint.kind == JointKind::Fixed);
+        let still = path
+            .iter()
+            .take_while(is_still)
+            .find(|link| robot.links[link.0].is_some());
         let stands = still.and_then(|still| {
             let prim = robot.links[still.0]?;
             Some((self.poses[still.0], rigid(&robot.stage.world(prim))?.0))
@@ -461,7 +647,11 @@ impl Placed {
         match stands {
             Some((root, in_stage)) => {
                 let apart = root.inverse() * self.poses[link.0];
-                in_stage * Isometry3::from_parts((apart.translation.vector / self.metre).into(), apart.rotation)
+                in_stage
+                    * Isometry3::from_parts(
+                        (apart.translation.vector / self.metre).into(),
+                        apart.rotation,
+                    )
             }
             // It hangs on the world by a joint that moves.
             None => {

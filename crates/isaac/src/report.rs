@@ -20,10 +20,15 @@ pub(crate) struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     pub fn new(stage: &'a Stage) -> Self {
-        Self { stage, list: Collector::new(Most::OfEachCode(MOST_PER_CODE)), layers: HashMap::new() }
+        Self {
+            stage,
+            list: Collector::new(Most::OfEachCode(MOST_PER_CODE)),
+            layers: HashMap::new(),
+        }
     }
 
-    /// Reports what is wrong with a prim or a property of it, at the layer with the strongest opinion.
+    /// Reports what is wrong with a prim or a property of it, at the layer with the strongest
+    /// opinion.
     pub fn add(
         &mut self,
         code: &'static Code,
@@ -32,13 +37,27 @@ impl<'a> Findings<'a> {
         help: impl Into<String>,
     ) {
         let prim = &self.stage[at.0];
-        let element = at.1.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
-        let mut place = Place { element, ..Place::default() };
-        if let Some(site) = prim.site(at.1).filter(|site| site.layer.0 < self.stage.layers.len()) {
+        let element =
+            at.1.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
+        let mut place = Place {
+            element,
+            ..Place::default()
+        };
+        if let Some(site) = prim
+            .site(at.1)
+            .filter(|site| site.layer.0 < self.stage.layers.len())
+        {
             let layer = &self.stage[site.layer];
             let (file, places) = self.layers.entry(site.layer).or_insert_with(|| {
-                let text = if layer.is_binary { None } else { asset_bytes(&layer.path.to_string_lossy()).ok() };
-                (layer.path.as_path().into(), text.map(|text| Places::of(&text)).unwrap_or_default())
+                let text = if layer.is_binary {
+                    None
+                } else {
+                    asset_bytes(&layer.path.to_string_lossy()).ok()
+                };
+                (
+                    layer.path.as_path().into(),
+                    text.map(|text| Places::of(&text)).unwrap_or_default(),
+                )
             });
             place.file = Some(Arc::clone(file));
             let property = at.1.map(|name| format!("{}.{name}", site.path));
@@ -47,17 +66,25 @@ impl<'a> Findings<'a> {
             let found = found.or_else(|| places.at(property.as_deref().unwrap_or(&site.path)));
             (place.line, place.column) = found.unwrap_or_default();
         }
-        self.list.push(Diagnostic::new(code, place, message).help(help));
+        self.list
+            .push(Diagnostic::new(code, place, message).help(help));
     }
 
     pub fn finish(self) -> Vec<Diagnostic> {
         let (mut diagnostics, mut omitted) = self.list.finish();
         omitted.sort_by_key(|more| more.code);
         for more in omitted {
-            let last = diagnostics.iter().rfind(|finding| finding.code == more.code);
-            let place = last.map(|finding| finding.place.clone()).unwrap_or_default();
+            let last = diagnostics
+                .iter()
+                .rfind(|finding| finding.code == more.code);
+            let place = last
+                .map(|finding| finding.place.clone())
+                .unwrap_or_default();
             let message = format!("there are {} more findings of this kind", more.count);
-            diagnostics.push(more.summary(place, message).help("mend those that are listed and look again"));
+            diagnostics.push(
+                more.summary(place, message)
+                    .help("mend those that are listed and look again"),
+            );
         }
         diagnostics
     }

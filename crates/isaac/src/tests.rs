@@ -5,18 +5,27 @@ use std::fmt::Write as _;
 use urdf_usd_stage::Stage;
 use urdf_usd_usd::author::Layer;
 
-use crate::{LinkTree, Sites, View, all_joints, all_links, articulation, migrate, populate, recalculate, targets, validate};
+use crate::{
+    LinkTree, Sites, View, all_joints, all_links, articulation, migrate, populate, recalculate,
+    targets, validate,
+};
 
 /// The stage of a text.
 fn stage(inside: &str) -> Stage {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("asset.usda");
-    std::fs::write(&file, format!("#usda 1.0\n(\n    defaultPrim = \"r\"\n)\n\n{inside}")).unwrap();
+    std::fs::write(
+        &file,
+        format!("#usda 1.0\n(\n    defaultPrim = \"r\"\n)\n\n{inside}"),
+    )
+    .unwrap();
     Stage::open(&file, &urdf_usd_stage::Options::default()).unwrap()
 }
 
 fn body(name: &str, inside: &str) -> String {
-    format!("def Xform \"{name}\" (\n    prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]\n)\n{{\n{inside}}}\n")
+    format!(
+        "def Xform \"{name}\" (\n    prepend apiSchemas = [\"PhysicsRigidBodyAPI\"]\n)\n{{\n{inside}}}\n"
+    )
 }
 
 fn joint(name: &str, [body0, body1]: [&str; 2], more: &str) -> String {
@@ -24,7 +33,11 @@ fn joint(name: &str, [body0, body1]: [&str; 2], more: &str) -> String {
         "" => String::new(),
         _ => format!("    rel physics:body{end} = <{body}>\n"),
     };
-    format!("def PhysicsRevoluteJoint \"{name}\"\n{{\n{}{}{more}}}\n", end(0, body0), end(1, body1))
+    format!(
+        "def PhysicsRevoluteJoint \"{name}\"\n{{\n{}{}{more}}}\n",
+        end(0, body0),
+        end(1, body1)
+    )
 }
 
 fn robot(inside: &str) -> String {
@@ -40,8 +53,15 @@ fn everything(stage: &Stage) -> Vec<&'static str> {
     let view = View::new(stage);
     let root = view.robot(None).unwrap();
     let tree = LinkTree::new(&view, root);
-    assert_eq!(tree.print(stage).to_string().lines().count(), tree.nodes.len());
-    let _ = (all_links(&view, root, true), all_joints(&view, root, false), targets(&view, root));
+    assert_eq!(
+        tree.print(stage).to_string().lines().count(),
+        tree.nodes.len()
+    );
+    let _ = (
+        all_links(&view, root, true),
+        all_joints(&view, root, false),
+        targets(&view, root),
+    );
     for work in [populate, recalculate] {
         let mut layer = Layer::new("", "r");
         let done = work(&view, root, Sites::default(), &mut layer);
@@ -63,7 +83,9 @@ fn robots_that_name_each_other_in_a_circle_are_gone_through_once() {
             body("link", "")
         )
     };
-    let inside = "rel isaac:physics:robotLinks = [</r/a>, </r>]\n".to_owned() + &inner("a", "b") + &inner("b", "a");
+    let inside = "rel isaac:physics:robotLinks = [</r/a>, </r>]\n".to_owned()
+        + &inner("a", "b")
+        + &inner("b", "a");
     let stage = stage(&robot(&inside));
     assert!(everything(&stage).contains(&"isaac-robots-in-circle"));
     let view = View::new(&stage);
@@ -83,7 +105,11 @@ fn rings_and_joints_that_lead_nowhere_do_no_harm() {
         + &joint("self", ["/r/a", "/r/a"], "")
         + &joint("none", ["", ""], "")
         + &joint("gone", ["/r/nowhere", "/r/a"], "")
-        + &joint("off", ["/r/a", "/r/c"], "    bool physics:jointEnabled = 0\n");
+        + &joint(
+            "off",
+            ["/r/a", "/r/c"],
+            "    bool physics:jointEnabled = 0\n",
+        );
     let stage = stage(&robot(&inside));
     let found = everything(&stage);
     assert!(found.contains(&"isaac-loop"), "{found:?}");
@@ -92,7 +118,10 @@ fn rings_and_joints_that_lead_nowhere_do_no_harm() {
     // What leads nowhere holds to the world.
     assert_eq!(
         (names(&stage, &of.links), names(&stage, &of.joints)),
-        (["a", "b", "c"].map(str::to_owned).to_vec(), ["gone", "ab", "ca", "bc"].map(str::to_owned).to_vec())
+        (
+            ["a", "b", "c"].map(str::to_owned).to_vec(),
+            ["gone", "ab", "ca", "bc"].map(str::to_owned).to_vec()
+        )
     );
     assert_eq!(names(&stage, &of.loops), ["bc"]);
 }
@@ -105,13 +134,20 @@ fn a_long_chain_is_a_tree_as_deep() {
         let _ = write!(inside, "{}", body(&format!("l{index}"), ""));
         if index > 0 {
             let ends = [format!("/r/l{}", index - 1), format!("/r/l{index}")];
-            let _ = write!(inside, "{}", joint(&format!("j{index}"), [&ends[0], &ends[1]], ""));
+            let _ = write!(
+                inside,
+                "{}",
+                joint(&format!("j{index}"), [&ends[0], &ends[1]], "")
+            );
         }
     }
     let stage = stage(&robot(&inside));
     let view = View::new(&stage);
     let tree = LinkTree::new(&view, view.robot(None).unwrap());
-    assert_eq!(tree.depth_first().last().map(|(depth, _)| *depth), Some(LONG - 1));
+    assert_eq!(
+        tree.depth_first().last().map(|(depth, _)| *depth),
+        Some(LONG - 1)
+    );
     let middle = tree.nodes[LONG / 2].joint.unwrap();
     let (before, after) = tree.links_from_joint(middle);
     assert_eq!((before.len(), after.len()), (LONG / 2, LONG - LONG / 2));
@@ -137,8 +173,19 @@ fn what_is_below_an_instance_is_told_and_left() {
     let stage = stage(&robot(&inside));
     let view = View::new(&stage);
     let mut layer = Layer::new("", "r");
-    let done = populate(&view, view.robot(None).unwrap(), Sites::default(), &mut layer);
+    let done = populate(
+        &view,
+        view.robot(None).unwrap(),
+        Sites::default(),
+        &mut layer,
+    );
     assert_eq!(done.links, ["/r/shared/link", "/r/copy/link"]);
-    assert_eq!(done.diagnostics.iter().map(|found| found.code).collect::<Vec<&str>>(), ["isaac-in-instance"]);
+    assert_eq!(
+        done.diagnostics
+            .iter()
+            .map(|found| found.code)
+            .collect::<Vec<&str>>(),
+        ["isaac-in-instance"]
+    );
     assert!(layer.has("/r/shared/link") && !layer.has("/r/copy/link"));
 }

@@ -12,19 +12,29 @@ use crate::{View, articulation};
 /// Links deeper than this are printed as if they stood this deep.
 const DEEPEST_SHOWN: usize = 100;
 
-/// The links of a robot: those that its list names, in its order, with those of the robots within it where these stand; then those that
-/// joints reach and no list names. `sites`: with sites, as far as lists name them.
+/// The links of a robot: those that its list names, in its order, with those of the robots within
+/// it where these stand; then those that joints reach and no list names. `sites`: with sites, as
+/// far as lists name them.
 pub fn all_links(view: &View<'_>, robot: PrimId, sites: bool) -> Vec<PrimId> {
     let is_link = |id: PrimId| {
         let is_marked = view.stage[id].has(names::LINK_API);
         is_marked || view.is_body(id) || sites && view.is_site(id)
     };
-    collect(view, robot, names::ROBOT_LINKS, true, is_link, |found| found.links)
+    collect(view, robot, names::ROBOT_LINKS, true, is_link, |found| {
+        found.links
+    })
 }
 
 /// The joints of a robot, as [`all_links`]; `nested`: with those of the robots within it.
 pub fn all_joints(view: &View<'_>, robot: PrimId, nested: bool) -> Vec<PrimId> {
-    collect(view, robot, names::ROBOT_JOINTS, nested, |id| view.is_joint(id), |found| found.joints)
+    collect(
+        view,
+        robot,
+        names::ROBOT_JOINTS,
+        nested,
+        |id| view.is_joint(id),
+        |found| found.joints,
+    )
 }
 
 /// What the lists of a robot and of those within it name, then what these have besides.
@@ -37,7 +47,11 @@ fn collect(
     of: impl Fn(articulation::Articulation) -> Vec<PrimId>,
 ) -> Vec<PrimId> {
     let listed = |robot: PrimId| -> VecDeque<PrimId> {
-        view.stage[robot].targets(relationship).iter().filter_map(|path| view.at(path)).collect()
+        view.stage[robot]
+            .targets(relationship)
+            .iter()
+            .filter_map(|path| view.at(path))
+            .collect()
     };
     let reached = |robot: PrimId| -> VecDeque<PrimId> { of(articulation(view, robot)).into() };
     let (mut found, mut taken) = (Vec::new(), HashSet::new());
@@ -53,7 +67,11 @@ fn collect(
             if nested && view.is_robot(id) && known.insert(id) {
                 robots.push(id);
                 let of_lists = listed(id);
-                stack.push(if of_lists.is_empty() { reached(id) } else { of_lists });
+                stack.push(if of_lists.is_empty() {
+                    reached(id)
+                } else {
+                    of_lists
+                });
             } else if is_it(id) && taken.insert(id) {
                 found.push(id);
             }
@@ -84,17 +102,22 @@ pub struct LinkNode {
 /// The links of a robot and of those within it, as joints connect them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkTree {
-    /// Links before what hangs on them. The first is the base; others without a parent are links that no joint connects to it.
+    /// Links before what hangs on them. The first is the base; others without a parent are links
+    /// that no joint connects to it.
     pub nodes: Vec<LinkNode>,
 }
 
 impl LinkTree {
-    /// The tree of the robot whose topmost prim is `robot`: breadth-first from the first link of its list. Joints that are excluded from
-    /// the articulation connect nothing; of a loop, the joint that is met last.
+    /// The tree of the robot whose topmost prim is `robot`: breadth-first from the first link of
+    /// its list. Joints that are excluded from the articulation connect nothing; of a loop, the
+    /// joint that is met last.
     pub fn new(view: &View<'_>, robot: PrimId) -> Self {
         let links = all_links(view, robot, false);
         let mut by_body: HashMap<PrimId, Vec<(PrimId, PrimId)>> = HashMap::new();
-        for joint in all_joints(view, robot, true).into_iter().filter(|&joint| view.is_articulated(joint)) {
+        for joint in all_joints(view, robot, true)
+            .into_iter()
+            .filter(|&joint| view.is_articulated(joint))
+        {
             if let [Some(a), Some(b)] = [0, 1].map(|end| view.joint_body(joint, end)) {
                 by_body.entry(a).or_default().push((joint, b));
                 by_body.entry(b).or_default().push((joint, a));
@@ -107,14 +130,26 @@ impl LinkTree {
                 continue;
             }
             let mut next = tree.nodes.len();
-            tree.nodes.push(LinkNode { prim: start, parent: None, children: Vec::new(), joint: None });
+            tree.nodes.push(LinkNode {
+                prim: start,
+                parent: None,
+                children: Vec::new(),
+                joint: None,
+            });
             while next < tree.nodes.len() {
-                let joints = by_body.get(&tree.nodes[next].prim).map_or(&[][..], Vec::as_slice);
+                let joints = by_body
+                    .get(&tree.nodes[next].prim)
+                    .map_or(&[][..], Vec::as_slice);
                 for &(joint, other) in joints {
                     if seen.insert(other) {
                         let child = tree.nodes.len();
                         tree.nodes[next].children.push(child);
-                        let node = LinkNode { prim: other, parent: Some(next), children: Vec::new(), joint: Some(joint) };
+                        let node = LinkNode {
+                            prim: other,
+                            parent: Some(next),
+                            children: Vec::new(),
+                            joint: Some(joint),
+                        };
                         tree.nodes.push(node);
                     }
                 }
@@ -124,9 +159,12 @@ impl LinkTree {
         tree
     }
 
-    /// The links on either side of a joint: towards the base, and away from it. Both are empty if no link hangs by it.
+    /// The links on either side of a joint: towards the base, and away from it. Both are empty if
+    /// no link hangs by it.
     pub fn links_from_joint(&self, joint: PrimId) -> (Vec<PrimId>, Vec<PrimId>) {
-        let Some(first) = self.nodes.iter().position(|node| node.joint == Some(joint)) else { return Default::default() };
+        let Some(first) = self.nodes.iter().position(|node| node.joint == Some(joint)) else {
+            return Default::default();
+        };
         let mut is_after = vec![false; self.nodes.len()];
         is_after[first] = true;
         let mut root = first;
@@ -143,7 +181,11 @@ impl LinkTree {
             }
         }
         let side = |after: bool| {
-            let of = self.nodes.iter().enumerate().filter(|(index, _)| is_of_tree[*index] && is_after[*index] == after);
+            let of = self
+                .nodes
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| is_of_tree[*index] && is_after[*index] == after);
             of.map(|(_, node)| node.prim).collect()
         };
         (side(false), side(true))
@@ -152,7 +194,12 @@ impl LinkTree {
     /// The links depth first, with how many are above each.
     pub fn depth_first(&self) -> Vec<(usize, &LinkNode)> {
         let mut out = Vec::with_capacity(self.nodes.len());
-        let roots = self.nodes.iter().enumerate().filter(|(_, node)| node.parent.is_none()).map(|(index, _)| (0, index));
+        let roots = self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.parent.is_none())
+            .map(|(index, _)| (0, index));
         let mut stack: Vec<(usize, usize)> = roots.collect();
         stack.reverse();
         while let Some((depth, index)) = stack.pop() {
@@ -163,7 +210,8 @@ impl LinkTree {
         out
     }
 
-    /// The tree as text: a line for each link with the name of its prim, two blanks deeper for each link above it.
+    /// The tree as text: a line for each link with the name of its prim, two blanks deeper for each
+    /// link above it.
     pub fn print<'a>(&'a self, stage: &'a Stage) -> impl fmt::Display + 'a {
         struct Printed<'a>(&'a LinkTree, &'a Stage);
         impl fmt::Display for Printed<'_> {
@@ -179,8 +227,9 @@ impl LinkTree {
     }
 }
 
-/// The frame of a joint in the robot's prim, in the stage's units and axes, for column vectors: at the body that the joint names first, or
-/// else at the other. `None` if it names none, or is excluded from the articulation.
+/// The frame of a joint in the robot's prim, in the stage's units and axes, for column vectors: at
+/// the body that the joint names first, or else at the other. `None` if it names none, or is
+/// excluded from the articulation.
 pub fn joint_pose(view: &View<'_>, robot: PrimId, joint: PrimId) -> Option<Matrix4<f64>> {
     let prim = &view.stage[joint];
     if !view.is_articulated(joint) {
@@ -188,9 +237,16 @@ pub fn joint_pose(view: &View<'_>, robot: PrimId, joint: PrimId) -> Option<Matri
     }
     [0, 1].into_iter().find_map(|end| {
         let target = view.at(prim.targets(&format!("physics:body{end}")).first()?)?;
-        let point = prim.value(&format!("physics:localPos{end}")).and_then(numbers::<3>).unwrap_or_default();
-        let [w, x, y, z] = prim.value(&format!("physics:localRot{end}")).and_then(numbers::<4>).unwrap_or([1.0, 0.0, 0.0, 0.0]);
-        let turn = UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9).unwrap_or_else(UnitQuaternion::identity);
+        let point = prim
+            .value(&format!("physics:localPos{end}"))
+            .and_then(numbers::<3>)
+            .unwrap_or_default();
+        let [w, x, y, z] = prim
+            .value(&format!("physics:localRot{end}"))
+            .and_then(numbers::<4>)
+            .unwrap_or([1.0, 0.0, 0.0, 0.0]);
+        let turn = UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9)
+            .unwrap_or_else(UnitQuaternion::identity);
         let local = Isometry3::from_parts(Translation3::from(point), turn);
         Some(view.within(target, robot)? * local.to_homogeneous())
     })

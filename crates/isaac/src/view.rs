@@ -19,7 +19,8 @@ impl<'a> View<'a> {
     pub fn new(stage: &'a Stage) -> Self {
         let mut is_part: Vec<bool> = Vec::with_capacity(stage.prims.len());
         for prim in &stage.prims {
-            is_part.push(prim.is_present() && prim.parent.is_none_or(|PrimId(above)| is_part[above]));
+            is_part
+                .push(prim.is_present() && prim.parent.is_none_or(|PrimId(above)| is_part[above]));
         }
         Self { stage, is_part }
     }
@@ -41,25 +42,46 @@ impl<'a> View<'a> {
 
     /// The prims with `IsaacRobotAPI`, in the order of the stage: robots before those within them.
     pub fn robots(&self) -> Vec<PrimId> {
-        self.prims().filter(|(_, prim)| prim.has(names::ROBOT_API)).map(|(id, _)| id).collect()
+        self.prims()
+            .filter(|(_, prim)| prim.has(names::ROBOT_API))
+            .map(|(id, _)| id)
+            .collect()
     }
 
-    /// The robot that is meant: the prim at `path`; or else the first with `IsaacRobotAPI`, the default prim, the only root prim.
+    /// The robot that is meant: the prim at `path`; or else the first with `IsaacRobotAPI`, the
+    /// default prim, the only root prim.
     ///
     /// # Errors
     /// If there is no such prim, or none can be told.
     pub fn robot(&self, path: Option<&str>) -> Result<PrimId, Error> {
         let entry = || self.stage.entry.clone();
         if let Some(path) = path {
-            return self.at(path).ok_or_else(|| Error::NoPrim { path: entry(), prim: path.to_owned() });
+            return self.at(path).ok_or_else(|| Error::NoPrim {
+                path: entry(),
+                prim: path.to_owned(),
+            });
         }
         let first = self.robots().first().copied();
-        let roots = || -> Vec<PrimId> { self.prims().filter(|(_, prim)| prim.parent.is_none()).map(|(id, _)| id).collect() };
+        let roots = || -> Vec<PrimId> {
+            self.prims()
+                .filter(|(_, prim)| prim.parent.is_none())
+                .map(|(id, _)| id)
+                .collect()
+        };
         let default = || self.stage.default_prim.filter(|id| self.is_part[id.0]);
         first
             .or_else(default)
-            .or_else(|| roots().as_slice().first().copied().filter(|_| roots().len() == 1))
-            .ok_or_else(|| Error::NoRobot { path: entry(), roots: roots().len() })
+            .or_else(|| {
+                roots()
+                    .as_slice()
+                    .first()
+                    .copied()
+                    .filter(|_| roots().len() == 1)
+            })
+            .ok_or_else(|| Error::NoRobot {
+                path: entry(),
+                roots: roots().len(),
+            })
     }
 
     /// Whether a prim is a rigid body.
@@ -87,7 +109,9 @@ impl<'a> View<'a> {
 
     /// The nearest rigid body that a prim is or lies in.
     pub fn body_of(&self, id: PrimId) -> Option<PrimId> {
-        std::iter::once(id).chain(self.stage.ancestors(id)).find(|&id| self.is_body(id))
+        std::iter::once(id)
+            .chain(self.stage.ancestors(id))
+            .find(|&id| self.is_body(id))
     }
 
     /// The body at an end of a joint (0 or 1). `None`: the world, or what is not there.
@@ -97,18 +121,27 @@ impl<'a> View<'a> {
 
     /// Whether an end of a joint (0 or 1) names a prim that is not there.
     pub fn is_lost(&self, joint: PrimId, end: usize) -> bool {
-        self.joint_target(joint, end).is_some_and(|target| self.at(target).is_none())
+        self.joint_target(joint, end)
+            .is_some_and(|target| self.at(target).is_none())
     }
 
     fn joint_target(&self, joint: PrimId, end: usize) -> Option<&'a String> {
-        self.stage[joint].targets(if end == 0 { "physics:body0" } else { "physics:body1" }).first()
+        self.stage[joint]
+            .targets(if end == 0 {
+                "physics:body0"
+            } else {
+                "physics:body1"
+            })
+            .first()
     }
 
     /// Whether a joint is enabled and part of the articulation, and not one that closes a loop.
     pub fn is_articulated(&self, joint: PrimId) -> bool {
         // A rope holds nothing in place.
         let holds = self.stage[joint].type_name != "PhysicsDistanceJoint";
-        holds && self.is_enabled(joint) && self.stage[joint].flag("physics:excludeFromArticulation") != Some(true)
+        holds
+            && self.is_enabled(joint)
+            && self.stage[joint].flag("physics:excludeFromArticulation") != Some(true)
     }
 
     /// Whether a joint does anything.
@@ -116,11 +149,16 @@ impl<'a> View<'a> {
         self.stage[joint].flag("physics:jointEnabled") != Some(false)
     }
 
-    /// The robot within `robot` that a prim is part of, the outermost if several are nested; or a robot elsewhere in the stage.
+    /// The robot within `robot` that a prim is part of, the outermost if several are nested; or a
+    /// robot elsewhere in the stage.
     pub fn nested_robot_of(&self, prim: PrimId, robot: PrimId) -> Option<PrimId> {
-        let above: Vec<PrimId> = std::iter::once(robot).chain(self.stage.ancestors(robot)).collect();
+        let above: Vec<PrimId> = std::iter::once(robot)
+            .chain(self.stage.ancestors(robot))
+            .collect();
         let up = std::iter::once(prim).chain(self.stage.ancestors(prim));
-        up.take_while(|id| !above.contains(id)).filter(|&id| self.is_robot(id)).last()
+        up.take_while(|id| !above.contains(id))
+            .filter(|&id| self.is_robot(id))
+            .last()
     }
 
     /// Where a prim is in another, in the stage's units and axes, for column vectors.

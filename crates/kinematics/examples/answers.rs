@@ -1,15 +1,24 @@
-//! Answers questions about one robot, a line of JSON for each, so that other programs can be held against this one without being started
-//! for every configuration.
+//! Answers questions about one robot, a line of JSON for each, so that other programs can be held
+//! against this one without being started for every configuration.
 //!
-//! `answers ROBOT.urdf`: the first line says what the coordinates are. Then, for each line of standard input:
+//! `answers ROBOT.urdf`: the first line says what the coordinates are. Then, for each line of
+//! standard input:
 //!
-//! - `{"q": […], "base": LINK, "tip": LINK, "qd": […], "qdd": […]}`: where all links are (4×4, row by row), the Jacobians of `tip` in `base`
-//!   in each reference, mass, centre of mass, mass matrix, forces of gravity, forces.
-//! - `{"solve": [{"base": LINK, "tip": LINK, "pose": [x, y, z, qx, qy, qz, qw]}], "start": […], "attempts": N, "seed": N}`: inverse
-//!   kinematics; without a start, from the one that is chosen. `"position"`, `"orientation"`, or `"axis"` with `"point"` instead of `"pose"` are the other goals.
+//! - `{"q": […], "base": LINK, "tip": LINK, "qd": […], "qdd": […]}`: where all links are (4×4, row
+//!   by row), the Jacobians of `tip` in `base` in each reference, mass, centre of mass, mass
+//!   matrix, forces of gravity, forces.
+//! - `{"solve": [{"base": LINK, "tip": LINK, "pose": [x, y, z, qx, qy, qz, qw]}], "start": […],
+//!   "attempts": N, "seed": N}`: inverse kinematics; without a start, from the one that is chosen.
+//!   `"position"`, `"orientation"`, or `"axis"` with `"point"` instead of `"pose"` are the other
+//!   goals.
 //! - `{"sample": N, "seed": N}`: random configurations within limits.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)] // a harness that fails may panic
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)] // a harness that fails may panic
 
 use std::io::{BufRead, Write};
 
@@ -23,7 +32,9 @@ use urdf_usd_robot::{LinkId, Robot};
 fn main() {
     let file = std::env::args().nth(1).expect("answers ROBOT.urdf");
     let text = std::fs::read_to_string(&file).expect("the file can be read");
-    let robot = urdf_usd_urdf::read(&text, None).robot.expect("it is a robot");
+    let robot = urdf_usd_urdf::read(&text, None)
+        .robot
+        .expect("it is a robot");
     let mechanism = Mechanism::of(&robot);
     let mut out = std::io::stdout().lock();
     let mut say = |value: &Value| {
@@ -59,12 +70,25 @@ fn main() {
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().map(|all| all.iter().map(|number| number.as_f64().expect("a number")).collect()).unwrap_or_default()
+    value
+        .as_array()
+        .map(|all| {
+            all.iter()
+                .map(|number| number.as_f64().expect("a number"))
+                .collect()
+        })
+        .unwrap_or_default()
 }
 
 fn link(robot: &Robot, name: &Value) -> LinkId {
     let name = name.as_str().expect("a link");
-    LinkId(robot.links.iter().position(|link| link.name == name).expect("a link of the robot"))
+    LinkId(
+        robot
+            .links
+            .iter()
+            .position(|link| link.name == name)
+            .expect("a link of the robot"),
+    )
 }
 
 fn matrix(transform: &Transform) -> Vec<f64> {
@@ -74,23 +98,42 @@ fn matrix(transform: &Transform) -> Vec<f64> {
 }
 
 fn configuration(robot: &Robot, mechanism: &Mechanism, question: &Value) -> Value {
-    let (q, qd, qdd) = (numbers(&question["q"]), numbers(&question["qd"]), numbers(&question["qdd"]));
+    let (q, qd, qdd) = (
+        numbers(&question["q"]),
+        numbers(&question["qd"]),
+        numbers(&question["qdd"]),
+    );
     let count = mechanism.coordinates().len();
     let mut data = mechanism.data();
     let mut links = vec![Transform::IDENTITY; robot.links.len()];
     mechanism.forward_all(&q, &mut data, &mut links);
-    let chain = Chain::between(mechanism, link(robot, &question["base"]), link(robot, &question["tip"])).expect("a way");
+    let chain = Chain::between(
+        mechanism,
+        link(robot, &question["base"]),
+        link(robot, &question["tip"]),
+    )
+    .expect("a way");
     let mut own = vec![0.0; chain.coordinates().len()];
     chain.gather(&q, &mut own);
     let mut columns = vec![Twist::zeros(); own.len()];
     let mut jacobian = |reference| {
         let tip = chain.jacobian(&own, reference, &mut columns);
         assert_eq!(tip, chain.forward(&own));
-        json!(columns.iter().map(|column| column.as_slice().to_vec()).collect::<Vec<_>>())
+        json!(
+            columns
+                .iter()
+                .map(|column| column.as_slice().to_vec())
+                .collect::<Vec<_>>()
+        )
     };
-    let jacobians = [jacobian(Reference::Base), jacobian(Reference::TipInBase), jacobian(Reference::Tip)];
+    let jacobians = [
+        jacobian(Reference::Base),
+        jacobian(Reference::TipInBase),
+        jacobian(Reference::Tip),
+    ];
     let (mass, centre) = mechanism.centre_of_mass(&q, &mut data);
-    let (mut inertia, mut gravity, mut forces) = (vec![0.0; count * count], vec![0.0; count], vec![0.0; count]);
+    let (mut inertia, mut gravity, mut forces) =
+        (vec![0.0; count * count], vec![0.0; count], vec![0.0; count]);
     mechanism.mass_matrix(&q, &mut data, &mut inertia);
     mechanism.gravity_forces(&q, &GRAVITY, &mut data, &mut gravity);
     mechanism.forces(&q, &qd, &qdd, &GRAVITY, &mut data, &mut forces);
@@ -103,33 +146,52 @@ fn configuration(robot: &Robot, mechanism: &Mechanism, question: &Value) -> Valu
 
 fn goal(target: &Value) -> Goal {
     let point = |of: &[f64]| Point3::new(of[0], of[1], of[2]);
-    let turn = |of: &[f64]| UnitQuaternion::from_quaternion(Quaternion::new(of[3], of[0], of[1], of[2]));
+    let turn =
+        |of: &[f64]| UnitQuaternion::from_quaternion(Quaternion::new(of[3], of[0], of[1], of[2]));
     if target.get("pose").is_some() {
         let pose = numbers(&target["pose"]);
-        Goal::Pose(Isometry3::from_parts(Translation3::from(point(&pose).coords), turn(&pose[3..])))
+        Goal::Pose(Isometry3::from_parts(
+            Translation3::from(point(&pose).coords),
+            turn(&pose[3..]),
+        ))
     } else if target.get("position").is_some() {
         Goal::Position(point(&numbers(&target["position"])))
     } else if target.get("orientation").is_some() {
         Goal::Orientation(turn(&numbers(&target["orientation"])))
     } else {
         let axis = Unit::new_normalize(Vector3::from_iterator(numbers(&target["axis"])));
-        Goal::LookAt { axis, point: point(&numbers(&target["point"])) }
+        Goal::LookAt {
+            axis,
+            point: point(&numbers(&target["point"])),
+        }
     }
 }
 
 fn solved(robot: &Robot, mechanism: &Mechanism, question: &Value) -> Value {
     let targets = question["solve"].as_array().expect("targets").iter();
-    let targets: Vec<Target> =
-        targets.map(|target| Target::new(link(robot, &target["base"]), link(robot, &target["tip"]), goal(target))).collect();
+    let targets: Vec<Target> = targets
+        .map(|target| {
+            Target::new(
+                link(robot, &target["base"]),
+                link(robot, &target["tip"]),
+                goal(target),
+            )
+        })
+        .collect();
     let margin = question["margin"].as_f64().unwrap_or(0.0);
-    let problem = Problem::new(mechanism, &targets).expect("a way").with_margin(margin);
+    let problem = Problem::new(mechanism, &targets)
+        .expect("a way")
+        .with_margin(margin);
     let mut q = numbers(&question["start"]);
     if q.is_empty() {
         q = mechanism.rest();
         Starts::new(&problem, &q).choose(&problem, &mut q);
     }
     let attempts = question["attempts"].as_u64().unwrap_or(1) as usize;
-    let restarts = Restarts { attempts, seed: question["seed"].as_u64().unwrap_or(0) };
+    let restarts = Restarts {
+        attempts,
+        seed: question["seed"].as_u64().unwrap_or(0),
+    };
     let outcome = solve(&mut Lm::default(), &problem, &mut q, &restarts);
     json!({
         "q": q, "is_reached": outcome.is_reached, "cost": outcome.cost, "position": outcome.position, "angle": outcome.angle,

@@ -39,11 +39,12 @@ pub struct ChainJoint {
     pub is_backward: bool,
 }
 
-/// The way from one link to another through joints, up and down the tree, and all that it takes to say how the second moves in the
-/// first.
+/// The way from one link to another through joints, up and down the tree, and all that it takes to
+/// say how the second moves in the first.
 ///
-/// Its coordinates are those of the mechanism that it depends on ([`Chain::coordinates`]), in the order in which they come on the way.
-/// Fixed joints are no work: what they do is part of the next one's.
+/// Its coordinates are those of the mechanism that it depends on ([`Chain::coordinates`]), in the
+/// order in which they come on the way. Fixed joints are no work: what they do is part of the next
+/// one's.
 #[derive(Clone, Debug)]
 pub struct Chain {
     base: LinkId,
@@ -60,20 +61,32 @@ impl Chain {
     /// # Errors
     /// [`Error::NoLink`], or [`Error::NoWay`] if they are in two trees.
     pub fn between(mechanism: &Mechanism, base: LinkId, tip: LinkId) -> Result<Self, Error> {
-        let seat = |link: LinkId| mechanism.seats.get(link.0).copied().ok_or(Error::NoLink(link));
+        let seat = |link: LinkId| {
+            mechanism
+                .seats
+                .get(link.0)
+                .copied()
+                .ok_or(Error::NoLink(link))
+        };
         let (from, to) = (seat(base)?, seat(tip)?);
         if mechanism.root(base) != mechanism.root(tip) {
             return Err(Error::NoWay { base, tip });
         }
-        // A step comes after the one that it hangs on, so the later of two cannot be above the other.
+        // A step comes after the one that it hangs on, so the later of two cannot be above the
+        // other.
         let (mut up, mut down) = (Vec::new(), Vec::new());
         let (mut a, mut b) = (from.on, to.on);
         while a != b {
-            let (at, way) = if a > b { (&mut a, &mut up) } else { (&mut b, &mut down) };
+            let (at, way) = if a > b {
+                (&mut a, &mut up)
+            } else {
+                (&mut b, &mut down)
+            };
             way.push(*at - 1);
             *at = mechanism.steps[*at - 1].parent;
         }
-        let (mut motions, mut coordinates) = (Vec::with_capacity(up.len() + down.len()), Vec::new());
+        let (mut motions, mut coordinates) =
+            (Vec::with_capacity(up.len() + down.len()), Vec::new());
         let mut before = from.pose.inverse();
         let mut add = |step: &Step, sign: f64, before: Transform| {
             let of = step.coordinate;
@@ -83,7 +96,13 @@ impl Chain {
                 coordinates.len() - 1
             });
             let (factor, offset) = (sign * step.factor, sign * step.offset);
-            motions.push(Motion { before, is_turn: step.is_turn, coordinate, factor, offset });
+            motions.push(Motion {
+                before,
+                is_turn: step.is_turn,
+                coordinate,
+                factor,
+                offset,
+            });
         };
         for step in up.into_iter().map(|step| &mechanism.steps[step]) {
             add(step, -1.0, before);
@@ -94,7 +113,14 @@ impl Chain {
             before = Transform::IDENTITY;
         }
         let joints = joints(mechanism, base, tip);
-        Ok(Self { base, tip, motions, tail: before.then(&to.pose), coordinates, joints })
+        Ok(Self {
+            base,
+            tip,
+            motions,
+            tail: before.then(&to.pose),
+            coordinates,
+            joints,
+        })
     }
 
     /// The link that the tip is seen from.
@@ -142,14 +168,17 @@ impl Chain {
         frame.then(&self.tail)
     }
 
-    /// Where the tip is in the base, and how it moves with each of the chain's coordinates `q`: linear velocity, then angular velocity,
-    /// for one unit (radian or metre). `columns` are as many as coordinates.
+    /// Where the tip is in the base, and how it moves with each of the chain's coordinates `q`:
+    /// linear velocity, then angular velocity, for one unit (radian or metre). `columns` are as
+    /// many as coordinates.
     pub fn jacobian(&self, q: &[f64], reference: Reference, columns: &mut [Twist]) -> Transform {
         columns.fill(Twist::zeros());
         let mut frame = Transform::IDENTITY;
         for motion in &self.motions {
             frame = motion.apply(&frame, q);
-            let Some(column) = columns.get_mut(motion.coordinate) else { continue };
+            let Some(column) = columns.get_mut(motion.coordinate) else {
+                continue;
+            };
             let z = frame.z() * motion.factor;
             if motion.is_turn {
                 add(column, &frame.translation.cross(&z), &z);
@@ -169,10 +198,16 @@ impl Chain {
             Reference::Tip => {
                 let view = tip.rotation.transpose();
                 for column in columns {
-                    let (linear, angular): (Vector3<f64>, Vector3<f64>) =
-                        (column.fixed_rows::<3>(0).into(), column.fixed_rows::<3>(3).into());
+                    let (linear, angular): (Vector3<f64>, Vector3<f64>) = (
+                        column.fixed_rows::<3>(0).into(),
+                        column.fixed_rows::<3>(3).into(),
+                    );
                     *column = Twist::zeros();
-                    add(column, &(view * (linear + angular.cross(&tip.translation))), &(view * angular));
+                    add(
+                        column,
+                        &(view * (linear + angular.cross(&tip.translation))),
+                        &(view * angular),
+                    );
                 }
             }
         }
@@ -190,7 +225,9 @@ impl Motion {
 
 #[inline]
 fn add(column: &mut Twist, linear: &Vector3<f64>, angular: &Vector3<f64>) {
-    *column += Twist::new(linear.x, linear.y, linear.z, angular.x, angular.y, angular.z);
+    *column += Twist::new(
+        linear.x, linear.y, linear.z, angular.x, angular.y, angular.z,
+    );
 }
 
 /// The joints from one link to another, which are in one tree.
@@ -204,9 +241,18 @@ fn joints(mechanism: &Mechanism, base: LinkId, tip: LinkId) -> Vec<ChainJoint> {
     while a != b {
         // A link comes after the one that it hangs on.
         let is_backward = place[a] > place[b];
-        let (at, way) = if is_backward { (&mut a, &mut up) } else { (&mut b, &mut down) };
-        let Some(joint) = mechanism.parent_joint[*at] else { break };
-        way.push(ChainJoint { joint: JointId(joint), is_backward });
+        let (at, way) = if is_backward {
+            (&mut a, &mut up)
+        } else {
+            (&mut b, &mut down)
+        };
+        let Some(joint) = mechanism.parent_joint[*at] else {
+            break;
+        };
+        way.push(ChainJoint {
+            joint: JointId(joint),
+            is_backward,
+        });
         *at = mechanism.joints[joint].parent;
     }
     up.extend(down.into_iter().rev());

@@ -1,8 +1,10 @@
-//! What a robot weighs and what it takes to hold and to move it: centre of mass, mass matrix, torques (recursive Newton–Euler).
+//! What a robot weighs and what it takes to hold and to move it: centre of mass, mass matrix,
+//! torques (recursive Newton–Euler).
 //!
-//! Masses are those of the source, as given: a link without mass properties has none. Forces belong to coordinates
-//! ([`Mechanism::coordinates`]): N·m for angles, N for distances; where joints follow others, the leader's coordinate bears all. Everything
-//! is in the frame of the root, which stands still, so of several trees each has its own.
+//! Masses are those of the source, as given: a link without mass properties has none. Forces belong
+//! to coordinates ([`Mechanism::coordinates`]): N·m for angles, N for distances; where joints
+//! follow others, the leader's coordinate bears all. Everything is in the frame of the root, which
+//! stands still, so of several trees each has its own.
 
 use nalgebra::Vector3;
 
@@ -12,7 +14,8 @@ use crate::mechanism::{Data, Lump, Mechanism, Step};
 pub const GRAVITY: Vector3<f64> = Vector3::new(0.0, 0.0, -9.81);
 
 impl Mechanism {
-    /// The mass of all links, kg, and their centre in the root's frame, metres; the centre is `None` where there is no mass.
+    /// The mass of all links, kg, and their centre in the root's frame, metres; the centre is
+    /// `None` where there is no mass.
     pub fn centre_of_mass(&self, q: &[f64], data: &mut Data) -> (f64, Option<Vector3<f64>>) {
         self.forward(q, data);
         let (mut mass, mut moment) = (0.0, Vector3::zeros());
@@ -23,8 +26,8 @@ impl Mechanism {
         (mass, (mass > 0.0).then(|| moment / mass))
     }
 
-    /// Writes the mass matrix, row by row: as many rows and columns as coordinates. Its unit is kg·m² between angles, kg between
-    /// distances, kg·m between the two.
+    /// Writes the mass matrix, row by row: as many rows and columns as coordinates. Its unit is
+    /// kg·m² between angles, kg between distances, kg·m between the two.
     pub fn mass_matrix(&self, q: &[f64], data: &mut Data, matrix: &mut [f64]) {
         let size = self.coordinates().len();
         matrix.fill(0.0);
@@ -52,8 +55,15 @@ impl Mechanism {
         }
     }
 
-    /// Writes the forces that hold the robot still against `gravity` (m/s², in the root's axes; [`GRAVITY`]), N·m and N.
-    pub fn gravity_forces(&self, q: &[f64], gravity: &Vector3<f64>, data: &mut Data, forces: &mut [f64]) {
+    /// Writes the forces that hold the robot still against `gravity` (m/s², in the root's axes;
+    /// [`GRAVITY`]), N·m and N.
+    pub fn gravity_forces(
+        &self,
+        q: &[f64],
+        gravity: &Vector3<f64>,
+        data: &mut Data,
+        forces: &mut [f64],
+    ) {
         forces.fill(0.0);
         self.forward(q, data);
         self.compose(data);
@@ -61,21 +71,32 @@ impl Mechanism {
             let (angular, linear) = axis(step, data, index + 1);
             let lump = &data.lumps[index + 1];
             if let Some(force) = forces.get_mut(step.coordinate) {
-                *force -= angular.dot(&lump.moment.cross(gravity)) + linear.dot(&(gravity * lump.mass));
+                *force -=
+                    angular.dot(&lump.moment.cross(gravity)) + linear.dot(&(gravity * lump.mass));
             }
         }
     }
 
-    /// Writes the forces that give the coordinates the accelerations `qdd` (rad/s², m/s²) where they have the velocities `qd` (rad/s, m/s),
-    /// against `gravity` (m/s², in the root's axes): inverse dynamics, N·m and N.
-    pub fn forces(&self, q: &[f64], qd: &[f64], qdd: &[f64], gravity: &Vector3<f64>, data: &mut Data, forces: &mut [f64]) {
+    /// Writes the forces that give the coordinates the accelerations `qdd` (rad/s², m/s²) where
+    /// they have the velocities `qd` (rad/s, m/s), against `gravity` (m/s², in the root's axes):
+    /// inverse dynamics, N·m and N.
+    pub fn forces(
+        &self,
+        q: &[f64],
+        qd: &[f64],
+        qdd: &[f64],
+        gravity: &Vector3<f64>,
+        data: &mut Data,
+        forces: &mut [f64],
+    ) {
         forces.fill(0.0);
         self.forward(q, data);
         let zero = Vector3::zeros();
         // That the root is accelerated upwards is the same as that everything is pulled down.
         data.motions.resize(self.steps.len() + 1, [zero; 4]);
         data.motions[0] = [zero, zero, zero, -gravity];
-        let rate = |step: &Step, of: &[f64]| step.factor * of.get(step.coordinate).copied().unwrap_or(0.0);
+        let rate =
+            |step: &Step, of: &[f64]| step.factor * of.get(step.coordinate).copied().unwrap_or(0.0);
         for (index, step) in self.steps.iter().enumerate() {
             let [spin, speed, spin_rate, speed_rate] = data.motions[step.parent];
             let (angular, linear) = unit_axis(step, data, index + 1);
@@ -88,14 +109,17 @@ impl Mechanism {
                 speed_rate + linear * by_rate + spin.cross(&own_speed) + speed.cross(&own_spin),
             ];
         }
-        // The wrench on each step, from the last to the first: what it takes itself and what hangs on it takes.
+        // The wrench on each step, from the last to the first: what it takes itself and what hangs
+        // on it takes.
         for index in (0..=self.steps.len()).rev() {
             let lump = self.lumps[index].placed(&data.frames[index]);
             let [spin, speed, spin_rate, speed_rate] = data.motions[index];
             let (force, moment) = momentum(&lump, &spin_rate, &speed_rate);
             let (momentum, angular_momentum) = momentum(&lump, &spin, &speed);
-            let (force, moment) =
-                (force + spin.cross(&momentum), moment + spin.cross(&angular_momentum) + speed.cross(&momentum));
+            let (force, moment) = (
+                force + spin.cross(&momentum),
+                moment + spin.cross(&angular_momentum) + speed.cross(&momentum),
+            );
             data.motions[index] = [moment, force, zero, zero];
         }
         for index in (1..=self.steps.len()).rev() {
@@ -111,7 +135,8 @@ impl Mechanism {
         }
     }
 
-    /// The mass of each step with all that hangs on it, about the root's origin; after [`Mechanism::forward`].
+    /// The mass of each step with all that hangs on it, about the root's origin; after
+    /// [`Mechanism::forward`].
     fn compose(&self, data: &mut Data) {
         data.lumps.resize(self.lumps.len(), Lump::NONE);
         for ((lump, frame), out) in self.lumps.iter().zip(&data.frames).zip(&mut data.lumps) {
@@ -129,7 +154,11 @@ impl Mechanism {
 fn unit_axis(step: &Step, data: &Data, at: usize) -> (Vector3<f64>, Vector3<f64>) {
     let frame = &data.frames[at];
     let z = frame.z();
-    if step.is_turn { (z, frame.translation.cross(&z)) } else { (Vector3::zeros(), z) }
+    if step.is_turn {
+        (z, frame.translation.cross(&z))
+    } else {
+        (Vector3::zeros(), z)
+    }
 }
 
 /// The same for one unit of the coordinate.
@@ -141,6 +170,13 @@ fn axis(step: &Step, data: &Data, at: usize) -> (Vector3<f64>, Vector3<f64>) {
 
 /// Momentum and angular momentum about the root's origin of a mass that moves so.
 #[inline]
-fn momentum(lump: &Lump, angular: &Vector3<f64>, linear: &Vector3<f64>) -> (Vector3<f64>, Vector3<f64>) {
-    (linear * lump.mass - lump.moment.cross(angular), lump.inertia * angular + lump.moment.cross(linear))
+fn momentum(
+    lump: &Lump,
+    angular: &Vector3<f64>,
+    linear: &Vector3<f64>,
+) -> (Vector3<f64>, Vector3<f64>) {
+    (
+        linear * lump.mass - lump.moment.cross(angular),
+        lump.inertia * angular + lump.moment.cross(linear),
+    )
 }

@@ -1,8 +1,10 @@
 //! Inverse kinematics: joint positions that bring links where they are wanted.
 //!
-//! A [`Problem`] is what is wanted: one [`Target`] or several at once, with the limits of all joints on the way. A [`Solver`] changes
-//! coordinates until it holds: [`Lm`] by default, others by name from a [`Registry`]. [`solve`] starts a solver again elsewhere where it
-//! ends in a dead end. It leads to a solution near where it starts; [`Starts`] finds a start where there is none to keep to.
+//! A [`Problem`] is what is wanted: one [`Target`] or several at once, with the limits of all
+//! joints on the way. A [`Solver`] changes coordinates until it holds: [`Lm`] by default, others by
+//! name from a [`Registry`]. [`solve`] starts a solver again elsewhere where it ends in a dead end.
+//! It leads to a solution near where it starts; [`Starts`] finds a start where there is none to
+//! keep to.
 //!
 //! ```
 //! # use urdf_usd_kinematics::{Mechanism, ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve}};
@@ -39,7 +41,8 @@ pub struct Outcome {
     pub cost: f64,
     /// The largest distance of a target from where it is wanted, metres; of those that say where.
     pub position: f64,
-    /// The largest angle by which a target is turned from what is wanted, radians; of those that say how.
+    /// The largest angle by which a target is turned from what is wanted, radians; of those that
+    /// say how.
     pub angle: f64,
     /// How many steps were tried, over all attempts.
     pub iterations: usize,

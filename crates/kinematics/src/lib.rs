@@ -1,15 +1,20 @@
-//! A robot's kinematics: where its links are, how they move, what holds them, and which joint positions bring a link where it is wanted.
+//! A robot's kinematics: where its links are, how they move, what holds them, and which joint
+//! positions bring a link where it is wanted.
 //!
-//! [`Mechanism::of`] makes a [`Robot`](urdf_usd_robot::Robot) ready: every joint, mimic joints included, becomes steps of one degree of
-//! freedom on flat arrays. From then on nothing is allocated.
+//! [`Mechanism::of`] makes a [`Robot`](urdf_usd_robot::Robot) ready: every joint, mimic joints
+//! included, becomes steps of one degree of freedom on flat arrays. From then on nothing is
+//! allocated.
 //!
 //! - [`Mechanism::forward_all`]: where all links are.
 //! - [`Chain`]: one link as seen from another, with the Jacobian.
-//! - [`Mechanism::centre_of_mass`], [`Mechanism::mass_matrix`], [`Mechanism::gravity_forces`], [`Mechanism::forces`]: dynamics.
-//! - [`Stance`]: a robot in the world: joint positions set on it, and read from where its links are.
+//! - [`Mechanism::centre_of_mass`], [`Mechanism::mass_matrix`], [`Mechanism::gravity_forces`],
+//!   [`Mechanism::forces`]: dynamics.
+//! - [`Stance`]: a robot in the world: joint positions set on it, and read from where its links
+//!   are.
 //! - [`ik`]: inverse kinematics.
 //!
-//! Metres, radians, kilograms, newtons; double precision. This crate must not know files, formats, threads or clocks.
+//! Metres, radians, kilograms, newtons; double precision. This crate must not know files, formats,
+//! threads or clocks.
 
 #![allow(
     clippy::indexing_slicing,

@@ -15,11 +15,13 @@ pub struct Coordinate {
     pub index: usize,
     /// Whether it is an angle in radians; otherwise it is a distance in metres.
     pub is_angle: bool,
-    /// The values that it can take, so that every joint that follows it is within its own limits too, if that is possible.
+    /// The values that it can take, so that every joint that follows it is within its own limits
+    /// too, if that is possible.
     pub bounds: Bounds,
 }
 
-/// A turn about, or a slide along, the z axis of a frame of its own, by `factor · coordinate + offset`.
+/// A turn about, or a slide along, the z axis of a frame of its own, by `factor · coordinate +
+/// offset`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     /// What it hangs on: 0 is the root, `n` the step `n - 1`.
@@ -41,7 +43,11 @@ impl Step {
     /// The frame after the motion, in which `frame` is given before it.
     #[inline]
     pub(crate) fn moved(frame: &Transform, is_turn: bool, by: f64) -> Transform {
-        if is_turn { frame.turned(by) } else { frame.slid(by) }
+        if is_turn {
+            frame.turned(by)
+        } else {
+            frame.slid(by)
+        }
     }
 }
 
@@ -75,7 +81,11 @@ impl Lump {
         let frame = link.then(&Transform::from(&inertial.origin));
         let inertia = frame.rotation * inertial.inertia * frame.rotation.transpose();
         let (mass, centre) = (inertial.mass, frame.translation);
-        Self { mass, moment: centre * mass, inertia: inertia + shifted(mass, &centre) }
+        Self {
+            mass,
+            moment: centre * mass,
+            inertia: inertia + shifted(mass, &centre),
+        }
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
@@ -89,8 +99,11 @@ impl Lump {
     pub(crate) fn placed(&self, frame: &Transform) -> Self {
         let (turn, at) = (&frame.rotation, &frame.translation);
         let moment = turn * self.moment;
-        // About a point that is `at` away, by the parallel axis theorem with the centre of mass left out: it may be undefined.
-        let cross = 2.0 * at.dot(&moment) * nalgebra::Matrix3::identity() - at * moment.transpose() - moment * at.transpose();
+        // About a point that is `at` away, by the parallel axis theorem with the centre of mass
+        // left out: it may be undefined.
+        let cross = 2.0 * at.dot(&moment) * nalgebra::Matrix3::identity()
+            - at * moment.transpose()
+            - moment * at.transpose();
         Self {
             mass: self.mass,
             moment: moment + at * self.mass,
@@ -105,23 +118,27 @@ fn shifted(mass: f64, at: &Vector3<f64>) -> nalgebra::Matrix3<f64> {
     (nalgebra::Matrix3::identity() * at.norm_squared() - at * at.transpose()) * mass
 }
 
-/// The places in which a [`Mechanism`] keeps what it works out, so that nothing is allocated for each configuration.
+/// The places in which a [`Mechanism`] keeps what it works out, so that nothing is allocated for
+/// each configuration.
 #[derive(Clone, Debug)]
 pub struct Data {
     /// The frame of the root, then of each step after its motion, in the root.
     pub(crate) frames: Vec<Transform>,
     /// The mass of each step with all that hangs on it, in the root; the root's first.
     pub(crate) lumps: Vec<Lump>,
-    /// Velocity and acceleration of each step in the root, angular and linear, as [`crate::dynamics`] wants them.
+    /// Velocity and acceleration of each step in the root, angular and linear, as
+    /// [`crate::dynamics`] wants them.
     pub(crate) motions: Vec<[Vector3<f64>; 4]>,
 }
 
-/// A robot's joints and links, made ready for computing where links are, how they move and what holds them.
+/// A robot's joints and links, made ready for computing where links are, how they move and what
+/// holds them.
 ///
-/// What can move is described by **coordinates**: the positions of all joints that follow no other, in radians or metres, in the robot's
-/// order ([`Mechanism::coordinates`]); a planar joint has two, a floating one six, as [`position_count`] says. Joints that follow others
-/// (mimic) are where these bring them. A joint that closes a loop moves nothing; it has coordinates only if others follow it.
-/// Missing coordinates, at the end of an array that is too short, count as zero.
+/// What can move is described by **coordinates**: the positions of all joints that follow no other,
+/// in radians or metres, in the robot's order ([`Mechanism::coordinates`]); a planar joint has two,
+/// a floating one six, as [`position_count`] says. Joints that follow others (mimic) are where
+/// these bring them. A joint that closes a loop moves nothing; it has coordinates only if others
+/// follow it. Missing coordinates, at the end of an array that is too short, count as zero.
 ///
 /// All poses are in the frame of the tree's root link.
 #[derive(Clone, Debug)]
@@ -178,13 +195,24 @@ impl Mechanism {
             coordinates.extend(own);
         }
         for (id, joint) in robot.joints.iter().enumerate() {
-            let Some((leader, factor, offset)) = model.driver(id) else { continue };
-            let Some(led) = first[leader].and_then(|first: usize| coordinates.get_mut(first)) else { continue };
+            let Some((leader, factor, offset)) = model.driver(id) else {
+                continue;
+            };
+            let Some(led) = first[leader].and_then(|first: usize| coordinates.get_mut(first))
+            else {
+                continue;
+            };
             led.bounds = narrowed(led.bounds, joint.bounds(), factor, offset);
         }
         let tree = &robot.tree;
         let mut steps: Vec<Step> = Vec::new();
-        let mut seats = vec![Seat { on: 0, pose: Transform::IDENTITY }; robot.links.len()];
+        let mut seats = vec![
+            Seat {
+                on: 0,
+                pose: Transform::IDENTITY
+            };
+            robot.links.len()
+        ];
         let mut lumps = vec![Lump::NONE];
         let mut tree_of: Vec<usize> = (0..robot.links.len()).collect();
         for &link in &tree.order {
@@ -192,11 +220,21 @@ impl Mechanism {
                 let joint = &robot.joints[id.0];
                 let above = seats[joint.parent.0];
                 tree_of[link.0] = tree_of[joint.parent.0];
-                let mut seat = Seat { on: above.on, pose: above.pose.then(&Transform::from(&joint.origin)) };
+                let mut seat = Seat {
+                    on: above.on,
+                    pose: above.pose.then(&Transform::from(&joint.origin)),
+                };
                 // A follower's first position follows, its others are zero.
-                let led = model.driver(id.0).map(|(leader, factor, offset)| (first[leader], factor, offset));
-                for (index, (is_turn, axis)) in motions(joint.kind, &joint.axis).into_iter().enumerate() {
-                    let basis = Transform { rotation: axis, translation: Vector3::zeros() };
+                let led = model
+                    .driver(id.0)
+                    .map(|(leader, factor, offset)| (first[leader], factor, offset));
+                for (index, (is_turn, axis)) in
+                    motions(joint.kind, &joint.axis).into_iter().enumerate()
+                {
+                    let basis = Transform {
+                        rotation: axis,
+                        translation: Vector3::zeros(),
+                    };
                     let (coordinate, factor, offset) = match led {
                         Some(led) if index == 0 => led,
                         Some(_) => (None, 0.0, 0.0),
@@ -207,9 +245,19 @@ impl Mechanism {
                         seat.pose = Step::moved(&origin, is_turn, offset).then(&basis.inverse());
                         continue;
                     };
-                    steps.push(Step { parent: seat.on, origin, is_turn, coordinate, factor, offset });
+                    steps.push(Step {
+                        parent: seat.on,
+                        origin,
+                        is_turn,
+                        coordinate,
+                        factor,
+                        offset,
+                    });
                     lumps.push(Lump::NONE);
-                    seat = Seat { on: steps.len(), pose: basis.inverse() };
+                    seat = Seat {
+                        on: steps.len(),
+                        pose: basis.inverse(),
+                    };
                 }
                 seats[link.0] = seat;
             }
@@ -227,8 +275,23 @@ impl Mechanism {
         });
         let joints = joints.collect();
         let order = tree.order.iter().map(|link| link.0).collect();
-        let parent_joint = tree.parent_joint.iter().map(|joint| joint.map(|joint| joint.0)).collect();
-        Self { steps, seats, lumps, coordinates, first, tree_of, model, joints, parent_joint, order }
+        let parent_joint = tree
+            .parent_joint
+            .iter()
+            .map(|joint| joint.map(|joint| joint.0))
+            .collect();
+        Self {
+            steps,
+            seats,
+            lumps,
+            coordinates,
+            first,
+            tree_of,
+            model,
+            joints,
+            parent_joint,
+            order,
+        }
     }
 
     /// The coordinates, in the order of the arrays that all functions take.
@@ -236,7 +299,8 @@ impl Mechanism {
         &self.coordinates
     }
 
-    /// Where a joint's own coordinates begin; `None` if it has none: it is fixed, follows another or closes a loop.
+    /// Where a joint's own coordinates begin; `None` if it has none: it is fixed, follows another
+    /// or closes a loop.
     pub fn first(&self, joint: JointId) -> Option<usize> {
         self.first.get(joint.0).copied().flatten()
     }
@@ -262,12 +326,16 @@ impl Mechanism {
 
     /// The coordinates at rest: zero, or the value within bounds that is nearest to it.
     pub fn rest(&self) -> Vec<f64> {
-        self.coordinates.iter().map(|coordinate| coordinate.bounds.nearest(0.0)).collect()
+        self.coordinates
+            .iter()
+            .map(|coordinate| coordinate.bounds.nearest(0.0))
+            .collect()
     }
 
     /// Works out where everything is for the coordinates `q`; `data` is [`Mechanism::data`]'s.
     pub fn forward(&self, q: &[f64], data: &mut Data) {
-        data.frames.resize(self.steps.len() + 1, Transform::IDENTITY);
+        data.frames
+            .resize(self.steps.len() + 1, Transform::IDENTITY);
         for (index, step) in self.steps.iter().enumerate() {
             let frame = data.frames[step.parent].then(&step.origin);
             data.frames[index + 1] = Step::moved(&frame, step.is_turn, step.value(q));
@@ -289,8 +357,9 @@ impl Mechanism {
         }
     }
 
-    /// Writes the positions of all joints, as [`Model`] has them: those that follow others included. Of joints that close a loop and
-    /// that no other follows, the positions stay as they are.
+    /// Writes the positions of all joints, as [`Model`] has them: those that follow others
+    /// included. Of joints that close a loop and that no other follows, the positions stay as they
+    /// are.
     pub fn positions(&self, q: &[f64], positions: &mut [f64]) {
         for (at, coordinate) in self.coordinates.iter().enumerate() {
             let place = self.model.range(coordinate.joint.0).start + coordinate.index;
@@ -301,7 +370,8 @@ impl Mechanism {
         self.model.follow(positions);
     }
 
-    /// Writes the coordinates from the positions of all joints, as [`Model`] has them; those of joints that follow others are ignored.
+    /// Writes the coordinates from the positions of all joints, as [`Model`] has them; those of
+    /// joints that follow others are ignored.
     pub fn from_positions(&self, positions: &[f64], q: &mut [f64]) {
         for (coordinate, to) in self.coordinates.iter().zip(q) {
             let place = self.model.range(coordinate.joint.0).start + coordinate.index;
@@ -324,8 +394,12 @@ fn is_angle(kind: JointKind, index: usize) -> bool {
     }
 }
 
-/// The motions of a joint one after another: whether each is a turn, and axes of which it is about or along the third.
-fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<(bool, nalgebra::Matrix3<f64>)> {
+/// The motions of a joint one after another: whether each is a turn, and axes of which it is about
+/// or along the third.
+fn motions(
+    kind: JointKind,
+    axis: &nalgebra::Unit<Vector3<f64>>,
+) -> Vec<(bool, nalgebra::Matrix3<f64>)> {
     let axes = |z: &nalgebra::Unit<Vector3<f64>>| {
         let (u, v) = planar_basis(z);
         nalgebra::Matrix3::from_columns(&[u.into_inner(), v.into_inner(), z.into_inner()])
@@ -340,17 +414,32 @@ fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<(bool, n
             vec![(false, axes(&u)), (false, axes(&v))]
         }
         JointKind::Floating => {
-            vec![(false, axes(&x)), (false, axes(&y)), (false, axes(&z)), (true, axes(&x)), (true, axes(&y)), (true, axes(&z))]
+            vec![
+                (false, axes(&x)),
+                (false, axes(&y)),
+                (false, axes(&z)),
+                (true, axes(&x)),
+                (true, axes(&y)),
+                (true, axes(&z)),
+            ]
         }
     }
 }
 
-/// What is left of a leader's bounds where the follower, at `factor · leader + offset`, is within its own; the leader's if nothing is.
+/// What is left of a leader's bounds where the follower, at `factor · leader + offset`, is within
+/// its own; the leader's if nothing is.
 fn narrowed(leader: Bounds, follower: Bounds, factor: f64, offset: f64) -> Bounds {
     if factor == 0.0 || !factor.is_finite() {
         return leader;
     }
-    let (a, b) = ((follower.lower() - offset) / factor, (follower.upper() - offset) / factor);
+    let (a, b) = (
+        (follower.lower() - offset) / factor,
+        (follower.upper() - offset) / factor,
+    );
     let (lower, upper) = (leader.lower().max(a.min(b)), leader.upper().min(a.max(b)));
-    if lower <= upper { Bounds::between(Some(lower), Some(upper)) } else { leader }
+    if lower <= upper {
+        Bounds::between(Some(lower), Some(upper))
+    } else {
+        leader
+    }
 }

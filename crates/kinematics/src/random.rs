@@ -32,7 +32,8 @@ impl Random {
         lower + (upper - lower) * self.unit()
     }
 
-    /// A configuration within bounds: angles without bounds go half a turn either way, distances a metre.
+    /// A configuration within bounds: angles without bounds go half a turn either way, distances a
+    /// metre.
     pub fn configuration(&mut self, mechanism: &Mechanism, q: &mut [f64]) {
         for (coordinate, to) in mechanism.coordinates().iter().zip(q) {
             let (lower, upper) = range(coordinate);
@@ -43,7 +44,11 @@ impl Random {
 
 /// Finite bounds of a coordinate.
 pub(crate) fn range(coordinate: &crate::Coordinate) -> (f64, f64) {
-    let most = if coordinate.is_angle { std::f64::consts::PI } else { UNLIMITED_SLIDE };
+    let most = if coordinate.is_angle {
+        std::f64::consts::PI
+    } else {
+        UNLIMITED_SLIDE
+    };
     match coordinate.bounds.sides() {
         (Some(lower), Some(upper)) => (lower, upper),
         (Some(lower), None) => (lower, lower + 2.0 * most),

@@ -30,7 +30,12 @@ impl Stance {
     /// At rest ([`Mechanism::rest`]), with each root at the world's origin.
     pub fn new(mechanism: &Mechanism) -> Self {
         let links = vec![Transform::IDENTITY; mechanism.links()];
-        let mut stance = Self { q: mechanism.rest(), roots: links.clone(), links, data: mechanism.data() };
+        let mut stance = Self {
+            q: mechanism.rest(),
+            roots: links.clone(),
+            links,
+            data: mechanism.data(),
+        };
         stance.place(mechanism);
         stance
     }
@@ -45,34 +50,51 @@ impl Stance {
         &self.links
     }
 
-    /// The positions of all joints, as [`urdf_usd_robot::kinematics::Model`] has them, those of followers included.
+    /// The positions of all joints, as [`urdf_usd_robot::kinematics::Model`] has them, those of
+    /// followers included.
     pub fn positions(&self, mechanism: &Mechanism) -> Vec<f64> {
         let mut positions = vec![0.0; mechanism.position_count()];
         mechanism.positions(&self.q, &mut positions);
         positions
     }
 
-    /// Puts joints at positions (radians, metres), and all links where that brings them; roots stay where they are. What is given for
-    /// joints that follow others is ignored, since they follow. Limits are not looked at.
+    /// Puts joints at positions (radians, metres), and all links where that brings them; roots stay
+    /// where they are. What is given for joints that follow others is ignored, since they follow.
+    /// Limits are not looked at.
     ///
     /// # Errors
     /// [`Error::NoJoint`], [`Error::Positions`]; then nothing has changed.
-    pub fn teleport(&mut self, mechanism: &Mechanism, joints: &[(JointId, &[f64])]) -> Result<(), Error> {
+    pub fn teleport(
+        &mut self,
+        mechanism: &Mechanism,
+        joints: &[(JointId, &[f64])],
+    ) -> Result<(), Error> {
         for (joint, positions) in joints {
-            let has = mechanism.joints.get(joint.0).map(|joint| position_count(joint.kind)).ok_or(Error::NoJoint(*joint))?;
+            let has = mechanism
+                .joints
+                .get(joint.0)
+                .map(|joint| position_count(joint.kind))
+                .ok_or(Error::NoJoint(*joint))?;
             if has != positions.len() {
-                return Err(Error::Positions { joint: *joint, has, given: positions.len() });
+                return Err(Error::Positions {
+                    joint: *joint,
+                    has,
+                    given: positions.len(),
+                });
             }
         }
         for (joint, positions) in joints {
-            let Some(first) = mechanism.first(*joint) else { continue };
+            let Some(first) = mechanism.first(*joint) else {
+                continue;
+            };
             self.q[first..first + positions.len()].copy_from_slice(positions);
         }
         self.place(mechanism);
         Ok(())
     }
 
-    /// The same, but `anchor` stays where it is in the world, and the rest of its tree moves instead.
+    /// The same, but `anchor` stays where it is in the world, and the rest of its tree moves
+    /// instead.
     ///
     /// # Errors
     /// As of [`Stance::teleport`], and [`Error::NoLink`].
@@ -103,23 +125,37 @@ impl Stance {
         Ok(())
     }
 
-    /// Reads the coordinates from where links are in the world, one pose for each link, and says how far that is from what joints allow.
-    /// An angle is taken within the joint's bounds if a whole turn brings it there, otherwise from -π to π. Missing poses count as where
-    /// the link is.
+    /// Reads the coordinates from where links are in the world, one pose for each link, and says
+    /// how far that is from what joints allow. An angle is taken within the joint's bounds if a
+    /// whole turn brings it there, otherwise from -π to π. Missing poses count as where the link
+    /// is.
     pub fn read(&mut self, mechanism: &Mechanism, links: &[Pose]) -> Misfit {
-        let given: Vec<Pose> =
-            (0..mechanism.links()).map(|link| links.get(link).copied().unwrap_or_else(|| self.links[link].pose())).collect();
+        let given: Vec<Pose> = (0..mechanism.links())
+            .map(|link| {
+                links
+                    .get(link)
+                    .copied()
+                    .unwrap_or_else(|| self.links[link].pose())
+            })
+            .collect();
         for (id, joint) in mechanism.joints.iter().enumerate() {
-            let Some(first) = mechanism.first(JointId(id)) else { continue };
-            let motion = joint.origin.inverse() * given[joint.parent].inverse() * given[joint.child];
+            let Some(first) = mechanism.first(JointId(id)) else {
+                continue;
+            };
+            let motion =
+                joint.origin.inverse() * given[joint.parent].inverse() * given[joint.child];
             let (positions, count) = positions_of(joint, &motion);
             for (k, position) in positions.into_iter().enumerate().take(count) {
                 let bounds = mechanism.coordinates()[first + k].bounds;
                 let turn = std::f64::consts::TAU;
                 let is_turn = mechanism.coordinates()[first + k].is_angle;
-                let others = [position + turn, position - turn].into_iter().filter(|_| is_turn);
-                self.q[first + k] =
-                    std::iter::once(position).chain(others).find(|position| bounds.contains(*position)).unwrap_or(position);
+                let others = [position + turn, position - turn]
+                    .into_iter()
+                    .filter(|_| is_turn);
+                self.q[first + k] = std::iter::once(position)
+                    .chain(others)
+                    .find(|position| bounds.contains(*position))
+                    .unwrap_or(position);
             }
         }
         for (link, root) in mechanism.tree_of.iter().enumerate() {
@@ -131,14 +167,21 @@ impl Stance {
         let mut misfit = Misfit::default();
         for (at, given) in self.links.iter().zip(&given) {
             let pose = at.pose();
-            misfit.distance = misfit.distance.max((pose.translation.vector - given.translation.vector).norm());
+            misfit.distance = misfit
+                .distance
+                .max((pose.translation.vector - given.translation.vector).norm());
             misfit.angle = misfit.angle.max(pose.rotation.angle_to(&given.rotation));
         }
         misfit
     }
 
     fn place(&mut self, mechanism: &Mechanism) {
-        let Self { q, roots, links, data } = self;
+        let Self {
+            q,
+            roots,
+            links,
+            data,
+        } = self;
         mechanism.forward_all(q, data, links);
         for (link, root) in links.iter_mut().zip(&mechanism.tree_of) {
             *link = roots[*root].then(link);
@@ -146,13 +189,16 @@ impl Stance {
     }
 }
 
-/// The positions of a joint whose child is at `motion` in the joint's frame, as near as they come, and how many there are.
+/// The positions of a joint whose child is at `motion` in the joint's frame, as near as they come,
+/// and how many there are.
 fn positions_of(joint: &JointAt, motion: &Pose) -> ([f64; 6], usize) {
     let along = |axis: &Vector3<f64>| axis.dot(&motion.translation.vector);
     let mut positions = [0.0; 6];
     match joint.kind {
         JointKind::Fixed => {}
-        JointKind::Revolute | JointKind::Continuous => positions[0] = angle_about(&motion.rotation, &joint.axis),
+        JointKind::Revolute | JointKind::Continuous => {
+            positions[0] = angle_about(&motion.rotation, &joint.axis)
+        }
         JointKind::Prismatic => positions[0] = along(&joint.axis),
         JointKind::Planar => {
             let (u, v) = planar_basis(&joint.axis);

@@ -8,7 +8,8 @@ use urdf_usd_robot::{JointId, LinkId, Pose, Robot};
 use crate::ik::{Goal, Lm, Outcome, Problem, Registry, Restarts, Solver, Starts, Target, solve};
 use crate::{Chain, Error, GRAVITY, Mechanism, Random, Reference, Stance, Transform, pose_error};
 
-/// Every kind of joint, a follower of a follower, a follower of another kind, a loop with a follower.
+/// Every kind of joint, a follower of a follower, a follower of another kind, a loop with a
+/// follower.
 const MIXED: &str = r#"<robot name="mixed">
   <link name="a"><inertial><mass value="3"/><origin xyz="0.1 0 0.2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <link name="b"><inertial><mass value="2"/><origin xyz="0 0.1 0" rpy="0.3 0 0"/><inertia ixx="0.2" iyy="0.1" izz="0.2" ixy="0.01" ixz="0" iyz="0"/></inertial></link>
@@ -42,15 +43,29 @@ fn robot(text: &str) -> Robot {
 }
 
 fn link(robot: &Robot, name: &str) -> LinkId {
-    LinkId(robot.links.iter().position(|link| link.name == name).unwrap())
+    LinkId(
+        robot
+            .links
+            .iter()
+            .position(|link| link.name == name)
+            .unwrap(),
+    )
 }
 
 fn joint(robot: &Robot, name: &str) -> JointId {
-    JointId(robot.joints.iter().position(|joint| joint.name == name).unwrap())
+    JointId(
+        robot
+            .joints
+            .iter()
+            .position(|joint| joint.name == name)
+            .unwrap(),
+    )
 }
 
 fn apart(a: &Transform, b: &Transform) -> f64 {
-    (a.rotation - b.rotation).amax().max((a.translation - b.translation).amax())
+    (a.rotation - b.rotation)
+        .amax()
+        .max((a.translation - b.translation).amax())
 }
 
 fn values(count: usize) -> impl Strategy<Value = Vec<f64>> {
@@ -90,7 +105,8 @@ proptest! {
         prop_assert_eq!(again, q);
     }
 
-    /// Energy: power is force times velocity. And with nothing moving the forces are those of gravity; they are linear in accelerations.
+    /// Energy: power is force times velocity. And with nothing moving the forces are those of
+    /// gravity; they are linear in accelerations.
     #[test]
     fn forces_follow_from_energy(q in values(10), qd in values(10), qdd in values(10)) {
         let robot = robot(MIXED);
@@ -162,11 +178,20 @@ proptest! {
 
 #[test]
 fn a_half_turn_is_found() {
-    for axis in [Vector3::x(), Vector3::y(), Vector3::z(), Vector3::new(0.6, 0.0, -0.8)] {
+    for axis in [
+        Vector3::x(),
+        Vector3::y(),
+        Vector3::z(),
+        Vector3::new(0.6, 0.0, -0.8),
+    ] {
         for angle in [PI, PI - 1e-9, PI - 1e-5, 1e-9, 1e-12] {
             let desired = Pose::new(Vector3::zeros(), axis * angle);
             let error = pose_error(&desired, &Pose::identity());
-            assert!((error.rotation.norm() - angle).abs() < 1e-7 * angle, "{axis} {angle}: {}", error.rotation);
+            assert!(
+                (error.rotation.norm() - angle).abs() < 1e-7 * angle,
+                "{axis} {angle}: {}",
+                error.rotation
+            );
         }
     }
 }
@@ -178,7 +203,16 @@ fn an_anchored_robot_moves_about_its_anchor() {
     let mut stance = Stance::new(&mechanism);
     let tool = link(&robot, "tool");
     let before = stance.links()[tool.0];
-    stance.teleport_anchored(&mechanism, &[(joint(&robot, "j2"), &[0.5]), (joint(&robot, "j5"), &[-1.0])], tool).unwrap();
+    stance
+        .teleport_anchored(
+            &mechanism,
+            &[
+                (joint(&robot, "j2"), &[0.5]),
+                (joint(&robot, "j5"), &[-1.0]),
+            ],
+            tool,
+        )
+        .unwrap();
     assert!(apart(&before, &stance.links()[tool.0]) < 1e-12);
     assert!(stance.links()[0].translation.norm() > 0.1);
     let in_base = stance.links()[0].inverse().then(&stance.links()[tool.0]);
@@ -190,15 +224,34 @@ fn an_anchored_robot_moves_about_its_anchor() {
 
 #[test]
 fn what_is_not_there_is_said() {
-    let robot = robot(&ARM.replace("<link name=\"base\"/>", "<link name=\"base\"/><link name=\"apart\"/>"));
+    let robot = robot(&ARM.replace(
+        "<link name=\"base\"/>",
+        "<link name=\"base\"/><link name=\"apart\"/>",
+    ));
     let mechanism = Mechanism::of(&robot);
     let (base, apart) = (link(&robot, "base"), link(&robot, "apart"));
-    assert_eq!(Chain::between(&mechanism, base, apart).unwrap_err(), Error::NoWay { base, tip: apart });
-    assert_eq!(Chain::between(&mechanism, LinkId(99), base).unwrap_err(), Error::NoLink(LinkId(99)));
+    assert_eq!(
+        Chain::between(&mechanism, base, apart).unwrap_err(),
+        Error::NoWay { base, tip: apart }
+    );
+    assert_eq!(
+        Chain::between(&mechanism, LinkId(99), base).unwrap_err(),
+        Error::NoLink(LinkId(99))
+    );
     let mut stance = Stance::new(&mechanism);
-    assert_eq!(stance.teleport(&mechanism, &[(JointId(99), &[])]), Err(Error::NoJoint(JointId(99))));
+    assert_eq!(
+        stance.teleport(&mechanism, &[(JointId(99), &[])]),
+        Err(Error::NoJoint(JointId(99)))
+    );
     let given = [(JointId(0), &[0.5][..]), (JointId(1), &[][..])];
-    assert_eq!(stance.teleport(&mechanism, &given), Err(Error::Positions { joint: JointId(1), has: 1, given: 0 }));
+    assert_eq!(
+        stance.teleport(&mechanism, &given),
+        Err(Error::Positions {
+            joint: JointId(1),
+            has: 1,
+            given: 0
+        })
+    );
     assert_eq!(stance.coordinates(), [0.0; 6]);
     assert_eq!(mechanism.link(&mechanism.data(), LinkId(99)), None);
 }
@@ -209,11 +262,17 @@ fn a_leader_keeps_its_followers_within_their_limits() {
     let mechanism = Mechanism::of(&robot);
     let coordinate = mechanism.coordinates()[mechanism.first(joint(&robot, "bc")).unwrap()];
     // -1 ≤ -0.5 q + 0.1 ≤ 1: from -1.8 to 2.2; its own are -1 and 2.
-    assert_eq!((coordinate.bounds.lower(), coordinate.bounds.upper()), (-1.0, 2.0));
+    assert_eq!(
+        (coordinate.bounds.lower(), coordinate.bounds.upper()),
+        (-1.0, 2.0)
+    );
     let robot = self::robot(&MIXED.replace("multiplier=\"-0.5\"", "multiplier=\"-1\""));
     let mechanism = Mechanism::of(&robot);
     let coordinate = mechanism.coordinates()[mechanism.first(joint(&robot, "bc")).unwrap()];
-    assert!((coordinate.bounds.lower() + 0.9).abs() < 1e-12 && (coordinate.bounds.upper() - 1.1).abs() < 1e-12);
+    assert!(
+        (coordinate.bounds.lower() + 0.9).abs() < 1e-12
+            && (coordinate.bounds.upper() - 1.1).abs() < 1e-12
+    );
 }
 
 fn random_goal(mechanism: &Mechanism, chain: &Chain, random: &mut Random) -> Pose {
@@ -230,14 +289,18 @@ fn nothing_is_allocated_once_it_is_set_up() {
     let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
     let chain = Chain::between(&mechanism, base, tool).unwrap();
     let mut random = Random::new(3);
-    let goals: Vec<Pose> = (0..20).map(|_| random_goal(&mechanism, &chain, &mut random)).collect();
-    let mut problem = Problem::new(&mechanism, &[Target::new(base, tool, Goal::Pose(goals[0]))]).unwrap();
+    let goals: Vec<Pose> = (0..20)
+        .map(|_| random_goal(&mechanism, &chain, &mut random))
+        .collect();
+    let mut problem =
+        Problem::new(&mechanism, &[Target::new(base, tool, Goal::Pose(goals[0]))]).unwrap();
     let mut lm = Lm::default();
     let mut starts = Starts::new(&problem, &mechanism.rest());
     starts.choose(&problem, &mut mechanism.rest());
     let (mut q, mut data) = (mechanism.rest(), mechanism.data());
     let mut links = vec![Transform::IDENTITY; robot.links.len()];
-    let (mut mass, mut forces, mut columns) = (vec![0.0; 36], vec![0.0; 6], vec![Twist::zeros(); 6]);
+    let (mut mass, mut forces, mut columns) =
+        (vec![0.0; 36], vec![0.0; 6], vec![Twist::zeros(); 6]);
     lm.solve(&problem, &mut q);
     let info = allocation_counter::measure(|| {
         for goal in &goals {
@@ -258,7 +321,10 @@ struct Idle;
 
 impl Solver for Idle {
     fn solve(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
-        Outcome { attempts: 1, ..problem.outcome(q, 1e-6) }
+        Outcome {
+            attempts: 1,
+            ..problem.outcome(q, 1e-6)
+        }
     }
 }
 
@@ -271,12 +337,34 @@ fn solvers_have_names() {
     let robot = robot(ARM);
     let mechanism = Mechanism::of(&robot);
     let goal = Goal::Position(Point3::new(0.3, 0.2, 0.6));
-    let problem = Problem::new(&mechanism, &[Target::new(LinkId(0), link(&robot, "tool"), goal)]).unwrap();
+    let problem = Problem::new(
+        &mechanism,
+        &[Target::new(LinkId(0), link(&robot, "tool"), goal)],
+    )
+    .unwrap();
     let mut q = mechanism.rest();
-    assert!(!registry.get(Some("idle")).unwrap().solve(&problem, &mut q).is_reached);
-    assert!(registry.get(None).unwrap().solve(&problem, &mut q).is_reached);
+    assert!(
+        !registry
+            .get(Some("idle"))
+            .unwrap()
+            .solve(&problem, &mut q)
+            .is_reached
+    );
+    assert!(
+        registry
+            .get(None)
+            .unwrap()
+            .solve(&problem, &mut q)
+            .is_reached
+    );
     registry.register("idle", || Box::new(Idle), true);
-    assert!(!registry.get(None).unwrap().solve(&problem, &mut mechanism.rest()).is_reached);
+    assert!(
+        !registry
+            .get(None)
+            .unwrap()
+            .solve(&problem, &mut mechanism.rest())
+            .is_reached
+    );
     assert_eq!(registry.available().count(), 2);
 }
 
@@ -284,7 +372,10 @@ fn solvers_have_names() {
 fn reached(problem: &Problem<'_>) -> Vec<f64> {
     let mut q = problem.mechanism().rest();
     let outcome = solve(&mut Lm::default(), problem, &mut q, &Restarts::default());
-    assert!(outcome.is_reached && outcome.position < 1e-6 && outcome.angle < 1e-6, "{outcome:?}");
+    assert!(
+        outcome.is_reached && outcome.position < 1e-6 && outcome.angle < 1e-6,
+        "{outcome:?}"
+    );
     for (at, q) in q.iter().enumerate() {
         if let Some((lower, upper)) = problem.range(at) {
             assert!((lower..=upper).contains(q));
@@ -310,10 +401,18 @@ fn each_kind_of_goal_is_reached() {
         let q = reached(&aim(Goal::Orientation(pose.rotation)));
         assert!(at(&q).rotation.angle_to(&pose.rotation) < 1e-6);
         let far = Point3::from(pose.translation.vector * 5.0);
-        let q = reached(&aim(Goal::LookAt { axis: Vector3::x_axis(), point: far }));
+        let q = reached(&aim(Goal::LookAt {
+            axis: Vector3::x_axis(),
+            point: far,
+        }));
         let there = at(&q);
         let ahead = there.rotation * Vector3::x();
-        assert!(ahead.cross(&(far.coords - there.translation.vector).normalize()).norm() < 2e-6);
+        assert!(
+            ahead
+                .cross(&(far.coords - there.translation.vector).normalize())
+                .norm()
+                < 2e-6
+        );
         assert!(ahead.dot(&(far.coords - there.translation.vector)) > 0.0);
     }
 }
@@ -328,26 +427,47 @@ fn held_joints_stay_and_margins_are_kept() {
     let problem = problem.holding(&[joint(&robot, "j4")]).with_margin(0.5);
     let q = reached(&problem);
     assert_eq!(q[3], 0.0);
-    assert!(q[0].abs() <= 2.5 && q[1].abs() <= 1.5 && (-1.5..=2.0).contains(&q[2]) && q[4].abs() <= 1.5);
-    assert_eq!((problem.range(3), problem.range(1)), (None, Some((-1.5, 1.5))));
+    assert!(
+        q[0].abs() <= 2.5 && q[1].abs() <= 1.5 && (-1.5..=2.0).contains(&q[2]) && q[4].abs() <= 1.5
+    );
+    assert_eq!(
+        (problem.range(3), problem.range(1)),
+        (None, Some((-1.5, 1.5)))
+    );
 }
 
 #[test]
 fn a_joint_that_follows_is_held_by_its_leader() {
     let robot = robot(MIXED);
     let mechanism = Mechanism::of(&robot);
-    let target = Target::new(link(&robot, "a"), link(&robot, "f"), Goal::Position(Point3::origin()));
+    let target = Target::new(
+        link(&robot, "a"),
+        link(&robot, "f"),
+        Goal::Position(Point3::origin()),
+    );
     let leader = mechanism.first(joint(&robot, "bc")).unwrap();
     let free = Problem::new(&mechanism, &[target]).unwrap();
     assert!(free.range(leader).is_some());
     for held in ["bc", "cd", "ef"] {
-        assert_eq!(free.clone().holding(&[joint(&robot, held)]).range(leader), None, "{held}");
+        assert_eq!(
+            free.clone().holding(&[joint(&robot, held)]).range(leader),
+            None,
+            "{held}"
+        );
     }
     // Too wide a margin for any range is no reason to be nowhere.
     for margin in [1.0, 1e3, f64::MAX] {
         let problem = free.clone().with_margin(margin);
         let mut q = mechanism.rest();
-        solve(&mut Lm::default(), &problem, &mut q, &Restarts { attempts: 2, seed: 0 });
+        solve(
+            &mut Lm::default(),
+            &problem,
+            &mut q,
+            &Restarts {
+                attempts: 2,
+                seed: 0,
+            },
+        );
         assert!(q.iter().all(|at| at.is_finite()), "{margin}: {q:?}");
     }
 }
@@ -357,9 +477,25 @@ fn what_is_out_of_reach_ends_nearest() {
     let robot = robot(ARM);
     let mechanism = Mechanism::of(&robot);
     let goal = Goal::Position(Point3::new(5.0, 0.0, 0.3));
-    let problem = Problem::new(&mechanism, &[Target::new(link(&robot, "base"), link(&robot, "tool"), goal)]).unwrap();
+    let problem = Problem::new(
+        &mechanism,
+        &[Target::new(
+            link(&robot, "base"),
+            link(&robot, "tool"),
+            goal,
+        )],
+    )
+    .unwrap();
     let mut q = mechanism.rest();
-    let outcome = solve(&mut Lm::default(), &problem, &mut q, &Restarts { attempts: 10, seed: 0 });
+    let outcome = solve(
+        &mut Lm::default(),
+        &problem,
+        &mut q,
+        &Restarts {
+            attempts: 10,
+            seed: 0,
+        },
+    );
     assert!(!outcome.is_reached && outcome.attempts == 10);
     // Stretched out: 0.1 m from the first axis, then 0.9 m.
     assert!((outcome.position - 4.0).abs() < 1e-4, "{outcome:?}");
@@ -368,15 +504,25 @@ fn what_is_out_of_reach_ends_nearest() {
 #[test]
 fn a_start_that_is_chosen_leads_there() {
     // Narrow ranges, where the middle of all is often on the wrong side of a limit.
-    let robot = robot(&ARM.replace("-3", "-2").replace("upper=\"3\"", "upper=\"1.5\""));
+    let robot = robot(
+        &ARM.replace("-3", "-2")
+            .replace("upper=\"3\"", "upper=\"1.5\""),
+    );
     let mechanism = Mechanism::of(&robot);
     let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
     let chain = Chain::between(&mechanism, base, tool).unwrap();
     let mut random = Random::new(5);
-    let mut problem = Problem::new(&mechanism, &[Target::new(base, tool, Goal::Pose(Pose::identity()))]).unwrap();
+    let mut problem = Problem::new(
+        &mechanism,
+        &[Target::new(base, tool, Goal::Pose(Pose::identity()))],
+    )
+    .unwrap();
     let mut starts = Starts::new(&problem, &mechanism.rest());
     let mut lm = Lm::default();
-    let once = Restarts { attempts: 1, seed: 0 };
+    let once = Restarts {
+        attempts: 1,
+        seed: 0,
+    };
     let (mut chosen, mut middle) = (0, 0);
     for _ in 0..300 {
         problem.aim(0, &Goal::Pose(random_goal(&mechanism, &chain, &mut random)));
@@ -386,9 +532,11 @@ fn a_start_that_is_chosen_leads_there() {
         Starts::new(&problem, &mechanism.rest()).choose(&problem, &mut again);
         assert_eq!(q, again);
         chosen += usize::from(solve(&mut lm, &problem, &mut q, &once).is_reached);
-        assert!(
-            q.iter().enumerate().all(|(at, q)| problem.range(at).is_some_and(|(lower, upper)| (lower..=upper).contains(q)))
-        );
+        assert!(q.iter().enumerate().all(|(at, q)| {
+            problem
+                .range(at)
+                .is_some_and(|(lower, upper)| (lower..=upper).contains(q))
+        }));
         middle += usize::from(solve(&mut lm, &problem, &mut mechanism.rest(), &once).is_reached);
     }
     assert!(chosen >= 294 && middle < chosen, "{chosen} {middle}");
@@ -403,20 +551,30 @@ fn starts_keep_what_is_held_and_know_every_goal() {
     for goal in [
         Goal::Position(Point3::new(0.4, 0.2, 0.6)),
         Goal::Orientation(UnitQuaternion::from_euler_angles(0.3, 1.0, -0.5)),
-        Goal::LookAt { axis: Vector3::x_axis(), point: far },
+        Goal::LookAt {
+            axis: Vector3::x_axis(),
+            point: far,
+        },
     ] {
-        let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)]).unwrap().holding(&[joint(&robot, "j1")]);
+        let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)])
+            .unwrap()
+            .holding(&[joint(&robot, "j1")]);
         let mut q = mechanism.rest();
         q[0] = 0.25;
         let before = problem.outcome(&q, 1e-6).cost;
         Starts::new(&problem, &q).choose(&problem, &mut q);
         assert_eq!(q[0], 0.25);
-        assert!(problem.outcome(&q, 1e-6).cost < 1e-3_f64.min(before), "{goal:?}");
+        assert!(
+            problem.outcome(&q, 1e-6).cost < 1e-3_f64.min(before),
+            "{goal:?}"
+        );
     }
     // Nothing may move: nothing is chosen.
     let all: Vec<JointId> = (0..robot.joints.len()).map(JointId).collect();
     let goal = Goal::Position(Point3::origin());
-    let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)]).unwrap().holding(&all);
+    let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)])
+        .unwrap()
+        .holding(&all);
     let mut q = mechanism.rest();
     assert_eq!(Starts::new(&problem, &q).choose(&problem, &mut q), 0);
     assert_eq!(q, mechanism.rest());
@@ -424,18 +582,35 @@ fn starts_keep_what_is_held_and_know_every_goal() {
 
 #[test]
 fn limits_that_are_rounded_half_turns_stop_nothing() {
-    for (limit, is_round) in [("3.14", true), ("3.14159", true), ("6.3", true), ("3.1", false)] {
-        let text = ARM.replace("lower=\"-3\" upper=\"3\"", &format!("lower=\"-{limit}\" upper=\"{limit}\""));
+    for (limit, is_round) in [
+        ("3.14", true),
+        ("3.14159", true),
+        ("6.3", true),
+        ("3.1", false),
+    ] {
+        let text = ARM.replace(
+            "lower=\"-3\" upper=\"3\"",
+            &format!("lower=\"-{limit}\" upper=\"{limit}\""),
+        );
         let robot = robot(&text);
         let mechanism = Mechanism::of(&robot);
         let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
         let chain = Chain::between(&mechanism, base, tool).unwrap();
         let goal = chain.forward(&[-2.9, 0.4, 0.9, 0.3, 0.8, -0.4]).pose();
-        let problem = Problem::new(&mechanism, &[Target::new(base, tool, Goal::Pose(goal))]).unwrap();
+        let problem =
+            Problem::new(&mechanism, &[Target::new(base, tool, Goal::Pose(goal))]).unwrap();
         let mut q = [2.9, 0.4, 0.9, 0.3, 0.8, -0.4];
         // Across the half turn, 0.48 rad away, with all else as it is.
         let outcome = Lm::default().solve(&problem, &mut q);
-        let is_near = q.iter().skip(1).zip([0.4, 0.9, 0.3, 0.8, -0.4]).all(|(a, b)| (a - b).abs() < 0.01);
-        assert_eq!(outcome.is_reached && is_near, is_round, "{limit}: {outcome:?} {q:?}");
+        let is_near = q
+            .iter()
+            .skip(1)
+            .zip([0.4, 0.9, 0.3, 0.8, -0.4])
+            .all(|(a, b)| (a - b).abs() < 0.01);
+        assert_eq!(
+            outcome.is_reached && is_near,
+            is_round,
+            "{limit}: {outcome:?} {q:?}"
+        );
     }
 }

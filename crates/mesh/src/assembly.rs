@@ -1,5 +1,5 @@
-//! Puts triangles together into a [`Mesh`]: welds, transforms, drops what can't be used, computes missing normals, sorts by
-//! material. Knows no file format.
+//! Puts triangles together into a [`Mesh`]: welds, transforms, drops what can't be used, computes
+//! missing normals, sorts by material. Knows no file format.
 
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::ops::Range;
@@ -15,17 +15,19 @@ use urdf_usd_robot::{Corners, Material, Mesh, MeshArrays, Part};
 /// The index that stands for "none": of a normal, a texture coordinate, a material.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Every file may give rise to this many triangles, and to one more for each of its bytes. No format needs more than one per byte
-/// by itself; the rest is for instances of one geometry.
+/// Every file may give rise to this many triangles, and to one more for each of its bytes. No
+/// format needs more than one per byte by itself; the rest is for instances of one geometry.
 const TRIANGLES: usize = 4_000_000;
 
-/// Every file may have this many elements (points, normals, texture coordinates, triangles) looked at, …
+/// Every file may have this many elements (points, normals, texture coordinates, triangles) looked
+/// at, …
 const ELEMENTS: u64 = 32_000_000;
 
 /// … and this many more for each of its bytes.
 const ELEMENTS_PER_BYTE: u64 = 8;
 
-/// A corner of a source triangle: indices into the positions, normals and texture coordinates of its surface.
+/// A corner of a source triangle: indices into the positions, normals and texture coordinates of
+/// its surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Corner {
     pub position: u32,
@@ -37,7 +39,8 @@ pub(super) struct Corner {
     pub color: u32,
 }
 
-/// Triangles as a source holds them, in their own frame. Indices need not be valid, values need not be finite.
+/// Triangles as a source holds them, in their own frame. Indices need not be valid, values need not
+/// be finite.
 pub(super) struct Surface<'a> {
     pub positions: &'a [[f64; 3]],
     pub normals: &'a [[f32; 3]],
@@ -93,13 +96,19 @@ impl Assembly {
         }
     }
 
-    /// An empty one for the next mesh of the same file, with what this one has left of what the file may give rise to.
+    /// An empty one for the next mesh of the same file, with what this one has left of what the
+    /// file may give rise to.
     pub fn left(&self) -> Self {
         let max_triangles = self.max_triangles.saturating_sub(self.triangles.len());
-        Self { max_triangles, elements_left: self.elements_left, ..Self::new(0) }
+        Self {
+            max_triangles,
+            elements_left: self.elements_left,
+            ..Self::new(0)
+        }
     }
 
-    /// Adds a material, for use in [`Self::add`]. Materials that no triangle uses do not reach the mesh.
+    /// Adds a material, for use in [`Self::add`]. Materials that no triangle uses do not reach the
+    /// mesh.
     pub fn material(&mut self, material: Material) -> u32 {
         self.materials.push(material);
         (self.materials.len() - 1) as u32
@@ -107,19 +116,30 @@ impl Assembly {
 
     /// Lets the mesh become larger by what a further file of `bytes` bytes may give rise to.
     pub fn grow(&mut self, bytes: usize) {
-        self.max_triangles = self.max_triangles.saturating_add(bytes).min(NONE as usize / 3);
-        self.elements_left = self.elements_left.saturating_add(ELEMENTS_PER_BYTE * bytes as u64);
+        self.max_triangles = self
+            .max_triangles
+            .saturating_add(bytes)
+            .min(NONE as usize / 3);
+        self.elements_left = self
+            .elements_left
+            .saturating_add(ELEMENTS_PER_BYTE * bytes as u64);
     }
 
     /// Takes `count` elements off what the file may give rise to.
     pub fn spend(&mut self, count: usize) -> Result<(), Error> {
-        self.elements_left = self.elements_left.checked_sub(count as u64).ok_or_else(Self::too_large)?;
+        self.elements_left = self
+            .elements_left
+            .checked_sub(count as u64)
+            .ok_or_else(Self::too_large)?;
         Ok(())
     }
 
     fn too_large() -> Error {
-        Error::new(&codes::TOO_LARGE, "the file multiplies its geometry beyond what its size justifies")
-            .help("instantiate less often, or export the mesh as plain triangles")
+        Error::new(
+            &codes::TOO_LARGE,
+            "the file multiplies its geometry beyond what its size justifies",
+        )
+        .help("instantiate less often, or export the mesh as plain triangles")
     }
 
     /// Counts `count` faces that the reader itself found unusable.
@@ -135,24 +155,34 @@ impl Assembly {
         self.triangle_materials.reserve(triangles);
     }
 
-    /// Adds one triangle of plain positions, in one colour if it has any: linear red, green, blue and opacity.
+    /// Adds one triangle of plain positions, in one colour if it has any: linear red, green, blue
+    /// and opacity.
     pub fn triangle(&mut self, positions: [[f32; 3]; 3], color: Option<[f32; 4]>) {
         let [Some(a), Some(b), Some(c)] = positions.map(|p| self.points.add(p)) else {
             self.unusable += 1;
             return;
         };
         if self.has_area([a, b, c]) {
-            let color = color.and_then(|color| self.colors.add(color)).unwrap_or(NONE);
+            let color = color
+                .and_then(|color| self.colors.add(color))
+                .unwrap_or(NONE);
             self.push([a, b, c], [NONE; 3], [NONE; 3], [color; 3], NONE);
         } else {
             self.degenerate += 1;
         }
     }
 
-    /// Adds a surface, moved by `transform`. A mirroring transform turns the winding, so that the outside stays outside.
+    /// Adds a surface, moved by `transform`. A mirroring transform turns the winding, so that the
+    /// outside stays outside.
     pub fn add(&mut self, surface: &Surface, transform: &Matrix4<f64>) -> Result<(), Error> {
         let triangles: usize = surface.runs.iter().map(|(range, _)| range.len()).sum();
-        self.spend(surface.positions.len() + surface.normals.len() + surface.uvs.len() + surface.colors.len() + triangles)?;
+        self.spend(
+            surface.positions.len()
+                + surface.normals.len()
+                + surface.uvs.len()
+                + surface.colors.len()
+                + triangles,
+        )?;
         let linear: Matrix3<f64> = transform.fixed_view::<3, 3>(0, 0).into();
         let mirrored = linear.determinant() < 0.0;
         let normal_matrix = linear.try_inverse().map(|m| m.transpose());
@@ -160,8 +190,12 @@ impl Assembly {
         let mut normals = Lookup::new(surface.normals.len());
         let mut uvs = Lookup::new(surface.uvs.len());
         let mut colors = Lookup::new(surface.colors.len());
-        let runs = surface.runs.iter().filter_map(|(range, material)| Some((surface.triangles.get(range.clone())?, *material)));
-        for (mut triangle, material) in runs.flat_map(|(run, material)| run.iter().map(move |t| (*t, material))) {
+        let runs = surface.runs.iter().filter_map(|(range, material)| {
+            Some((surface.triangles.get(range.clone())?, *material))
+        });
+        for (mut triangle, material) in
+            runs.flat_map(|(run, material)| run.iter().map(move |t| (*t, material)))
+        {
             if self.triangles.len() >= self.max_triangles {
                 return Err(Self::too_large());
             }
@@ -185,28 +219,55 @@ impl Assembly {
             let corner_normals = triangle.map(|corner| {
                 normals.get(corner.normal, |i| {
                     let n = normal_matrix? * Vector3::from(surface.normals.get(i)?.map(f64::from));
-                    let n = if is_unit(&n) { n } else { n.try_normalize(0.0)? };
+                    let n = if is_unit(&n) {
+                        n
+                    } else {
+                        n.try_normalize(0.0)?
+                    };
                     self.normals.add([n.x as f32, n.y as f32, n.z as f32])
                 })
             });
-            let corner_uvs = triangle.map(|corner| uvs.get(corner.uv, |i| self.uvs.add(*surface.uvs.get(i)?)));
-            let corner_colors = triangle
-                .map(|corner| colors.get(corner.color, |i| self.colors.add(surface.colors.get(i)?.map(|x| x.clamp(0.0, 1.0)))));
-            self.push(corner_points, corner_normals, corner_uvs, corner_colors, material);
+            let corner_uvs =
+                triangle.map(|corner| uvs.get(corner.uv, |i| self.uvs.add(*surface.uvs.get(i)?)));
+            let corner_colors = triangle.map(|corner| {
+                colors.get(corner.color, |i| {
+                    self.colors
+                        .add(surface.colors.get(i)?.map(|x| x.clamp(0.0, 1.0)))
+                })
+            });
+            self.push(
+                corner_points,
+                corner_normals,
+                corner_uvs,
+                corner_colors,
+                material,
+            );
         }
         Ok(())
     }
 
     fn has_area(&self, triangle: [u32; 3]) -> bool {
-        let [a, b, c] = triangle.map(|i| Vector3::from(self.points.values[i as usize].map(f64::from)));
+        let [a, b, c] =
+            triangle.map(|i| Vector3::from(self.points.values[i as usize].map(f64::from)));
         (b - a).cross(&(c - a)) != Vector3::zeros()
     }
 
-    fn push(&mut self, points: [u32; 3], normals: [u32; 3], uvs: [u32; 3], colors: [u32; 3], material: u32) {
+    fn push(
+        &mut self,
+        points: [u32; 3],
+        normals: [u32; 3],
+        uvs: [u32; 3],
+        colors: [u32; 3],
+        material: u32,
+    ) {
         let before = self.triangles.len();
         self.triangles.push(points);
         self.triangle_materials.push(material);
-        let lists = [(&mut self.corner_normals, normals), (&mut self.corner_uvs, uvs), (&mut self.corner_colors, colors)];
+        let lists = [
+            (&mut self.corner_normals, normals),
+            (&mut self.corner_uvs, uvs),
+            (&mut self.corner_colors, colors),
+        ];
         for (list, corners) in lists {
             if !list.is_empty() || corners != [NONE; 3] {
                 list.resize(before, [NONE; 3]);
@@ -218,11 +279,18 @@ impl Assembly {
     /// The mesh, with what happened on the way reported to `source`.
     pub fn finish(mut self, source: &mut Source, shading: Shading) -> Result<Mesh, Error> {
         if self.unusable > 0 {
-            let message = format!("{} faces have missing vertices or coordinates that are not finite numbers", self.unusable);
+            let message = format!(
+                "{} faces have missing vertices or coordinates that are not finite numbers",
+                self.unusable
+            );
             source.report(&codes::BAD_VALUES, message, "export the mesh again");
         }
         if self.degenerate > 0 {
-            source.report(&codes::DEGENERATE, format!("{} triangles have no area", self.degenerate), "");
+            source.report(
+                &codes::DEGENERATE,
+                format!("{} triangles have no area", self.degenerate),
+                "",
+            );
         }
         if self.triangles.is_empty() {
             let what = match self.unusable {
@@ -231,18 +299,31 @@ impl Assembly {
                     "the file holds no triangle that can be used: {n} have missing vertices or coordinates that are not finite numbers"
                 ),
             };
-            return Err(Error::new(&codes::EMPTY, what).help("check that the mesh was exported with its faces"));
+            return Err(Error::new(&codes::EMPTY, what)
+                .help("check that the mesh was exported with its faces"));
         }
         // No point comes any more.
         self.points.index = HashTable::default();
         self.drop_unused_points();
         self.fill_normals(shading);
         // Corners without a value have the origin of the image, and white.
-        let uvs = filled(&mut self.uvs, std::mem::take(&mut self.corner_uvs), self.triangles.len(), [0.0; 2]);
-        let colors = filled(&mut self.colors, std::mem::take(&mut self.corner_colors), self.triangles.len(), [1.0; 4]);
+        let uvs = filled(
+            &mut self.uvs,
+            std::mem::take(&mut self.corner_uvs),
+            self.triangles.len(),
+            [0.0; 2],
+        );
+        let colors = filled(
+            &mut self.colors,
+            std::mem::take(&mut self.corner_colors),
+            self.triangles.len(),
+            [1.0; 4],
+        );
         let (parts, order) = self.parts();
         if uvs.is_none() {
-            self.materials.iter_mut().for_each(|material| maps::flatten(material, source));
+            self.materials
+                .iter_mut()
+                .for_each(|material| maps::flatten(material, source));
         }
         let reorder = |list: Vec<[u32; 3]>| match &order {
             Some(order) => order.iter().map(|&i| list[i as usize]).collect(),
@@ -251,9 +332,18 @@ impl Assembly {
         let arrays = MeshArrays {
             points: self.points.values,
             triangles: reorder(self.triangles),
-            normals: Corners { values: self.normals.values, indices: reorder(self.corner_normals) },
-            uvs: uvs.map(|uvs| Corners { values: uvs.values, indices: reorder(uvs.indices) }),
-            colors: colors.map(|colors| Corners { values: colors.values, indices: reorder(colors.indices) }),
+            normals: Corners {
+                values: self.normals.values,
+                indices: reorder(self.corner_normals),
+            },
+            uvs: uvs.map(|uvs| Corners {
+                values: uvs.values,
+                indices: reorder(uvs.indices),
+            }),
+            colors: colors.map(|colors| Corners {
+                values: colors.values,
+                indices: reorder(colors.indices),
+            }),
         };
         Ok(Mesh::new(arrays, parts, self.materials))
     }
@@ -284,16 +374,24 @@ impl Assembly {
 
     fn fill_normals(&mut self, shading: Shading) {
         self.corner_normals.resize(self.triangles.len(), [NONE; 3]);
-        if self.corner_normals.iter().any(|corners| corners.contains(&NONE)) {
+        if self
+            .corner_normals
+            .iter()
+            .any(|corners| corners.contains(&NONE))
+        {
             let normals = &mut self.normals;
-            normals::fill(&self.points.values, &self.triangles, &mut self.corner_normals, shading, |normal| {
-                normals.add(normal)
-            });
+            normals::fill(
+                &self.points.values,
+                &self.triangles,
+                &mut self.corner_normals,
+                shading,
+                |normal| normals.add(normal),
+            );
         }
     }
 
-    /// The runs of triangles by material, those without one last, and the order of triangles that they need, if it is another.
-    /// Leaves only the materials that are used.
+    /// The runs of triangles by material, those without one last, and the order of triangles that
+    /// they need, if it is another. Leaves only the materials that are used.
     fn parts(&mut self) -> (Vec<Part>, Option<Vec<u32>>) {
         let slot = |material: u32| (material as usize).min(self.materials.len());
         let mut counts = vec![0_usize; self.materials.len() + 1];
@@ -302,7 +400,10 @@ impl Assembly {
         }
         let sorted = self.triangle_materials.is_sorted();
         let order = (!sorted).then(|| {
-            let mut next: Vec<usize> = counts.iter().scan(0, |start, n| Some(std::mem::replace(start, *start + n))).collect();
+            let mut next: Vec<usize> = counts
+                .iter()
+                .scan(0, |start, n| Some(std::mem::replace(start, *start + n)))
+                .collect();
             let mut order = vec![0_u32; self.triangles.len()];
             for (triangle, &material) in self.triangle_materials.iter().enumerate() {
                 let next = &mut next[slot(material)];
@@ -322,7 +423,10 @@ impl Assembly {
                     used.push(material);
                     used.len() - 1
                 });
-                parts.push(Part { triangles: start..start + count, material: index });
+                parts.push(Part {
+                    triangles: start..start + count,
+                    material: index,
+                });
                 start += count;
             }
         }
@@ -331,7 +435,8 @@ impl Assembly {
     }
 }
 
-/// Whether a direction has the length one as far as single precision goes: to divide by its length would only round it again.
+/// Whether a direction has the length one as far as single precision goes: to divide by its length
+/// would only round it again.
 fn is_unit(direction: &Vector3<f64>) -> bool {
     const TOLERANCE: f64 = 2e-7;
     (direction.norm_squared() - 1.0).abs() < TOLERANCE
@@ -350,9 +455,16 @@ fn filled<const N: usize>(
     indices.resize(triangles, [NONE; 3]);
     if indices.iter().any(|corners| corners.contains(&NONE)) {
         let otherwise = values.add(otherwise).unwrap_or(0);
-        indices.iter_mut().flatten().filter(|i| **i == NONE).for_each(|i| *i = otherwise);
+        indices
+            .iter_mut()
+            .flatten()
+            .filter(|i| **i == NONE)
+            .for_each(|i| *i = otherwise);
     }
-    Some(Corners { values: std::mem::take(&mut values.values), indices })
+    Some(Corners {
+        values: std::mem::take(&mut values.values),
+        indices,
+    })
 }
 
 /// Indices of a source's values in the assembly, found out once each.
@@ -367,7 +479,9 @@ impl Lookup {
 
     /// [`NONE`] if the index is out of range or its value of no use.
     fn get(&mut self, index: u32, add: impl FnOnce(usize) -> Option<u32>) -> u32 {
-        let Some(slot) = self.0.get_mut(index as usize) else { return NONE };
+        let Some(slot) = self.0.get_mut(index as usize) else {
+            return NONE;
+        };
         if *slot == Self::UNKNOWN {
             *slot = add(index as usize).unwrap_or(NONE);
         }
@@ -375,11 +489,13 @@ impl Lookup {
     }
 }
 
-/// Distinct values in the order of their first appearance. Values are the same if they are equal bit for bit; -0 is 0.
+/// Distinct values in the order of their first appearance. Values are the same if they are equal
+/// bit for bit; -0 is 0.
 #[derive(Default)]
 struct Weld<const N: usize> {
     values: Vec<[f32; N]>,
-    /// Indices of `values`, by their hashes: a third of the memory of a map from the values, so that more of it is near.
+    /// Indices of `values`, by their hashes: a third of the memory of a map from the values, so
+    /// that more of it is near.
     index: HashTable<u32>,
     state: foldhash::fast::RandomState,
 }
@@ -391,14 +507,26 @@ impl<const N: usize> Weld<N> {
             return None;
         }
         let value = value.map(|x| x + 0.0);
-        let Self { values, index, state } = self;
+        let Self {
+            values,
+            index,
+            state,
+        } = self;
         let hash = |value: &[f32; N]| {
             // All in one, which takes a third of the time.
             let mut hasher = state.build_hasher();
-            hasher.write_u128(value.iter().fold(0, |bits, x| bits << 32 | u128::from(x.to_bits())));
+            hasher.write_u128(
+                value
+                    .iter()
+                    .fold(0, |bits, x| bits << 32 | u128::from(x.to_bits())),
+            );
             hasher.finish()
         };
-        let known = index.entry(hash(&value), |&i| values[i as usize] == value, |&i| hash(&values[i as usize]));
+        let known = index.entry(
+            hash(&value),
+            |&i| values[i as usize] == value,
+            |&i| hash(&values[i as usize]),
+        );
         Some(match known {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(new) => {
@@ -424,15 +552,41 @@ mod tests {
     use crate::test::source;
 
     fn corners(indices: [u32; 3]) -> [Corner; 3] {
-        indices.map(|position| Corner { position, normal: NONE, uv: NONE, color: NONE })
+        indices.map(|position| Corner {
+            position,
+            normal: NONE,
+            uv: NONE,
+            color: NONE,
+        })
     }
 
-    const SQUARE: [[f64; 3]; 6] =
-        [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 1.0, -0.0], [0.0, 1.0, 0.0]];
+    const SQUARE: [[f64; 3]; 6] = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [1.0, 1.0, 0.0],
+        [0.0, 0.0, 0.0],
+        [1.0, 1.0, -0.0],
+        [0.0, 1.0, 0.0],
+    ];
 
-    fn add(assembly: &mut Assembly, positions: &[[f64; 3]], triangles: &[[Corner; 3]], material: u32) -> Result<(), Error> {
+    fn add(
+        assembly: &mut Assembly,
+        positions: &[[f64; 3]],
+        triangles: &[[Corner; 3]],
+        material: u32,
+    ) -> Result<(), Error> {
         let runs = [(0..triangles.len(), material)];
-        assembly.add(&Surface { positions, normals: &[], uvs: &[], colors: &[], triangles, runs: &runs }, &Matrix4::identity())
+        assembly.add(
+            &Surface {
+                positions,
+                normals: &[],
+                uvs: &[],
+                colors: &[],
+                triangles,
+                runs: &runs,
+            },
+            &Matrix4::identity(),
+        )
     }
 
     #[test]
@@ -441,10 +595,24 @@ mod tests {
         let triangles = [corners([0, 1, 2]), corners([3, 4, 5])];
         add(&mut assembly, &SQUARE, &triangles, NONE).unwrap();
         let mesh = assembly.finish(&mut source(), Shading::Smooth).unwrap();
-        assert_eq!(mesh.points, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]);
+        assert_eq!(
+            mesh.points,
+            [
+                [0.0, 0.0, 0.0],
+                [1.0, 0.0, 0.0],
+                [1.0, 1.0, 0.0],
+                [0.0, 1.0, 0.0]
+            ]
+        );
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
         assert_eq!(mesh.normals.values, [[0.0, 0.0, 1.0]]);
-        assert_eq!(mesh.parts, [Part { triangles: 0..2, material: None }]);
+        assert_eq!(
+            mesh.parts,
+            [Part {
+                triangles: 0..2,
+                material: None
+            }]
+        );
         assert_eq!(mesh.uvs, None);
     }
 
@@ -453,11 +621,20 @@ mod tests {
         let mut assembly = Assembly::new(0);
         let triangles = [corners([0, 1, 2])];
         let mirror = Matrix4::new_nonuniform_scaling(&Vector3::new(-1.0, 1.0, 1.0));
-        let surface =
-            Surface { positions: &SQUARE, normals: &[], uvs: &[], colors: &[], triangles: &triangles, runs: &[(0..1, NONE)] };
+        let surface = Surface {
+            positions: &SQUARE,
+            normals: &[],
+            uvs: &[],
+            colors: &[],
+            triangles: &triangles,
+            runs: &[(0..1, NONE)],
+        };
         assembly.add(&surface, &mirror).unwrap();
         let mesh = assembly.finish(&mut source(), Shading::Smooth).unwrap();
-        assert_eq!(mesh.points, [[0.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]);
+        assert_eq!(
+            mesh.points,
+            [[0.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
+        );
         assert_eq!(mesh.normals.values, [[0.0, 0.0, 1.0]]);
     }
 
@@ -480,14 +657,27 @@ mod tests {
         let mesh = assembly.finish(&mut source, Shading::Smooth).unwrap();
         assert_eq!(mesh.triangles, [[0, 1, 2]]);
         assert_eq!(mesh.points.len(), 3);
-        let found: Vec<_> = source.finish().iter().map(|d| (d.code, d.message.chars().find(char::is_ascii_digit))).collect();
-        assert_eq!(found, [("mesh-bad-values", Some('2')), ("mesh-degenerate-triangles", Some('3'))]);
+        let found: Vec<_> = source
+            .finish()
+            .iter()
+            .map(|d| (d.code, d.message.chars().find(char::is_ascii_digit)))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("mesh-bad-values", Some('2')),
+                ("mesh-degenerate-triangles", Some('3'))
+            ]
+        );
     }
 
     #[test]
     fn sorts_by_material_and_forgets_unused_ones() {
         let mut assembly = Assembly::new(0);
-        let names: Vec<_> = ["a", "b", "c"].iter().map(|n| assembly.material(Material::plain(*n, [1.0; 4]))).collect();
+        let names: Vec<_> = ["a", "b", "c"]
+            .iter()
+            .map(|n| assembly.material(Material::plain(*n, [1.0; 4])))
+            .collect();
         let lower = [corners([0, 1, 2])];
         let upper = [corners([3, 4, 5])];
         add(&mut assembly, &SQUARE, &lower, NONE).unwrap();
@@ -495,9 +685,19 @@ mod tests {
         add(&mut assembly, &SQUARE, &lower, names[0]).unwrap();
         let mesh = assembly.finish(&mut source(), Shading::Smooth).unwrap();
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 1, 2]]);
-        let parts: Vec<_> = mesh.parts.iter().map(|p| (p.triangles.clone(), p.material)).collect();
+        let parts: Vec<_> = mesh
+            .parts
+            .iter()
+            .map(|p| (p.triangles.clone(), p.material))
+            .collect();
         assert_eq!(parts, [(0..1, Some(0)), (1..2, Some(1)), (2..3, None)]);
-        assert_eq!(mesh.materials.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(
+            mesh.materials
+                .iter()
+                .map(|m| m.name.as_str())
+                .collect::<Vec<_>>(),
+            ["a", "c"]
+        );
     }
 
     #[test]

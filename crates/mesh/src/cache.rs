@@ -1,8 +1,9 @@
 //! Caches loaded meshes, their tiers and convex hulls in a [`Store`].
 //!
-//! The key of a loaded mesh is the content and name of its file, with the outcome of each reference in it: another material library
-//! or image makes another mesh. The key of tiers and hulls is the digest of their mesh. Arrays are separate entries, each under the
-//! digest of its mesh, and are loaded lazily ([`LazyMesh::cached`]).
+//! The key of a loaded mesh is the content and name of its file, with the outcome of each reference
+//! in it: another material library or image makes another mesh. The key of tiers and hulls is the
+//! digest of their mesh. Arrays are separate entries, each under the digest of its mesh, and are
+//! loaded lazily ([`LazyMesh::cached`]).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use super::{Error, Options, Source, codes, convex_hull, file_name, reference, th
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::{self as resolve, Files, Located};
 use urdf_usd_robot::{
-    CacheEvicted, Channel, Corners, ImageFormat, ImagePlacement, LazyMesh, LoadArrays, Map, MapRole, Material, Mesh,
-    MeshArrays, Outline, Part, Texture, Tiers, Wrap,
+    CacheEvicted, Channel, Corners, ImageFormat, ImagePlacement, LazyMesh, LoadArrays, Map,
+    MapRole, Material, Mesh, MeshArrays, Outline, Part, Texture, Tiers, Wrap,
 };
 use urdf_usd_store::{self as store, Content, Key, Store};
 
@@ -25,15 +26,34 @@ use urdf_usd_store::{self as store, Content, Key, Store};
 ///
 /// # Errors
 /// Those of [`read`](super::read), and if the file can't be read.
-pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -> Result<(LazyMesh, Vec<Diagnostic>), Error> {
+pub fn load(
+    located: &Located,
+    files: &Files,
+    options: Options,
+    store: &Store,
+) -> Result<(LazyMesh, Vec<Diagnostic>), Error> {
     let key_for = |content: [u8; 32]| {
         let name = file_name(&located.path);
         // The number changes with what reading makes of a file.
-        Key::of("mesh 3").and(name.as_bytes()).and(format!("{options:?}").as_bytes()).and(&content).key()
+        Key::of("mesh 3")
+            .and(name.as_bytes())
+            .and(format!("{options:?}").as_bytes())
+            .and(&content)
+            .key()
     };
-    let known = if store.keeps() { Some(content(located, files, store)?) } else { None };
-    let place = Referrer { path: &located.path, files, store };
-    if let Some(kept) = known.and_then(|content| store.get(&key_for(content), |bytes| decode(bytes, place))) {
+    let known = if store.keeps() {
+        Some(content(located, files, store)?)
+    } else {
+        None
+    };
+    let place = Referrer {
+        path: &located.path,
+        files,
+        store,
+    };
+    if let Some(kept) =
+        known.and_then(|content| store.get(&key_for(content), |bytes| decode(bytes, place)))
+    {
         // It was read if its content was not known.
         files.forget(located);
         return Ok(kept);
@@ -50,18 +70,29 @@ pub fn load(located: &Located, files: &Files, options: Options, store: &Store) -
     let diagnostics = source.finish();
     if let Some(content) = known {
         keep(&mesh, store);
-        store.put_content(&key_for(content), &encode(&mesh, &diagnostics, &asked, place));
+        store.put_content(
+            &key_for(content),
+            &encode(&mesh, &diagnostics, &asked, place),
+        );
     }
     Ok((mesh.into(), diagnostics))
 }
 
 fn unreadable(error: resolve::Error) -> Error {
-    Error { code: error.code, message: error.message, help: error.help, line: 0 }
+    Error {
+        code: error.code,
+        message: error.message,
+        help: error.help,
+        line: 0,
+    }
 }
 
 /// The hash of a file's content. It is not read if `store` knows it.
 fn content(located: &Located, files: &Files, store: &Store) -> Result<[u8; 32], Error> {
-    let key = located.stamp.as_ref().map(|stamp| Key::of("content").and(stamp.as_bytes()).key());
+    let key = located
+        .stamp
+        .as_ref()
+        .map(|stamp| Key::of("content").and(stamp.as_bytes()).key());
     if let Some(known) = key.and_then(|key| store.get(&key, |bytes| bytes.try_into().ok())) {
         return Ok(known);
     }
@@ -88,16 +119,29 @@ impl Referrer<'_> {
 
     /// The same by the content that was read, whatever the file is by now.
     fn outcome_as_read(self, reference: &str) -> [u8; 32] {
-        self.hashed(reference, |found| Ok(Sha256::digest(&self.files.read(found).map_err(unreadable)?.bytes).into()))
+        self.hashed(reference, |found| {
+            Ok(Sha256::digest(&self.files.read(found).map_err(unreadable)?.bytes).into())
+        })
     }
 
-    fn hashed(self, reference: &str, content: impl Fn(&Located) -> Result<[u8; 32], Error>) -> [u8; 32] {
+    fn hashed(
+        self,
+        reference: &str,
+        content: impl Fn(&Located) -> Result<[u8; 32], Error>,
+    ) -> [u8; 32] {
         let hash = Sha256::new();
-        let found = reference::locate(reference, self.path.parent(), self.files).and_then(|found| {
-            let content = content(&found).map_err(|error| error.to_string())?;
-            Ok(Sha256::new().chain_update(file_name(&found.path)).chain_update([0]).chain_update(content))
-        });
-        found.unwrap_or_else(|reason| hash.chain_update(reason)).finalize().into()
+        let found =
+            reference::locate(reference, self.path.parent(), self.files).and_then(|found| {
+                let content = content(&found).map_err(|error| error.to_string())?;
+                Ok(Sha256::new()
+                    .chain_update(file_name(&found.path))
+                    .chain_update([0])
+                    .chain_update(content))
+            });
+        found
+            .unwrap_or_else(|reason| hash.chain_update(reason))
+            .finalize()
+            .into()
     }
 }
 
@@ -108,7 +152,9 @@ impl Referrer<'_> {
 pub fn kept_tiers(mesh: &LazyMesh, store: &Store) -> Result<Tiers, CacheEvicted> {
     // The number changes with what `tiers` makes of a mesh.
     let key = key_of("tiers 5", mesh, store);
-    if let Some(tiers) = key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials, store))) {
+    if let Some(tiers) =
+        key.and_then(|key| store.get(&key, |bytes| decode_tiers(bytes, &mesh.materials, store)))
+    {
         return Ok(tiers);
     }
     let mut tiers = tiers(&mesh.load()?);
@@ -146,7 +192,8 @@ pub struct NoHull {
 /// The convex hull of a mesh that [`load`] gave; with a thickness if the mesh is flat or straight.
 ///
 /// # Errors
-/// If the mesh has no hull, with why ([`thick_hull`]) and whether it is watertight all the same; if it is needed and no longer in the cache.
+/// If the mesh has no hull, with why ([`thick_hull`]) and whether it is watertight all the same; if
+/// it is needed and no longer in the cache.
 pub fn kept_hull(mesh: &LazyMesh, store: &Store) -> Result<Result<Hull, NoHull>, CacheEvicted> {
     let key = key_of("hull 2", mesh, store);
     if let Some(hull) = key.and_then(|key| store.get(&key, |bytes| decode_hull(bytes, store))) {
@@ -157,23 +204,39 @@ pub fn kept_hull(mesh: &LazyMesh, store: &Store) -> Result<Result<Hull, NoHull>,
         Ok(hull) => (hull, false),
         Err(_) => match thick_hull(&mesh.points) {
             Ok(hull) => (hull, true),
-            Err(error) => return Ok(Err(NoHull { error, is_of_watertight: mesh.is_watertight() })),
+            Err(error) => {
+                return Ok(Err(NoHull {
+                    error,
+                    is_of_watertight: mesh.is_watertight(),
+                }));
+            }
         },
     };
     hull.digest = digest(&hull);
     let is_of_watertight = mesh.is_watertight();
     if let Some(key) = key {
         keep(&hull, store);
-        store.put_content(&key, &entry(&[&hull], [is_thickened, is_of_watertight], Vec::new()));
+        store.put_content(
+            &key,
+            &entry(&[&hull], [is_thickened, is_of_watertight], Vec::new()),
+        );
     }
-    Ok(Ok(Hull { mesh: hull.into(), is_thickened, is_of_watertight }))
+    Ok(Ok(Hull {
+        mesh: hull.into(),
+        is_thickened,
+        is_of_watertight,
+    }))
 }
 
 fn decode_hull(bytes: &[u8], store: &Store) -> Option<Hull> {
     let (head, mut reader) = Reader::head::<[bool; 2]>(bytes)?;
     let mesh = reader.meshes(head.shapes, &[], store)?.pop()?;
     let [is_thickened, is_of_watertight] = head.more;
-    Some(Hull { mesh, is_thickened, is_of_watertight })
+    Some(Hull {
+        mesh,
+        is_thickened,
+        is_of_watertight,
+    })
 }
 
 fn key_of(kind: &str, mesh: &LazyMesh, store: &Store) -> Option<Key> {
@@ -198,7 +261,8 @@ struct Head<T> {
     more: T,
 }
 
-/// What an [`Outline`] has beside what a [`Shape`] says: the bits of the bounds, and whether some corner is not opaque.
+/// What an [`Outline`] has beside what a [`Shape`] says: the bits of the bounds, and whether some
+/// corner is not opaque.
 type KeptOutline = (Option<[[u32; 3]; 2]>, bool);
 
 /// How long the arrays of a mesh are, and its parts.
@@ -221,19 +285,33 @@ impl Shape {
             normals: mesh.normals.values.len(),
             uvs: mesh.uvs.as_ref().map(|uvs| uvs.values.len()),
             colors: mesh.colors.as_ref().map(|colors| colors.values.len()),
-            parts: parts.iter().map(|part| (part.triangles.len(), part.material)).collect(),
+            parts: parts
+                .iter()
+                .map(|part| (part.triangles.len(), part.material))
+                .collect(),
         }
     }
 
-    /// The arrays of a mesh of this shape, which `part` gives in turn, each of so many bytes. `None` if they don't fit.
+    /// The arrays of a mesh of this shape, which `part` gives in turn, each of so many bytes.
+    /// `None` if they don't fit.
     fn arrays(&self, mut part: impl FnMut(usize) -> Option<Bytes>) -> Option<MeshArrays> {
         let Self { triangles, .. } = *self;
         let points = array(self.points, &mut part)?;
         let faces = indices(triangles, self.points, &mut part)?;
         let normals = corners(self.normals, triangles, &mut part)?;
-        let uvs = self.uvs.map_or(Some(None), |values| corners(values, triangles, &mut part).map(Some))?;
-        let colors = self.colors.map_or(Some(None), |values| corners(values, triangles, &mut part).map(Some))?;
-        Some(MeshArrays { points, triangles: faces, normals, uvs, colors })
+        let uvs = self.uvs.map_or(Some(None), |values| {
+            corners(values, triangles, &mut part).map(Some)
+        })?;
+        let colors = self.colors.map_or(Some(None), |values| {
+            corners(values, triangles, &mut part).map(Some)
+        })?;
+        Some(MeshArrays {
+            points,
+            triangles: faces,
+            normals,
+            uvs,
+            colors,
+        })
     }
 
     /// The same of all of them, one after the other.
@@ -255,9 +333,16 @@ fn array<T: Pod>(length: usize, part: &mut impl FnMut(usize) -> Option<Bytes>) -
 }
 
 /// Indices below `values`.
-fn indices(length: usize, values: usize, part: &mut impl FnMut(usize) -> Option<Bytes>) -> Option<Vec<[u32; 3]>> {
+fn indices(
+    length: usize,
+    values: usize,
+    part: &mut impl FnMut(usize) -> Option<Bytes>,
+) -> Option<Vec<[u32; 3]>> {
     let indices: Vec<[u32; 3]> = array(length, part)?;
-    let largest = indices.as_flattened().iter().fold(0, |largest, &i| largest.max(i));
+    let largest = indices
+        .as_flattened()
+        .iter()
+        .fold(0, |largest, &i| largest.max(i));
     (indices.is_empty() || (largest as usize) < values).then_some(indices)
 }
 
@@ -269,15 +354,24 @@ fn corners<const N: usize>(
 where
     [f32; N]: Pod,
 {
-    Some(Corners { values: array(values, part)?, indices: indices(triangles, values, part)? })
+    Some(Corners {
+        values: array(values, part)?,
+        indices: indices(triangles, values, part)?,
+    })
 }
 
 /// The arrays of a mesh, as they are in memory.
 fn arrays(mesh: &MeshArrays) -> Vec<&[u8]> {
     fn of<T: Pod>(corners: &Corners<T>) -> [&[u8]; 2] {
-        [bytemuck::cast_slice(&corners.values), bytemuck::cast_slice(&corners.indices)]
+        [
+            bytemuck::cast_slice(&corners.values),
+            bytemuck::cast_slice(&corners.indices),
+        ]
     }
-    let mut arrays = vec![bytemuck::cast_slice(&mesh.points), bytemuck::cast_slice(&mesh.triangles)];
+    let mut arrays = vec![
+        bytemuck::cast_slice(&mesh.points),
+        bytemuck::cast_slice(&mesh.triangles),
+    ];
     arrays.extend(of(&mesh.normals));
     arrays.extend(mesh.uvs.iter().flat_map(of));
     arrays.extend(mesh.colors.iter().flat_map(of));
@@ -287,12 +381,24 @@ fn arrays(mesh: &MeshArrays) -> Vec<&[u8]> {
 /// An entry of `meshes` without their arrays, of what there is `more` of them, and of `blobs`.
 fn entry(meshes: &[&Mesh], more: impl Serialize, blobs: Vec<Bytes>) -> Content {
     let shape = |mesh: &&Mesh| {
-        let Outline { bounds, has_translucent_corners, .. } = mesh.outline();
+        let Outline {
+            bounds,
+            has_translucent_corners,
+            ..
+        } = mesh.outline();
         let bounds = bounds.map(|(low, high)| [low, high].map(|corner| corner.map(f32::to_bits)));
-        (Shape::of(mesh, &mesh.parts), (bounds, has_translucent_corners))
+        (
+            Shape::of(mesh, &mesh.parts),
+            (bounds, has_translucent_corners),
+        )
     };
-    let head = Head { shapes: meshes.iter().map(shape).collect(), more };
-    let digests = meshes.iter().map(|mesh| Bytes::copy_from_slice(&mesh.digest));
+    let head = Head {
+        shapes: meshes.iter().map(shape).collect(),
+        more,
+    };
+    let digests = meshes
+        .iter()
+        .map(|mesh| Bytes::copy_from_slice(&mesh.digest));
     store::pack(&head, digests.chain(blobs))
 }
 
@@ -306,19 +412,29 @@ fn keep(mesh: &Mesh, store: &Store) {
     store.put(&key_of_arrays(&mesh.digest), || arrays(mesh).concat());
 }
 
-/// Moves the arrays of a mesh out of memory if the job of `store` holds too much there: they are loaded from `store`, or from the file
-/// that the job spills to. The mesh has its digest.
+/// Moves the arrays of a mesh out of memory if the job of `store` holds too much there: they are
+/// loaded from `store`, or from the file that the job spills to. The mesh has its digest.
 #[must_use]
 pub fn spilled(mesh: LazyMesh, store: &Store) -> LazyMesh {
-    let Some(in_memory) = mesh.in_memory() else { return mesh };
+    let Some(in_memory) = mesh.in_memory() else {
+        return mesh;
+    };
     let arrays = arrays(in_memory);
     if !store.is_to_spill(arrays.iter().map(|array| array.len()).sum()) {
         return mesh;
     }
     let (outline, shape) = (*mesh.outline(), Shape::of(in_memory, &mesh.parts));
     let load: Box<LoadArrays> = if let Some(later) = store.later(&key_of_arrays(&mesh.digest)) {
-        Box::new(move || later().and_then(|bytes| shape.arrays_in(bytes)).ok_or(CacheEvicted))
-    } else if let Some(pieces) = arrays.iter().map(|array| store.spill(array)).collect::<Option<Vec<_>>>() {
+        Box::new(move || {
+            later()
+                .and_then(|bytes| shape.arrays_in(bytes))
+                .ok_or(CacheEvicted)
+        })
+    } else if let Some(pieces) = arrays
+        .iter()
+        .map(|array| store.spill(array))
+        .collect::<Option<Vec<_>>>()
+    {
         Box::new(move || {
             let mut pieces = pieces.iter();
             shape.arrays(|_| pieces.next()?.bytes()).ok_or(CacheEvicted)
@@ -347,20 +463,36 @@ impl<'a> Reader<'a> {
     }
 
     /// Meshes whose arrays are in `store`.
-    fn meshes(&mut self, shapes: Vec<(Shape, KeptOutline)>, materials: &[Material], store: &Store) -> Option<Vec<LazyMesh>> {
+    fn meshes(
+        &mut self,
+        shapes: Vec<(Shape, KeptOutline)>,
+        materials: &[Material],
+        store: &Store,
+    ) -> Option<Vec<LazyMesh>> {
         let mesh = |(shape, (bounds, has_translucent_corners)): (Shape, KeptOutline)| {
             let digest: [u8; 32] = self.take(32)?.try_into().ok()?;
             let arrays = store.later(&key_of_arrays(&digest))?;
             let parts = parts(&shape, materials.len())?;
             let outline = Outline {
                 triangles: shape.triangles,
-                bounds: bounds.map(|corners| corners.map(|corner| corner.map(f32::from_bits)).into()),
+                bounds: bounds
+                    .map(|corners| corners.map(|corner| corner.map(f32::from_bits)).into()),
                 has_uvs: shape.uvs.is_some(),
                 has_colors: shape.colors.is_some(),
                 has_translucent_corners,
             };
-            let load = move || arrays().and_then(|bytes| shape.arrays_in(bytes)).ok_or(CacheEvicted);
-            Some(LazyMesh::cached(outline, Box::new(load), parts, materials.to_vec(), digest))
+            let load = move || {
+                arrays()
+                    .and_then(|bytes| shape.arrays_in(bytes))
+                    .ok_or(CacheEvicted)
+            };
+            Some(LazyMesh::cached(
+                outline,
+                Box::new(load),
+                parts,
+                materials.to_vec(),
+                digest,
+            ))
         };
         shapes.into_iter().map(mesh).collect()
     }
@@ -372,9 +504,15 @@ fn parts(shape: &Shape, materials: usize) -> Option<Vec<Part>> {
     for &(triangles, material) in &shape.parts {
         let start = end;
         end = start.checked_add(triangles)?;
-        parts.push(Part { triangles: start..end, material });
+        parts.push(Part {
+            triangles: start..end,
+            material,
+        });
     }
-    let fits = end == shape.triangles && parts.iter().all(|part| part.material.is_none_or(|i| i < materials));
+    let fits = end == shape.triangles
+        && parts
+            .iter()
+            .all(|part| part.material.is_none_or(|i| i < materials));
     fits.then_some(parts)
 }
 
@@ -386,7 +524,13 @@ fn encode_tiers(tiers: &[Option<Mesh>; 2]) -> Content {
 fn decode_tiers(bytes: &[u8], materials: &[Material], store: &Store) -> Option<Tiers> {
     let (head, mut reader) = Reader::head::<[bool; 2]>(bytes)?;
     let mut meshes = reader.meshes(head.shapes, materials, store)?.into_iter();
-    let [medium, low] = head.more.map(|there| if there { meshes.next().map(Arc::new) } else { None });
+    let [medium, low] = head.more.map(|there| {
+        if there {
+            meshes.next().map(Arc::new)
+        } else {
+            None
+        }
+    });
     Some(Tiers { medium, low })
 }
 
@@ -428,7 +572,8 @@ struct Surface {
     maps: Vec<KeptMap>,
 }
 
-/// A [`Map`]: the numbers of its role and its channel, its image, the bits of its strength, its placement.
+/// A [`Map`]: the numbers of its role and its channel, its image, the bits of its strength, its
+/// placement.
 type KeptMap = (usize, usize, usize, u32, KeptPlacement);
 
 /// An [`ImagePlacement`]: the numbers of how it wraps, the bits of scale, rotation and translation.
@@ -444,13 +589,21 @@ struct Picture {
     bytes: usize,
 }
 
-fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: Referrer) -> Content {
+fn encode(
+    mesh: &Mesh,
+    diagnostics: &[Diagnostic],
+    asked: &[String],
+    referrer: Referrer,
+) -> Content {
     let mut pictures: Vec<Arc<Texture>> = Vec::new();
     let mut index_of = |texture: &Arc<Texture>| {
-        pictures.iter().position(|other| Arc::ptr_eq(other, texture)).unwrap_or_else(|| {
-            pictures.push(texture.clone());
-            pictures.len() - 1
-        })
+        pictures
+            .iter()
+            .position(|other| Arc::ptr_eq(other, texture))
+            .unwrap_or_else(|| {
+                pictures.push(texture.clone());
+                pictures.len() - 1
+            })
     };
     let materials = mesh.materials.iter().map(|material| Surface {
         name: material.name.clone(),
@@ -465,55 +618,132 @@ fn encode(mesh: &Mesh, diagnostics: &[Diagnostic], asked: &[String], referrer: R
         ior: material.ior.to_bits(),
         specular: material.specular.map(|color| color.map(f32::to_bits)),
         clearcoat: [material.clearcoat, material.clearcoat_roughness].map(f32::to_bits),
-        maps: material.maps.iter().map(|(role, map)| kept_map(*role, map, &mut index_of)).collect(),
+        maps: material
+            .maps
+            .iter()
+            .map(|(role, map)| kept_map(*role, map, &mut index_of))
+            .collect(),
     });
     let materials = materials.collect();
     let loaded = Loaded {
-        references: asked.iter().map(|reference| (reference.clone(), referrer.outcome_as_read(reference))).collect(),
+        references: asked
+            .iter()
+            .map(|reference| (reference.clone(), referrer.outcome_as_read(reference)))
+            .collect(),
         findings: diagnostics.iter().map(Finding::of).collect(),
         materials,
-        textures: pictures.iter().map(|texture| Picture::of(texture)).collect(),
+        textures: pictures
+            .iter()
+            .map(|texture| Picture::of(texture))
+            .collect(),
     };
-    let blobs = pictures.iter().map(|texture| Bytes::from_owner(texture.bytes.clone())).collect();
+    let blobs = pictures
+        .iter()
+        .map(|texture| Bytes::from_owner(texture.bytes.clone()))
+        .collect();
     entry(&[mesh], loaded, blobs)
 }
 
-fn kept_map(role: MapRole, map: &Map, index_of: &mut impl FnMut(&Arc<Texture>) -> usize) -> KeptMap {
-    let role = MapRole::ALL.iter().position(|other| *other == role).unwrap_or_default();
-    let channel = Channel::ALL.iter().position(|other| *other == map.channel).unwrap_or_default();
-    (role, channel, index_of(&map.texture), map.strength.to_bits(), kept_placement(&map.placement))
+fn kept_map(
+    role: MapRole,
+    map: &Map,
+    index_of: &mut impl FnMut(&Arc<Texture>) -> usize,
+) -> KeptMap {
+    let role = MapRole::ALL
+        .iter()
+        .position(|other| *other == role)
+        .unwrap_or_default();
+    let channel = Channel::ALL
+        .iter()
+        .position(|other| *other == map.channel)
+        .unwrap_or_default();
+    (
+        role,
+        channel,
+        index_of(&map.texture),
+        map.strength.to_bits(),
+        kept_placement(&map.placement),
+    )
 }
 
 fn kept_placement(placement: &ImagePlacement) -> KeptPlacement {
-    let ImagePlacement { wrap, scale, rotation, translation } = *placement;
-    let number = |wrap| Wrap::ALL.iter().position(|other| *other == wrap).unwrap_or_default();
-    (wrap.map(number), scale.map(f32::to_bits), rotation.to_bits(), translation.map(f32::to_bits))
+    let ImagePlacement {
+        wrap,
+        scale,
+        rotation,
+        translation,
+    } = *placement;
+    let number = |wrap| {
+        Wrap::ALL
+            .iter()
+            .position(|other| *other == wrap)
+            .unwrap_or_default()
+    };
+    (
+        wrap.map(number),
+        scale.map(f32::to_bits),
+        rotation.to_bits(),
+        translation.map(f32::to_bits),
+    )
 }
 
 fn placement((wrap, scale, rotation, translation): KeptPlacement) -> Option<ImagePlacement> {
     let [s, t] = wrap.map(|number| Wrap::ALL.get(number).copied());
     let [scale, translation] = [scale, translation].map(|pair| pair.map(f32::from_bits));
-    Some(ImagePlacement { wrap: [s?, t?], scale, rotation: f64::from_bits(rotation), translation })
+    Some(ImagePlacement {
+        wrap: [s?, t?],
+        scale,
+        rotation: f64::from_bits(rotation),
+        translation,
+    })
 }
 
 /// `None` also if a reference would be answered otherwise now.
 fn decode(bytes: &[u8], referrer: Referrer) -> Option<(LazyMesh, Vec<Diagnostic>)> {
     let (head, mut reader) = Reader::head::<Loaded>(bytes)?;
-    let Loaded { references, findings, materials, textures } = head.more;
-    if references.iter().any(|(reference, known)| referrer.outcome(reference) != *known) {
+    let Loaded {
+        references,
+        findings,
+        materials,
+        textures,
+    } = head.more;
+    if references
+        .iter()
+        .any(|(reference, known)| referrer.outcome(reference) != *known)
+    {
         return None;
     }
-    let mut mesh = reader.meshes(head.shapes, &vec![Material::plain("", [1.0; 4]); materials.len()], referrer.store)?.pop()?;
-    let textures: Vec<Arc<Texture>> =
-        textures.into_iter().map(|picture| picture.texture(&mut reader).map(Arc::new)).collect::<Option<_>>()?;
-    mesh.materials = materials.into_iter().map(|surface| surface.material(&textures)).collect::<Option<_>>()?;
-    let diagnostics = findings.into_iter().map(|finding| finding.diagnostic(referrer.path)).collect::<Option<_>>()?;
+    let mut mesh = reader
+        .meshes(
+            head.shapes,
+            &vec![Material::plain("", [1.0; 4]); materials.len()],
+            referrer.store,
+        )?
+        .pop()?;
+    let textures: Vec<Arc<Texture>> = textures
+        .into_iter()
+        .map(|picture| picture.texture(&mut reader).map(Arc::new))
+        .collect::<Option<_>>()?;
+    mesh.materials = materials
+        .into_iter()
+        .map(|surface| surface.material(&textures))
+        .collect::<Option<_>>()?;
+    let diagnostics = findings
+        .into_iter()
+        .map(|finding| finding.diagnostic(referrer.path))
+        .collect::<Option<_>>()?;
     Some((mesh, diagnostics))
 }
 
 impl Finding {
     fn of(diagnostic: &Diagnostic) -> Self {
-        let Diagnostic { code, message, place, help, .. } = diagnostic;
+        let Diagnostic {
+            code,
+            message,
+            place,
+            help,
+            ..
+        } = diagnostic;
         Self {
             code: (*code).to_owned(),
             message: message.clone(),
@@ -526,7 +756,12 @@ impl Finding {
 
     fn diagnostic(self, file: &Path) -> Option<Diagnostic> {
         let code = codes::ALL.iter().find(|code| code.id == self.code)?;
-        let place = Place { line: self.line, column: self.column, element: self.element, ..Place::file(file) };
+        let place = Place {
+            line: self.line,
+            column: self.column,
+            element: self.element,
+            ..Place::file(file)
+        };
         Some(Diagnostic::new(code, place, self.message).help(self.help))
     }
 }
@@ -535,7 +770,12 @@ impl Surface {
     fn material(self, textures: &[Arc<Texture>]) -> Option<Material> {
         let map = |(role, channel, texture, strength, lies): KeptMap| {
             let (texture, channel) = (textures.get(texture)?.clone(), *Channel::ALL.get(channel)?);
-            let map = Map { texture, channel, strength: f32::from_bits(strength), placement: placement(lies)? };
+            let map = Map {
+                texture,
+                channel,
+                strength: f32::from_bits(strength),
+                placement: placement(lies)?,
+            };
             Some((*MapRole::ALL.get(role)?, map))
         };
         let [clearcoat, clearcoat_roughness] = self.clearcoat.map(f32::from_bits);
@@ -563,7 +803,13 @@ impl Surface {
 
 impl Picture {
     fn of(texture: &Texture) -> Self {
-        let Texture { name, format, bytes, sha256, has_alpha } = texture;
+        let Texture {
+            name,
+            format,
+            bytes,
+            sha256,
+            has_alpha,
+        } = texture;
         Self {
             name: name.clone(),
             is_jpeg: *format == ImageFormat::Jpeg,
@@ -576,7 +822,11 @@ impl Picture {
     fn texture(self, reader: &mut Reader) -> Option<Texture> {
         Some(Texture {
             name: self.name,
-            format: if self.is_jpeg { ImageFormat::Jpeg } else { ImageFormat::Png },
+            format: if self.is_jpeg {
+                ImageFormat::Jpeg
+            } else {
+                ImageFormat::Png
+            },
             bytes: reader.take(self.bytes)?.into(),
             sha256: self.sha256,
             has_alpha: self.has_alpha,
@@ -596,14 +846,20 @@ mod tests {
 
     fn loaded(folder: &Path, name: &str, store: &Store) -> (LazyMesh, Vec<Diagnostic>) {
         let files = files();
-        let located = files.locate(&folder.join(name).to_string_lossy(), None).unwrap();
+        let located = files
+            .locate(&folder.join(name).to_string_lossy(), None)
+            .unwrap();
         load(&located, &files, Options::default(), store).unwrap()
     }
 
     fn entries(folder: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            if entry.path().is_dir() { found.extend(entries(&entry.path())) } else { found.push(entry.path()) }
+            if entry.path().is_dir() {
+                found.extend(entries(&entry.path()))
+            } else {
+                found.push(entry.path())
+            }
         }
         // The store's secret key is not an entry.
         found.retain(|path| path.file_name() != Some("key".as_ref()));
@@ -615,8 +871,14 @@ mod tests {
 
     fn example(folder: &Path) {
         fs::write(folder.join("a.obj"), OBJ).unwrap();
-        fs::write(folder.join("a.mtl"), "newmtl gold\nKd 0.3 0.2 0.1\nPr 0.25\nKe 0.1 0 0\nmap_Kd a.png\n").unwrap();
-        image::RgbImage::from_pixel(2, 2, image::Rgb([1, 2, 3])).save(folder.join("a.png")).unwrap();
+        fs::write(
+            folder.join("a.mtl"),
+            "newmtl gold\nKd 0.3 0.2 0.1\nPr 0.25\nKe 0.1 0 0\nmap_Kd a.png\n",
+        )
+        .unwrap();
+        image::RgbImage::from_pixel(2, 2, image::Rgb([1, 2, 3]))
+            .save(folder.join("a.png"))
+            .unwrap();
     }
 
     #[test]
@@ -633,16 +895,36 @@ mod tests {
         // Proof that the second came from the store: it says what the store says.
         let store = Store::in_memory(1 << 20);
         let content = Sha256::digest(OBJ);
-        let key = Key::of("mesh 3").and(b"a.obj").and(format!("{:?}", Options::default()).as_bytes()).and(&content).key();
+        let key = Key::of("mesh 3")
+            .and(b"a.obj")
+            .and(format!("{:?}", Options::default()).as_bytes())
+            .and(&content)
+            .key();
         let (path, files) = (folder.path().join("a.obj"), files());
         store.put_content(&key, &{
             let mut other = fresh.0.load().unwrap();
             other.points[0] = [7.0; 3];
             other.digest = digest(&other);
             keep(&other, &store);
-            encode(&other, &[], &[], Referrer { path: &path, files: &files, store: &Store::none() })
+            encode(
+                &other,
+                &[],
+                &[],
+                Referrer {
+                    path: &path,
+                    files: &files,
+                    store: &Store::none(),
+                },
+            )
         });
-        assert_eq!(loaded(folder.path(), "a.obj", &store).0.arrays().unwrap().points[0], [7.0; 3]);
+        assert_eq!(
+            loaded(folder.path(), "a.obj", &store)
+                .0
+                .arrays()
+                .unwrap()
+                .points[0],
+            [7.0; 3]
+        );
     }
 
     #[test]
@@ -651,19 +933,28 @@ mod tests {
         example(folder.path());
         let store = Store::in_memory(1 << 20);
         let first = loaded(folder.path(), "a.obj", &store);
-        image::RgbImage::from_pixel(2, 2, image::Rgb([9, 9, 9])).save(folder.path().join("a.png")).unwrap();
+        image::RgbImage::from_pixel(2, 2, image::Rgb([9, 9, 9]))
+            .save(folder.path().join("a.png"))
+            .unwrap();
         let second = loaded(folder.path(), "a.obj", &store);
         assert_ne!(first.0.materials, second.0.materials);
         assert_eq!(first.0.digest, second.0.digest, "the geometry is the same");
         fs::remove_file(folder.path().join("a.png")).unwrap();
         let third = loaded(folder.path(), "a.obj", &store);
-        assert!(third.1.iter().any(|d| d.code == "mesh-texture-missing"), "{:?}", third.1);
+        assert!(
+            third.1.iter().any(|d| d.code == "mesh-texture-missing"),
+            "{:?}",
+            third.1
+        );
         // The same content in another place has its own places in what is found.
         fs::create_dir(folder.path().join("b")).unwrap();
         example(&folder.path().join("b"));
         let fourth = loaded(&folder.path().join("b"), "a.obj", &store);
         assert_eq!(fourth.0, first.0);
-        assert_eq!(fourth.1[0].place.file.as_deref(), Some(&*folder.path().join("b/a.obj")));
+        assert_eq!(
+            fourth.1[0].place.file.as_deref(),
+            Some(&*folder.path().join("b/a.obj"))
+        );
     }
 
     #[test]
@@ -686,7 +977,11 @@ mod tests {
         const KEYED_HASH: usize = 32;
         let body = &whole[..whole.len() - KEYED_HASH];
         let (obj, files) = (folder.path().join("a.obj"), files());
-        let referrer = Referrer { path: &obj, files: &files, store: &store };
+        let referrer = Referrer {
+            path: &obj,
+            files: &files,
+            store: &store,
+        };
         assert_eq!(decode(body, referrer).unwrap(), fresh);
         for at in 0..body.len() {
             let mut spoilt = body.to_vec();
@@ -699,19 +994,31 @@ mod tests {
         for cut in 0..body.len() {
             assert!(decode(&body[..cut], referrer).is_none());
         }
-        // Arrays that went are missed when they are loaded; a caller that starts over without the cache gets all.
+        // Arrays that went are missed when they are loaded; a caller that starts over without the
+        // cache gets all.
         let whole = fs::read(arrays).unwrap();
         for cut in [0, 5, whole.len() / 2, whole.len() - 1] {
             fs::write(arrays, &whole[..cut]).unwrap();
             let (mesh, found) = loaded(folder.path(), "a.obj", &store);
-            assert_eq!((mesh.digest, mesh.outline(), &found), (fresh.0.digest, fresh.0.outline(), &fresh.1));
-            assert_eq!((mesh.arrays().err(), mesh.load().err()), (Some(CacheEvicted), Some(CacheEvicted)));
+            assert_eq!(
+                (mesh.digest, mesh.outline(), &found),
+                (fresh.0.digest, fresh.0.outline(), &fresh.1)
+            );
+            assert_eq!(
+                (mesh.arrays().err(), mesh.load().err()),
+                (Some(CacheEvicted), Some(CacheEvicted))
+            );
             assert_ne!(mesh, fresh.0, "what can't be loaded compares unequal");
             assert_eq!(loaded(folder.path(), "a.obj", &store.anew()), fresh);
             assert_eq!(fs::read(arrays).unwrap(), whole);
         }
         fs::remove_file(arrays).unwrap();
-        assert!(loaded(folder.path(), "a.obj", &store).0.in_memory().is_some());
+        assert!(
+            loaded(folder.path(), "a.obj", &store)
+                .0
+                .in_memory()
+                .is_some()
+        );
     }
 
     #[test]
@@ -719,16 +1026,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvt 1 0\nf 1/1 2/2 3/1\nf 1/2 3/1 4/2\nf 1/1 4/2 2/1\n";
         fs::write(folder.path().join("a.obj"), text).unwrap();
-        for store in [Store::none(), Store::in_memory(1 << 20), Store::on_disk(&folder.path().join("cache"), 1 << 20)] {
+        for store in [
+            Store::none(),
+            Store::in_memory(1 << 20),
+            Store::on_disk(&folder.path().join("cache"), 1 << 20),
+        ] {
             let mesh = || loaded(folder.path(), "a.obj", &store.anew()).0;
             let spilling = |limit| store.clone().spilling(Spill::new(folder.path(), limit));
             let there = mesh();
             let arrays = there.arrays().unwrap();
-            let all = arrays.points.len() * 12 + arrays.triangles.len() * 12 * 3 + arrays.normals.values.len() * 12 + 16;
+            let all = arrays.points.len() * 12
+                + arrays.triangles.len() * 12 * 3
+                + arrays.normals.values.len() * 12
+                + 16;
             for (limit, stays) in [(all, true), (all - 1, false)] {
                 let mesh = spilled(mesh(), &spilling(limit));
                 assert_eq!((mesh.in_memory().is_some(), &mesh), (stays, &there));
-                assert_eq!((mesh.outline(), mesh.arrays()), (there.outline(), Ok(arrays.clone())));
+                assert_eq!(
+                    (mesh.outline(), mesh.arrays()),
+                    (there.outline(), Ok(arrays.clone()))
+                );
             }
             // A job that starts over without the cache keeps all in memory.
             assert!(spilled(mesh(), &spilling(0).anew()).in_memory().is_some());
@@ -741,8 +1058,16 @@ mod tests {
         let mut text = String::new();
         for ring in 0..=100 {
             for side in 0..150 {
-                let (u, v) = (f64::from(side) / 150.0 * std::f64::consts::TAU, f64::from(ring) / 100.0 * std::f64::consts::PI);
-                text += &format!("v {} {} {}\n", u.cos() * v.sin(), u.sin() * v.sin(), v.cos());
+                let (u, v) = (
+                    f64::from(side) / 150.0 * std::f64::consts::TAU,
+                    f64::from(ring) / 100.0 * std::f64::consts::PI,
+                );
+                text += &format!(
+                    "v {} {} {}\n",
+                    u.cos() * v.sin(),
+                    u.sin() * v.sin(),
+                    v.cos()
+                );
             }
         }
         for ring in 0..100 {
@@ -754,10 +1079,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("ball.obj"), text).unwrap();
         let (mesh, _) = loaded(folder.path(), "ball.obj", &store);
-        let (made, hull) = (kept_tiers(&mesh, &store).unwrap(), kept_hull(&mesh, &store).unwrap().unwrap());
+        let (made, hull) = (
+            kept_tiers(&mesh, &store).unwrap(),
+            kept_hull(&mesh, &store).unwrap().unwrap(),
+        );
         let loaded = mesh.load().unwrap();
         let (plain, plain_hull) = (tiers(&loaded), convex_hull(&loaded.points).unwrap());
-        let same = |a: &LazyMesh, b: &Mesh| a.load().unwrap() == Mesh { digest: a.digest, ..b.clone() };
+        let same = |a: &LazyMesh, b: &Mesh| {
+            a.load().unwrap()
+                == Mesh {
+                    digest: a.digest,
+                    ..b.clone()
+                }
+        };
         for (tier, plain) in [&made.medium, &made.low].into_iter().zip(&plain) {
             assert!(same(tier.as_ref().unwrap(), plain.as_ref().unwrap()));
         }

@@ -1,5 +1,6 @@
-//! All meshes of real robots, for what small files by hand can't show; and the files of `test/meshes`. With `URDF_USD_MESH_STATS` set, figures about each mesh go
-//! to the file that it names, to be held against another reader's (`test/mesh/test_meshes.py`,
+//! All meshes of real robots, for what small files by hand can't show; and the files of
+//! `test/meshes`. With `URDF_USD_MESH_STATS` set, figures about each mesh go to the file that it
+//! names, to be held against another reader's (`test/mesh/test_meshes.py`,
 //! `test/mesh/test_mesh_files.py`).
 
 use std::collections::BTreeMap;
@@ -19,18 +20,25 @@ use urdf_usd_robot::Mesh;
 const KNOWN_FAILURES: &[(&str, &str)] = &[];
 
 fn robots() -> Option<PathBuf> {
-    let folder = std::env::var_os("URDF_USD_ROBOTS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/robots"), PathBuf::from);
+    let folder = std::env::var_os("URDF_USD_ROBOTS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/robots"),
+        PathBuf::from,
+    );
     folder.canonicalize().ok()
 }
 
 /// Appends the files below `folder` whose names end as `is_wanted` says.
 fn files_below(folder: &Path, is_wanted: &dyn Fn(&str) -> bool, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.is_dir() {
             files_below(&path, is_wanted, found);
-        } else if path.extension().is_some_and(|e| is_wanted(&e.to_string_lossy())) {
+        } else if path
+            .extension()
+            .is_some_and(|e| is_wanted(&e.to_string_lossy()))
+        {
             found.push(path);
         }
     }
@@ -49,17 +57,24 @@ fn figures_of_meshes() {
     }
     println!("{} meshes", stats.len());
     if let Some(path) = std::env::var_os("URDF_USD_MESH_STATS") {
-        let all: BTreeMap<String, _> =
-            stats.into_iter().map(|(path, figures)| (path.to_string_lossy().into_owned(), figures)).collect();
+        let all: BTreeMap<String, _> = stats
+            .into_iter()
+            .map(|(path, figures)| (path.to_string_lossy().into_owned(), figures))
+            .collect();
         std::fs::write(path, serde_json::to_string_pretty(&all).unwrap()).unwrap();
     }
 }
 
-/// The files of `test/meshes`, each the same when read again. Some are there to be refused: their figures are the code.
+/// The files of `test/meshes`, each the same when read again. Some are there to be refused: their
+/// figures are the code.
 fn meshes_by_hand(stats: &mut Stats) {
     let mut paths = Vec::new();
     let is_mesh = |ending: &str| matches!(ending, "dae" | "obj" | "stl" | "gltf" | "glb");
-    files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/meshes"), &is_mesh, &mut paths);
+    files_below(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/meshes"),
+        &is_mesh,
+        &mut paths,
+    );
     assert!(!paths.is_empty());
     for path in paths {
         let path = path.canonicalize().unwrap();
@@ -67,11 +82,19 @@ fn meshes_by_hand(stats: &mut Stats) {
         files.allow(path.parent().unwrap());
         let file = files.open(&path.to_string_lossy(), None).unwrap();
         let first = super::read(&file, &files, Default::default());
-        assert!(first == super::read(&file, &files, Default::default()), "{} differs when read again", path.display());
+        assert!(
+            first == super::read(&file, &files, Default::default()),
+            "{} differs when read again",
+            path.display()
+        );
         let figures = match first {
             Ok((mesh, diagnostics)) => {
                 check(&mesh);
-                figures(&mesh, super::convex_hull(&mesh.points).ok().as_ref(), &diagnostics)
+                figures(
+                    &mesh,
+                    super::convex_hull(&mesh.points).ok().as_ref(),
+                    &diagnostics,
+                )
             }
             Err(error) => json!({ "error": error.code.id }),
         };
@@ -84,32 +107,52 @@ fn meshes_of_real_robots(robots: &Path, stats: &mut Stats) {
     files_below(robots, &|ending| ending == "urdf", &mut descriptions);
     assert!(descriptions.len() >= 18, "{descriptions:?}");
     for urdf in &descriptions {
-        let files =
-            Files::new(Arc::new(Resolver::new(Options { package_paths: vec![robots.to_owned()], ..Options::default() })));
+        let files = Files::new(Arc::new(Resolver::new(Options {
+            package_paths: vec![robots.to_owned()],
+            ..Options::default()
+        })));
         let folder = urdf.parent().unwrap();
         files.allow(folder);
         let text = std::fs::read_to_string(urdf).unwrap();
         let document = Document::parse(&text).unwrap();
-        for mesh in document.descendants().filter(|node| node.has_tag_name("mesh")) {
-            let Some(uri) = mesh.attribute("filename") else { continue };
-            let file = files.open(uri, Some(folder)).unwrap_or_else(|error| panic!("{}: {uri}: {error}", urdf.display()));
+        for mesh in document
+            .descendants()
+            .filter(|node| node.has_tag_name("mesh"))
+        {
+            let Some(uri) = mesh.attribute("filename") else {
+                continue;
+            };
+            let file = files
+                .open(uri, Some(folder))
+                .unwrap_or_else(|error| panic!("{}: {uri}: {error}", urdf.display()));
             if stats.contains_key(&file.path) {
                 continue;
             }
-            let known = KNOWN_FAILURES.iter().find(|(end, _)| file.path.ends_with(end));
+            let known = KNOWN_FAILURES
+                .iter()
+                .find(|(end, _)| file.path.ends_with(end));
             match super::read(&file, &files, Default::default()) {
                 Ok((mesh, diagnostics)) => {
                     assert_eq!(known, None, "{} can be read now", file.path.display());
                     check(&mesh);
                     let twin = super::read(&file, &files, Default::default()).unwrap();
-                    assert!(twin.0 == mesh && twin.1 == diagnostics, "{} differs when read again", file.path.display());
-                    let hull =
-                        super::convex_hull(&mesh.points).unwrap_or_else(|error| panic!("{}: {error}", file.path.display()));
+                    assert!(
+                        twin.0 == mesh && twin.1 == diagnostics,
+                        "{} differs when read again",
+                        file.path.display()
+                    );
+                    let hull = super::convex_hull(&mesh.points)
+                        .unwrap_or_else(|error| panic!("{}: {error}", file.path.display()));
                     check(&hull);
                     stats.insert(file.path, figures(&mesh, Some(&hull), &diagnostics));
                 }
                 Err(error) => {
-                    assert_eq!(known.map(|(_, code)| *code), Some(error.code.id), "{}: {error}", file.path.display());
+                    assert_eq!(
+                        known.map(|(_, code)| *code),
+                        Some(error.code.id),
+                        "{}: {error}",
+                        file.path.display()
+                    );
                 }
             }
         }
@@ -118,10 +161,18 @@ fn meshes_of_real_robots(robots: &Path, stats: &mut Stats) {
 
 fn figures(mesh: &Mesh, hull: Option<&Mesh>, diagnostics: &[Diagnostic]) -> serde_json::Value {
     let corner = |mesh: &Mesh, i: u32| Vector3::from(mesh.points[i as usize].map(f64::from));
-    let area: f64 =
-        mesh.triangles.iter().map(|t| t.map(|i| corner(mesh, i))).map(|[a, b, c]| (b - a).cross(&(c - a)).norm() / 2.0).sum();
+    let area: f64 = mesh
+        .triangles
+        .iter()
+        .map(|t| t.map(|i| corner(mesh, i)))
+        .map(|[a, b, c]| (b - a).cross(&(c - a)).norm() / 2.0)
+        .sum();
     let hull_volume = hull.map(|hull| -> f64 {
-        hull.triangles.iter().map(|t| t.map(|i| corner(hull, i))).map(|[a, b, c]| a.dot(&b.cross(&c)) / 6.0).sum()
+        hull.triangles
+            .iter()
+            .map(|t| t.map(|i| corner(hull, i)))
+            .map(|[a, b, c]| a.dot(&b.cross(&c)) / 6.0)
+            .sum()
     });
     let (low, high) = mesh.bounds().unwrap();
     json!({

@@ -1,9 +1,10 @@
-//! Whether the parts of an image are as large as the whole lets them be. Decoders make room for what a part declares, hundreds of
-//! megabytes, before they look whether the file has it.
+//! Whether the parts of an image are as large as the whole lets them be. Decoders make room for
+//! what a part declares, hundreds of megabytes, before they look whether the file has it.
 
 use image::ImageFormat;
 
-/// Whether nothing in the image declares more than it can have. What is not understood is left to the decoder.
+/// Whether nothing in the image declares more than it can have. What is not understood is left to
+/// the decoder.
 pub(super) fn fits(format: ImageFormat, bytes: &[u8]) -> bool {
     match format {
         ImageFormat::Tiff => fields_fit(bytes),
@@ -16,13 +17,16 @@ pub(super) fn fits(format: ImageFormat, bytes: &[u8]) -> bool {
 fn frames_fit(bytes: &[u8]) -> bool {
     let chunks = bytes.get(12..).unwrap_or_default();
     let canvas = Chunks(chunks).find_map(|(name, data)| match (name, data) {
-        (b"VP8X", [_, _, _, _, a, b, c, d, e, f, ..]) => {
-            Some([u32::from_le_bytes([*a, *b, *c, 0]) + 1, u32::from_le_bytes([*d, *e, *f, 0]) + 1])
-        }
+        (b"VP8X", [_, _, _, _, a, b, c, d, e, f, ..]) => Some([
+            u32::from_le_bytes([*a, *b, *c, 0]) + 1,
+            u32::from_le_bytes([*d, *e, *f, 0]) + 1,
+        ]),
         _ => None,
     });
     let Some(canvas) = canvas else { return true };
-    let fits = |(name, data): (&[u8; 4], &[u8])| frame(name, data).is_none_or(|[w, h]| w <= canvas[0] && h <= canvas[1]);
+    let fits = |(name, data): (&[u8; 4], &[u8])| {
+        frame(name, data).is_none_or(|[w, h]| w <= canvas[0] && h <= canvas[1])
+    };
     Chunks(chunks).all(|(name, data)| match name {
         // A picture of an animation: where it is and for how long, and its own chunks.
         b"ANMF" => Chunks(data.get(16..).unwrap_or_default()).all(fits),
@@ -69,15 +73,23 @@ fn fields_fit(bytes: &[u8]) -> bool {
     let long = |at: usize| Some(order(*bytes.get(at..)?.first_chunk()?) as usize);
     let short = |at: usize| {
         let [a, b] = *bytes.get(at..)?.first_chunk()?;
-        Some(if bytes[0] == b'I' { u16::from_le_bytes([a, b]) } else { u16::from_be_bytes([a, b]) })
+        Some(if bytes[0] == b'I' {
+            u16::from_le_bytes([a, b])
+        } else {
+            u16::from_be_bytes([a, b])
+        })
     };
-    let Some((directory, count)) = long(4).and_then(|at| Some((at, short(at)?))) else { return true };
+    let Some((directory, count)) = long(4).and_then(|at| Some((at, short(at)?))) else {
+        return true;
+    };
     // A field: tag, type, number of values, and the values or where they are.
     let fields = (0..usize::from(count)).map_while(|i| {
         let at = directory + 2 + 12 * i;
         Some((short(at + 2)?, long(at + 4)?))
     });
-    fields.into_iter().all(|(kind, values)| values.saturating_mul(value_bytes(kind)) <= bytes.len())
+    fields
+        .into_iter()
+        .all(|(kind, values)| values.saturating_mul(value_bytes(kind)) <= bytes.len())
 }
 
 /// The size of a value by its type (TIFF 6.0, page 15, and the types of BigTIFF).
@@ -97,10 +109,22 @@ mod tests {
     #[test]
     fn fields_longer_than_the_file_are_found_in_both_byte_orders() {
         // One field: a width of one short in place, then the same with 300 values elsewhere.
-        let little =
-            |values: u8| [b"II*\0\x08\0\0\0\x01\0\0\x01\x03\0".as_slice(), &[values, 1, 0, 0], b"\x01\0\0\0\0\0\0\0"].concat();
-        let big =
-            |values: u8| [b"MM\0*\0\0\0\x08\0\x01\x01\0\0\x03".as_slice(), &[0, 0, 1, values], b"\0\x01\0\0\0\0\0\0"].concat();
+        let little = |values: u8| {
+            [
+                b"II*\0\x08\0\0\0\x01\0\0\x01\x03\0".as_slice(),
+                &[values, 1, 0, 0],
+                b"\x01\0\0\0\0\0\0\0",
+            ]
+            .concat()
+        };
+        let big = |values: u8| {
+            [
+                b"MM\0*\0\0\0\x08\0\x01\x01\0\0\x03".as_slice(),
+                &[0, 0, 1, values],
+                b"\0\x01\0\0\0\0\0\0",
+            ]
+            .concat()
+        };
         assert!(!fields_fit(&little(44)) && !fields_fit(&big(44)));
         let long = |mut tiff: Vec<u8>| {
             tiff.resize(600, 0);
@@ -112,30 +136,66 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_is_left_to_the_decoder() {
-        for tiff in [&b""[..], b"II", b"II*\0", b"II*\0\x08\0\0\0", b"MM\0*\xFF\xFF\xFF\xFF\0\0", b"II*\0\x08\0\0\0\xFF\xFF\0"]
-        {
+        for tiff in [
+            &b""[..],
+            b"II",
+            b"II*\0",
+            b"II*\0\x08\0\0\0",
+            b"MM\0*\xFF\xFF\xFF\xFF\0\0",
+            b"II*\0\x08\0\0\0\xFF\xFF\0",
+        ] {
             assert!(fields_fit(tiff));
         }
     }
 
     #[test]
     fn pictures_larger_than_their_canvas_are_found() {
-        let chunk =
-            |name: &[u8; 4], data: &[u8]| [name, &(data.len() as u32).to_le_bytes()[..], data, &[0][..data.len() % 2]].concat();
+        let chunk = |name: &[u8; 4], data: &[u8]| {
+            [
+                name,
+                &(data.len() as u32).to_le_bytes()[..],
+                data,
+                &[0][..data.len() % 2],
+            ]
+            .concat()
+        };
         let file = |chunks: &[Vec<u8>]| [b"RIFF\0\0\0\0WEBP".to_vec(), chunks.concat()].concat();
         // A canvas of 5 x 3.
         let canvas = chunk(b"VP8X", &[0, 0, 0, 0, 4, 0, 0, 2, 0, 0]);
-        let lossy = |width: u8, height: u8| chunk(b"VP8 ", &[0, 0, 0, 0x9D, 1, 0x2A, width, 0x40, height, 0]);
+        let lossy = |width: u8, height: u8| {
+            chunk(b"VP8 ", &[0, 0, 0, 0x9D, 1, 0x2A, width, 0x40, height, 0])
+        };
         let lossless = |width: u32, height: u32| {
             let bits = (width - 1) | (height - 1) << 14;
             chunk(b"VP8L", &[&[0x2F][..], &bits.to_le_bytes()].concat())
         };
         let animated = |picture: Vec<u8>| chunk(b"ANMF", &[vec![0; 16], picture].concat());
-        for picture in [lossy(5, 3), lossless(5, 3), animated(lossy(4, 2)), animated(lossless(5, 3))] {
-            assert!(frames_fit(&file(&[canvas.clone(), picture.clone()])), "{picture:?}");
+        for picture in [
+            lossy(5, 3),
+            lossless(5, 3),
+            animated(lossy(4, 2)),
+            animated(lossless(5, 3)),
+        ] {
+            assert!(
+                frames_fit(&file(&[canvas.clone(), picture.clone()])),
+                "{picture:?}"
+            );
         }
-        for picture in [lossy(6, 3), lossless(5, 4), lossless(16384, 16384), animated(lossy(5, 4)), animated(lossless(6, 3))] {
-            assert!(!frames_fit(&file(&[canvas.clone(), chunk(b"ICCP", &[1]), picture.clone()])), "{picture:?}");
+        for picture in [
+            lossy(6, 3),
+            lossless(5, 4),
+            lossless(16384, 16384),
+            animated(lossy(5, 4)),
+            animated(lossless(6, 3)),
+        ] {
+            assert!(
+                !frames_fit(&file(&[
+                    canvas.clone(),
+                    chunk(b"ICCP", &[1]),
+                    picture.clone()
+                ])),
+                "{picture:?}"
+            );
         }
         // Without a canvas, the picture is the whole.
         assert!(frames_fit(&file(&[lossy(6, 3)])));

@@ -1,7 +1,8 @@
 //! How far two surfaces are from each other.
 //!
-//! Distances are asked one way round: whether points of one surface lie within a bound of the other. That is cheaper than the
-//! distance itself, since the search ends at the first triangle that is near enough. This module knows nothing but triangles.
+//! Distances are asked one way round: whether points of one surface lie within a bound of the
+//! other. That is cheaper than the distance itself, since the search ends at the first triangle
+//! that is near enough. This module knows nothing but triangles.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,15 +11,18 @@ const LEAF: usize = 4;
 
 type Point = [f32; 3];
 
-/// A tree of boxes around triangles, to search these. It has their numbers alone: they are as much as the mesh.
+/// A tree of boxes around triangles, to search these. It has their numbers alone: they are as much
+/// as the mesh.
 pub(super) struct Surface {
     /// Their numbers, in the order of the tree's leaves.
     numbers: Vec<u32>,
-    /// The children of node `i` are `2 i + 1` and `2 i + 2`; the leaves are the nodes without children.
+    /// The children of node `i` are `2 i + 1` and `2 i + 2`; the leaves are the nodes without
+    /// children.
     boxes: Vec<Bounds>,
     /// How many boxes have been looked into.
     steps: AtomicUsize,
-    /// How many boxes may be looked into: where big triangles lie close to each other, none can be ruled out.
+    /// How many boxes may be looked into: where big triangles lie close to each other, none can be
+    /// ruled out.
     most_steps: usize,
 }
 
@@ -32,7 +36,10 @@ struct Bounds {
 }
 
 impl Bounds {
-    const EMPTY: Self = Self { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
+    const EMPTY: Self = Self {
+        low: [f32::INFINITY; 3],
+        high: [f32::NEG_INFINITY; 3],
+    };
 
     fn add(&mut self, point: Point) {
         for (k, x) in point.into_iter().enumerate() {
@@ -43,7 +50,10 @@ impl Bounds {
 
     fn with(self, other: Self) -> Self {
         let [low, high] = [[self.low, other.low], [self.high, other.high]];
-        Self { low: [0, 1, 2].map(|k| low[0][k].min(low[1][k])), high: [0, 1, 2].map(|k| high[0][k].max(high[1][k])) }
+        Self {
+            low: [0, 1, 2].map(|k| low[0][k].min(low[1][k])),
+            high: [0, 1, 2].map(|k| high[0][k].max(high[1][k])),
+        }
     }
 
     fn longest_axis(&self) -> usize {
@@ -53,7 +63,11 @@ impl Bounds {
 
     /// The square of the distance of a point, 0 inside.
     fn distance_squared(&self, point: Point) -> f32 {
-        let outside = |k: usize| (self.low[k] - point[k]).max(point[k] - self.high[k]).max(0.0);
+        let outside = |k: usize| {
+            (self.low[k] - point[k])
+                .max(point[k] - self.high[k])
+                .max(0.0)
+        };
         let offset = [outside(0), outside(1), outside(2)];
         dot(offset, offset)
     }
@@ -62,12 +76,14 @@ impl Bounds {
 /// So many triangles at most are arranged by one core.
 const TOGETHER: usize = 4096;
 
-/// Orders triangles by their middles so that those of each of `leaves` leaves, and of each of its halves and so on, lie together.
+/// Orders triangles by their middles so that those of each of `leaves` leaves, and of each of its
+/// halves and so on, lie together.
 fn arrange(order: &mut [(Point, u32)], leaves: usize) {
     if leaves <= 1 {
         return;
     }
-    // Along the axis that tells middles apart best: the sides of a cylinder lie far along its own, and all at one place.
+    // Along the axis that tells middles apart best: the sides of a cylinder lie far along its own,
+    // and all at one place.
     let mut middles = Bounds::EMPTY;
     order.iter().for_each(|(middle, _)| middles.add(*middle));
     let axis = middles.longest_axis();
@@ -91,9 +107,10 @@ fn middle(points: &[Point], triangle: &[u32; 3]) -> Point {
     [0, 1, 2].map(|k| a[k] + b[k] + c[k])
 }
 
-/// The numbers of triangles in such an order that those that follow each other mostly lie together: along Morton's curve, on which places
-/// that share the first bits of all their coordinates follow each other. To take them apart by their middles makes better boxes, and takes
-/// five times as long.
+/// The numbers of triangles in such an order that those that follow each other mostly lie together:
+/// along Morton's curve, on which places that share the first bits of all their coordinates follow
+/// each other. To take them apart by their middles makes better boxes, and takes five times as
+/// long.
 fn along_a_curve(points: &[Point], triangles: &[[u32; 3]]) -> impl Iterator<Item = u32> {
     /// Of each coordinate.
     const BITS: u32 = 20;
@@ -102,7 +119,11 @@ fn along_a_curve(points: &[Point], triangles: &[[u32; 3]]) -> impl Iterator<Item
     middles().for_each(|middle| bounds.add(middle));
     let longest = bounds.longest_axis();
     let size = bounds.high[longest] - bounds.low[longest];
-    let scale = if size > 0.0 { (1_u32 << BITS) as f32 / size } else { 0.0 };
+    let scale = if size > 0.0 {
+        (1_u32 << BITS) as f32 / size
+    } else {
+        0.0
+    };
     // Puts two zeros behind each bit.
     let spread = |x: f32| {
         let mut bits = u64::from((x as u32).min((1 << BITS) - 1));
@@ -117,16 +138,25 @@ fn along_a_curve(points: &[Point], triangles: &[[u32; 3]]) -> impl Iterator<Item
         }
         bits
     };
-    let code = |middle: &Point| (0..3).fold(0, |code, k| code << 1 | spread((middle[k] - bounds.low[k]) * scale));
+    let code = |middle: &Point| {
+        (0..3).fold(0, |code, k| {
+            code << 1 | spread((middle[k] - bounds.low[k]) * scale)
+        })
+    };
     let mut order: Vec<(u64, u32)> = middles().map(|middle| code(&middle)).zip(0..).collect();
     order.sort_unstable();
     order.into_iter().map(|(_, number)| number)
 }
 
-/// The numbers of triangles, in order, in groups that lie together, of no more than `size`. Every index of a triangle is one of `points`.
+/// The numbers of triangles, in order, in groups that lie together, of no more than `size`. Every
+/// index of a triangle is one of `points`.
 pub(super) fn clusters(points: &[Point], triangles: &[[u32; 3]], size: usize) -> Vec<Vec<u32>> {
     let count = triangles.len().div_ceil(size.max(1)).next_power_of_two();
-    let mut order: Vec<(Point, u32)> = triangles.iter().map(|triangle| middle(points, triangle)).zip(0..).collect();
+    let mut order: Vec<(Point, u32)> = triangles
+        .iter()
+        .map(|triangle| middle(points, triangle))
+        .zip(0..)
+        .collect();
     arrange(&mut order, count);
     let clusters = (0..count).map(|i| {
         let [from, to] = [i, i + 1].map(|i| order.len() * i / count);
@@ -144,10 +174,18 @@ impl Surface {
         let numbers: Vec<u32> = along_a_curve(points, triangles).collect();
         let most_steps = MOST_STEPS.saturating_mul(triangles.len().saturating_add(points.len()));
         let boxes = vec![Bounds::EMPTY; 2 * leaves - 1];
-        let mut surface = Self { numbers, boxes, steps: AtomicUsize::new(0), most_steps };
+        let mut surface = Self {
+            numbers,
+            boxes,
+            steps: AtomicUsize::new(0),
+            most_steps,
+        };
         for leaf in 0..leaves {
             let mut bounds = Bounds::EMPTY;
-            let corners = surface.leaf(leaf).iter().flat_map(|&number| triangles[number as usize]);
+            let corners = surface
+                .leaf(leaf)
+                .iter()
+                .flat_map(|&number| triangles[number as usize]);
             corners.for_each(|corner| bounds.add(points[corner as usize]));
             surface.boxes[leaves - 1 + leaf] = bounds;
         }
@@ -174,9 +212,14 @@ impl Surface {
         &self.numbers[first(leaf)..first(leaf + 1)]
     }
 
-    /// The number of a triangle that is at most `distance` away from `point`; `corners` gives those of the triangles that it was made of. Which
-    /// one does not depend on what was asked before.
-    pub(super) fn find(&self, point: Point, distance: f32, corners: impl Fn(usize) -> [Point; 3]) -> Option<usize> {
+    /// The number of a triangle that is at most `distance` away from `point`; `corners` gives those
+    /// of the triangles that it was made of. Which one does not depend on what was asked before.
+    pub(super) fn find(
+        &self,
+        point: Point,
+        distance: f32,
+        corners: impl Fn(usize) -> [Point; 3],
+    ) -> Option<usize> {
         if self.is_spent() {
             return None;
         }
@@ -187,7 +230,13 @@ impl Surface {
     }
 
     /// The same; counts in `steps` the boxes that are looked into.
-    fn found(&self, point: Point, distance: f32, corners: impl Fn(usize) -> [Point; 3], steps: &mut usize) -> Option<usize> {
+    fn found(
+        &self,
+        point: Point,
+        distance: f32,
+        corners: impl Fn(usize) -> [Point; 3],
+        steps: &mut usize,
+    ) -> Option<usize> {
         let limit = distance * distance;
         // Of each level at most one box waits: the farther of two.
         let mut waiting = [0_u32; u32::BITS as usize];
@@ -197,7 +246,11 @@ impl Surface {
             *steps += 1;
             let node = waiting[count] as usize;
             let child = 2 * node + 1;
-            let Some(&[left, right]) = self.boxes.get(child..child + 2).and_then(<[Bounds]>::first_chunk) else {
+            let Some(&[left, right]) = self
+                .boxes
+                .get(child..child + 2)
+                .and_then(<[Bounds]>::first_chunk)
+            else {
                 let leaf = node + 1 - self.leaves();
                 let mut numbers = self.leaf(leaf).iter().map(|number| *number as usize);
                 match numbers.find(|number| distance_squared(point, &corners(*number)) <= limit) {
@@ -239,8 +292,8 @@ fn dot(a: Point, b: Point) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// The square of the distance of a point from a triangle, by the region of the triangle's plane that it lies over: a corner's, an
-/// edge's or the inside.
+/// The square of the distance of a point from a triangle, by the region of the triangle's plane
+/// that it lies over: a corner's, an edge's or the inside.
 pub(super) fn distance_squared(point: Point, &[a, b, c]: &[Point; 3]) -> f32 {
     let (ab, ac, ap) = (subtract(b, a), subtract(c, a), subtract(point, a));
     let (d1, d2) = (dot(ab, ap), dot(ac, ap));
@@ -290,8 +343,11 @@ mod tests {
         const N: usize = 200;
         let at = Vector3::from(point);
         let [a, b, c] = [a, b, c].map(Vector3::from);
-        let distances = (0..=N).flat_map(|i| (0..=N - i).map(move |j| (i as f32 / N as f32, j as f32 / N as f32)));
-        distances.map(|(s, t)| (a + (b - a) * s + (c - a) * t - at).norm()).fold(f32::INFINITY, f32::min)
+        let distances = (0..=N)
+            .flat_map(|i| (0..=N - i).map(move |j| (i as f32 / N as f32, j as f32 / N as f32)));
+        distances
+            .map(|(s, t)| (a + (b - a) * s + (c - a) * t - at).norm())
+            .fold(f32::INFINITY, f32::min)
     }
 
     proptest! {
@@ -321,11 +377,18 @@ mod tests {
 
     #[test]
     fn clusters_hold_each_triangle_once() {
-        let points: Vec<Point> = (0..300_u16).map(|i| [f32::from(i % 17), f32::from(i % 31), f32::from(i)]).collect();
+        let points: Vec<Point> = (0..300_u16)
+            .map(|i| [f32::from(i % 17), f32::from(i % 31), f32::from(i)])
+            .collect();
         let triangles: Vec<[u32; 3]> = (0..298).map(|i| [i, i + 1, i + 2]).collect();
         for size in [1, 10, 100, 1000] {
             let clusters = clusters(&points, &triangles, size);
-            assert!(clusters.iter().all(|cluster| cluster.len() <= size && cluster.is_sorted()), "{size}");
+            assert!(
+                clusters
+                    .iter()
+                    .all(|cluster| cluster.len() <= size && cluster.is_sorted()),
+                "{size}"
+            );
             let mut all = clusters.concat();
             all.sort_unstable();
             assert_eq!(all, (0..298).collect::<Vec<_>>());

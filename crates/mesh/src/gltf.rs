@@ -1,8 +1,10 @@
 //! glTF 2.0 and GLB as a source: the default scene of a file as one mesh.
 //!
-//! glTF has y up, the model z: (x, y, z) becomes (x, -z, y), as in RViz, Drake and Blender, unless the options say that it has z up. Skins and morphs are shown unposed.
-//! The `gltf` crate takes the container and the JSON apart; buffers and accessors are read here ([`buffers`]), where every index
-//! and count is checked and what is quantised (`KHR_mesh_quantization`) or compressed ([`meshopt`]) is understood.
+//! glTF has y up, the model z: (x, y, z) becomes (x, -z, y), as in RViz, Drake and Blender, unless
+//! the options say that it has z up. Skins and morphs are shown unposed. The `gltf` crate takes the
+//! container and the JSON apart; buffers and accessors are read here ([`buffers`]), where every
+//! index and count is checked and what is quantised (`KHR_mesh_quantization`) or compressed
+//! ([`meshopt`]) is understood.
 
 mod buffers;
 mod material;
@@ -30,7 +32,8 @@ use super::texture::Loaded;
 use super::{Error, Source, UpAxis, codes};
 use urdf_usd_robot::{Material, Mesh};
 
-/// What a primitive costs of the elements that a file may have, over what it holds: so also empty ones have an end.
+/// What a primitive costs of the elements that a file may have, over what it holds: so also empty
+/// ones have an end.
 const COST_OF_PRIMITIVE: usize = 16;
 
 /// How deep nodes may be nested.
@@ -57,8 +60,10 @@ const UNDERSTOOD: &[&str] = &[
 ];
 
 /// Base64 as data URIs have it, with and without padding.
-const BASE64: GeneralPurpose =
-    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent));
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// Reads the file.
 pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
@@ -67,7 +72,13 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
     let mesh = assembly.finish(source, Shading::Flat);
     match lost {
         // Without its buffer a file has no triangle: that is why, and nobody else tells.
-        Some(lost) if mesh.as_ref().is_err_and(|error| error.code == &codes::EMPTY) => Err(without_buffer(&lost, source)),
+        Some(lost)
+            if mesh
+                .as_ref()
+                .is_err_and(|error| error.code == &codes::EMPTY) =>
+        {
+            Err(without_buffer(&lost, source))
+        }
         _ => mesh,
     }
 }
@@ -78,19 +89,37 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<(Assembly, Option<Str
     let root = root(text, bytes, source)?;
     let mut reader = Reader::new(&root, (binary, bytes.len()), source);
     reader.scene()?;
-    let Reader { assembly, skipped, source, buffers, .. } = reader;
+    let Reader {
+        assembly,
+        skipped,
+        source,
+        buffers,
+        ..
+    } = reader;
     if skipped > 0 {
-        source.report(&codes::SKIPPED, format!("{skipped} sets of points or lines are left out"), "");
+        source.report(
+            &codes::SKIPPED,
+            format!("{skipped} sets of points or lines are left out"),
+            "",
+        );
     }
     Ok((assembly, buffers.lost))
 }
 
-/// The refusal of a file whose buffer is missing. Findings of a file that is refused are not told, so images that are missing, too,
-/// are in the message.
+/// The refusal of a file whose buffer is missing. Findings of a file that is refused are not told,
+/// so images that are missing, too, are in the message.
 fn without_buffer(lost: &str, source: &Source) -> Error {
     let mut message = lost.to_owned();
-    for finding in source.findings.kept().iter().filter(|finding| finding.code == codes::TEXTURE_MISSING.id) {
-        let own = finding.message.split_once(": ").map_or(finding.message.as_str(), |(_, own)| own);
+    for finding in source
+        .findings
+        .kept()
+        .iter()
+        .filter(|finding| finding.code == codes::TEXTURE_MISSING.id)
+    {
+        let own = finding
+            .message
+            .split_once(": ")
+            .map_or(finding.message.as_str(), |(_, own)| own);
         message.push_str(&format!("; {own}"));
     }
     Error::new(&codes::BUFFER_MISSING, message)
@@ -111,15 +140,26 @@ fn root(text: &[u8], file: &[u8], source: &Source) -> Result<Root, Error> {
         if is_version_1(text) {
             return version_1();
         }
-        broken(error.to_string()).line(if file.starts_with(b"glTF") { 0 } else { error.line() as u32 })
+        broken(error.to_string()).line(if file.starts_with(b"glTF") {
+            0
+        } else {
+            error.line() as u32
+        })
     })?;
     refuse_extensions(&root, source)?;
     Ok(root)
 }
 
-/// The text and the binary chunk of a GLB. Read here, since the crate's own reader panics at a length below that of the header.
+/// The text and the binary chunk of a GLB. Read here, since the crate's own reader panics at a
+/// length below that of the header.
 fn container(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
-    let number = |at: usize| bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes);
+    let number = |at: usize| {
+        bytes
+            .get(at..at.checked_add(4)?)?
+            .try_into()
+            .ok()
+            .map(u32::from_le_bytes)
+    };
     if number(4) == Some(1) {
         return Err(version_1());
     }
@@ -127,7 +167,9 @@ fn container(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
     let mut at = 12;
     while let (Some(length), Some(kind)) = (number(at), bytes.get(at + 4..at + 8)) {
         let start = at + 8;
-        let chunk = usize::try_from(length).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
+        let chunk = usize::try_from(length)
+            .ok()
+            .and_then(|length| bytes.get(start..start.checked_add(length)?));
         match (kind, chunk) {
             (b"JSON", Some(chunk)) if text.is_none() => text = Some(chunk),
             (b"BIN\0", Some(chunk)) if binary.is_none() => binary = Some(chunk),
@@ -140,16 +182,22 @@ fn container(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Error> {
 }
 
 fn version_1() -> Error {
-    Error::new(&codes::UNSUPPORTED, "the file is glTF 1, which is not read").help("export it as glTF 2.0")
+    Error::new(&codes::UNSUPPORTED, "the file is glTF 1, which is not read")
+        .help("export it as glTF 2.0")
 }
 
 fn broken(reason: impl Into<String>) -> Error {
-    Error::new(&codes::UNREADABLE, format!("the glTF is broken: {}", reason.into())).help("export the mesh again")
+    Error::new(
+        &codes::UNREADABLE,
+        format!("the glTF is broken: {}", reason.into()),
+    )
+    .help("export the mesh again")
 }
 
 fn is_version_1(text: &[u8]) -> bool {
-    let version =
-        serde_json::from_slice(text).ok().and_then(|json: Value| Some(json.get("asset")?.get("version")?.as_str()?.to_owned()));
+    let version = serde_json::from_slice(text)
+        .ok()
+        .and_then(|json: Value| Some(json.get("asset")?.get("version")?.as_str()?.to_owned()));
     version.is_some_and(|version| version.starts_with("0.") || version.starts_with("1."))
 }
 
@@ -160,13 +208,25 @@ fn refuse_extensions(root: &Root, source: &Source) -> Result<(), Error> {
         .map(String::as_str)
         .filter(|name| !UNDERSTOOD.contains(name) && !name.starts_with("KHR_materials_"))
         .collect();
-    if unknown.is_empty() { Ok(()) } else { Err(unsupported(&unknown.join(", "), source)) }
+    if unknown.is_empty() {
+        Ok(())
+    } else {
+        Err(unsupported(&unknown.join(", "), source))
+    }
 }
 
 /// The refusal of a file for the extensions that it needs.
 fn unsupported(extensions: &str, source: &Source) -> Error {
-    let help = if extensions == DRACO { plainly(source, "copy") } else { "export the mesh without them".into() };
-    Error::new(&codes::UNSUPPORTED, format!("the file needs what is not read: {extensions}")).help(help)
+    let help = if extensions == DRACO {
+        plainly(source, "copy")
+    } else {
+        "export the mesh without them".into()
+    };
+    Error::new(
+        &codes::UNSUPPORTED,
+        format!("the file needs what is not read: {extensions}"),
+    )
+    .help(help)
 }
 
 const DRACO: &str = "KHR_draco_mesh_compression";
@@ -174,7 +234,9 @@ const DRACO: &str = "KHR_draco_mesh_compression";
 /// How the command line of glTF Transform makes another file of this one.
 fn plainly(source: &Source, command: &str) -> String {
     let name = super::file_name(source.path);
-    format!("write it without with `gltf-transform {command} {name} plain_{name}`, and use that file")
+    format!(
+        "write it without with `gltf-transform {command} {name} plain_{name}`, and use that file"
+    )
 }
 
 struct Reader<'a, 's, 'f> {
@@ -188,15 +250,19 @@ struct Reader<'a, 's, 'f> {
     images: Loaded<usize>,
     visited: Vec<bool>,
     skipped: usize,
-    /// Whether all stays as the file has it: colours of vertices count even where all are white, and images keep their placements,
-    /// which otherwise are in the texture coordinates.
+    /// Whether all stays as the file has it: colours of vertices count even where all are white,
+    /// and images keep their placements, which otherwise are in the texture coordinates.
     is_kept: bool,
     source: &'s mut Source<'f>,
 }
 
 impl<'a, 's, 'f> Reader<'a, 's, 'f> {
     /// Of a file of so many bytes.
-    fn new(root: &'a Root, (binary, length): (Option<&'a [u8]>, usize), source: &'s mut Source<'f>) -> Self {
+    fn new(
+        root: &'a Root,
+        (binary, length): (Option<&'a [u8]>, usize),
+        source: &'s mut Source<'f>,
+    ) -> Self {
         Self {
             root,
             buffers: Buffers::new(root, binary),
@@ -218,12 +284,18 @@ impl<'a> Reader<'a, '_, '_> {
         let upright = match self.source.options.up_axis {
             UpAxis::Z => Matrix4::identity(),
             // y up to z up.
-            UpAxis::Ignore | UpAxis::Honor => {
-                Matrix4::new(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-            }
+            UpAxis::Ignore | UpAxis::Honor => Matrix4::new(
+                1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0,
+            ),
         };
-        let scene = root.scene.and_then(|scene| root.scenes.get(scene.value())).or_else(|| root.scenes.first());
-        let roots = scene.map_or_else(|| self.parentless(), |scene| scene.nodes.iter().map(Index::value).collect());
+        let scene = root
+            .scene
+            .and_then(|scene| root.scenes.get(scene.value()))
+            .or_else(|| root.scenes.first());
+        let roots = scene.map_or_else(
+            || self.parentless(),
+            |scene| scene.nodes.iter().map(Index::value).collect(),
+        );
         for node in roots {
             self.nodes(node, upright)?;
         }
@@ -237,7 +309,13 @@ impl<'a> Reader<'a, '_, '_> {
 
     fn parentless(&self) -> Vec<usize> {
         let mut has_parent = vec![false; self.root.nodes.len()];
-        for child in self.root.nodes.iter().filter_map(|node| node.children.as_ref()).flatten() {
+        for child in self
+            .root
+            .nodes
+            .iter()
+            .filter_map(|node| node.children.as_ref())
+            .flatten()
+        {
             if let Some(slot) = has_parent.get_mut(child.value()) {
                 *slot = true;
             }
@@ -245,21 +323,30 @@ impl<'a> Reader<'a, '_, '_> {
         (0..has_parent.len()).filter(|&i| !has_parent[i]).collect()
     }
 
-    /// Adds a node and all below it. A node that is come upon twice breaks the rules of the format and is left out then.
+    /// Adds a node and all below it. A node that is come upon twice breaks the rules of the format
+    /// and is left out then.
     fn nodes(&mut self, node: usize, upright: Matrix4<f64>) -> Result<(), Error> {
         let root = self.root;
         let mut open = vec![(node, upright, 0)];
         while let Some((index, parent, depth)) = open.pop() {
             let Some(node) = root.nodes.get(index) else {
-                self.source.report(&codes::REFERENCE, format!("there is no node {index}"), "");
+                self.source
+                    .report(&codes::REFERENCE, format!("there is no node {index}"), "");
                 continue;
             };
             if std::mem::replace(&mut self.visited[index], true) {
-                self.source.report(&codes::REFERENCE, format!("node {index} has several parents, or itself for one"), "");
+                self.source.report(
+                    &codes::REFERENCE,
+                    format!("node {index} has several parents, or itself for one"),
+                    "",
+                );
                 continue;
             }
             if depth > MAX_DEPTH {
-                return Err(Error::new(&codes::TOO_LARGE, format!("nodes are nested more than {MAX_DEPTH} deep")));
+                return Err(Error::new(
+                    &codes::TOO_LARGE,
+                    format!("nodes are nested more than {MAX_DEPTH} deep"),
+                ));
             }
             let extension = |name: &str| node.extensions.as_ref().and_then(|e| e.others.get(name));
             if extension("KHR_node_visibility").is_some_and(|e| e["visible"] == false) {
@@ -277,7 +364,11 @@ impl<'a> Reader<'a, '_, '_> {
                     }
                     None => self.mesh(mesh, &transform)?,
                 },
-                Some(None) => self.source.report(&codes::REFERENCE, format!("node {index} has a mesh that does not exist"), ""),
+                Some(None) => self.source.report(
+                    &codes::REFERENCE,
+                    format!("node {index} has a mesh that does not exist"),
+                    "",
+                ),
                 None => {}
             }
             let children = node.children.iter().flatten().rev();
@@ -286,75 +377,121 @@ impl<'a> Reader<'a, '_, '_> {
         Ok(())
     }
 
-    /// Where the instances of `EXT_mesh_gpu_instancing` are, relative to their node. None without any attribute that places them.
+    /// Where the instances of `EXT_mesh_gpu_instancing` are, relative to their node. None without
+    /// any attribute that places them.
     fn instances(&mut self, extension: &Value) -> Result<Vec<Matrix4<f64>>, Error> {
         let accessor = |name: &str| {
             let index = extension.get("attributes")?.get(name)?.as_u64()?;
             Some(Index::new(u32::try_from(index).unwrap_or(u32::MAX)))
         };
-        let translations: Option<Vec<[f64; 3]>> = accessor("TRANSLATION").map(|a| self.values(a)).transpose()?;
-        let rotations: Option<Vec<[f64; 4]>> = accessor("ROTATION").map(|a| self.normalized(a)).transpose()?;
-        let scales: Option<Vec<[f64; 3]>> = accessor("SCALE").map(|a| self.values(a)).transpose()?;
-        let counts = [translations.as_ref().map(Vec::len), rotations.as_ref().map(Vec::len), scales.as_ref().map(Vec::len)];
+        let translations: Option<Vec<[f64; 3]>> = accessor("TRANSLATION")
+            .map(|a| self.values(a))
+            .transpose()?;
+        let rotations: Option<Vec<[f64; 4]>> = accessor("ROTATION")
+            .map(|a| self.normalized(a))
+            .transpose()?;
+        let scales: Option<Vec<[f64; 3]>> =
+            accessor("SCALE").map(|a| self.values(a)).transpose()?;
+        let counts = [
+            translations.as_ref().map(Vec::len),
+            rotations.as_ref().map(Vec::len),
+            scales.as_ref().map(Vec::len),
+        ];
         let count = counts.into_iter().flatten().min().unwrap_or(0);
         let at = |i: usize| {
             let translation = translations.as_ref().map_or([0.0; 3], |all| all[i]);
-            let rotation = rotations.as_ref().map_or([0.0, 0.0, 0.0, 1.0], |all| all[i]);
+            let rotation = rotations
+                .as_ref()
+                .map_or([0.0, 0.0, 0.0, 1.0], |all| all[i]);
             let scale = scales.as_ref().map_or([1.0; 3], |all| all[i]);
             finite(moved(translation, rotation, scale))
         };
         Ok((0..count).map(at).collect())
     }
 
-    fn values<const N: usize>(&mut self, accessor: Index<json::Accessor>) -> Result<Vec<[f64; N]>, Error> {
-        self.buffers.values(accessor, false, &mut self.assembly, self.source)
+    fn values<const N: usize>(
+        &mut self,
+        accessor: Index<json::Accessor>,
+    ) -> Result<Vec<[f64; N]>, Error> {
+        self.buffers
+            .values(accessor, false, &mut self.assembly, self.source)
     }
 
     /// The values of an attribute whose integers are always normalised.
-    fn normalized<const N: usize>(&mut self, accessor: Index<json::Accessor>) -> Result<Vec<[f64; N]>, Error> {
-        self.buffers.values(accessor, true, &mut self.assembly, self.source)
+    fn normalized<const N: usize>(
+        &mut self,
+        accessor: Index<json::Accessor>,
+    ) -> Result<Vec<[f64; N]>, Error> {
+        self.buffers
+            .values(accessor, true, &mut self.assembly, self.source)
     }
 
     fn mesh(&mut self, mesh: &'a json::Mesh, transform: &Matrix4<f64>) -> Result<(), Error> {
-        mesh.primitives.iter().try_for_each(|primitive| self.primitive(primitive, transform))
+        mesh.primitives
+            .iter()
+            .try_for_each(|primitive| self.primitive(primitive, transform))
     }
 
-    fn primitive(&mut self, primitive: &'a json::mesh::Primitive, transform: &Matrix4<f64>) -> Result<(), Error> {
+    fn primitive(
+        &mut self,
+        primitive: &'a json::mesh::Primitive,
+        transform: &Matrix4<f64>,
+    ) -> Result<(), Error> {
         let look = self.look(primitive.material);
-        let whole = Pieces { geometry: primitive, uvs: Some((primitive, look)), colors: Some((primitive, look)) };
+        let whole = Pieces {
+            geometry: primitive,
+            uvs: Some((primitive, look)),
+            colors: Some((primitive, look)),
+        };
         self.pieces(&whole, None, transform)
     }
 
-    /// Adds triangles with what they show. `material` is that of the assembly; if there is none, the one that the colours go with
-    /// counts.
-    fn pieces(&mut self, pieces: &Pieces<'a>, material: Option<u32>, transform: &Matrix4<f64>) -> Result<(), Error> {
+    /// Adds triangles with what they show. `material` is that of the assembly; if there is none,
+    /// the one that the colours go with counts.
+    fn pieces(
+        &mut self,
+        pieces: &Pieces<'a>,
+        material: Option<u32>,
+        transform: &Matrix4<f64>,
+    ) -> Result<(), Error> {
         use gltf::json::mesh::{Mode, Semantic};
 
         self.assembly.spend(COST_OF_PRIMITIVE)?;
         let primitive = pieces.geometry;
-        let attribute = |semantic: Semantic| primitive.attributes.get(&Checked::Valid(semantic)).copied();
+        let attribute =
+            |semantic: Semantic| primitive.attributes.get(&Checked::Valid(semantic)).copied();
         let mode = match primitive.mode {
-            Checked::Valid(mode @ (Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan)) => mode,
+            Checked::Valid(mode @ (Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan)) => {
+                mode
+            }
             _ => {
                 self.skipped += 1;
                 return Ok(());
             }
         };
         let position = attribute(Semantic::Positions);
-        if has_extension(primitive.extensions.as_ref().map(|e| &e.others), DRACO) && !self.has_bytes(position) {
+        if has_extension(primitive.extensions.as_ref().map(|e| &e.others), DRACO)
+            && !self.has_bytes(position)
+        {
             return Err(unsupported(DRACO, self.source));
         }
-        let positions: Vec<[f64; 3]> = position.map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
+        let positions: Vec<[f64; 3]> =
+            position.map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
         if positions.is_empty() {
-            self.source.report(&codes::REFERENCE, "a primitive has no positions", "");
+            self.source
+                .report(&codes::REFERENCE, "a primitive has no positions", "");
             return Ok(());
         }
-        let normals: Vec<[f64; 3]> = attribute(Semantic::Normals).map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
+        let normals: Vec<[f64; 3]> = attribute(Semantic::Normals)
+            .map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
         let normals: Vec<[f32; 3]> = normals.into_iter().map(|n| n.map(|x| x as f32)).collect();
         let uvs = self.uvs(pieces.uvs)?;
         let (shown, colors) = match pieces.colors {
             Some((primitive, look)) => {
-                let accessor = primitive.attributes.get(&Checked::Valid(Semantic::Colors(0))).copied();
+                let accessor = primitive
+                    .attributes
+                    .get(&Checked::Valid(Semantic::Colors(0)))
+                    .copied();
                 let colors = accessor.map_or(Ok(Vec::new()), |accessor| self.colors(accessor))?;
                 self.dressed(look, colors)
             }
@@ -362,7 +499,11 @@ impl<'a> Reader<'a, '_, '_> {
         };
         let material = material.unwrap_or(shown);
         let indices: Vec<u32> = match primitive.indices {
-            Some(accessor) => self.values::<1>(accessor)?.into_iter().map(|[i]| i as u32).collect(),
+            Some(accessor) => self
+                .values::<1>(accessor)?
+                .into_iter()
+                .map(|[i]| i as u32)
+                .collect(),
             None => (0..positions.len() as u32).collect(),
         };
         let corner = |i: u32| Corner {
@@ -375,10 +516,18 @@ impl<'a> Reader<'a, '_, '_> {
         let count = indices.len();
         let triangles: Vec<_> = match mode {
             Mode::TriangleStrip => (0..count.saturating_sub(2))
-                .map(|i| triangle(if i.is_multiple_of(2) { [i, i + 1, i + 2] } else { [i + 1, i, i + 2] }))
+                .map(|i| {
+                    triangle(if i.is_multiple_of(2) {
+                        [i, i + 1, i + 2]
+                    } else {
+                        [i + 1, i, i + 2]
+                    })
+                })
                 .collect(),
             Mode::TriangleFan => (2..count).map(|i| triangle([0, i - 1, i])).collect(),
-            _ => (0..count / 3).map(|i| triangle([3 * i, 3 * i + 1, 3 * i + 2])).collect(),
+            _ => (0..count / 3)
+                .map(|i| triangle([3 * i, 3 * i + 1, 3 * i + 2]))
+                .collect(),
         };
         let runs = [(0..triangles.len(), material)];
         let surface = Surface {
@@ -394,13 +543,21 @@ impl<'a> Reader<'a, '_, '_> {
 
     /// The texture coordinates of a primitive as its material wants them.
     fn uvs(&mut self, primitive: Option<Shown<'a>>) -> Result<Vec<[f32; 2]>, Error> {
-        let Some((primitive, look)) = primitive else { return Ok(Vec::new()) };
+        let Some((primitive, look)) = primitive else {
+            return Ok(Vec::new());
+        };
         let set = look.map_or(0, |look| self.looks[look].texcoord);
         let semantic = Checked::Valid(json::mesh::Semantic::TexCoords(set));
         let accessor = primitive.attributes.get(&semantic).copied();
-        let uvs: Vec<[f64; 2]> = accessor.map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
-        let placement = look.map(|look| self.looks[look].placement).unwrap_or_default();
-        Ok(uvs.into_iter().map(|uv| material::lower_left(uv.map(|x| x as f32), &placement)).collect())
+        let uvs: Vec<[f64; 2]> =
+            accessor.map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
+        let placement = look
+            .map(|look| self.looks[look].placement)
+            .unwrap_or_default();
+        Ok(uvs
+            .into_iter()
+            .map(|uv| material::lower_left(uv.map(|x| x as f32), &placement))
+            .collect())
     }
 
     /// Whether an accessor has bytes of its own, and not only compressed ones elsewhere.
@@ -411,13 +568,23 @@ impl<'a> Reader<'a, '_, '_> {
 
     /// Colours with or without opacity.
     fn colors(&mut self, accessor: Index<json::Accessor>) -> Result<Vec<[f32; 4]>, Error> {
-        let kind = self.root.accessors.get(accessor.value()).map(|accessor| accessor.type_);
+        let kind = self
+            .root
+            .accessors
+            .get(accessor.value())
+            .map(|accessor| accessor.type_);
         let colors: Vec<[f64; 4]> = if kind == Some(Checked::Valid(Type::Vec3)) {
-            self.normalized(accessor)?.into_iter().map(|[r, g, b]| [r, g, b, 1.0]).collect()
+            self.normalized(accessor)?
+                .into_iter()
+                .map(|[r, g, b]| [r, g, b, 1.0])
+                .collect()
         } else {
             self.normalized(accessor)?
         };
-        Ok(colors.into_iter().map(|color| color.map(|x| x as f32)).collect())
+        Ok(colors
+            .into_iter()
+            .map(|color| color.map(|x| x as f32))
+            .collect())
     }
 }
 
@@ -436,7 +603,8 @@ fn transform_of(node: &json::Node) -> Matrix4<f64> {
         Some(matrix) => Matrix4::from_column_slice(&matrix.map(f64::from)),
         None => moved(
             node.translation.unwrap_or_default().map(f64::from),
-            node.rotation.map_or([0.0, 0.0, 0.0, 1.0], |rotation| rotation.0.map(f64::from)),
+            node.rotation
+                .map_or([0.0, 0.0, 0.0, 1.0], |rotation| rotation.0.map(f64::from)),
             node.scale.unwrap_or([1.0; 3]).map(f64::from),
         ),
     })
@@ -452,7 +620,11 @@ fn moved(translation: [f64; 3], [x, y, z, w]: [f64; 4], scale: [f64; 3]) -> Matr
 
 /// No transform where one is of no use.
 fn finite(transform: Matrix4<f64>) -> Matrix4<f64> {
-    if transform.iter().all(|x| x.is_finite()) { transform } else { Matrix4::identity() }
+    if transform.iter().all(|x| x.is_finite()) {
+        transform
+    } else {
+        Matrix4::identity()
+    }
 }
 
 fn has_extension(others: Option<&serde_json::Map<String, Value>>, name: &str) -> bool {
@@ -462,7 +634,11 @@ fn has_extension(others: Option<&serde_json::Map<String, Value>>, name: &str) ->
 /// The bytes of a data URI, `data:` taken off.
 fn decode_data(data: &str) -> Option<Vec<u8>> {
     let (head, body) = data.split_once(',')?;
-    if head.ends_with(";base64") { BASE64.decode(body.trim()).ok() } else { Some(percent_decode_str(body).collect()) }
+    if head.ends_with(";base64") {
+        BASE64.decode(body.trim()).ok()
+    } else {
+        Some(percent_decode_str(body).collect())
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! Convex hulls.
 //!
-//! Quickhull (Barber, Dobkin and Huhdanpaa, 1996) with every decision taken by an exact predicate: a point either lies outside of
-//! a face or does not, however thin the cloud and however nearly flat the face. So the hull is closed and convex by construction.
+//! Quickhull (Barber, Dobkin and Huhdanpaa, 1996) with every decision taken by an exact predicate:
+//! a point either lies outside of a face or does not, however thin the cloud and however nearly
+//! flat the face. So the hull is closed and convex by construction.
 //!
-//! Physics engines want few corners: a hull with many gives way to that of some of its corners, taken one by one where the hull so
-//! far misses most. It lies inside of the whole hull, and has its bounds.
+//! Physics engines want few corners: a hull with many gives way to that of some of its corners,
+//! taken one by one where the hull so far misses most. It lies inside of the whole hull, and has
+//! its bounds.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,29 +20,37 @@ use urdf_usd_robot::{Corners, Mesh, MeshArrays, Part};
 /// A hull thinner than this part of its extent is flat: single precision holds no more.
 const FLAT: f64 = 1e-6;
 
-/// How thick the hull of points in one plane or on one line is, as a part of the diagonal of their box.
+/// How thick the hull of points in one plane or on one line is, as a part of the diagonal of their
+/// box.
 const THICKNESS: f64 = 1e-3;
 
-/// The corners that a hull has at most where they suffice: what PhysX takes on graphics cards, and how many Newton and Isaac Sim
-/// leave of a hull of their own.
+/// The corners that a hull has at most where they suffice: what PhysX takes on graphics cards, and
+/// how many Newton and Isaac Sim leave of a hull of their own.
 const FEW_CORNERS: usize = 64;
 
-/// The corners that a hull has at most: more than PhysX takes at all would have it make a hull of its own.
+/// The corners that a hull has at most: more than PhysX takes at all would have it make a hull of
+/// its own.
 const MOST_CORNERS: usize = 255;
 
-/// How far a hull of [`FEW_CORNERS`] may leave points outside of it, as a part of the diagonal of their box.
+/// How far a hull of [`FEW_CORNERS`] may leave points outside of it, as a part of the diagonal of
+/// their box.
 const DEVIATION: f64 = 0.01;
 
-/// The convex hull of points: closed, wound counter-clockwise seen from outside, with flat normals and one part without a
-/// material. Its points are among those given. The same points give the same hull, in whatever order they are.
+/// The convex hull of points: closed, wound counter-clockwise seen from outside, with flat normals
+/// and one part without a material. Its points are among those given. The same points give the same
+/// hull, in whatever order they are.
 ///
-/// It has 64 corners at most if no point is then farther outside than 1 % of the diagonal of their box, else up to 255.
+/// It has 64 corners at most if no point is then farther outside than 1 % of the diagonal of their
+/// box, else up to 255.
 ///
 /// # Errors
 /// `hull-flat` if the points (those that are finite) span no volume.
 pub fn convex_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
     let (points, cloud) = Cloud::of(&outer(points));
-    let faces = cloud.first_simplex().map(|simplex| cloud.hull(simplex)).filter(|faces| !cloud.is_flat(faces));
+    let faces = cloud
+        .first_simplex()
+        .map(|simplex| cloud.hull(simplex))
+        .filter(|faces| !cloud.is_flat(faces));
     let faces = faces.ok_or_else(|| {
         Error::new(&codes::HULL_FLAT, "the points span no volume")
             .help("use a box for the collider, or a mesh with a thickness")
@@ -48,41 +58,56 @@ pub fn convex_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
     Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces)))
 }
 
-/// The convex hull of points that [`convex_hull`] has none for, since they are in one plane or on one line: with each of them half of a
-/// thickness away to both sides, across the plane or in both directions across the line. The thickness is 0.1 % of the diagonal of the
-/// box around the points. All else is as there.
+/// The convex hull of points that [`convex_hull`] has none for, since they are in one plane or on
+/// one line: with each of them half of a thickness away to both sides, across the plane or in both
+/// directions across the line. The thickness is 0.1 % of the diagonal of the box around the points.
+/// All else is as there.
 ///
 /// # Errors
-/// `hull-flat` if the points (those that are finite) are one or none, or so far from the origin that single precision can't hold the
-/// thickness.
+/// `hull-flat` if the points (those that are finite) are one or none, or so far from the origin
+/// that single precision can't hold the thickness.
 pub fn thick_hull(points: &[[f32; 3]]) -> Result<Mesh, Error> {
     let (points, cloud) = Cloud::of(points);
     let half = THICKNESS / 2.0 * cloud.diagonal;
     let across = cloud.across();
     let mut thick: Vec<Vector3<f64>> = cloud.points;
     for direction in across {
-        thick = thick.iter().flat_map(|point| [point - direction * half, point + direction * half]).collect();
+        thick = thick
+            .iter()
+            .flat_map(|point| [point - direction * half, point + direction * half])
+            .collect();
     }
-    let thick: Vec<[f32; 3]> = thick.iter().map(|point| [point.x, point.y, point.z].map(|x| x as f32)).collect();
+    let thick: Vec<[f32; 3]> = thick
+        .iter()
+        .map(|point| [point.x, point.y, point.z].map(|x| x as f32))
+        .collect();
     convex_hull(if points.is_empty() { &points } else { &thick })
 }
 
-/// Clouds with fewer points are not looked through for points inside of them: the hull itself takes no longer.
+/// Clouds with fewer points are not looked through for points inside of them: the hull itself takes
+/// no longer.
 const MANY_POINTS: usize = 200;
 
 /// The directions in which, both ways, the points that lie farthest are looked for.
-const DIRECTIONS: [[f32; 3]; 7] =
-    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]];
+const DIRECTIONS: [[f32; 3]; 7] = [
+    [1.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [0.0, 0.0, 1.0],
+    [1.0, 1.0, 1.0],
+    [1.0, 1.0, -1.0],
+    [1.0, -1.0, 1.0],
+    [-1.0, 1.0, 1.0],
+];
 
-/// How far inside of the hull of some points another has to lie to be left out, as a part of the diagonal of their box: farther than what
-/// single precision makes of a distance.
+/// How far inside of the hull of some points another has to lie to be left out, as a part of the
+/// diagonal of their box: farther than what single precision makes of a distance.
 const MARGIN: f32 = 1e-5;
 
 /// How many points are looked at at once.
 const LANES: usize = 4;
 
-/// Points without most of those that lie inside of their hull: those inside of the hull of the points that lie farthest in some directions.
-/// The hull of what is left is the same.
+/// Points without most of those that lie inside of their hull: those inside of the hull of the
+/// points that lie farthest in some directions. The hull of what is left is the same.
 fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
     let all = Cow::Borrowed(points);
     if points.len() < MANY_POINTS || !points.as_flattened().iter().all(|x| x.is_finite()) {
@@ -105,7 +130,12 @@ fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
         farthest.extend([low, high].map(|(_, i): (f32, usize)| points[i]));
     }
     let (farthest, cloud) = Cloud::of(&farthest);
-    let Some(simplex) = cloud.first_simplex().filter(|_| (1e-30..1e30).contains(&cloud.diagonal)) else { return all };
+    let Some(simplex) = cloud
+        .first_simplex()
+        .filter(|_| (1e-30..1e30).contains(&cloud.diagonal))
+    else {
+        return all;
+    };
     // Moved to the first of them, single precision is finer than the margin.
     let origin = farthest[0];
     let margin = MARGIN * cloud.diagonal as f32;
@@ -115,7 +145,9 @@ fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
         let (along, across) = (b - a, c - a);
         let normal = along.cross(&across);
         // The normal of a splinter is not known well enough.
-        let Some(normal) = normal.try_normalize(1e-4 * along.norm() * across.norm()) else { return all };
+        let Some(normal) = normal.try_normalize(1e-4 * along.norm() * across.norm()) else {
+            return all;
+        };
         let offset = normal.dot(&(a - cloud.point(0))) as f32 - margin;
         planes.push(([normal.x, normal.y, normal.z].map(|x| x as f32), offset));
     }
@@ -134,7 +166,13 @@ fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
                 height[i] = if above > height[i] { above } else { height[i] };
             }
         }
-        kept.extend(points.iter().zip(height).filter(|(_, height)| *height >= 0.0).map(|(point, _)| *point));
+        kept.extend(
+            points
+                .iter()
+                .zip(height)
+                .filter(|(_, height)| *height >= 0.0)
+                .map(|(point, _)| *point),
+        );
     }
     kept.into()
 }
@@ -147,7 +185,8 @@ struct Face {
     at: Vector3<f64>,
     /// Along the normal, as long as two of the sides span.
     normal: Vector3<f64>,
-    /// Products of `normal` with the offset of a point that are nearer to zero do not tell on which side the point is.
+    /// Products of `normal` with the offset of a point that are nearer to zero do not tell on which
+    /// side the point is.
     unsure: f64,
     /// The faces across the edges that begin at the corners.
     neighbours: [usize; 3],
@@ -166,28 +205,55 @@ struct Cloud {
 impl Cloud {
     /// Those of `points` that are finite, each once and in order; in single precision too.
     fn of(points: &[[f32; 3]]) -> (Vec<[f32; 3]>, Self) {
-        let mut points: Vec<[f32; 3]> =
-            points.iter().filter(|p| p.iter().all(|x| x.is_finite())).map(|p| p.map(|x| x + 0.0)).collect();
-        points.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])).then(a[2].total_cmp(&b[2])));
+        let mut points: Vec<[f32; 3]> = points
+            .iter()
+            .filter(|p| p.iter().all(|x| x.is_finite()))
+            .map(|p| p.map(|x| x + 0.0))
+            .collect();
+        points.sort_unstable_by(|a, b| {
+            a[0].total_cmp(&b[0])
+                .then(a[1].total_cmp(&b[1]))
+                .then(a[2].total_cmp(&b[2]))
+        });
         points.dedup();
-        let mut cloud = Self { points: points.iter().map(|p| Vector3::from(p.map(f64::from))).collect(), diagonal: 0.0 };
+        let mut cloud = Self {
+            points: points
+                .iter()
+                .map(|p| Vector3::from(p.map(f64::from)))
+                .collect(),
+            diagonal: 0.0,
+        };
         let lengths = cloud
             .extremes()
             .into_iter()
             .enumerate()
-            .map(|(axis, ends)| ends.map_or(0.0, |(low, high)| cloud.point(high)[axis] - cloud.point(low)[axis]));
+            .map(|(axis, ends)| {
+                ends.map_or(0.0, |(low, high)| {
+                    cloud.point(high)[axis] - cloud.point(low)[axis]
+                })
+            });
         cloud.diagonal = lengths.map(|length| length * length).sum::<f64>().sqrt();
         (points, cloud)
     }
 
-    /// The directions in which points in one plane or on one line have no extent: the normal of the plane, or two across the line.
+    /// The directions in which points in one plane or on one line have no extent: the normal of the
+    /// plane, or two across the line.
     fn across(&self) -> Vec<Vector3<f64>> {
         let ends = self.extremes().into_iter().flatten();
-        let along = ends.map(|(low, high)| self.point(high) - self.point(low)).max_by(|a, b| a.norm().total_cmp(&b.norm()));
-        let Some(along) = along.and_then(|along| along.try_normalize(0.0)) else { return Vec::new() };
+        let along = ends
+            .map(|(low, high)| self.point(high) - self.point(low))
+            .max_by(|a, b| a.norm().total_cmp(&b.norm()));
+        let Some(along) = along.and_then(|along| along.try_normalize(0.0)) else {
+            return Vec::new();
+        };
         let first = self.points[0];
         let off = |point: &Vector3<f64>| (point - first).cross(&along);
-        let normal = self.points.iter().map(off).max_by(|a, b| a.norm().total_cmp(&b.norm())).unwrap_or_default();
+        let normal = self
+            .points
+            .iter()
+            .map(off)
+            .max_by(|a, b| a.norm().total_cmp(&b.norm()))
+            .unwrap_or_default();
         if normal.norm() > FLAT * self.diagonal {
             return vec![normal.normalize()];
         }
@@ -200,11 +266,16 @@ impl Cloud {
         &self.points[i as usize]
     }
 
-    /// Six times the signed volume of a tetrahedron, with the right sign: negative if `p` is outside of the face.
+    /// Six times the signed volume of a tetrahedron, with the right sign: negative if `p` is
+    /// outside of the face.
     fn side(&self, face: [u32; 3], p: u32) -> f64 {
         let [a, b, c, d] = [face[0], face[1], face[2], p].map(|i| {
             let p = self.point(i);
-            Coord3D { x: p.x, y: p.y, z: p.z }
+            Coord3D {
+                x: p.x,
+                y: p.y,
+                z: p.z,
+            }
         });
         orient3d(a, b, c, d)
     }
@@ -213,25 +284,44 @@ impl Cloud {
     fn face(&self, corners: [u32; 3], neighbours: [usize; 3]) -> Face {
         let [a, b, c] = corners.map(|i| *self.point(i));
         let (along, across) = (b - a, c - a);
-        // The product of a point's offset with the normal is off by less than 20 times the half of this epsilon.
+        // The product of a point's offset with the normal is off by less than 20 times the half of
+        // this epsilon.
         let unsure = 32.0 * f64::EPSILON * along.norm() * across.norm() * self.diagonal;
-        Face { corners, at: a, normal: along.cross(&across), unsure, neighbours, outside: Vec::new(), alive: true }
+        Face {
+            corners,
+            at: a,
+            normal: along.cross(&across),
+            unsure,
+            neighbours,
+            outside: Vec::new(),
+            alive: true,
+        }
     }
 
-    /// Whether a point is outside of a face: by its plane, and where that does not tell by the exact predicate, which takes longer.
+    /// Whether a point is outside of a face: by its plane, and where that does not tell by the
+    /// exact predicate, which takes longer.
     fn is_outside(&self, face: &Face, point: u32) -> bool {
         let height = (self.point(point) - face.at).dot(&face.normal);
-        if height.abs() > face.unsure { height > 0.0 } else { self.side(face.corners, point) < 0.0 }
+        if height.abs() > face.unsure {
+            height > 0.0
+        } else {
+            self.side(face.corners, point) < 0.0
+        }
     }
 
-    /// A tetrahedron of points far from each other, its first three corners counter-clockwise from outside; `None` if all points
-    /// are in one plane.
+    /// A tetrahedron of points far from each other, its first three corners counter-clockwise from
+    /// outside; `None` if all points are in one plane.
     fn first_simplex(&self) -> Option<[u32; 4]> {
         let all = || 0..self.points.len() as u32;
-        let farthest =
-            |distance: &dyn Fn(u32) -> f64| all().max_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(b.cmp(a)));
+        let farthest = |distance: &dyn Fn(u32) -> f64| {
+            all().max_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(b.cmp(a)))
+        };
         let length = |(a, b): (u32, u32)| (self.point(a) - self.point(b)).norm_squared();
-        let (a, b) = self.extremes().into_iter().flatten().max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
+        let (a, b) = self
+            .extremes()
+            .into_iter()
+            .flatten()
+            .max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
         let along = self.point(b) - self.point(a);
         let c = farthest(&|i| (self.point(i) - self.point(a)).cross(&along).norm_squared())?;
         let d = farthest(&|i| self.side([a, b, c], i).abs())?;
@@ -254,15 +344,25 @@ impl Cloud {
         alive(&faces)
     }
 
-    /// `hull` itself if it has few corners, else the hull of as many of its corners as are needed; `points` are the cloud's.
+    /// `hull` itself if it has few corners, else the hull of as many of its corners as are needed;
+    /// `points` are the cloud's.
     fn reduced(&self, points: &[[f32; 3]], hull: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
         let mut corners = hull.as_flattened().to_vec();
         corners.sort_unstable();
         corners.dedup();
-        let Some(simplex) = self.first_simplex().filter(|_| corners.len() > FEW_CORNERS) else { return hull };
-        let extremes: Vec<u32> = self.extremes().into_iter().flatten().flat_map(|(low, high)| [low, high]).collect();
+        let Some(simplex) = self.first_simplex().filter(|_| corners.len() > FEW_CORNERS) else {
+            return hull;
+        };
+        let extremes: Vec<u32> = self
+            .extremes()
+            .into_iter()
+            .flatten()
+            .flat_map(|(low, high)| [low, high])
+            .collect();
         let mut growth = Growth::new(self, simplex, corners.iter().copied());
-        extremes.into_iter().for_each(|extreme| growth.take(extreme));
+        extremes
+            .into_iter()
+            .for_each(|extreme| growth.take(extreme));
         for bound in [FEW_CORNERS, MOST_CORNERS / 2, MOST_CORNERS] {
             while growth.taken < bound
                 && let Some(point) = growth.farthest()
@@ -273,13 +373,21 @@ impl Cloud {
             let surface = deviation::Surface::new(points, &faces);
             let corners = |face: usize| faces[face].map(|corner| points[corner as usize]);
             let tolerance = (DEVIATION * self.diagonal) as f32;
-            let is_near = |missed: &u32| surface.find(points[*missed as usize], tolerance, corners).is_some();
+            let is_near = |missed: &u32| {
+                surface
+                    .find(points[*missed as usize], tolerance, corners)
+                    .is_some()
+            };
             if growth.left.points.iter().all(is_near) {
                 break;
             }
         }
         let reduced = alive(&growth.faces);
-        if self.is_flat(&reduced) { hull } else { reduced }
+        if self.is_flat(&reduced) {
+            hull
+        } else {
+            reduced
+        }
     }
 
     /// The lowest and highest point along each axis.
@@ -305,10 +413,14 @@ impl Cloud {
         faces
     }
 
-    /// Gives points to the first of the faces from `first` on that they are outside of; the others are inside of the hull.
+    /// Gives points to the first of the faces from `first` on that they are outside of; the others
+    /// are inside of the hull.
     fn assign(&self, faces: &mut [Face], first: usize, points: impl Iterator<Item = u32>) {
         for point in points {
-            if let Some(face) = faces[first..].iter_mut().find(|face| self.is_outside(face, point)) {
+            if let Some(face) = faces[first..]
+                .iter_mut()
+                .find(|face| self.is_outside(face, point))
+            {
                 face.outside.push(point);
             }
         }
@@ -319,10 +431,14 @@ impl Cloud {
             return None;
         }
         let height = |i: u32| (self.point(i) - face.at).dot(&face.normal);
-        face.outside.iter().copied().max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
+        face.outside
+            .iter()
+            .copied()
+            .max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
     }
 
-    /// Replaces the faces that `point` is outside of, `seen` among them, by a cone from it to their rim.
+    /// Replaces the faces that `point` is outside of, `seen` among them, by a cone from it to their
+    /// rim.
     fn add(&self, faces: &mut Vec<Face>, seen: usize, point: u32) {
         faces[seen].alive = false;
         let mut dead = vec![seen];
@@ -347,7 +463,11 @@ impl Cloud {
         }
         let first = faces.len();
         let sorted = |corner: fn(&(u32, u32, usize)) -> u32| {
-            let mut numbers: Vec<(u32, usize)> = rim.iter().zip(first..).map(|(edge, number)| (corner(edge), number)).collect();
+            let mut numbers: Vec<(u32, usize)> = rim
+                .iter()
+                .zip(first..)
+                .map(|(edge, number)| (corner(edge), number))
+                .collect();
             numbers.sort_unstable();
             numbers
         };
@@ -358,7 +478,11 @@ impl Cloud {
         };
         for (i, (from, to, beyond)) in rim.into_iter().enumerate() {
             // The rim is one closed line, so every corner of it begins and ends an edge.
-            let neighbours = [beyond, at(&by_start, to).unwrap_or(beyond), at(&by_end, from).unwrap_or(beyond)];
+            let neighbours = [
+                beyond,
+                at(&by_start, to).unwrap_or(beyond),
+                at(&by_end, from).unwrap_or(beyond),
+            ];
             let corners = faces[beyond].corners;
             if let Some(edge) = (0..3).find(|&k| corners[k] == to && corners[(k + 1) % 3] == from) {
                 faces[beyond].neighbours[edge] = first + i;
@@ -410,7 +534,8 @@ struct Plane {
     normal: Vector3<f64>,
 }
 
-/// Points outside of a hull in the making. Each thing of them is an array by itself, so that many are worked on at once.
+/// Points outside of a hull in the making. Each thing of them is an array by itself, so that many
+/// are worked on at once.
 #[derive(Default)]
 struct Missed {
     points: Vec<u32>,
@@ -424,14 +549,19 @@ struct Missed {
 impl Missed {
     fn push(&mut self, point: u32, at: [f64; 3], face: usize, distance: f64) {
         self.points.push(point);
-        self.at.iter_mut().zip(at).for_each(|(axis, x)| axis.push(x));
+        self.at
+            .iter_mut()
+            .zip(at)
+            .for_each(|(axis, x)| axis.push(x));
         self.faces.push(face);
         self.distances.push(distance);
     }
 
     fn swap_remove(&mut self, index: usize) {
         self.points.swap_remove(index);
-        self.at.iter_mut().for_each(|axis| _ = axis.swap_remove(index));
+        self.at
+            .iter_mut()
+            .for_each(|axis| _ = axis.swap_remove(index));
         self.faces.swap_remove(index);
         self.distances.swap_remove(index);
     }
@@ -446,10 +576,14 @@ impl Missed {
         (from..self.points.len()).for_each(|at| self.hold_some_against::<1>(at, planes));
     }
 
-    /// The same of some points that follow each other, in arrays of a known length, on which the compiler works with one instruction.
+    /// The same of some points that follow each other, in arrays of a known length, on which the
+    /// compiler works with one instruction.
     fn hold_some_against<const N: usize>(&mut self, from: usize, planes: &[Plane]) {
-        let all = [&self.at[0], &self.at[1], &self.at[2], &self.distances].map(|numbers| numbers[from..].first_chunk::<N>());
-        let [Some(xs), Some(ys), Some(zs), Some(distances)] = all else { return };
+        let all = [&self.at[0], &self.at[1], &self.at[2], &self.distances]
+            .map(|numbers| numbers[from..].first_chunk::<N>());
+        let [Some(xs), Some(ys), Some(zs), Some(distances)] = all else {
+            return;
+        };
         let height = |Plane { at, normal, .. }: &Plane, i: usize| {
             (xs[i] - at.x) * normal.x + (ys[i] - at.y) * normal.y + (zs[i] - at.z) * normal.z
         };
@@ -457,10 +591,15 @@ impl Missed {
         for plane in planes {
             let heights: [f64; N] = std::array::from_fn(|i| height(plane, i));
             for (farthest, height) in farthest.iter_mut().zip(heights) {
-                *farthest = if height > *farthest { height } else { *farthest };
+                *farthest = if height > *farthest {
+                    height
+                } else {
+                    *farthest
+                };
             }
         }
-        // To note the face each time would be a step of its own for each point. Most are no farther from new faces than from others.
+        // To note the face each time would be a step of its own for each point. Most are no farther
+        // from new faces than from others.
         for i in 0..N {
             if farthest[i] > distances[i]
                 && let Some(plane) = planes.iter().find(|plane| height(plane, i) >= farthest[i])
@@ -477,7 +616,12 @@ impl Missed {
         let mut i = 0;
         while i < self.points.len() {
             if chosen(self.faces[i], self.distances[i]) {
-                others.push(self.points[i], [0, 1, 2].map(|k| self.at[k][i]), self.faces[i], self.distances[i]);
+                others.push(
+                    self.points[i],
+                    [0, 1, 2].map(|k| self.at[k][i]),
+                    self.faces[i],
+                    self.distances[i],
+                );
                 self.swap_remove(i);
             } else {
                 i += 1;
@@ -488,7 +632,10 @@ impl Missed {
 
     fn append(&mut self, mut others: Self) {
         self.points.append(&mut others.points);
-        self.at.iter_mut().zip(&mut others.at).for_each(|(axis, other)| axis.append(other));
+        self.at
+            .iter_mut()
+            .zip(&mut others.at)
+            .for_each(|(axis, other)| axis.append(other));
         self.faces.append(&mut others.faces);
         self.distances.append(&mut others.distances);
     }
@@ -501,7 +648,14 @@ impl<'a> Growth<'a> {
             left.push(point, (*cloud.point(point)).into(), 0, f64::NEG_INFINITY);
         }
         let faces = cloud.tetrahedron(simplex, std::iter::empty());
-        let mut growth = Self { cloud, faces, measured: 0, planes: Vec::new(), left, taken: simplex.len() };
+        let mut growth = Self {
+            cloud,
+            faces,
+            measured: 0,
+            planes: Vec::new(),
+            left,
+            taken: simplex.len(),
+        };
         growth.measure();
         growth
     }
@@ -514,7 +668,9 @@ impl<'a> Growth<'a> {
 
     /// Makes a point that is outside a corner.
     fn take(&mut self, point: u32) {
-        let Some(index) = self.left.points.iter().position(|missed| *missed == point) else { return };
+        let Some(index) = self.left.points.iter().position(|missed| *missed == point) else {
+            return;
+        };
         let face = self.left.faces[index];
         self.left.swap_remove(index);
         if self.cloud.is_outside(&self.faces[face], point) {
@@ -524,20 +680,30 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Finds out how far points are from new faces, and forgets those that are outside of none any more.
+    /// Finds out how far points are from new faces, and forgets those that are outside of none any
+    /// more.
     fn measure(&mut self) {
         let (cloud, faces) = (self.cloud, &self.faces);
         self.planes.retain(|plane| faces[plane.face].alive);
         let known = self.planes.len();
         for (face, number) in faces[self.measured..].iter().zip(self.measured..) {
             let [at, b, c] = face.corners.map(|i| *cloud.point(i));
-            let normal = (b - at).cross(&(c - at)).try_normalize(0.0).unwrap_or_default();
-            self.planes.push(Plane { face: number, at, normal });
+            let normal = (b - at)
+                .cross(&(c - at))
+                .try_normalize(0.0)
+                .unwrap_or_default();
+            self.planes.push(Plane {
+                face: number,
+                at,
+                normal,
+            });
         }
         self.measured = faces.len();
         let (known, new) = self.planes.split_at(known);
         // Those whose face is gone are held against all that there are.
-        let mut lost = self.left.split_off(|face, distance| !faces[face].alive || distance == f64::NEG_INFINITY);
+        let mut lost = self
+            .left
+            .split_off(|face, distance| !faces[face].alive || distance == f64::NEG_INFINITY);
         lost.distances.fill(f64::NEG_INFINITY);
         lost.hold_against(known);
         self.left.append(lost);
@@ -548,7 +714,11 @@ impl<'a> Growth<'a> {
 
 /// The corners of the faces that are still there.
 fn alive(faces: &[Face]) -> Vec<[u32; 3]> {
-    faces.iter().filter(|face| face.alive).map(|face| face.corners).collect()
+    faces
+        .iter()
+        .filter(|face| face.alive)
+        .map(|face| face.corners)
+        .collect()
 }
 
 fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> Mesh {
@@ -563,13 +733,31 @@ fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> Mesh {
     let triangles: Vec<[u32; 3]> = hull.iter().map(|face| face.map(&mut index)).collect();
     let normal = |face: &[u32; 3]| {
         let [a, b, c] = face.map(|i| cloud.point(i));
-        let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_else(Vector3::z);
+        let normal = (b - a)
+            .cross(&(c - a))
+            .try_normalize(0.0)
+            .unwrap_or_else(Vector3::z);
         [normal.x as f32, normal.y as f32, normal.z as f32]
     };
-    let normals =
-        Corners { values: hull.iter().map(normal).collect(), indices: (0..hull.len() as u32).map(|i| [i; 3]).collect() };
-    let parts = vec![Part { triangles: 0..triangles.len(), material: None }];
-    Mesh::new(MeshArrays { points: kept, triangles, normals, uvs: None, colors: None }, parts, Vec::new())
+    let normals = Corners {
+        values: hull.iter().map(normal).collect(),
+        indices: (0..hull.len() as u32).map(|i| [i; 3]).collect(),
+    };
+    let parts = vec![Part {
+        triangles: 0..triangles.len(),
+        material: None,
+    }];
+    Mesh::new(
+        MeshArrays {
+            points: kept,
+            triangles,
+            normals,
+            uvs: None,
+            colors: None,
+        },
+        parts,
+        Vec::new(),
+    )
 }
 
 #[cfg(test)]
@@ -580,7 +768,11 @@ mod tests {
 
     fn volume(mesh: &Mesh) -> f64 {
         let corner = |i: u32| Vector3::from(mesh.points[i as usize].map(f64::from));
-        mesh.triangles.iter().map(|[a, b, c]| corner(*a).dot(&corner(*b).cross(&corner(*c)))).sum::<f64>() / 6.0
+        mesh.triangles
+            .iter()
+            .map(|[a, b, c]| corner(*a).dot(&corner(*b).cross(&corner(*c))))
+            .sum::<f64>()
+            / 6.0
     }
 
     /// Asserts that a mesh is closed, of one piece, convex and holds all points.
@@ -591,19 +783,36 @@ mod tests {
                 assert!(edges.insert(edge), "an edge is used twice");
             }
         }
-        assert!(edges.iter().all(|(a, b)| edges.contains(&(*b, *a))), "an edge is open");
-        assert_eq!(mesh.points.len() + mesh.triangles.len(), edges.len() / 2 + 2);
-        let coordinate = |p: [f32; 3]| Coord3D { x: f64::from(p[0]), y: f64::from(p[1]), z: f64::from(p[2]) };
+        assert!(
+            edges.iter().all(|(a, b)| edges.contains(&(*b, *a))),
+            "an edge is open"
+        );
+        assert_eq!(
+            mesh.points.len() + mesh.triangles.len(),
+            edges.len() / 2 + 2
+        );
+        let coordinate = |p: [f32; 3]| Coord3D {
+            x: f64::from(p[0]),
+            y: f64::from(p[1]),
+            z: f64::from(p[2]),
+        };
         for triangle in &mesh.triangles {
             let [a, b, c] = triangle.map(|i| coordinate(mesh.points[i as usize]));
-            assert!(points.iter().all(|p| orient3d(a, b, c, coordinate(*p)) >= 0.0), "a point is outside");
+            assert!(
+                points
+                    .iter()
+                    .all(|p| orient3d(a, b, c, coordinate(*p)) >= 0.0),
+                "a point is outside"
+            );
         }
     }
 
     fn cuboid(size: [f32; 3], turn: f32) -> Vec<[f32; 3]> {
         let (sin, cos) = turn.sin_cos();
         (0..8)
-            .map(|i| std::array::from_fn::<f32, 3, _>(|k| if i >> k & 1 == 1 { size[k] } else { 0.0 }))
+            .map(|i| {
+                std::array::from_fn::<f32, 3, _>(|k| if i >> k & 1 == 1 { size[k] } else { 0.0 })
+            })
             .map(|[x, y, z]| [cos * x - sin * z, y, sin * x + cos * z])
             .collect()
     }
@@ -616,7 +825,13 @@ mod tests {
         check(&hull, &points);
         assert_eq!((hull.points.len(), hull.triangles.len()), (8, 12));
         assert!((volume(&hull) - 6.0).abs() < 1e-9);
-        assert_eq!(hull.parts, [Part { triangles: 0..12, material: None }]);
+        assert_eq!(
+            hull.parts,
+            [Part {
+                triangles: 0..12,
+                material: None
+            }]
+        );
         points.extend([[f32::NAN, 0.0, 0.0], [0.0, 0.0, f32::INFINITY]]);
         points.reverse();
         assert_eq!(convex_hull(&points).unwrap(), hull);
@@ -629,7 +844,8 @@ mod tests {
 
     #[test]
     fn points_inside_make_no_difference() {
-        let shrunk = |points: Vec<[f32; 3]>, by: f32| points.into_iter().map(move |p| p.map(|x| x * by));
+        let shrunk =
+            |points: Vec<[f32; 3]>, by: f32| points.into_iter().map(move |p| p.map(|x| x * by));
         let shells = |points: fn() -> Vec<[f32; 3]>| -> Vec<[f32; 3]> {
             (0..20_u8)
                 .flat_map(|i| shrunk(points(), 1.0 - f32::from(i) * 0.05))
@@ -638,10 +854,18 @@ mod tests {
         };
         for points in [shells(|| ball(300)), shells(|| ball(41))] {
             let left = outer(&points);
-            assert!(left.len() < points.len() / 2, "{} of {}", left.len(), points.len());
+            assert!(
+                left.len() < points.len() / 2,
+                "{} of {}",
+                left.len(),
+                points.len()
+            );
             let (all, cloud) = Cloud::of(&points);
             let faces = cloud.hull(cloud.first_simplex().unwrap());
-            assert_eq!(convex_hull(&points).unwrap(), mesh(&all, &cloud, &cloud.reduced(&all, faces)));
+            assert_eq!(
+                convex_hull(&points).unwrap(),
+                mesh(&all, &cloud, &cloud.reduced(&all, faces))
+            );
         }
         // What spans nothing, or more than single precision can multiply, stays as it is.
         let flat: Vec<_> = ball(300).into_iter().map(|[x, y, _]| [x, y, 0.0]).collect();
@@ -657,7 +881,10 @@ mod tests {
                 let hull = convex_hull(&points).unwrap();
                 check(&hull, &points);
                 let relative = volume(&hull) / f64::from(thickness);
-                assert!((relative - 1.0).abs() < 1e-2, "{thickness} {turn}: {relative}");
+                assert!(
+                    (relative - 1.0).abs() < 1e-2,
+                    "{thickness} {turn}: {relative}"
+                );
             }
         }
     }
@@ -665,9 +892,18 @@ mod tests {
     #[test]
     fn no_volume_no_hull() {
         let line: Vec<_> = (0..10).map(|i| [i as f32, 2.0 * i as f32, 0.5]).collect();
-        let plane: Vec<_> = (0..100).map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32]).collect();
+        let plane: Vec<_> = (0..100)
+            .map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32])
+            .collect();
         let turned = cuboid([1.0, 1.0, 0.0], 0.3);
-        for points in [&[][..], &[[0.0; 3]; 9], &line, &plane, &turned, &[[f32::NAN; 3]; 4]] {
+        for points in [
+            &[][..],
+            &[[0.0; 3]; 9],
+            &line,
+            &plane,
+            &turned,
+            &[[f32::NAN; 3]; 4],
+        ] {
             assert_eq!(convex_hull(points).unwrap_err().code.id, "hull-flat");
         }
     }
@@ -675,7 +911,9 @@ mod tests {
     #[test]
     fn what_has_no_volume_gets_a_thickness() {
         let line: Vec<_> = (0..10).map(|i| [i as f32, 2.0 * i as f32, 0.5]).collect();
-        let plane: Vec<_> = (0..100).map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32]).collect();
+        let plane: Vec<_> = (0..100)
+            .map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32])
+            .collect();
         let nearly = cuboid([1.0, 1.0, 1e-7], 0.3);
         for (points, area, directions) in [
             (line, 0.0, 2),
@@ -689,8 +927,16 @@ mod tests {
             assert!(missed(&hull, &points) <= 1e-6 * Cloud::of(&points).1.diagonal);
             let diagonal = Cloud::of(&points).1.diagonal;
             let thickness = THICKNESS * diagonal;
-            let expected = if directions == 2 { diagonal * thickness * thickness } else { area * thickness };
-            assert!((volume(&hull) / expected - 1.0).abs() < 1e-2, "{} is not {expected}", volume(&hull));
+            let expected = if directions == 2 {
+                diagonal * thickness * thickness
+            } else {
+                area * thickness
+            };
+            assert!(
+                (volume(&hull) / expected - 1.0).abs() < 1e-2,
+                "{} is not {expected}",
+                volume(&hull)
+            );
             let mut turned = points.clone();
             turned.reverse();
             assert_eq!(thick_hull(&turned).unwrap(), hull);
@@ -715,25 +961,44 @@ mod tests {
 
     /// How far the farthest of points lies outside of the planes of a hull, by brute force.
     fn missed(hull: &Mesh, points: &[[f32; 3]]) -> f64 {
-        let planes = hull.triangles.iter().zip(&hull.normals.values).map(|(triangle, normal)| {
-            (Vector3::from(hull.points[triangle[0] as usize]).cast::<f64>(), Vector3::from(*normal).cast::<f64>())
-        });
+        let planes = hull
+            .triangles
+            .iter()
+            .zip(&hull.normals.values)
+            .map(|(triangle, normal)| {
+                (
+                    Vector3::from(hull.points[triangle[0] as usize]).cast::<f64>(),
+                    Vector3::from(*normal).cast::<f64>(),
+                )
+            });
         let planes: Vec<_> = planes.collect();
         let outside = |p: &[f32; 3]| {
             let p = Vector3::from(*p).cast::<f64>();
-            planes.iter().map(|(at, normal)| (p - at).dot(normal)).fold(0.0, f64::max)
+            planes
+                .iter()
+                .map(|(at, normal)| (p - at).dot(normal))
+                .fold(0.0, f64::max)
         };
         points.iter().map(outside).fold(0.0, f64::max)
     }
 
     #[test]
     fn few_corners_suffice_where_they_come_near_enough() {
-        // Rings of 200 points at both ends of a cylinder: 32 a ring leave 1 - cos(pi / 32) = 0.5 % of the radius.
-        let ring = |z| (0..200).map(move |i| (i as f32 / 200.0 * std::f32::consts::TAU).sin_cos()).map(move |(y, x)| [x, y, z]);
+        // Rings of 200 points at both ends of a cylinder: 32 a ring leave 1 - cos(pi / 32) = 0.5 %
+        // of the radius.
+        let ring = |z| {
+            (0..200)
+                .map(move |i| (i as f32 / 200.0 * std::f32::consts::TAU).sin_cos())
+                .map(move |(y, x)| [x, y, z])
+        };
         let points: Vec<_> = ring(-1.0).chain(ring(1.0)).collect();
         let hull = convex_hull(&points).unwrap();
         check(&hull, &hull.points);
-        assert!(hull.points.len() <= FEW_CORNERS && hull.points.iter().all(|p| points.contains(p)), "{}", hull.points.len());
+        assert!(
+            hull.points.len() <= FEW_CORNERS && hull.points.iter().all(|p| points.contains(p)),
+            "{}",
+            hull.points.len()
+        );
         assert!(missed(&hull, &points) <= DEVIATION * 12.0_f64.sqrt());
         let mut turned = points.clone();
         turned.reverse();
@@ -743,12 +1008,21 @@ mod tests {
             let points = ball(count);
             let hull = convex_hull(&points).unwrap();
             check(&hull, &hull.points);
-            assert!(hull.points.len() <= MOST_CORNERS, "{count}: {}", hull.points.len());
+            assert!(
+                hull.points.len() <= MOST_CORNERS,
+                "{count}: {}",
+                hull.points.len()
+            );
             let missed = missed(&hull, &points);
             assert!(missed <= DEVIATION * 12.0_f64.sqrt(), "{count}: {missed}");
-            let bounds = points.iter().fold(([f32::MAX; 3], [f32::MIN; 3]), |(low, high), p| {
-                (std::array::from_fn(|k| low[k].min(p[k])), std::array::from_fn(|k| high[k].max(p[k])))
-            });
+            let bounds = points
+                .iter()
+                .fold(([f32::MAX; 3], [f32::MIN; 3]), |(low, high), p| {
+                    (
+                        std::array::from_fn(|k| low[k].min(p[k])),
+                        std::array::from_fn(|k| high[k].max(p[k])),
+                    )
+                });
             assert_eq!(hull.bounds(), Some(bounds), "{count}");
         }
     }

@@ -1,15 +1,18 @@
-//! Mesh files and images, read into the model's terms: STL, OBJ, Collada and glTF become a [`Mesh`], images become a [`Texture`]. A
-//! [`Mesh`] becomes a file again in [`write`].
+//! Mesh files and images, read into the model's terms: STL, OBJ, Collada and glTF become a
+//! [`Mesh`], images become a [`Texture`]. A [`Mesh`] becomes a file again in [`write`].
 //!
 //! A mesh comes out as URDF means it, as RViz and Gazebo show it:
 //!
 //! - **STL, OBJ**: coordinates as they are in the file.
-//! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does, unless [`Options`] say otherwise.
-//! - **glTF**: the whole default scene, turned from glTF's y up to z up: (x, y, z) becomes (x, -z, y). RViz (since its change 1482,
-//!   of 2025), Drake, Meshcat and Blender turn it so, and robots that ship glTF meshes are made for it.
+//! - **Collada**: the whole visual scene; `unit` is applied, `up_axis` is ignored, as RViz does,
+//!   unless [`Options`] say otherwise.
+//! - **glTF**: the whole default scene, turned from glTF's y up to z up: (x, y, z) becomes (x, -z,
+//!   y). RViz (since its change 1482, of 2025), Drake, Meshcat and Blender turn it so, and robots
+//!   that ship glTF meshes are made for it.
 //!
-//! This module knows neither robots nor outputs. It opens files through [`resolve`](urdf_usd_resolve) only, and works within limits
-//! that follow from the size of the file, whatever the file says.
+//! This module knows neither robots nor outputs. It opens files through
+//! [`resolve`](urdf_usd_resolve) only, and works within limits that follow from the size of the
+//! file, whatever the file says.
 
 #![allow(
     clippy::indexing_slicing,
@@ -53,7 +56,9 @@ pub use self::maps::replace_by_mean;
 pub use self::polygons::{PerCorner, Polygons, from_polygons};
 pub use self::simplify::tiers;
 use self::texture::Use;
-pub use self::texture::{MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within};
+pub use self::texture::{
+    MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within,
+};
 pub use self::texture::{is_grey, made, png, with_memory_for};
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use urdf_usd_resolve::{File, Files};
@@ -83,7 +88,12 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(code: &'static Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: String::new(), line: 0 }
+        Self {
+            code,
+            message: message.into(),
+            help: String::new(),
+            line: 0,
+        }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -98,27 +108,41 @@ impl Error {
 
     /// The finding to report, with its place in `file`.
     pub fn diagnostic(&self, file: &Path) -> Diagnostic {
-        let place = Place { line: self.line, ..Place::file(file) };
-        Diagnostic::new(self.code, place, format!("{}: {}", file_name(file), self.message)).help(self.help.clone())
+        let place = Place {
+            line: self.line,
+            ..Place::file(file)
+        };
+        Diagnostic::new(
+            self.code,
+            place,
+            format!("{}: {}", file_name(file), self.message),
+        )
+        .help(self.help.clone())
     }
 }
 
 /// Choices of how mesh files are understood.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize,
+)]
 pub struct Options {
     /// Which axis of a mesh file is up.
     pub up_axis: UpAxis,
 }
 
-/// Which axis of a mesh file is up. STL and OBJ files say nothing of it: their coordinates are taken as they are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+/// Which axis of a mesh file is up. STL and OBJ files say nothing of it: their coordinates are
+/// taken as they are.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize,
+)]
 pub enum UpAxis {
-    /// A Collada file's `up_axis` does nothing, as in RViz and Gazebo. A glTF file has y up, as its specification says, and is turned.
+    /// A Collada file's `up_axis` does nothing, as in RViz and Gazebo. A glTF file has y up, as its
+    /// specification says, and is turned.
     #[default]
     Ignore,
-    /// A Collada file is turned, too, so that its up axis becomes z, its right x, and what points out of its screen -y (the table of
-    /// `up_axis` in the specification, 1.4.1, chapter 5): with y up (x, y, z) becomes (x, -z, y), with x up (-y, -z, x). A file
-    /// that does not say has y up.
+    /// A Collada file is turned, too, so that its up axis becomes z, its right x, and what points
+    /// out of its screen -y (the table of `up_axis` in the specification, 1.4.1, chapter 5): with y
+    /// up (x, y, z) becomes (x, -z, y), with x up (-y, -z, x). A file that does not say has y up.
     Honor,
     /// No file is turned: all of them, glTF too, have z up already, or rather the axes of the link.
     Z,
@@ -149,25 +173,35 @@ impl FromStr for UpAxis {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+        known.ok_or_else(|| {
+            format!(
+                "{text:?} is none of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
     }
 }
 
-/// Reads a mesh file, whatever its name says it is, and what it refers to: images, material libraries, buffers.
+/// Reads a mesh file, whatever its name says it is, and what it refers to: images, material
+/// libraries, buffers.
 ///
 /// What could not be used of it is in the diagnostics; their places are in the mesh file.
 ///
 /// # Errors
 /// If nothing of it can be used: the codes are those of [`codes`] with severity error.
-pub fn read(file: &File, files: &Files, options: Options) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+pub fn read(
+    file: &File,
+    files: &Files,
+    options: Options,
+) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     let mut source = Source::new(&file.path, files, options);
     let mesh = source.read(file.bytes.clone())?;
     Ok((mesh, source.finish()))
 }
 
 impl Source<'_> {
-    /// The mesh in the content of the file. That is let go of, and so is what is made of it on the way, before the mesh is finished: all at
-    /// once is a multiple of what the mesh takes.
+    /// The mesh in the content of the file. That is let go of, and so is what is made of it on the
+    /// way, before the mesh is finished: all at once is a multiple of what the mesh takes.
     fn read(&mut self, bytes: Arc<[u8]>) -> Result<Mesh, Error> {
         match Format::of(self.path, &bytes)? {
             Format::Stl => stl::read(self, bytes),
@@ -201,14 +235,23 @@ impl Format {
             (b"BLENDER", "a Blender file"),
             (b"OFF", "OFF"),
         ];
-        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
-        let begins = |with: &[u8]| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+        let text = bytes
+            .strip_prefix(b"\xEF\xBB\xBF")
+            .unwrap_or(bytes)
+            .trim_ascii_start();
+        let begins = |with: &[u8]| {
+            text.get(..with.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(with))
+        };
         if text.is_empty() {
             return Err(Error::new(&codes::UNREADABLE, "the file is empty"));
         }
         if begins(GIT_LFS) {
-            return Err(Error::new(&codes::UNREADABLE, "the file is a pointer of Git LFS, not the mesh itself")
-                .help("run `git lfs pull` in the repository that the file came from"));
+            return Err(Error::new(
+                &codes::UNREADABLE,
+                "the file is a pointer of Git LFS, not the mesh itself",
+            )
+            .help("run `git lfs pull` in the repository that the file came from"));
         }
         if bytes.starts_with(b"glTF") {
             return Ok(Self::Gltf);
@@ -227,24 +270,40 @@ impl Format {
             return Ok(Self::Dae);
         }
         let foreign = FOREIGN.iter().find(|(magic, _)| begins(magic));
-        let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let extension = path
+            .extension()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_ascii_lowercase();
         match (extension.as_str(), foreign) {
             ("stl" | "stlb", None) => match image::guess_format(bytes) {
-                Ok(format) => Err(Error::new(&codes::FORMAT, format!("the file is an image ({format:?}), not a mesh"))
-                    .help("put the mesh in its place")),
+                Ok(format) => Err(Error::new(
+                    &codes::FORMAT,
+                    format!("the file is an image ({format:?}), not a mesh"),
+                )
+                .help("put the mesh in its place")),
                 // The beginning of a binary file may hold any text, but hardly this.
                 Err(_) if obj::looks_like(text) && bytes.is_ascii() => Ok(Self::Obj),
                 Err(_) => Ok(Self::Stl),
             },
             ("obj", None) => Ok(Self::Obj),
             (_, None) if obj::looks_like(text) => Ok(Self::Obj),
-            (_, Some((_, name))) => Err(Error::new(&codes::FORMAT, format!("the file is {name}, which is not read"))
-                .help("export the mesh as STL, OBJ, DAE or GLB")),
-            ("dae" | "gltf" | "glb", None) => {
-                Err(Error::new(&codes::UNREADABLE, format!("the file's content is not {}", extension.to_ascii_uppercase())))
-            }
-            _ => Err(Error::new(&codes::FORMAT, "the file is of no mesh format that is read")
-                .help("export the mesh as STL, OBJ, DAE or GLB")),
+            (_, Some((_, name))) => Err(Error::new(
+                &codes::FORMAT,
+                format!("the file is {name}, which is not read"),
+            )
+            .help("export the mesh as STL, OBJ, DAE or GLB")),
+            ("dae" | "gltf" | "glb", None) => Err(Error::new(
+                &codes::UNREADABLE,
+                format!(
+                    "the file's content is not {}",
+                    extension.to_ascii_uppercase()
+                ),
+            )),
+            _ => Err(
+                Error::new(&codes::FORMAT, "the file is of no mesh format that is read")
+                    .help("export the mesh as STL, OBJ, DAE or GLB"),
+            ),
         }
     }
 }
@@ -259,7 +318,8 @@ struct Source<'a> {
     textures: texture::Loaded<String>,
     /// Images as maps have them, each made once; `None` if one can't be read.
     maps: HashMap<(String, texture::Values), Option<Arc<Texture>>>,
-    /// Whether bump maps hold normals, by the hashes of their images; `None` if one can't be decoded.
+    /// Whether bump maps hold normals, by the hashes of their images; `None` if one can't be
+    /// decoded.
     with_normals: HashMap<String, Option<bool>>,
     /// How many pixels all images together may still have.
     pixels: u64,
@@ -293,21 +353,32 @@ impl<'a> Source<'a> {
     }
 
     /// Reports a finding at a line, 0 if there is none.
-    fn report_at(&mut self, code: &'static Code, line: u32, message: impl Into<String>, help: &str) {
-        let place = Place { line, ..Place::file(self.path) };
+    fn report_at(
+        &mut self,
+        code: &'static Code,
+        line: u32,
+        message: impl Into<String>,
+        help: &str,
+    ) {
+        let place = Place {
+            line,
+            ..Place::file(self.path)
+        };
         let message = format!("{}: {}", file_name(self.path), message.into());
-        self.findings.push(Diagnostic::new(code, place, message).help(help));
+        self.findings
+            .push(Diagnostic::new(code, place, message).help(help));
     }
 
     /// All findings.
     fn finish(self) -> Vec<Diagnostic> {
         let (mut findings, omitted) = self.findings.finish();
         let name = file_name(self.path);
-        findings.extend(
-            omitted
-                .into_iter()
-                .map(|more| more.summary(Place::file(self.path), format!("{name}: {} more findings of this kind", more.count))),
-        );
+        findings.extend(omitted.into_iter().map(|more| {
+            more.summary(
+                Place::file(self.path),
+                format!("{name}: {} more findings of this kind", more.count),
+            )
+        }));
         findings
     }
 
@@ -333,7 +404,11 @@ impl<'a> Source<'a> {
             Ok(file) => self.loaded(&file, &reference, usage, is_counted),
             Err(reason) => {
                 let help = "put the image where the mesh refers to it, or beside the mesh";
-                self.report(&codes::TEXTURE_MISSING, format!("the image `{reference}` can't be opened: {reason}"), help);
+                self.report(
+                    &codes::TEXTURE_MISSING,
+                    format!("the image `{reference}` can't be opened: {reason}"),
+                    help,
+                );
                 None
             }
         };
@@ -342,28 +417,64 @@ impl<'a> Source<'a> {
     }
 
     /// The image in `bytes`, which the mesh holds itself under `name`; see [`Self::loaded`].
-    fn embedded_texture(&mut self, name: &str, bytes: &[u8], usage: Use, is_counted: bool) -> Option<Arc<Texture>> {
-        self.loaded(&File { path: name.into(), bytes: bytes.into() }, name, usage, is_counted)
+    fn embedded_texture(
+        &mut self,
+        name: &str,
+        bytes: &[u8],
+        usage: Use,
+        is_counted: bool,
+    ) -> Option<Arc<Texture>> {
+        self.loaded(
+            &File {
+                path: name.into(),
+                bytes: bytes.into(),
+            },
+            name,
+            usage,
+            is_counted,
+        )
     }
 
-    /// The image in a file. `is_counted`: it was loaded for another use, so its pixels are among those of all images together, and what
-    /// there is to say of it was reported.
-    fn loaded(&mut self, file: &File, name: &str, usage: Use, is_counted: bool) -> Option<Arc<Texture>> {
+    /// The image in a file. `is_counted`: it was loaded for another use, so its pixels are among
+    /// those of all images together, and what there is to say of it was reported.
+    fn loaded(
+        &mut self,
+        file: &File,
+        name: &str,
+        usage: Use,
+        is_counted: bool,
+    ) -> Option<Arc<Texture>> {
         let mut counted = u64::MAX;
-        match texture::inspected(file, usage, if is_counted { &mut counted } else { &mut self.pixels }) {
+        match texture::inspected(
+            file,
+            usage,
+            if is_counted {
+                &mut counted
+            } else {
+                &mut self.pixels
+            },
+        ) {
             Ok((texture, holds_normals)) => {
                 // An image is the same to all materials.
                 if holds_normals.is_some() {
-                    self.with_normals.entry(texture.sha256.clone()).or_insert(holds_normals);
+                    self.with_normals
+                        .entry(texture.sha256.clone())
+                        .or_insert(holds_normals);
                 }
                 if !is_counted && is_deep(file) {
-                    let message = format!("the image `{name}` has more than 8 bits a channel; the upper 8 count");
+                    let message = format!(
+                        "the image `{name}` has more than 8 bits a channel; the upper 8 count"
+                    );
                     self.report(&codes::TEXTURE_DEEP, message, "");
                 }
                 Some(texture)
             }
             Err(error) => {
-                self.report(error.code, format!("the image `{name}` can't be used: {error}"), &error.help);
+                self.report(
+                    error.code,
+                    format!("the image `{name}` can't be used: {error}"),
+                    &error.help,
+                );
                 None
             }
         }
@@ -371,10 +482,17 @@ impl<'a> Source<'a> {
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// What stands before the ending of a file's name.
 fn stem(path: &Path) -> String {
-    PathBuf::from(path).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    PathBuf::from(path)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }

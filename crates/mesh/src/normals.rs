@@ -16,24 +16,27 @@ pub(super) enum Shading {
     Flat,
 }
 
-/// The bend at an edge, in degrees, from which on it is seen as an edge. Large enough for a cylinder of ten sides to look round,
-/// small enough for an octagonal nut to keep its edges.
+/// The bend at an edge, in degrees, from which on it is seen as an edge. Large enough for a
+/// cylinder of ten sides to look round, small enough for an octagonal nut to keep its edges.
 pub(super) const CREASE_DEGREES: f64 = 40.0;
 
 /// Computed normals are rounded to this fraction, so that corners of one plane share one normal.
 const STEPS: f64 = (1 << 20) as f64;
 
-/// What has this added to it has no bits left for fractions: so it is rounded in no time, where `round` is a call.
+/// What has this added to it has no bits left for fractions: so it is rounded in no time, where
+/// `round` is a call.
 const TO_WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
 
-/// Edges at which more triangles meet than this are compared only with their neighbours in order, to bound the work.
+/// Edges at which more triangles meet than this are compared only with their neighbours in order,
+/// to bound the work.
 const PAIRWISE: usize = 8;
 
 /// Sets the entries of `corner_normals` that are [`NONE`]. `add` gives the index of a normal.
 ///
-/// Around each point, triangles are joined into fans across edges that bend less than the crease angle; each fan has one normal,
-/// the mean of its triangles' weighted by their angles at the point. The work is linear in the number of corners, apart from
-/// sorting the corners of each point.
+/// Around each point, triangles are joined into fans across edges that bend less than the crease
+/// angle; each fan has one normal, the mean of its triangles' weighted by their angles at the
+/// point. The work is linear in the number of corners, apart from sorting the corners of each
+/// point.
 pub(super) fn fill(
     points: &[[f32; 3]],
     triangles: &[[u32; 3]],
@@ -46,20 +49,34 @@ pub(super) fn fill(
         for (triangle, corners) in triangles.iter().zip(corner_normals) {
             if corners.contains(&NONE) {
                 let normal = add(rounded(face_normal(points, *triangle)));
-                corners.iter_mut().filter(|i| **i == NONE).for_each(|i| *i = normal);
+                corners
+                    .iter_mut()
+                    .filter(|i| **i == NONE)
+                    .for_each(|i| *i = normal);
             }
         }
         return;
     }
     let (starts, around) = corners_of_points(points.len(), triangles);
-    let fill = Fill { points, triangles, starts, around };
+    let fill = Fill {
+        points,
+        triangles,
+        starts,
+        around,
+    };
     let corner_normals = corner_normals.as_flattened_mut();
-    // Normals are told apart by one after the other, in the order of their points; so there are the same, however many cores there are.
+    // Normals are told apart by one after the other, in the order of their points; so there are the
+    // same, however many cores there are.
     let firsts: Vec<usize> = (0..points.len()).step_by(PORTION).collect();
     for firsts in firsts.chunks(PORTIONS) {
         let given = &*corner_normals;
-        let portion = |fans: &mut Fans, first: &usize| fill.portion(*first..points.len().min(first + PORTION), given, fans);
-        let portions: Vec<Portion> = firsts.par_iter().map_init(|| Fans::new(&fill), portion).collect();
+        let portion = |fans: &mut Fans, first: &usize| {
+            fill.portion(*first..points.len().min(first + PORTION), given, fans)
+        };
+        let portions: Vec<Portion> = firsts
+            .par_iter()
+            .map_init(|| Fans::new(&fill), portion)
+            .collect();
         for Portion { normals, corners } in portions {
             let numbers: Vec<u32> = normals.into_iter().map(&mut add).collect();
             for (corner, normal) in corners {
@@ -102,16 +119,25 @@ impl Fill<'_> {
     /// The normals of those corners at some points that `given` has none for.
     fn portion(&self, points: Range<usize>, given: &[u32], fans: &mut Fans) -> Portion {
         let cos_crease = CREASE_DEGREES.to_radians().cos();
-        let Portion { mut normals, mut corners } = Portion::default();
+        let Portion {
+            mut normals,
+            mut corners,
+        } = Portion::default();
         for point in points {
             let here = &self.around[self.starts[point] as usize..self.starts[point + 1] as usize];
             if here.iter().all(|&number| given[number as usize] != NONE) {
                 continue;
             }
-            let lacking = here.iter().enumerate().filter(|(_, number)| given[**number as usize] == NONE);
+            let lacking = here
+                .iter()
+                .enumerate()
+                .filter(|(_, number)| given[**number as usize] == NONE);
             // Most points of technical shapes lie inside of a plane.
             let face = fans.known.face(self, here[0] / 3);
-            if here.iter().all(|number| fans.known.face(self, number / 3) == face) {
+            if here
+                .iter()
+                .all(|number| fans.known.face(self, number / 3) == face)
+            {
                 corners.extend(lacking.map(|(_, &number)| (number, normals.len() as u32)));
                 normals.push(rounded(face));
                 continue;
@@ -122,7 +148,8 @@ impl Fill<'_> {
             fans.sums.resize(here.len(), Vector3::zeros());
             for (i, &number) in here.iter().enumerate() {
                 let fan = fans.root(i);
-                fans.sums[fan] += fans.corners[i].face * fans.known.angles(self, number / 3)[number as usize % 3];
+                fans.sums[fan] +=
+                    fans.corners[i].face * fans.known.angles(self, number / 3)[number as usize % 3];
             }
             fans.normals.clear();
             fans.normals.resize(here.len(), NONE);
@@ -130,8 +157,11 @@ impl Fill<'_> {
                 let fan = fans.root(i);
                 if fans.normals[fan] == NONE {
                     fans.normals[fan] = normals.len() as u32;
-                    // Triangles back to back cancel each other; any of them is then as good as another.
-                    let normal = fans.sums[fan].try_normalize(1e-9).unwrap_or(fans.corners[i].face);
+                    // Triangles back to back cancel each other; any of them is then as good as
+                    // another.
+                    let normal = fans.sums[fan]
+                        .try_normalize(1e-9)
+                        .unwrap_or(fans.corners[i].face);
                     normals.push(rounded(normal));
                 }
                 corners.push((number, fans.normals[fan]));
@@ -141,8 +171,8 @@ impl Fill<'_> {
     }
 }
 
-/// The normals and angles of those triangles that were asked for last: points that follow each other have most of them in common, and all
-/// of a large mesh take twice the memory of the mesh.
+/// The normals and angles of those triangles that were asked for last: points that follow each
+/// other have most of them in common, and all of a large mesh take twice the memory of the mesh.
 struct Known {
     faces: Vec<(u32, Vector3<f64>)>,
     angles: Vec<(u32, [f64; 3])>,
@@ -154,14 +184,20 @@ impl Known {
 
     fn new(triangles: usize) -> Self {
         let slots = triangles.clamp(1, Self::MOST).next_power_of_two();
-        Self { faces: vec![(NONE, Vector3::zeros()); slots], angles: vec![(NONE, [0.0; 3]); slots] }
+        Self {
+            faces: vec![(NONE, Vector3::zeros()); slots],
+            angles: vec![(NONE, [0.0; 3]); slots],
+        }
     }
 
     fn face(&mut self, fill: &Fill<'_>, triangle: u32) -> Vector3<f64> {
         let slot = triangle as usize & (self.faces.len() - 1);
         let (of, face) = &mut self.faces[slot];
         if *of != triangle {
-            (*of, *face) = (triangle, face_normal(fill.points, fill.triangles[triangle as usize]));
+            (*of, *face) = (
+                triangle,
+                face_normal(fill.points, fill.triangles[triangle as usize]),
+            );
         }
         *face
     }
@@ -170,7 +206,10 @@ impl Known {
         let slot = triangle as usize & (self.angles.len() - 1);
         let (of, known) = &mut self.angles[slot];
         if *of != triangle {
-            (*of, *known) = (triangle, angles(fill.points, fill.triangles[triangle as usize]));
+            (*of, *known) = (
+                triangle,
+                angles(fill.points, fill.triangles[triangle as usize]),
+            );
         }
         *known
     }
@@ -184,9 +223,11 @@ struct Around {
     face: Vector3<f64>,
 }
 
-/// The numbers of the corners at each point, in the order of triangles: those of point `i` are at `starts[i]..starts[i + 1]`.
+/// The numbers of the corners at each point, in the order of triangles: those of point `i` are at
+/// `starts[i]..starts[i + 1]`.
 fn corners_of_points(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<u32>) {
-    // Two further on than where they are counted, and one further on than where they are found in the end.
+    // Two further on than where they are counted, and one further on than where they are found in
+    // the end.
     let mut starts = vec![0_u32; points + 2];
     for &point in triangles.as_flattened() {
         starts[point as usize + 2] += 1;
@@ -208,7 +249,8 @@ struct Fans {
     known: Known,
     corners: Vec<Around>,
     parents: Vec<u32>,
-    /// The far end of an edge, and below it the corner that has it: one word is compared faster than two.
+    /// The far end of an edge, and below it the corner that has it: one word is compared faster
+    /// than two.
     edges: Vec<u64>,
     sums: Vec<Vector3<f64>>,
     normals: Vec<u32>,
@@ -217,7 +259,14 @@ struct Fans {
 impl Fans {
     fn new(fill: &Fill<'_>) -> Self {
         let known = Known::new(fill.triangles.len());
-        Self { known, corners: Vec::new(), parents: Vec::new(), edges: Vec::new(), sums: Vec::new(), normals: Vec::new() }
+        Self {
+            known,
+            corners: Vec::new(),
+            parents: Vec::new(),
+            edges: Vec::new(),
+            sums: Vec::new(),
+            normals: Vec::new(),
+        }
     }
 
     /// Sets the corners, by their numbers.
@@ -226,7 +275,10 @@ impl Fans {
         for number in numbers {
             let [a, b, c] = fill.triangles[*number as usize / 3];
             let ends = [[b, c], [c, a], [a, b]][*number as usize % 3];
-            self.corners.push(Around { ends, face: self.known.face(fill, number / 3) });
+            self.corners.push(Around {
+                ends,
+                face: self.known.face(fill, number / 3),
+            });
         }
     }
 
@@ -239,13 +291,18 @@ impl Fans {
         }
         self.edges.clear();
         for (i, corner) in self.corners.iter().enumerate() {
-            self.edges.extend(corner.ends.map(|far| u64::from(far) << 32 | i as u64));
+            self.edges
+                .extend(corner.ends.map(|far| u64::from(far) << 32 | i as u64));
         }
         self.edges.sort_unstable();
         let mut start = 0;
         while start < self.edges.len() {
             let far = self.edges[start] >> 32;
-            let end = start + self.edges[start..].iter().take_while(|edge| **edge >> 32 == far).count();
+            let end = start
+                + self.edges[start..]
+                    .iter()
+                    .take_while(|edge| **edge >> 32 == far)
+                    .count();
             let reach = if end - start <= PAIRWISE { PAIRWISE } else { 1 };
             for a in start..end {
                 for b in a + 1..end.min(a + 1 + reach) {
@@ -259,7 +316,8 @@ impl Fans {
         }
     }
 
-    /// The same of few corners, as most points have: each is held against each, without an order of edges.
+    /// The same of few corners, as most points have: each is held against each, without an order of
+    /// edges.
     fn join_few(&mut self, cos_crease: f64) {
         for a in 0..self.corners.len() {
             for b in a + 1..self.corners.len() {
@@ -288,12 +346,16 @@ impl Fans {
 }
 
 fn edge(points: &[[f32; 3]], from: u32, to: u32) -> Vector3<f64> {
-    Vector3::from(points[to as usize].map(f64::from)) - Vector3::from(points[from as usize].map(f64::from))
+    Vector3::from(points[to as usize].map(f64::from))
+        - Vector3::from(points[from as usize].map(f64::from))
 }
 
 /// Of unit length; along z if the triangle has no area that can be computed.
 fn face_normal(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> Vector3<f64> {
-    edge(points, a, b).cross(&edge(points, a, c)).try_normalize(0.0).unwrap_or_else(Vector3::z)
+    edge(points, a, b)
+        .cross(&edge(points, a, c))
+        .try_normalize(0.0)
+        .unwrap_or_else(Vector3::z)
 }
 
 /// The angles at the corners, in radians and within 1e-7 of it; 0 where a side has no length.
@@ -305,7 +367,8 @@ fn angles(points: &[[f32; 3]], [a, b, c]: [u32; 3]) -> [f64; 3] {
     [at_a, at_b, (std::f64::consts::PI - at_a - at_b).max(0.0)]
 }
 
-/// Within 2e-8 (Abramowitz and Stegun, 4.4.46), in a fifth of the time of the exact one. 0 for what is no number.
+/// Within 2e-8 (Abramowitz and Stegun, 4.4.46), in a fifth of the time of the exact one. 0 for what
+/// is no number.
 fn arc_cosine(cosine: f64) -> f64 {
     const FACTORS: [f64; 8] = [
         -0.001_262_491_1,
@@ -318,8 +381,15 @@ fn arc_cosine(cosine: f64) -> f64 {
         1.570_796_305_0,
     ];
     let size = cosine.abs().min(1.0);
-    let angle = (1.0 - size).sqrt() * FACTORS.into_iter().fold(0.0, |sum, factor| sum * size + factor);
-    if cosine < 0.0 { std::f64::consts::PI - angle } else { angle }
+    let angle = (1.0 - size).sqrt()
+        * FACTORS
+            .into_iter()
+            .fold(0.0, |sum, factor| sum * size + factor);
+    if cosine < 0.0 {
+        std::f64::consts::PI - angle
+    } else {
+        angle
+    }
 }
 
 #[cfg(test)]
@@ -333,26 +403,47 @@ mod tests {
             values.push(n);
             Some(values.len() as u32 - 1)
         });
-        corners.into_iter().map(|c| c.map(|i| values[i as usize])).collect()
+        corners
+            .into_iter()
+            .map(|c| c.map(|i| values[i as usize]))
+            .collect()
     }
 
     /// Two triangles that share an edge along x, the second bent up by `degrees`.
     fn hinge(degrees: f32) -> ([[f32; 3]; 4], [[u32; 3]; 2]) {
         let (sin, cos) = degrees.to_radians().sin_cos();
-        ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, cos, sin]], [[1, 0, 2], [0, 1, 3]])
+        (
+            [
+                [0.0, 0.0, 0.0],
+                [1.0, 0.0, 0.0],
+                [0.0, -1.0, 0.0],
+                [0.0, cos, sin],
+            ],
+            [[1, 0, 2], [0, 1, 3]],
+        )
     }
 
     #[test]
     fn angles_are_near_the_exact_ones() {
         let cosines = (0..=20_000).map(|i| f64::from(i) / 10_000.0 - 1.0);
-        assert!(cosines.into_iter().all(|cosine| (arc_cosine(cosine) - cosine.acos()).abs() < 3e-8));
+        assert!(
+            cosines
+                .into_iter()
+                .all(|cosine| (arc_cosine(cosine) - cosine.acos()).abs() < 3e-8)
+        );
         assert_eq!([1.0, 1.0 + 1e-9, f64::NAN].map(arc_cosine), [0.0; 3]);
         let points = [[1.0, 0.0, 0.0], [1.0, 2.0, 0.0], [1.0, 0.0, 2.0]];
         let expected = [90.0_f64, 45.0, 45.0].map(f64::to_radians);
-        assert!(angles(&points, [0, 1, 2]).iter().zip(expected).all(|(angle, expected)| (angle - expected).abs() < 1e-7));
+        assert!(
+            angles(&points, [0, 1, 2])
+                .iter()
+                .zip(expected)
+                .all(|(angle, expected)| (angle - expected).abs() < 1e-7)
+        );
     }
 
-    /// Spikes around a point, each by itself: the time must not grow with the square of their number.
+    /// Spikes around a point, each by itself: the time must not grow with the square of their
+    /// number.
     #[test]
     fn many_fans_at_a_point() {
         const COUNT: u32 = 50_000;
@@ -360,16 +451,30 @@ mod tests {
         let mut triangles = Vec::new();
         for i in 0..COUNT {
             let (sin, cos) = (i as f32 / COUNT as f32 * std::f32::consts::TAU).sin_cos();
-            points.extend([[cos, sin, 0.0], [cos, sin, if i % 2 == 0 { 1.0 } else { -1.0 }]]);
+            points.extend([
+                [cos, sin, 0.0],
+                [cos, sin, if i % 2 == 0 { 1.0 } else { -1.0 }],
+            ]);
             triangles.push([0, 2 * i + 1, 2 * i + 2]);
         }
         let by = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| filled(&points, &triangles, Shading::Smooth))
         };
         let normals = by(1);
-        assert!(normals.iter().all(|corners| corners[0] == corners[1] && corners[1] == corners[2]));
-        assert_eq!(by(5), normals, "they are the same, however many threads there are");
+        assert!(
+            normals
+                .iter()
+                .all(|corners| corners[0] == corners[1] && corners[1] == corners[2])
+        );
+        assert_eq!(
+            by(5),
+            normals,
+            "they are the same, however many threads there are"
+        );
     }
 
     #[test]
@@ -398,7 +503,9 @@ mod tests {
     fn normals_that_are_there_stay() {
         let (points, triangles) = hinge(10.0);
         let mut corners = vec![[7, NONE, NONE], [NONE; 3]];
-        fill(&points, &triangles, &mut corners, Shading::Smooth, |_| Some(8));
+        fill(&points, &triangles, &mut corners, Shading::Smooth, |_| {
+            Some(8)
+        });
         assert_eq!(corners, [[7, 8, 8], [8; 3]]);
     }
 

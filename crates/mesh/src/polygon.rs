@@ -3,7 +3,8 @@
 use earcut::Earcut;
 use nalgebra::Vector3;
 
-/// Concave polygons with more corners than this are cut as a fan, since the time grows with the square of the number.
+/// Concave polygons with more corners than this are cut as a fan, since the time grows with the
+/// square of the number.
 const CONCAVE_LIMIT: usize = 10_000;
 
 /// Cuts polygons; kept between them for its memory.
@@ -15,15 +16,22 @@ pub(super) struct Triangulator {
 
 impl Triangulator {
     pub fn new() -> Self {
-        Self { earcut: Earcut::new(), flat: Vec::new(), cut: Vec::new() }
+        Self {
+            earcut: Earcut::new(),
+            flat: Vec::new(),
+            cut: Vec::new(),
+        }
     }
 
     /// Gives `emit` the triangles of a polygon, as indices into `corners`, wound like the polygon.
     ///
-    /// `holes` are the indices in `corners` at which the outlines of holes begin, ascending. A convex polygon of n corners gives
-    /// the n - 2 triangles of the fan from its first corner, as every importer does; so does a polygon that can't be cut.
+    /// `holes` are the indices in `corners` at which the outlines of holes begin, ascending. A
+    /// convex polygon of n corners gives the n - 2 triangles of the fan from its first corner, as
+    /// every importer does; so does a polygon that can't be cut.
     pub fn cut(&mut self, corners: &[[f64; 3]], holes: &[u32], mut emit: impl FnMut([usize; 3])) {
-        let outline = holes.first().map_or(corners.len(), |&h| (h as usize).min(corners.len()));
+        let outline = holes
+            .first()
+            .map_or(corners.len(), |&h| (h as usize).min(corners.len()));
         let normal = newell(&corners[..outline]);
         let sound = holes.is_sorted() && holes.last().is_none_or(|&h| h as usize <= corners.len());
         let convex = holes.is_empty() && (outline <= 3 || is_convex(&corners[..outline], &normal));
@@ -36,12 +44,18 @@ impl Triangulator {
             (2..outline).for_each(|i| emit([0, i - 1, i]));
             return;
         }
-        // Looking along the axis that the polygon faces most, from the side where it is counter-clockwise.
+        // Looking along the axis that the polygon faces most, from the side where it is
+        // counter-clockwise.
         let axis = normal.iamax();
-        let (u, v) = if normal[axis] > 0.0 { ((axis + 1) % 3, (axis + 2) % 3) } else { ((axis + 2) % 3, (axis + 1) % 3) };
+        let (u, v) = if normal[axis] > 0.0 {
+            ((axis + 1) % 3, (axis + 2) % 3)
+        } else {
+            ((axis + 2) % 3, (axis + 1) % 3)
+        };
         self.flat.clear();
         self.flat.extend(corners.iter().map(|p| [p[u], p[v]]));
-        self.earcut.earcut(self.flat.iter().copied(), holes, &mut self.cut);
+        self.earcut
+            .earcut(self.flat.iter().copied(), holes, &mut self.cut);
         if self.cut.is_empty() {
             (2..outline).for_each(|i| emit([0, i - 1, i]));
         }
@@ -56,9 +70,14 @@ impl Triangulator {
 
 /// Twice the area vector of a polygon.
 fn newell(corners: &[[f64; 3]]) -> Vector3<f64> {
-    let Some(first) = corners.first() else { return Vector3::zeros() };
+    let Some(first) = corners.first() else {
+        return Vector3::zeros();
+    };
     let first = Vector3::from(*first);
-    corners.windows(2).map(|w| (Vector3::from(w[0]) - first).cross(&(Vector3::from(w[1]) - first))).sum()
+    corners
+        .windows(2)
+        .map(|w| (Vector3::from(w[0]) - first).cross(&(Vector3::from(w[1]) - first)))
+        .sum()
 }
 
 fn is_convex(corners: &[[f64; 3]], normal: &Vector3<f64>) -> bool {
@@ -82,16 +101,30 @@ mod tests {
 
     fn area(corners: &[[f64; 3]], triangles: &[[usize; 3]]) -> Vector3<f64> {
         let corner = |i: usize| Vector3::from(corners[i]);
-        triangles.iter().map(|t| (corner(t[1]) - corner(t[0])).cross(&(corner(t[2]) - corner(t[0]))) / 2.0).sum()
+        triangles
+            .iter()
+            .map(|t| (corner(t[1]) - corner(t[0])).cross(&(corner(t[2]) - corner(t[0]))) / 2.0)
+            .sum()
     }
 
     /// An L of area 3, facing down.
-    const L: [[f64; 3]; 6] =
-        [[0.0, 0.0, 5.0], [0.0, 2.0, 5.0], [1.0, 2.0, 5.0], [1.0, 1.0, 5.0], [2.0, 1.0, 5.0], [2.0, 0.0, 5.0]];
+    const L: [[f64; 3]; 6] = [
+        [0.0, 0.0, 5.0],
+        [0.0, 2.0, 5.0],
+        [1.0, 2.0, 5.0],
+        [1.0, 1.0, 5.0],
+        [2.0, 1.0, 5.0],
+        [2.0, 0.0, 5.0],
+    ];
 
     #[test]
     fn convex_polygons_are_fans() {
-        let square = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+        let square = [
+            [0.0, 0.0, 0.0],
+            [1.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0],
+            [0.0, 1.0, 0.0],
+        ];
         assert_eq!(cut(&square, &[]), [[0, 1, 2], [0, 2, 3]]);
         assert!(cut(&square[..2], &[]).is_empty());
         assert!(cut(&[], &[]).is_empty());
@@ -113,8 +146,18 @@ mod tests {
 
     #[test]
     fn holes_stay_open() {
-        let mut corners = vec![[0.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 4.0, 4.0], [0.0, 0.0, 4.0]];
-        corners.extend([[0.0, 1.0, 1.0], [0.0, 2.0, 1.0], [0.0, 2.0, 2.0], [0.0, 1.0, 2.0]]);
+        let mut corners = vec![
+            [0.0, 0.0, 0.0],
+            [0.0, 4.0, 0.0],
+            [0.0, 4.0, 4.0],
+            [0.0, 0.0, 4.0],
+        ];
+        corners.extend([
+            [0.0, 1.0, 1.0],
+            [0.0, 2.0, 1.0],
+            [0.0, 2.0, 2.0],
+            [0.0, 1.0, 2.0],
+        ]);
         let triangles = cut(&corners, &[4]);
         assert_eq!(triangles.len(), 8);
         assert!((area(&corners, &triangles) - Vector3::new(15.0, 0.0, 0.0)).norm() < 1e-12);

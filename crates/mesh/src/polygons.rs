@@ -14,7 +14,8 @@ use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_robot::{Material, Mesh};
 
-/// A surface as scenes hold it. Indices need not be valid, values need not be finite: what can't be used is left out and reported.
+/// A surface as scenes hold it. Indices need not be valid, values need not be finite: what can't be
+/// used is left out and reported.
 #[derive(Clone, Debug, Default)]
 pub struct Polygons {
     /// In the mesh's own frame.
@@ -31,7 +32,8 @@ pub struct Polygons {
     pub colors: PerCorner<[f32; 4]>,
     /// The mesh's own materials.
     pub materials: Vec<Material>,
-    /// By face: an index into `materials`. Faces beyond its end, and those with an index that is none, have no material of their own.
+    /// By face: an index into `materials`. Faces beyond its end, and those with an index that is
+    /// none, have no material of their own.
     pub face_materials: Vec<Option<u32>>,
     /// By face: whether it is left out, since it is a hole. Faces beyond its end are not.
     pub is_hole: Vec<bool>,
@@ -48,7 +50,10 @@ pub struct PerCorner<T> {
 
 impl<T> Default for PerCorner<T> {
     fn default() -> Self {
-        Self { values: Vec::new(), indices: Vec::new() }
+        Self {
+            values: Vec::new(),
+            indices: Vec::new(),
+        }
     }
 }
 
@@ -66,7 +71,11 @@ pub fn from_polygons(polygons: &Polygons, file: &Path) -> Result<(Mesh, Vec<Diag
     let files = Files::new(Arc::new(Resolver::new(Default::default())));
     let mut source = Source::new(file, &files, Options::default());
     let mut assembly = Assembly::new(polygons.corners.len().saturating_mul(16));
-    let materials: Vec<u32> = polygons.materials.iter().map(|material| assembly.material(material.clone())).collect();
+    let materials: Vec<u32> = polygons
+        .materials
+        .iter()
+        .map(|material| assembly.material(material.clone()))
+        .collect();
     let mut triangles: Vec<[Corner; 3]> = Vec::new();
     let mut runs: Vec<(Range<usize>, u32)> = Vec::new();
     let mut triangulator = Triangulator::new();
@@ -77,9 +86,17 @@ pub fn from_polygons(polygons: &Polygons, file: &Path) -> Result<(Mesh, Vec<Diag
         if polygons.is_hole.get(face) == Some(&true) {
             continue;
         }
-        let points = polygons.corners.get(corners.clone()).filter(|points| points.len() >= 3);
+        let points = polygons
+            .corners
+            .get(corners.clone())
+            .filter(|points| points.len() >= 3);
         outline.clear();
-        outline.extend(points.into_iter().flatten().map_while(|&point| polygons.points.get(point as usize)));
+        outline.extend(
+            points
+                .into_iter()
+                .flatten()
+                .map_while(|&point| polygons.points.get(point as usize)),
+        );
         if points.is_none_or(|points| points.len() != outline.len()) {
             assembly.unusable(1);
             continue;
@@ -90,11 +107,19 @@ pub fn from_polygons(polygons: &Polygons, file: &Path) -> Result<(Mesh, Vec<Diag
                 let corner = corners.start + k;
                 let position = polygons.corners.get(corner).copied().unwrap_or(NONE);
                 let (normal, uv) = (polygons.normals.of(corner), polygons.uvs.of(corner));
-                Corner { position, normal, uv, color: polygons.colors.of(corner) }
+                Corner {
+                    position,
+                    normal,
+                    uv,
+                    color: polygons.colors.of(corner),
+                }
             }));
         });
         let own = polygons.face_materials.get(face).copied().flatten();
-        let material = own.and_then(|own| materials.get(own as usize)).copied().unwrap_or(NONE);
+        let material = own
+            .and_then(|own| materials.get(own as usize))
+            .copied()
+            .unwrap_or(NONE);
         match runs.last_mut() {
             Some((run, known)) if *known == material => run.end = triangles.len(),
             _ => runs.push((start..triangles.len(), material)),
@@ -136,10 +161,18 @@ mod tests {
         invariants::check(&mesh);
         assert_eq!((mesh.triangles.len(), mesh.points.len()), (3, 7));
         // Those without a material come last.
-        let parts: Vec<_> = mesh.parts.iter().map(|part| (part.triangles.clone(), part.material)).collect();
+        let parts: Vec<_> = mesh
+            .parts
+            .iter()
+            .map(|part| (part.triangles.clone(), part.material))
+            .collect();
         assert_eq!(parts, [(0..1, Some(0)), (1..3, None)]);
         assert_eq!(found.len(), 1, "{found:?}");
-        let empty = Polygons { counts: vec![3], corners: vec![0, 0, 0], ..polygons };
+        let empty = Polygons {
+            counts: vec![3],
+            corners: vec![0, 0, 0],
+            ..polygons
+        };
         assert!(from_polygons(&empty, Path::new("a.usda")).is_err());
     }
 }

@@ -6,15 +6,22 @@ use percent_encoding::percent_decode_str;
 
 use urdf_usd_resolve::{File, Files, Located};
 
-/// Opens `reference` as it stands, then with what exporters get wrong put right, then by its bare name in `folder`.
+/// Opens `reference` as it stands, then with what exporters get wrong put right, then by its bare
+/// name in `folder`.
 ///
 /// The error is that of the reference as it stands.
 pub(super) fn open(reference: &str, folder: Option<&Path>, files: &Files) -> Result<File, String> {
-    files.read(&locate(reference, folder, files)?).map_err(|error| error.to_string())
+    files
+        .read(&locate(reference, folder, files)?)
+        .map_err(|error| error.to_string())
 }
 
 /// Finds what [`open`] would open.
-pub(super) fn locate(reference: &str, folder: Option<&Path>, files: &Files) -> Result<Located, String> {
+pub(super) fn locate(
+    reference: &str,
+    folder: Option<&Path>,
+    files: &Files,
+) -> Result<Located, String> {
     if reference.starts_with("http://") || reference.starts_with("https://") {
         return Err("it is on the network, where nothing is read from".into());
     }
@@ -42,7 +49,10 @@ fn spellings(reference: &str) -> Vec<String> {
     if reference.starts_with("package://") {
         return spellings;
     }
-    let path = reference.strip_prefix("file://").or_else(|| reference.strip_prefix("file:")).unwrap_or(reference);
+    let path = reference
+        .strip_prefix("file://")
+        .or_else(|| reference.strip_prefix("file:"))
+        .unwrap_or(reference);
     let decoded = percent_decode_str(path).decode_utf8_lossy().into_owned();
     for path in [path, &decoded] {
         add(path.to_owned());
@@ -63,11 +73,28 @@ mod tests {
     fn spellings_of_exporters() {
         assert_eq!(spellings("a.png"), ["a.png"]);
         assert_eq!(spellings("package://p/a.png"), ["package://p/a.png"]);
-        assert_eq!(spellings("../t/my%20map.png"), ["../t/my%20map.png", "my%20map.png", "../t/my map.png", "my map.png"]);
-        assert_eq!(spellings("..\\t\\a.png"), ["..\\t\\a.png", "../t/a.png", "a.png"]);
+        assert_eq!(
+            spellings("../t/my%20map.png"),
+            [
+                "../t/my%20map.png",
+                "my%20map.png",
+                "../t/my map.png",
+                "my map.png"
+            ]
+        );
+        assert_eq!(
+            spellings("..\\t\\a.png"),
+            ["..\\t\\a.png", "../t/a.png", "a.png"]
+        );
         assert_eq!(
             spellings("file:///C:/Users/me/a%20b.png"),
-            ["file:///C:/Users/me/a%20b.png", "/C:/Users/me/a%20b.png", "a%20b.png", "/C:/Users/me/a b.png", "a b.png"]
+            [
+                "file:///C:/Users/me/a%20b.png",
+                "/C:/Users/me/a%20b.png",
+                "a%20b.png",
+                "/C:/Users/me/a b.png",
+                "a b.png"
+            ]
         );
         assert_eq!(spellings("file:a.png"), ["file:a.png", "a.png"]);
         assert_eq!(spellings("  "), [""; 0]);

@@ -1,10 +1,13 @@
-//! Meshes with fewer triangles, for where the source's are not needed (`mesh_medium` and `mesh_low` of REP-158 §1.3.2).
+//! Meshes with fewer triangles, for where the source's are not needed (`mesh_medium` and `mesh_low`
+//! of REP-158 §1.3.2).
 //!
-//! meshopt collapses edges; its estimate of the error is no bound. So what it gives is measured against the source. Where it lies too far
-//! off or is turned round it is mended; where that can't be done, the source's points are kept and it has to try again: not all of the mesh,
-//! but the part in which that is. Of large meshes that lose most of their triangles the medium tier takes two steps. The first simplifies
-//! cells of the mesh with their borders kept, and only a little; so the second, on whole components, has less to do. Points and texture coordinates of a tier are
-//! some of the source's, and its normals are the source's or their means: nothing is moved or made.
+//! meshopt collapses edges; its estimate of the error is no bound. So what it gives is measured
+//! against the source. Where it lies too far off or is turned round it is mended; where that can't
+//! be done, the source's points are kept and it has to try again: not all of the mesh, but the part
+//! in which that is. Of large meshes that lose most of their triangles the medium tier takes two
+//! steps. The first simplifies cells of the mesh with their borders kept, and only a little; so the
+//! second, on whole components, has less to do. Points and texture coordinates of a tier are some
+//! of the source's, and its normals are the source's or their means: nothing is moved or made.
 
 mod mend;
 mod proof;
@@ -31,16 +34,19 @@ pub const LOW_DEVIATION: f32 = 0.01;
 /// Meshes with fewer triangles are not simplified.
 pub const MIN_TRIANGLES: usize = 400;
 
-/// Meshes with more triangles are not simplified: it can't be interrupted, and takes some ten seconds for so many.
+/// Meshes with more triangles are not simplified: it can't be interrupted, and takes some ten
+/// seconds for so many.
 pub const MAX_TRIANGLES: usize = 4_000_000;
 
-/// Meshes with more triangles at one point are not simplified: that takes time with the square of their number.
+/// Meshes with more triangles at one point are not simplified: that takes time with the square of
+/// their number.
 const MAX_AT_ONE_POINT: usize = 4000;
 
 /// A tier with more than this part of the triangles of the next finer one is not worth having.
 pub const MAX_SHARE: f64 = 0.8;
 
-/// Where the normals at a point bend by less than this, in degrees, the surface is smooth, though they may be those of facets.
+/// Where the normals at a point bend by less than this, in degrees, the surface is smooth, though
+/// they may be those of facets.
 const SMOOTH_DEGREES: f32 = 25.0;
 
 /// The estimated error to ask for, as a part of the deviation that is allowed.
@@ -67,25 +73,36 @@ const ROUNDS: usize = 8;
 /// Triangles with longer edges are measured at more than their corners; as a part of the diagonal.
 const SPACING: f32 = 0.02;
 
-/// How much a normal that is off by one counts, as a part of the diagonal: one that is off by 6° counts as much as the medium
-/// tier may deviate.
+/// How much a normal that is off by one counts, as a part of the diagonal: one that is off by 6°
+/// counts as much as the medium tier may deviate.
 const NORMAL_WEIGHT: f32 = 0.01;
 
-/// How much a texture coordinate that is off by one image counts: 1 % of an image counts as much as the medium tier may deviate.
+/// How much a texture coordinate that is off by one image counts: 1 % of an image counts as much as
+/// the medium tier may deviate.
 const UV_WEIGHT: f32 = 0.1;
 
 type Set<T> = HashSet<T, foldhash::fast::FixedState>;
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// Makes the medium and the low tier of a mesh, as far as they are worth having. The same mesh gives the same tiers.
+/// Makes the medium and the low tier of a mesh, as far as they are worth having. The same mesh
+/// gives the same tiers.
 pub fn tiers(mesh: &Mesh) -> [Option<Mesh>; 2] {
-    if !(MIN_TRIANGLES..=MAX_TRIANGLES).contains(&mesh.triangles.len()) || most_at_one_point(mesh) > MAX_AT_ONE_POINT {
+    if !(MIN_TRIANGLES..=MAX_TRIANGLES).contains(&mesh.triangles.len())
+        || most_at_one_point(mesh) > MAX_AT_ONE_POINT
+    {
         return [None, None];
     }
-    let Some(source) = Source::new(mesh) else { return [None, None] };
+    let Some(source) = Source::new(mesh) else {
+        return [None, None];
+    };
     let medium = source.tier(MEDIUM_DEVIATION, None);
     let mesh_of = |tier: &Tier| source.mesh_of(&tier.triangles);
-    let low = || source.tier(LOW_DEVIATION, medium.as_ref()).as_ref().map(mesh_of);
+    let low = || {
+        source
+            .tier(LOW_DEVIATION, medium.as_ref())
+            .as_ref()
+            .map(mesh_of)
+    };
     let (low, medium) = rayon::join(low, || medium.as_ref().map(mesh_of));
     [medium, low]
 }
@@ -93,15 +110,20 @@ pub fn tiers(mesh: &Mesh) -> [Option<Mesh>; 2] {
 /// How many triangles share the point that most do.
 fn most_at_one_point(mesh: &Mesh) -> usize {
     let mut count = vec![0_usize; mesh.points.len()];
-    mesh.triangles.as_flattened().iter().for_each(|&point| count[point as usize] += 1);
+    mesh.triangles
+        .as_flattened()
+        .iter()
+        .for_each(|&point| count[point as usize] += 1);
     count.into_iter().max().unwrap_or(0)
 }
 
-/// A mesh to simplify, in the terms of graphics cards: normals and texture coordinates belong to vertices. Where they differ at one
-/// point there is a seam, along which edges are collapsed on both sides alike or not at all.
+/// A mesh to simplify, in the terms of graphics cards: normals and texture coordinates belong to
+/// vertices. Where they differ at one point there is a seam, along which edges are collapsed on
+/// both sides alike or not at all.
 struct Source<'a> {
     mesh: &'a Mesh,
-    /// The mesh's points, moved to the middle of its bounding box: so single precision is finer than any bound.
+    /// The mesh's points, moved to the middle of its bounding box: so single precision is finer
+    /// than any bound.
     points: Vec<[f32; 3]>,
     /// The diagonal of the bounding box.
     diagonal: f32,
@@ -142,32 +164,58 @@ const MOST_LOOKED_AT: usize = 32;
 impl Tier {
     fn new(source: &Source<'_>, triangles: Vec<[u32; 3]>) -> Self {
         let faces = triangles.iter().map(|t| source.face(t)).collect();
-        Self { triangles, faces, surface: OnceLock::new(), around: OnceLock::new() }
+        Self {
+            triangles,
+            faces,
+            surface: OnceLock::new(),
+            around: OnceLock::new(),
+        }
     }
 
     /// The triangles (of vertices) with these numbers.
     fn some(&self, numbers: &[u32]) -> Vec<[u32; 3]> {
-        numbers.iter().map(|&number| self.triangles[number as usize]).collect()
+        numbers
+            .iter()
+            .map(|&number| self.triangles[number as usize])
+            .collect()
     }
 
     fn around(&self, source: &Source<'_>) -> &Around {
-        self.around.get_or_init(|| Around::new(source.points.len(), &self.faces))
+        self.around
+            .get_or_init(|| Around::new(source.points.len(), &self.faces))
     }
 
-    /// The number of a triangle that is at most `distance` away from a place. It is looked for on the way from a point to the place, which
-    /// is shorter the nearer it is; then everywhere.
-    fn find(&self, source: &Source<'_>, place: [f32; 3], from: Option<u32>, distance: f32) -> Option<u32> {
+    /// The number of a triangle that is at most `distance` away from a place. It is looked for on
+    /// the way from a point to the place, which is shorter the nearer it is; then everywhere.
+    fn find(
+        &self,
+        source: &Source<'_>,
+        place: [f32; 3],
+        from: Option<u32>,
+        distance: f32,
+    ) -> Option<u32> {
         let on_the_way = from.and_then(|from| self.find_from(source, place, from, distance));
-        on_the_way.or_else(|| self.search(source, place, distance).map(|found| found as u32))
+        on_the_way.or_else(|| {
+            self.search(source, place, distance)
+                .map(|found| found as u32)
+        })
     }
 
     /// The number of a triangle that is at most `distance` away from a place, wherever it is.
     fn search(&self, source: &Source<'_>, place: [f32; 3], distance: f32) -> Option<usize> {
-        let surface = self.surface.get_or_init(|| Surface::new(&source.points, &self.faces));
+        let surface = self
+            .surface
+            .get_or_init(|| Surface::new(&source.points, &self.faces));
         surface.find(place, distance, |number| source.corners(self.faces[number]))
     }
 
-    fn find_from(&self, source: &Source<'_>, place: [f32; 3], from: u32, distance: f32) -> Option<u32> {
+    fn find_from(
+        &self,
+        source: &Source<'_>,
+        place: [f32; 3],
+        from: u32,
+        distance: f32,
+    ) -> Option<u32> {
         let around = self.around(source);
         let looked_at = |point: u32| around.of(point).iter().take(MOST_LOOKED_AT);
         let mut at = from;
@@ -190,11 +238,18 @@ impl Tier {
         }
         // Mostly it is one of the two between the nearest points.
         let between = |number: &&u32| self.faces[**number as usize].contains(&beside);
-        let is_near = |number: &&u32| is_near(place, &source.corners(self.faces[**number as usize]), distance);
+        let is_near = |number: &&u32| {
+            is_near(
+                place,
+                &source.corners(self.faces[**number as usize]),
+                distance,
+            )
+        };
         if let Some(found) = looked_at(at).filter(between).find(is_near) {
             return Some(*found);
         }
-        // Of what is at the end of the way, and at its beginning, the nearest: it may be long, and its corners far away.
+        // Of what is at the end of the way, and at its beginning, the nearest: it may be long, and
+        // its corners far away.
         let limit = distance * distance;
         let mut best = (f32::INFINITY, NONE);
         let look = |point: u32, best: &mut (f32, u32)| {
@@ -209,8 +264,11 @@ impl Tier {
         let mut is_found = look(at, &mut best) || (at != from && look(from, &mut best));
         for _ in 0..MOST_TURNS {
             let before = best;
-            is_found =
-                is_found || (best.1 != NONE && self.faces[best.1 as usize].into_iter().any(|point| look(point, &mut best)));
+            is_found = is_found
+                || (best.1 != NONE
+                    && self.faces[best.1 as usize]
+                        .into_iter()
+                        .any(|point| look(point, &mut best)));
             if is_found || best.1 == before.1 {
                 break;
             }
@@ -239,8 +297,9 @@ struct Vertex {
 
 const NONE: u32 = u32::MAX;
 
-/// The vertices of a mesh and those of its triangles. Corners of one point, part texture coordinate and colour whose normals bend by less
-/// than [`SMOOTH_DEGREES`] are one vertex, with the mean of their normals.
+/// The vertices of a mesh and those of its triangles. Corners of one point, part texture coordinate
+/// and colour whose normals bend by less than [`SMOOTH_DEGREES`] are one vertex, with the mean of
+/// their normals.
 fn vertices(mesh: &Mesh) -> (Vec<Vertex>, Vec<[u32; 3]>) {
     let smooth = SMOOTH_DEGREES.to_radians().cos();
     let mut vertices: Vec<Vertex> = Vec::with_capacity(mesh.points.len());
@@ -249,16 +308,29 @@ fn vertices(mesh: &Mesh) -> (Vec<Vertex>, Vec<[u32; 3]>) {
     let mut before: Vec<u32> = Vec::with_capacity(mesh.points.len());
     let mut sums: Vec<[f32; 3]> = Vec::with_capacity(mesh.points.len());
     let mut triangles = Vec::with_capacity(mesh.triangles.len());
-    for (part, triangle) in mesh.parts.iter().enumerate().flat_map(|(i, p)| p.triangles.clone().map(move |t| (i as u32, t))) {
+    for (part, triangle) in mesh
+        .parts
+        .iter()
+        .enumerate()
+        .flat_map(|(i, p)| p.triangles.clone().map(move |t| (i as u32, t)))
+    {
         triangles.push([0, 1, 2].map(|corner| {
             let point = mesh.triangles[triangle][corner];
             let normal = mesh.normals.values[mesh.normals.indices[triangle][corner] as usize];
-            let uv = mesh.uvs.as_ref().map_or(NONE, |uvs| uvs.indices[triangle][corner]);
-            let color = mesh.colors.as_ref().map_or(NONE, |colors| colors.indices[triangle][corner]);
+            let uv = mesh
+                .uvs
+                .as_ref()
+                .map_or(NONE, |uvs| uvs.indices[triangle][corner]);
+            let color = mesh
+                .colors
+                .as_ref()
+                .map_or(NONE, |colors| colors.indices[triangle][corner]);
             let mut at = last[point as usize];
             while at != NONE {
                 let vertex = &vertices[at as usize];
-                if (vertex.uv, vertex.color, vertex.part) == (uv, color, part) && dot(vertex.normal, normal) >= smooth {
+                if (vertex.uv, vertex.color, vertex.part) == (uv, color, part)
+                    && dot(vertex.normal, normal) >= smooth
+                {
                     let sum = &mut sums[at as usize];
                     *sum = [0, 1, 2].map(|k| sum[k] + normal[k]);
                     return at;
@@ -267,7 +339,13 @@ fn vertices(mesh: &Mesh) -> (Vec<Vertex>, Vec<[u32; 3]>) {
             }
             let new = vertices.len() as u32;
             before.push(std::mem::replace(&mut last[point as usize], new));
-            vertices.push(Vertex { point, uv, color, part, normal });
+            vertices.push(Vertex {
+                point,
+                uv,
+                color,
+                part,
+                normal,
+            });
             sums.push(normal);
             new
         }));
@@ -282,15 +360,27 @@ fn vertices(mesh: &Mesh) -> (Vec<Vertex>, Vec<[u32; 3]>) {
 impl<'a> Source<'a> {
     /// `None` if the mesh has no size to measure by.
     fn new(mesh: &'a Mesh) -> Option<Self> {
-        let (low, high) = mesh.bounds().filter(|_| mesh.points.as_flattened().iter().all(|x| x.is_finite()))?;
+        let (low, high) = mesh
+            .bounds()
+            .filter(|_| mesh.points.as_flattened().iter().all(|x| x.is_finite()))?;
         let middle = [0, 1, 2].map(|k| low[k] / 2.0 + high[k] / 2.0);
-        let diagonal = (0..3).map(|k| (high[k] - low[k]).powi(2)).sum::<f32>().sqrt();
+        let diagonal = (0..3)
+            .map(|k| (high[k] - low[k]).powi(2))
+            .sum::<f32>()
+            .sqrt();
         if !(diagonal.is_normal() && middle.iter().all(|x| x.is_finite())) {
             return None;
         }
-        let points: Vec<[f32; 3]> = mesh.points.iter().map(|p| [0, 1, 2].map(|k| p[k] - middle[k])).collect();
+        let points: Vec<[f32; 3]> = mesh
+            .points
+            .iter()
+            .map(|p| [0, 1, 2].map(|k| p[k] - middle[k]))
+            .collect();
         let (vertices, triangles) = vertices(mesh);
-        let faces: Vec<[u32; 3]> = triangles.iter().map(|t| least_first(t.map(|i| vertices[i as usize].point))).collect();
+        let faces: Vec<[u32; 3]> = triangles
+            .iter()
+            .map(|t| least_first(t.map(|i| vertices[i as usize].point)))
+            .collect();
         let around = OnceLock::new();
         let ((components, component_count), large) = rayon::join(
             || components(points.len(), &faces),
@@ -307,7 +397,12 @@ impl<'a> Source<'a> {
             components,
             component_count,
             large,
-            whole: Tier { triangles, faces, surface: OnceLock::new(), around },
+            whole: Tier {
+                triangles,
+                faces,
+                surface: OnceLock::new(),
+                around,
+            },
             points,
         })
     }
@@ -328,8 +423,14 @@ impl<'a> Source<'a> {
 
     /// The corner of a triangle of points that is nearest to a place.
     fn nearest_corner(&self, face: [u32; 3], place: [f32; 3]) -> u32 {
-        let [a, b, c] = self.corners(face).map(|corner| squared_distance(corner, place));
-        face[if a <= b && a <= c { 0 } else { 1 + usize::from(c < b) }]
+        let [a, b, c] = self
+            .corners(face)
+            .map(|corner| squared_distance(corner, place));
+        face[if a <= b && a <= c {
+            0
+        } else {
+            1 + usize::from(c < b)
+        }]
     }
 
     /// The component of a triangle of points.
@@ -337,41 +438,65 @@ impl<'a> Source<'a> {
         self.components[face[0] as usize] as usize
     }
 
-    /// A tier with as few triangles as stay within `deviation` of the mesh; `None` if that saves too little of what the `finer` tier
-    /// has, or else the mesh. It is made from the finer one, which is less work.
+    /// A tier with as few triangles as stay within `deviation` of the mesh; `None` if that saves
+    /// too little of what the `finer` tier has, or else the mesh. It is made from the finer one,
+    /// which is less work.
     fn tier(&self, deviation: f32, finer: Option<&Tier>) -> Option<Tier> {
         let from = finer.unwrap_or(&self.whole);
         let most = Some((MAX_SHARE * from.triangles.len() as f64) as usize);
         let mut proof = Proof::new(self, deviation * self.diagonal);
-        let cells = (finer.is_none() && from.triangles.len() > MANY).then(|| Units::cells(self, from));
-        if let Some(cells) = cells.filter(|cells| self.is_worth_beginning(from, cells, proof.bound)) {
-            let begun = self.simplified(from, &cells, BEGINNING, None, &mut proof).ok()?;
-            match self.simplified(&begun, &Units::components(self, &begun), ESTIMATE, most, &mut proof) {
+        let cells =
+            (finer.is_none() && from.triangles.len() > MANY).then(|| Units::cells(self, from));
+        if let Some(cells) = cells.filter(|cells| self.is_worth_beginning(from, cells, proof.bound))
+        {
+            let begun = self
+                .simplified(from, &cells, BEGINNING, None, &mut proof)
+                .ok()?;
+            match self.simplified(
+                &begun,
+                &Units::components(self, &begun),
+                ESTIMATE,
+                most,
+                &mut proof,
+            ) {
                 Ok(tier) => return Some(tier),
                 Err(Unfit::Heavy) => return None,
                 // The source may be too far from what was begun with, which was not asked.
                 Err(Unfit::Far) => {}
             }
         }
-        self.simplified(from, &Units::components(self, from), ESTIMATE, most, &mut proof).ok()
+        self.simplified(
+            from,
+            &Units::components(self, from),
+            ESTIMATE,
+            most,
+            &mut proof,
+        )
+        .ok()
     }
 
-    /// Whether few enough triangles are left of some of the cells to begin with them: else it takes longer than it saves.
+    /// Whether few enough triangles are left of some of the cells to begin with them: else it takes
+    /// longer than it saves.
     fn is_worth_beginning(&self, from: &Tier, cells: &Units, bound: f32) -> bool {
         let locked = Attempt::new(self, from, cells).locked;
         let sample = cells.triangles.par_iter().skip(SAMPLE / 2).step_by(SAMPLE);
         let counts = sample.map(|cell| {
             let triangles = from.some(cell);
             let mut numbers = vec![NONE; self.vertices.len()];
-            (triangles.len(), self.collapsed(&triangles, bound * BEGINNING, &locked, &mut numbers).len())
+            (
+                triangles.len(),
+                self.collapsed(&triangles, bound * BEGINNING, &locked, &mut numbers)
+                    .len(),
+            )
         });
         let (all, left) = counts.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         left as f64 <= WORTH_BEGINNING * all as f64
     }
 
-    /// What is left of `from` up to an error that is estimated to be this part of the bound, and proved to be within it. Units that are
-    /// astray are tried again, with more of them locked; the others stay as they were made. Whether all of the source is near it is
-    /// asked if it may have `most` triangles, not if it is to be simplified further.
+    /// What is left of `from` up to an error that is estimated to be this part of the bound, and
+    /// proved to be within it. Units that are astray are tried again, with more of them locked; the
+    /// others stay as they were made. Whether all of the source is near it is asked if it may have
+    /// `most` triangles, not if it is to be simplified further.
     fn simplified(
         &self,
         from: &Tier,
@@ -383,23 +508,33 @@ impl<'a> Source<'a> {
         let mut attempt = Attempt::new(self, from, units);
         let mut made: Vec<Vec<[u32; 3]>> = vec![Vec::new(); units.triangles.len()];
         for round in 0..ROUNDS {
-            let again: Vec<(usize, &mut Vec<[u32; 3]>)> =
-                made.iter_mut().enumerate().filter(|(unit, _)| attempt.again[*unit]).collect();
+            let again: Vec<(usize, &mut Vec<[u32; 3]>)> = made
+                .iter_mut()
+                .enumerate()
+                .filter(|(unit, _)| attempt.again[*unit])
+                .collect();
             let numbers = || vec![NONE; self.vertices.len()];
-            again.into_par_iter().for_each_init(numbers, |numbers, (unit, made)| {
-                let triangles = from.some(&units.triangles[unit]);
-                *made = if attempt.kept[unit] {
-                    triangles
-                } else {
-                    self.collapsed(&triangles, proof.bound * estimate, &attempt.locked, numbers)
-                };
-            });
+            again
+                .into_par_iter()
+                .for_each_init(numbers, |numbers, (unit, made)| {
+                    let triangles = from.some(&units.triangles[unit]);
+                    *made = if attempt.kept[unit] {
+                        triangles
+                    } else {
+                        self.collapsed(&triangles, proof.bound * estimate, &attempt.locked, numbers)
+                    };
+                });
             let triangles = made.concat();
             if triangles.is_empty() || most.is_some_and(|most| triangles.len() > most) {
                 return Err(Unfit::Heavy);
             }
-            let mut unit_of: Vec<u32> = (0..).zip(&made).flat_map(|(unit, made)| made.iter().map(move |_| unit)).collect();
-            let (astray, tier) = proof.astray(self, triangles, &mut unit_of, most.is_some()).ok_or(Unfit::Far)?;
+            let mut unit_of: Vec<u32> = (0..)
+                .zip(&made)
+                .flat_map(|(unit, made)| made.iter().map(move |_| unit))
+                .collect();
+            let (astray, tier) = proof
+                .astray(self, triangles, &mut unit_of, most.is_some())
+                .ok_or(Unfit::Far)?;
             if astray.is_empty() {
                 return Ok(tier);
             }
@@ -416,9 +551,16 @@ impl<'a> Source<'a> {
         Err(Unfit::Far)
     }
 
-    /// The vertices of those triangles that are left of `from` when edges are collapsed up to an estimated error of `error`, without moving
-    /// locked points. `numbers` is [`NONE`] for all vertices, and is so again afterwards.
-    fn collapsed(&self, from: &[[u32; 3]], error: f32, locked: &[bool], numbers: &mut [u32]) -> Vec<[u32; 3]> {
+    /// The vertices of those triangles that are left of `from` when edges are collapsed up to an
+    /// estimated error of `error`, without moving locked points. `numbers` is [`NONE`] for all
+    /// vertices, and is so again afterwards.
+    fn collapsed(
+        &self,
+        from: &[[u32; 3]],
+        error: f32,
+        locked: &[bool],
+        numbers: &mut [u32],
+    ) -> Vec<[u32; 3]> {
         // Only what is used: the time that it takes grows with the vertices, too.
         let mut used: Vec<u32> = Vec::new();
         let mut number = |vertex: u32| {
@@ -429,27 +571,48 @@ impl<'a> Source<'a> {
             }
             *number
         };
-        let indices: Vec<u32> = from.as_flattened().iter().map(|&vertex| number(vertex)).collect();
-        used.iter().for_each(|&vertex| numbers[vertex as usize] = NONE);
+        let indices: Vec<u32> = from
+            .as_flattened()
+            .iter()
+            .map(|&vertex| number(vertex))
+            .collect();
+        used.iter()
+            .for_each(|&vertex| numbers[vertex as usize] = NONE);
         let vertices = || used.iter().map(|&i| &self.vertices[i as usize]);
         let positions: Vec<[f32; 3]> = vertices().map(|v| self.points[v.point as usize]).collect();
         let sizes = (0..3).map(|k| {
-            let (low, high) = positions.iter().fold((f32::MAX, f32::MIN), |(low, high), p| (low.min(p[k]), high.max(p[k])));
+            let (low, high) = positions
+                .iter()
+                .fold((f32::MAX, f32::MIN), |(low, high), p| {
+                    (low.min(p[k]), high.max(p[k]))
+                });
             high - low
         });
         let extent = sizes.fold(0.0, f32::max);
         if extent <= 0.0 {
             return from.to_vec();
         }
-        let mut attributes = Vec::with_capacity(used.len() * if self.mesh.uvs.is_some() { 5 } else { 3 });
+        let mut attributes =
+            Vec::with_capacity(used.len() * if self.mesh.uvs.is_some() { 5 } else { 3 });
         for vertex in vertices() {
             attributes.extend(vertex.normal);
-            attributes.extend(self.mesh.uvs.iter().flat_map(|uvs| uvs.values[vertex.uv as usize]));
+            attributes.extend(
+                self.mesh
+                    .uvs
+                    .iter()
+                    .flat_map(|uvs| uvs.values[vertex.uv as usize]),
+            );
         }
         let width = if self.mesh.uvs.is_some() { 5 } else { 3 };
         // meshopt takes weights as parts of the longest side of what it is given.
-        let weights =
-            [NORMAL_WEIGHT, NORMAL_WEIGHT, NORMAL_WEIGHT, UV_WEIGHT, UV_WEIGHT].map(|weight| weight * self.extent / extent);
+        let weights = [
+            NORMAL_WEIGHT,
+            NORMAL_WEIGHT,
+            NORMAL_WEIGHT,
+            UV_WEIGHT,
+            UV_WEIGHT,
+        ]
+        .map(|weight| weight * self.extent / extent);
         let locks: Vec<bool> = vertices().map(|v| locked[v.point as usize]).collect();
         let left = meshopt::simplify_with_attributes_and_locks_decoder(
             &indices,
@@ -463,15 +626,21 @@ impl<'a> Source<'a> {
             SimplifyOptions::ErrorAbsolute,
             None,
         );
-        let mut triangles: Vec<[u32; 3]> = left.as_chunks().0.iter().map(|t: &[u32; 3]| t.map(|i| used[i as usize])).collect();
+        let mut triangles: Vec<[u32; 3]> = left
+            .as_chunks()
+            .0
+            .iter()
+            .map(|t: &[u32; 3]| t.map(|i| used[i as usize]))
+            .collect();
         triangles.retain(|t| self.normal(*t) != Vector3::zeros());
         triangles
     }
 
     /// A vector along the normal of a triangle of vertices; zero if it has no area.
     fn normal(&self, triangle: [u32; 3]) -> Vector3<f64> {
-        let [a, b, c] =
-            triangle.map(|i| Vector3::from(self.mesh.points[self.vertices[i as usize].point as usize].map(f64::from)));
+        let [a, b, c] = triangle.map(|i| {
+            Vector3::from(self.mesh.points[self.vertices[i as usize].point as usize].map(f64::from))
+        });
         (b - a).cross(&(c - a))
     }
 
@@ -485,9 +654,16 @@ impl<'a> Source<'a> {
         for run in triangles.chunk_by(|a, b| part_of(a) == part_of(b)) {
             let start = parts.last().map_or(0, |part| part.triangles.end);
             let material = mesh.parts[part_of(&run[0]) as usize].material;
-            parts.push(Part { triangles: start..start + run.len(), material });
+            parts.push(Part {
+                triangles: start..start + run.len(),
+                material,
+            });
         }
-        let vertices = || triangles.iter().map(|t| t.map(|i| self.vertices[i as usize]));
+        let vertices = || {
+            triangles
+                .iter()
+                .map(|t| t.map(|i| self.vertices[i as usize]))
+        };
         let (points, point_indices) = compact(&mesh.points, vertices().map(|t| t.map(|v| v.point)));
         let uvs = mesh.uvs.as_ref().map(|uvs| {
             let (values, indices) = compact(&uvs.values, vertices().map(|t| t.map(|v| v.uv)));
@@ -498,7 +674,13 @@ impl<'a> Source<'a> {
             Corners { values, indices }
         });
         let normals = distinct(vertices().map(|t| t.map(|v| v.normal)));
-        let arrays = MeshArrays { points, triangles: point_indices, normals, uvs, colors };
+        let arrays = MeshArrays {
+            points,
+            triangles: point_indices,
+            normals,
+            uvs,
+            colors,
+        };
         Mesh::new(arrays, parts, mesh.materials.clone())
     }
 }
@@ -520,9 +702,13 @@ struct Units {
 }
 
 impl Units {
-    /// Cells of triangles that lie together. The points between them have to stay, which is no harm where more is done afterwards.
+    /// Cells of triangles that lie together. The points between them have to stay, which is no harm
+    /// where more is done afterwards.
     fn cells(source: &Source<'_>, tier: &Tier) -> Self {
-        Self::of(clusters(&source.points, &tier.faces, CELL), tier.triangles.len())
+        Self::of(
+            clusters(&source.points, &tier.faces, CELL),
+            tier.triangles.len(),
+        )
     }
 
     /// The components, which do not touch each other.
@@ -580,7 +766,8 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Decides what to keep so that this is not astray the next time: of a tier with these units and points of triangles.
+    /// Decides what to keep so that this is not astray the next time: of a tier with these units
+    /// and points of triangles.
     fn keep(
         &mut self,
         source: &Source<'_>,
@@ -593,10 +780,14 @@ impl<'a> Attempt<'a> {
         let all = |marks: &[bool], face: &[u32; 3]| face.iter().all(|&point| marks[point as usize]);
         let ringed = self.ringed.clone();
         for &triangle in &astray.triangles {
-            let (unit, face) = (unit_of[triangle as usize] as usize, &faces[triangle as usize]);
+            let (unit, face) = (
+                unit_of[triangle as usize] as usize,
+                &faces[triangle as usize],
+            );
             self.again[unit] = true;
             self.kept[unit] |= all(&ringed, face);
-            face.iter().for_each(|&point| self.ringed[point as usize] = true);
+            face.iter()
+                .for_each(|&point| self.ringed[point as usize] = true);
         }
         let mut locked = self.locked.clone();
         for &place in &astray.places {
@@ -617,11 +808,15 @@ impl<'a> Attempt<'a> {
 
     /// Keeps what would have to be tried once more.
     fn give_up(&mut self) {
-        self.kept.iter_mut().zip(&self.again).for_each(|(kept, again)| *kept |= again);
+        self.kept
+            .iter_mut()
+            .zip(&self.again)
+            .for_each(|(kept, again)| *kept |= again);
     }
 }
 
-/// The corner of a triangle that follows another. Inside of a surface, those of the triangles at a point are all of its neighbours.
+/// The corner of a triangle that follows another. Inside of a surface, those of the triangles at a
+/// point are all of its neighbours.
 fn next_corner([a, b, c]: [u32; 3], corner: u32) -> u32 {
     match corner {
         _ if corner == a => b,
@@ -681,12 +876,19 @@ mod tests {
     use super::*;
     use urdf_usd_robot::Material;
 
-    /// A ball of `2 · n · n` triangles, each with its own normal if `faceted`; its halves are different parts, if `halves`.
+    /// A ball of `2 · n · n` triangles, each with its own normal if `faceted`; its halves are
+    /// different parts, if `halves`.
     fn ball(n: u32, faceted: bool, halves: bool) -> Mesh {
         let point = |i: u32, j: u32| {
-            let (turn, rise) =
-                (std::f32::consts::TAU * (i % (2 * n)) as f32 / (2 * n) as f32, std::f32::consts::PI * j as f32 / n as f32);
-            [turn.cos() * rise.sin(), turn.sin() * rise.sin(), -rise.cos()]
+            let (turn, rise) = (
+                std::f32::consts::TAU * (i % (2 * n)) as f32 / (2 * n) as f32,
+                std::f32::consts::PI * j as f32 / n as f32,
+            );
+            [
+                turn.cos() * rise.sin(),
+                turn.sin() * rise.sin(),
+                -rise.cos(),
+            ]
         };
         let index = |i: u32, j: u32| match j {
             0 => 0,
@@ -697,7 +899,12 @@ mod tests {
         points.extend((1..n).flat_map(|j| (0..2 * n).map(move |i| point(i, j))));
         let mut triangles = Vec::new();
         for (j, i) in (0..n).flat_map(|j| (0..2 * n).map(move |i| (j, i))) {
-            let [a, b, c, d] = [index(i, j), index(i + 1, j), index(i + 1, j + 1), index(i, j + 1)];
+            let [a, b, c, d] = [
+                index(i, j),
+                index(i + 1, j),
+                index(i + 1, j + 1),
+                index(i, j + 1),
+            ];
             triangles.extend((a != b).then_some([a, b, c]));
             triangles.extend((c != d).then_some([a, c, d]));
         }
@@ -707,15 +914,41 @@ mod tests {
                 (b - a).cross(&(c - a)).normalize().into()
             };
             let indices = (0..triangles.len() as u32).map(|i| [i; 3]).collect();
-            Corners { values: triangles.iter().map(normal).collect(), indices }
+            Corners {
+                values: triangles.iter().map(normal).collect(),
+                indices,
+            }
         } else {
-            Corners { values: points.clone(), indices: triangles.clone() }
+            Corners {
+                values: points.clone(),
+                indices: triangles.clone(),
+            }
         };
         let count = triangles.len();
-        let part = |triangles, material| Part { triangles, material: Some(material) };
-        let parts = if halves { vec![part(0..count / 2, 0), part(count / 2..count, 1)] } else { vec![part(0..count, 0)] };
-        let materials = vec![Material::plain("a", [1.0; 4]), Material::plain("b", [0.0; 4])];
-        Mesh::new(MeshArrays { points, triangles, normals, uvs: None, colors: None }, parts, materials)
+        let part = |triangles, material| Part {
+            triangles,
+            material: Some(material),
+        };
+        let parts = if halves {
+            vec![part(0..count / 2, 0), part(count / 2..count, 1)]
+        } else {
+            vec![part(0..count, 0)]
+        };
+        let materials = vec![
+            Material::plain("a", [1.0; 4]),
+            Material::plain("b", [0.0; 4]),
+        ];
+        Mesh::new(
+            MeshArrays {
+                points,
+                triangles,
+                normals,
+                uvs: None,
+                colors: None,
+            },
+            parts,
+            materials,
+        )
     }
 
     fn distinct_points(mesh: &Mesh) -> Set<[u32; 3]> {
@@ -726,9 +959,19 @@ mod tests {
     fn a_ball_gets_lighter_within_its_bounds() {
         for faceted in [false, true] {
             let mesh = ball(60, faceted, false);
-            let [Some(medium), Some(low)] = tiers(&mesh) else { panic!("a tier is missing") };
-            assert!(medium.triangles.len() < mesh.triangles.len() / 2, "{}", medium.triangles.len());
-            assert!(low.triangles.len() < medium.triangles.len() / 2, "{}", low.triangles.len());
+            let [Some(medium), Some(low)] = tiers(&mesh) else {
+                panic!("a tier is missing")
+            };
+            assert!(
+                medium.triangles.len() < mesh.triangles.len() / 2,
+                "{}",
+                medium.triangles.len()
+            );
+            assert!(
+                low.triangles.len() < medium.triangles.len() / 2,
+                "{}",
+                low.triangles.len()
+            );
             for (tier, deviation) in [(&medium, MEDIUM_DEVIATION), (&low, LOW_DEVIATION)] {
                 check(tier);
                 assert!(distinct_points(tier).is_subset(&distinct_points(&mesh)));
@@ -737,7 +980,10 @@ mod tests {
                 for t in &tier.triangles {
                     let [a, b, c] = t.map(|i| Vector3::from(tier.points[i as usize]));
                     assert!(((a + b + c) / 3.0).norm() > 1.0 - bound);
-                    assert!((b - a).cross(&(c - a)).dot(&(a + b + c)) > 0.0, "a triangle is turned round");
+                    assert!(
+                        (b - a).cross(&(c - a)).dot(&(a + b + c)) > 0.0,
+                        "a triangle is turned round"
+                    );
                 }
             }
             assert_eq!(tiers(&mesh), [Some(medium), Some(low)]);
@@ -751,10 +997,17 @@ mod tests {
         let one = mesh.clone();
         for (size, at) in [(0.3, 1.5), (0.05, 2.0)] {
             let first = mesh.points.len() as u32;
-            mesh.points.extend(one.points.iter().map(|p| [p[0] * size + at, p[1] * size, p[2] * size]));
-            mesh.triangles.extend(one.triangles.iter().map(|t| t.map(|i| i + first)));
+            mesh.points.extend(
+                one.points
+                    .iter()
+                    .map(|p| [p[0] * size + at, p[1] * size, p[2] * size]),
+            );
+            mesh.triangles
+                .extend(one.triangles.iter().map(|t| t.map(|i| i + first)));
             mesh.normals.values.extend(&one.normals.values);
-            mesh.normals.indices.extend(one.normals.indices.iter().map(|t| t.map(|i| i + first)));
+            mesh.normals
+                .indices
+                .extend(one.normals.indices.iter().map(|t| t.map(|i| i + first)));
         }
         for point in &mut mesh.points {
             let wave = 1.0 + 0.01 * (point[0] * 9.0).sin() * (point[1] * 7.0).cos();
@@ -764,24 +1017,44 @@ mod tests {
         assert!(mesh.triangles.len() > MANY);
         let source = Source::new(&mesh).unwrap();
         let cells = Units::cells(&source, &source.whole);
-        assert!(source.is_worth_beginning(&source.whole, &cells, MEDIUM_DEVIATION * source.diagonal));
+        assert!(source.is_worth_beginning(
+            &source.whole,
+            &cells,
+            MEDIUM_DEVIATION * source.diagonal
+        ));
         let (low, high) = mesh.bounds().unwrap();
         let diagonal = (Vector3::from(high) - Vector3::from(low)).norm();
-        let [Some(medium), Some(low)] = tiers(&mesh) else { panic!("a tier is missing") };
-        assert!(medium.triangles.len() < mesh.triangles.len() / 3, "{}", medium.triangles.len());
-        assert!(low.triangles.len() < medium.triangles.len() / 2, "{}", low.triangles.len());
+        let [Some(medium), Some(low)] = tiers(&mesh) else {
+            panic!("a tier is missing")
+        };
+        assert!(
+            medium.triangles.len() < mesh.triangles.len() / 3,
+            "{}",
+            medium.triangles.len()
+        );
+        assert!(
+            low.triangles.len() < medium.triangles.len() / 2,
+            "{}",
+            low.triangles.len()
+        );
         for (tier, deviation) in [(&medium, MEDIUM_DEVIATION), (&low, LOW_DEVIATION)] {
             check(tier);
             assert!(distinct_points(tier).is_subset(&distinct_points(&mesh)));
             let bound = diagonal * deviation * 1.01;
             let is_within = |surface: &Surface, mesh: &Mesh, point: [f32; 3], bound: f32| {
-                surface.find(point, bound, |i| mesh.triangles[i].map(|i| mesh.points[i as usize])).is_some()
+                surface
+                    .find(point, bound, |i| {
+                        mesh.triangles[i].map(|i| mesh.points[i as usize])
+                    })
+                    .is_some()
             };
             let source = Surface::new(&mesh.points, &mesh.triangles);
             // A surface of few triangles answers few questions.
             assert!(mesh.points.chunks(500).all(|points| {
                 let surface = Surface::new(&tier.points, &tier.triangles);
-                points.iter().all(|&point| is_within(&surface, tier, point, bound))
+                points
+                    .iter()
+                    .all(|&point| is_within(&surface, tier, point, bound))
             }));
             assert!(tier.triangles.iter().all(|t| {
                 let [a, b, c] = t.map(|i| Vector3::from(tier.points[i as usize]));
@@ -798,7 +1071,9 @@ mod tests {
         let bound = MEDIUM_DEVIATION * source.diagonal;
         let astray = |triangles: Vec<[u32; 3]>, is_last| {
             let mut units = vec![0; triangles.len()];
-            Proof::new(&source, bound).astray(&source, triangles, &mut units, is_last).unwrap()
+            Proof::new(&source, bound)
+                .astray(&source, triangles, &mut units, is_last)
+                .unwrap()
         };
         let all = source.whole.triangles.clone();
         assert!(astray(all.clone(), true).0.is_empty());
@@ -815,7 +1090,10 @@ mod tests {
         wrong[900][1] = wrong[1500][1];
         let (astray, tier) = astray(wrong, false);
         // The first is gone, and the one beside it.
-        assert_eq!((astray.triangles, tier.triangles.len()), (vec![898], source.whole.triangles.len() - 2));
+        assert_eq!(
+            (astray.triangles, tier.triangles.len()),
+            (vec![898], source.whole.triangles.len() - 2)
+        );
     }
 
     #[test]
@@ -823,14 +1101,24 @@ mod tests {
         let mesh = ball(30, false, false);
         let source = Source::new(&mesh).unwrap();
         let bound = MEDIUM_DEVIATION * source.diagonal;
-        // Two triangles with the wrong diagonal of a quadrilateral that is no more than one of them: one is turned round.
+        // Two triangles with the wrong diagonal of a quadrilateral that is no more than one of
+        // them: one is turned round.
         let all = &source.whole.triangles;
         let [a, b, c] = all[700];
-        let beside = all.iter().position(|t| t.contains(&b) && t.contains(&a) && !t.contains(&c)).unwrap();
-        let d = all[beside].into_iter().find(|i| ![a, b].contains(i)).unwrap();
-        let [x, y] = [c, d].map(|vertex| Vector3::from(source.points[source.vertices[vertex as usize].point as usize]));
+        let beside = all
+            .iter()
+            .position(|t| t.contains(&b) && t.contains(&a) && !t.contains(&c))
+            .unwrap();
+        let d = all[beside]
+            .into_iter()
+            .find(|i| ![a, b].contains(i))
+            .unwrap();
+        let [x, y] = [c, d].map(|vertex| {
+            Vector3::from(source.points[source.vertices[vertex as usize].point as usize])
+        });
         let mut mesh = mesh.clone();
-        // Now `b` is a little beyond the line from `c` to `d`, so that these have no diagonal inside.
+        // Now `b` is a little beyond the line from `c` to `d`, so that these have no diagonal
+        // inside.
         let at = source.vertices[b as usize].point as usize;
         let middle = (x + y) / 2.0;
         let beyond = middle + (middle - Vector3::from(source.points[at])) * 0.01;
@@ -840,43 +1128,90 @@ mod tests {
         (folded[700], folded[beside]) = ([c, a, d], [d, b, c]);
         let mut units = vec![0; folded.len()];
         let proof = |units: &[u32]| {
-            Proof::new(&moved, bound * 20.0).astray(&moved, folded.clone(), &mut units.to_vec(), false).unwrap()
+            Proof::new(&moved, bound * 20.0)
+                .astray(&moved, folded.clone(), &mut units.to_vec(), false)
+                .unwrap()
         };
         let (astray, tier) = proof(&units);
         assert!(astray.is_empty());
         let made = [700, beside].map(|i| tier.faces[i]);
-        assert!(made.iter().all(|face| moved.whole.faces.contains(face)), "{made:?}");
+        assert!(
+            made.iter().all(|face| moved.whole.faces.contains(face)),
+            "{made:?}"
+        );
         units[beside] = 1;
         assert_eq!(proof(&units).0.triangles, [beside as u32]);
     }
 
     #[test]
     fn a_fold_beside_a_seam_is_mended_on_its_other_side() {
-        // Two squares at a right angle. The middle of the edge between them is a little outside of the first.
-        let points = vec![[0.0, 0.0, 0.0], [1.0, -1e-4, 0.0], [2.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, -1.0]];
+        // Two squares at a right angle. The middle of the edge between them is a little outside of
+        // the first.
+        let points = vec![
+            [0.0, 0.0, 0.0],
+            [1.0, -1e-4, 0.0],
+            [2.0, 0.0, 0.0],
+            [1.0, 1.0, 0.0],
+            [1.0, 0.0, -1.0],
+        ];
         let triangles = vec![[0, 1, 3], [1, 2, 3], [1, 0, 4], [2, 1, 4]];
-        let normals =
-            Corners { values: vec![[0.0, 0.0, 1.0], [0.0, -1.0, 0.0]], indices: vec![[0; 3], [0; 3], [1; 3], [1; 3]] };
-        let parts = vec![Part { triangles: 0..4, material: None }];
-        let mesh = Mesh::new(MeshArrays { points, triangles, normals, uvs: None, colors: None }, parts, Vec::new());
+        let normals = Corners {
+            values: vec![[0.0, 0.0, 1.0], [0.0, -1.0, 0.0]],
+            indices: vec![[0; 3], [0; 3], [1; 3], [1; 3]],
+        };
+        let parts = vec![Part {
+            triangles: 0..4,
+            material: None,
+        }];
+        let mesh = Mesh::new(
+            MeshArrays {
+                points,
+                triangles,
+                normals,
+                uvs: None,
+                colors: None,
+            },
+            parts,
+            Vec::new(),
+        );
         let source = Source::new(&mesh).unwrap();
-        let [first, second, third, fourth] = source.whole.triangles[..] else { panic!() };
-        // The second has one triangle along the edge, and what is missing beside it is one of the first, upside down.
-        let folded = vec![first, second, [first[0], second[1], first[1]], [fourth[0], third[1], third[2]]];
+        let [first, second, third, fourth] = source.whole.triangles[..] else {
+            panic!()
+        };
+        // The second has one triangle along the edge, and what is missing beside it is one of the
+        // first, upside down.
+        let folded = vec![
+            first,
+            second,
+            [first[0], second[1], first[1]],
+            [fourth[0], third[1], third[2]],
+        ];
         let mut units = vec![0; 4];
-        let (astray, tier) = Proof::new(&source, 0.01).astray(&source, folded, &mut units, true).unwrap();
+        let (astray, tier) = Proof::new(&source, 0.01)
+            .astray(&source, folded, &mut units, true)
+            .unwrap();
         assert!(astray.is_empty());
         let rotated = |t: &[u32; 3]| least_first(*t);
-        let sorted = |tier: &Tier| tier.triangles.iter().map(rotated).collect::<std::collections::BTreeSet<_>>();
+        let sorted = |tier: &Tier| {
+            tier.triangles
+                .iter()
+                .map(rotated)
+                .collect::<std::collections::BTreeSet<_>>()
+        };
         assert_eq!(sorted(&tier), sorted(&source.whole));
     }
 
     #[test]
     fn tiers_are_the_same_however_many_threads_make_them() {
         let mut mesh = ball(60, false, true);
-        mesh.points.iter_mut().for_each(|p| *p = p.map(|x| x * (1.0 + 0.02 * (p[0] * 9.0).sin() * (p[1] * 7.0).cos())));
+        mesh.points.iter_mut().for_each(|p| {
+            *p = p.map(|x| x * (1.0 + 0.02 * (p[0] * 9.0).sin() * (p[1] * 7.0).cos()))
+        });
         let by = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| tiers(&mesh))
         };
         let one = by(1);
@@ -888,29 +1223,55 @@ mod tests {
     fn a_dent_between_the_corners_is_seen() {
         let mesh = ball(30, false, false);
         let source = Source::new(&mesh).unwrap();
-        // Around a point there is a hole, closed by triangles from a neighbour: the point is away from them.
+        // Around a point there is a hole, closed by triangles from a neighbour: the point is away
+        // from them.
         let dent = 1000;
-        let (around, mut rest): (Vec<[u32; 3]>, Vec<[u32; 3]>) = source.whole.triangles.iter().partition(|t| t.contains(&dent));
+        let (around, mut rest): (Vec<[u32; 3]>, Vec<[u32; 3]>) = source
+            .whole
+            .triangles
+            .iter()
+            .partition(|t| t.contains(&dent));
         let apex = around[0].iter().copied().find(|&i| i != dent).unwrap();
-        let filled = around.iter().filter(|t| !t.contains(&apex)).map(|t| t.map(|i| if i == dent { apex } else { i }));
+        let filled = around
+            .iter()
+            .filter(|t| !t.contains(&apex))
+            .map(|t| t.map(|i| if i == dent { apex } else { i }));
         rest.extend(filled);
         let mut units = vec![0; rest.len()];
-        let flat = Proof::new(&source, 0.02).astray(&source, rest.clone(), &mut units, true).unwrap().0;
+        let flat = Proof::new(&source, 0.02)
+            .astray(&source, rest.clone(), &mut units, true)
+            .unwrap()
+            .0;
         assert!(flat.is_empty());
         let mut mesh = mesh.clone();
         mesh.points[source.vertices[dent as usize].point as usize] = [0.0; 3];
         let dented = Source::new(&mesh).unwrap();
-        let (astray, _) = Proof::new(&dented, 0.02).astray(&dented, rest, &mut units, true).unwrap();
-        assert!(astray.places.iter().any(|place| Vector3::from(*place).norm() < 0.1));
+        let (astray, _) = Proof::new(&dented, 0.02)
+            .astray(&dented, rest, &mut units, true)
+            .unwrap();
+        assert!(
+            astray
+                .places
+                .iter()
+                .any(|place| Vector3::from(*place).norm() < 0.1)
+        );
         assert!(!astray.triangles.is_empty());
     }
 
     #[test]
     fn the_border_of_parts_stays() {
         let mesh = ball(60, false, true);
-        let [_, Some(low)] = tiers(&mesh) else { panic!("a tier is missing") };
+        let [_, Some(low)] = tiers(&mesh) else {
+            panic!("a tier is missing")
+        };
         check(&low);
-        assert_eq!(low.parts.iter().map(|part| part.material).collect::<Vec<_>>(), [Some(0), Some(1)]);
+        assert_eq!(
+            low.parts
+                .iter()
+                .map(|part| part.material)
+                .collect::<Vec<_>>(),
+            [Some(0), Some(1)]
+        );
         for (part, below) in low.parts.iter().zip([true, false]) {
             for &i in low.triangles[part.triangles.clone()].as_flattened() {
                 let z = low.points[i as usize][2];

@@ -1,7 +1,8 @@
 //! STL, binary and ASCII.
 //!
-//! Normals in the file are ignored, as they are in practice unreliable; they follow from the triangles. Colours are read where the
-//! attribute bytes hold them in one of the known dialects ([`Dialect`]).
+//! Normals in the file are ignored, as they are in practice unreliable; they follow from the
+//! triangles. Colours are read where the attribute bytes hold them in one of the known dialects
+//! ([`Dialect`]).
 
 use std::sync::Arc;
 
@@ -13,17 +14,24 @@ use urdf_usd_robot::{Material, Mesh};
 /// Bytes before the first binary triangle: a free text and the number of triangles.
 const HEADER: usize = 84;
 
-/// Bytes of a binary triangle: a normal and three points of three floats each, and two bytes of attributes.
+/// Bytes of a binary triangle: a normal and three points of three floats each, and two bytes of
+/// attributes.
 const RECORD: usize = 50;
 
 /// Whether `bytes` have exactly the size of a binary file of as many triangles as they declare.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
-    declared(bytes).is_some_and(|count| count > 0 && bytes.len() as u64 == HEADER as u64 + RECORD as u64 * u64::from(count))
+    declared(bytes).is_some_and(|count| {
+        count > 0 && bytes.len() as u64 == HEADER as u64 + RECORD as u64 * u64::from(count)
+    })
 }
 
 /// The number of triangles that a binary file declares.
 fn declared(bytes: &[u8]) -> Option<u32> {
-    bytes.get(80..HEADER)?.try_into().ok().map(u32::from_le_bytes)
+    bytes
+        .get(80..HEADER)?
+        .try_into()
+        .ok()
+        .map(u32::from_le_bytes)
 }
 
 /// Reads the file.
@@ -41,35 +49,65 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
 /// Whether the beginning holds `solid` and no byte that a text can't have.
 fn is_text(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(1024)];
-    let text = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start();
-    text.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"solid"))
-        && text.iter().all(|&b| b >= b' ' || b.is_ascii_whitespace() || b == 0x0B)
+    let text = start
+        .strip_prefix(b"\xEF\xBB\xBF")
+        .unwrap_or(start)
+        .trim_ascii_start();
+    text.get(..5)
+        .is_some_and(|word| word.eq_ignore_ascii_case(b"solid"))
+        && text
+            .iter()
+            .all(|&b| b >= b' ' || b.is_ascii_whitespace() || b == 0x0B)
 }
 
 fn read_binary(bytes: &[u8], source: &mut Source, assembly: &mut Assembly) -> Result<(), Error> {
     let Some(declared) = declared(bytes) else {
         return Err(Error::new(
             &codes::UNREADABLE,
-            format!("the file has only {} bytes, less than a binary STL's header", bytes.len()),
+            format!(
+                "the file has only {} bytes, less than a binary STL's header",
+                bytes.len()
+            ),
         ));
     };
     let body = &bytes[HEADER..];
     let held = body.len() / RECORD;
-    // Of a size that fits triangles exactly, the count is what's wrong; otherwise bytes are missing or trail.
+    // Of a size that fits triangles exactly, the count is what's wrong; otherwise bytes are missing
+    // or trail.
     let exact = body.len().is_multiple_of(RECORD);
-    let count = if exact { held } else { held.min(if declared == 0 { held } else { declared as usize }) };
+    let count = if exact {
+        held
+    } else {
+        held.min(if declared == 0 {
+            held
+        } else {
+            declared as usize
+        })
+    };
     if declared as usize != held || !exact {
-        let message =
-            format!("the file declares {declared} triangles, but its {} bytes hold {held}; {count} are read", bytes.len());
-        source.report(&codes::SIZE_MISMATCH, message, "if triangles are missing, export the mesh again");
+        let message = format!(
+            "the file declares {declared} triangles, but its {} bytes hold {held}; {count} are read",
+            bytes.len()
+        );
+        source.report(
+            &codes::SIZE_MISMATCH,
+            message,
+            "if triangles are missing, export the mesh again",
+        );
     }
     let records = body.as_chunks::<RECORD>().0.iter().take(count);
     assembly.reserve(count);
     let dialect = Dialect::of(&bytes[..80], records.clone().map(attribute));
     for record in records {
-        let float = |i: usize| f32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);
-        let color = dialect.as_ref().and_then(|dialect| dialect.color(attribute(record)));
-        assembly.triangle([12, 24, 36].map(|i| [float(i), float(i + 4), float(i + 8)]), color);
+        let float =
+            |i: usize| f32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);
+        let color = dialect
+            .as_ref()
+            .and_then(|dialect| dialect.color(attribute(record)));
+        assembly.triangle(
+            [12, 24, 36].map(|i| [float(i), float(i + 4), float(i + 8)]),
+            color,
+        );
     }
     Ok(())
 }
@@ -82,12 +120,14 @@ fn attribute(record: &[u8; RECORD]) -> u16 {
 /// The highest bit of an attribute.
 const FLAG: u16 = 1 << 15;
 
-/// A way of putting a facet's colour into its attribute: 5 bits for each of red, green and blue, and the [`FLAG`].
+/// A way of putting a facet's colour into its attribute: 5 bits for each of red, green and blue,
+/// and the [`FLAG`].
 #[derive(Debug, PartialEq)]
 enum Dialect {
     /// VisCAM, SolidView, Meshmixer: red is highest. The flag marks facets that have a colour.
     VisCam,
-    /// Materialise Magics, Autodesk: red is lowest. The flag marks facets that have the object's colour, which the header holds.
+    /// Materialise Magics, Autodesk: red is lowest. The flag marks facets that have the object's
+    /// colour, which the header holds.
     Magics { object: [f32; 4] },
     /// MeshLab: as Magics, but the flag marks facets that have a colour of their own.
     MeshLab,
@@ -100,37 +140,54 @@ impl Dialect {
     /// What Magics writes before the object's diffuse colour, which then counts.
     const MATERIAL: &[u8] = b"MATERIAL=";
 
-    /// The dialect of a file, if its attributes are colours at all: most files have zeros there, some anything.
+    /// The dialect of a file, if its attributes are colours at all: most files have zeros there,
+    /// some anything.
     fn of(header: &[u8], attributes: impl Iterator<Item = u16> + Clone) -> Option<Self> {
-        let after = |mark: &[u8]| Some(&header[header.windows(mark.len()).position(|part| part == mark)? + mark.len()..]);
+        let after = |mark: &[u8]| {
+            Some(&header[header.windows(mark.len()).position(|part| part == mark)? + mark.len()..])
+        };
         let Some(object) = after(Self::COLOR) else {
-            // Meshmixer fills up with white (or nearly), others with ones; a flag alone is no colour that anyone meant.
+            // Meshmixer fills up with white (or nearly), others with ones; a flag alone is no
+            // colour that anyone meant.
             let white = |a: u16| [0, 5, 10].iter().all(|shift| a >> shift & 31 >= 30);
-            let meant = attributes.clone().any(|a| a & FLAG != 0 && a != FLAG && !white(a));
+            let meant = attributes
+                .clone()
+                .any(|a| a & FLAG != 0 && a != FLAG && !white(a));
             // Writers of this dialect leave facets without a colour at zero.
             let strict = attributes.clone().all(|a| a & FLAG != 0 || a == 0);
             return (meant && strict).then_some(Self::VisCam);
         };
-        // By the letter, zeros everywhere were a black object. They are what writers leave that have no colours.
+        // By the letter, zeros everywhere were a black object. They are what writers leave that
+        // have no colours.
         if attributes.clone().all(|a| a == 0) {
             return None;
         }
         // MeshLab forgets the object's opacity.
-        if object.get(3..).is_some_and(|rest| rest.starts_with(b" MATERIAL=")) {
+        if object
+            .get(3..)
+            .is_some_and(|rest| rest.starts_with(b" MATERIAL="))
+        {
             return Some(Self::MeshLab);
         }
         let diffuse = after(Self::MATERIAL).unwrap_or(object);
         let byte = |i: usize| diffuse.get(i).copied().unwrap_or(u8::MAX);
         let [r, g, b] = [0, 1, 2].map(|i| Material::linear(f64::from(byte(i)) / 255.0) as f32);
         // Objects that can't be seen are not exported: a zero was left out.
-        let opacity = if byte(3) == 0 { 1.0 } else { f32::from(byte(3)) / 255.0 };
-        Some(Self::Magics { object: [r, g, b, opacity] })
+        let opacity = if byte(3) == 0 {
+            1.0
+        } else {
+            f32::from(byte(3)) / 255.0
+        };
+        Some(Self::Magics {
+            object: [r, g, b, opacity],
+        })
     }
 
     /// The colour of a facet, linear; `None` if it has none.
     fn color(&self, attribute: u16) -> Option<[f32; 4]> {
         let flag = attribute & FLAG != 0;
-        let [low, middle, high] = [0, 5, 10].map(|shift| Material::linear(f64::from(attribute >> shift & 31) / 31.0) as f32);
+        let [low, middle, high] = [0, 5, 10]
+            .map(|shift| Material::linear(f64::from(attribute >> shift & 31) / 31.0) as f32);
         match self {
             Self::VisCam => flag.then_some([high, middle, low, 1.0]),
             Self::Magics { object } if flag => Some(*object),
@@ -140,7 +197,8 @@ impl Dialect {
     }
 }
 
-/// Reads every loop of vertices, whatever stands around it: several solids, missing ends, any case and white space.
+/// Reads every loop of vertices, whatever stands around it: several solids, missing ends, any case
+/// and white space.
 fn read_ascii(bytes: &[u8], assembly: &mut Assembly) {
     let mut corners: Vec<[f32; 3]> = Vec::new();
     let mut rest = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
@@ -154,7 +212,10 @@ fn read_ascii(bytes: &[u8], assembly: &mut Assembly) {
             add_loop(&mut corners, assembly);
         } else if word.eq_ignore_ascii_case(b"solid") || word.eq_ignore_ascii_case(b"endsolid") {
             // A name follows, which may hold any word.
-            let end = rest.iter().position(|&b| b == b'\n' || b == b'\r').unwrap_or(rest.len());
+            let end = rest
+                .iter()
+                .position(|&b| b == b'\n' || b == b'\r')
+                .unwrap_or(rest.len());
             rest = &rest[end..];
         }
     }
@@ -181,7 +242,9 @@ fn next_word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 /// Not a number if the next word is none; the triangle is then unusable.
 fn next_number(rest: &mut &[u8]) -> f32 {
     let before = *rest;
-    let number = next_word(rest).and_then(|word| str::from_utf8(word).ok()).and_then(|word| word.parse().ok());
+    let number = next_word(rest)
+        .and_then(|word| str::from_utf8(word).ok())
+        .and_then(|word| word.parse().ok());
     number.unwrap_or_else(|| {
         *rest = before;
         // A word that is no number may be the next keyword.
@@ -193,7 +256,12 @@ fn next_number(rest: &mut &[u8]) -> f32 {
 mod tests {
     use crate::test::{assert_near, codes_of, colors, read, read_file};
 
-    fn binary(header: &[u8], declared: u32, triangles: &[[[f32; 3]; 3]], trailing: usize) -> Vec<u8> {
+    fn binary(
+        header: &[u8],
+        declared: u32,
+        triangles: &[[[f32; 3]; 3]],
+        trailing: usize,
+    ) -> Vec<u8> {
         let mut bytes = header.to_vec();
         bytes.resize(80, b' ');
         bytes.extend(declared.to_le_bytes());
@@ -208,7 +276,12 @@ mod tests {
 
     const A: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0]];
     const B: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-    const POINTS: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    const POINTS: [[f32; 3]; 4] = [
+        [0.0, 0.0, 0.0],
+        [2.0, 0.0, 0.0],
+        [2.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0],
+    ];
 
     #[test]
     fn binary_in_all_states() {
@@ -219,7 +292,8 @@ mod tests {
             (b"", 2, 7, &["mesh-size-mismatch"]),
             (b"{", 2, 0, &[]),
         ] {
-            let (mesh, diagnostics) = read("a.stl", &binary(header, declared, &[A, B], trailing)).unwrap();
+            let (mesh, diagnostics) =
+                read("a.stl", &binary(header, declared, &[A, B], trailing)).unwrap();
             assert_eq!(mesh.points, POINTS);
             assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
             assert_eq!(mesh.normals.values, [[0.0, 0.0, 1.0]]);
@@ -227,15 +301,30 @@ mod tests {
         }
         let cut = &binary(b"", 2, &[A, B], 0)[..84 + 60];
         let (mesh, diagnostics) = read("a.stl", cut).unwrap();
-        assert_eq!((mesh.triangles.len(), codes_of(&diagnostics)), (1, vec!["mesh-size-mismatch"]));
-        assert_eq!(read("a.stl", b"\x01\x02\x03").unwrap_err().code.id, "mesh-unreadable");
-        assert_eq!(read("a.stl", &binary(b"", 0, &[], 0)).unwrap_err().code.id, "mesh-empty");
+        assert_eq!(
+            (mesh.triangles.len(), codes_of(&diagnostics)),
+            (1, vec!["mesh-size-mismatch"])
+        );
+        assert_eq!(
+            read("a.stl", b"\x01\x02\x03").unwrap_err().code.id,
+            "mesh-unreadable"
+        );
+        assert_eq!(
+            read("a.stl", &binary(b"", 0, &[], 0)).unwrap_err().code.id,
+            "mesh-empty"
+        );
     }
 
     #[test]
     fn the_name_is_not_believed() {
-        let obj = format!("# {}\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "x".repeat(100));
-        assert_eq!(read("a.stl", obj.as_bytes()).unwrap().0.points, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
+        let obj = format!(
+            "# {}\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+            "x".repeat(100)
+        );
+        assert_eq!(
+            read("a.stl", obj.as_bytes()).unwrap().0.points,
+            [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+        );
         let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
         png.resize(500, 0);
         let error = read("a.stl", &png).unwrap_err();
@@ -269,11 +358,22 @@ mod tests {
         let (mesh, diagnostics) = read("a.stl", text.as_bytes()).unwrap();
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3]]);
         assert_eq!(codes_of(&diagnostics), ["mesh-bad-values"]);
-        assert!(diagnostics[0].message.contains(" 2 faces"), "{}", diagnostics[0].message);
+        assert!(
+            diagnostics[0].message.contains(" 2 faces"),
+            "{}",
+            diagnostics[0].message
+        );
     }
 
-    /// What all files of `test/meshes/stl` hold: a rectangle in two triangles and one that stands on it.
-    const FILE_POINTS: [[f32; 3]; 5] = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.0, 3.0]];
+    /// What all files of `test/meshes/stl` hold: a rectangle in two triangles and one that stands
+    /// on it.
+    const FILE_POINTS: [[f32; 3]; 5] = [
+        [0.0, 0.0, 0.0],
+        [2.0, 0.0, 0.0],
+        [2.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [2.0, 0.0, 3.0],
+    ];
 
     #[test]
     fn files_of_every_kind() {
@@ -287,10 +387,28 @@ mod tests {
             let (mesh, diagnostics) = read_file(&format!("stl/{name}")).unwrap();
             assert_eq!(mesh.points, FILE_POINTS, "{name}");
             assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 1, 4]], "{name}");
-            let normals: Vec<_> = mesh.normals.indices.iter().map(|t| t.map(|i| mesh.normals.values[i as usize])).collect();
-            // The edge between the plate and what stands on it is hard, whatever normals the file has.
-            assert_eq!(normals, [[[0.0, 0.0, 1.0]; 3], [[0.0, 0.0, 1.0]; 3], [[0.0, -1.0, 0.0]; 3]], "{name}");
-            assert_eq!((&mesh.colors, codes_of(&diagnostics)), (&None, found.to_vec()), "{name}");
+            let normals: Vec<_> = mesh
+                .normals
+                .indices
+                .iter()
+                .map(|t| t.map(|i| mesh.normals.values[i as usize]))
+                .collect();
+            // The edge between the plate and what stands on it is hard, whatever normals the file
+            // has.
+            assert_eq!(
+                normals,
+                [
+                    [[0.0, 0.0, 1.0]; 3],
+                    [[0.0, 0.0, 1.0]; 3],
+                    [[0.0, -1.0, 0.0]; 3]
+                ],
+                "{name}"
+            );
+            assert_eq!(
+                (&mesh.colors, codes_of(&diagnostics)),
+                (&None, found.to_vec()),
+                "{name}"
+            );
         }
     }
 
@@ -303,16 +421,28 @@ mod tests {
         const BYTE: f32 = 0.215_860_5;
         for (name, expected) in [
             ("viscam.stl", [RED, WHITE, [0.0, HALF, 1.0, 1.0]]),
-            ("magics.stl", [RED, [1.0, BYTE, 0.0, 128.0 / 255.0], [0.0, HALF, 1.0, 1.0]]),
-            ("magics_material.stl", [RED, [0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]]),
+            (
+                "magics.stl",
+                [RED, [1.0, BYTE, 0.0, 128.0 / 255.0], [0.0, HALF, 1.0, 1.0]],
+            ),
+            (
+                "magics_material.stl",
+                [RED, [0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]],
+            ),
             ("meshlab.stl", [RED, WHITE, [0.0, HALF, 1.0, 1.0]]),
         ] {
             let (mesh, diagnostics) = read_file(&format!("stl/{name}")).unwrap();
             assert_eq!(mesh.points, FILE_POINTS, "{name}");
-            assert!(diagnostics.is_empty() && mesh.materials.is_empty() && mesh.parts.len() == 1, "{name}");
+            assert!(
+                diagnostics.is_empty() && mesh.materials.is_empty() && mesh.parts.len() == 1,
+                "{name}"
+            );
             let found = colors(&mesh);
             assert!(found.iter().all(|[a, b, c]| a == b && b == c), "{name}");
-            assert_near(found.iter().flat_map(|t| t[0]), expected.into_iter().flatten());
+            assert_near(
+                found.iter().flat_map(|t| t[0]),
+                expected.into_iter().flatten(),
+            );
         }
     }
 

@@ -30,7 +30,11 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<(Mesh, Vec<Diagnostic>), 
 }
 
 /// The same with other files in the folder.
-pub(super) fn read_with(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) -> Result<(Mesh, Vec<Diagnostic>), Error> {
+pub(super) fn read_with(
+    name: &str,
+    bytes: &[u8],
+    others: &[(&str, &[u8])],
+) -> Result<(Mesh, Vec<Diagnostic>), Error> {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     for (name, bytes) in others {
@@ -42,16 +46,32 @@ pub(super) fn read_with(name: &str, bytes: &[u8], others: &[(&str, &[u8])]) -> R
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let files = Files::new(Arc::new(Resolver::new(Options::default())));
     files.allow(&root);
-    super::read(&File { path, bytes: bytes.into() }, &files, Default::default())
+    super::read(
+        &File {
+            path,
+            bytes: bytes.into(),
+        },
+        &files,
+        Default::default(),
+    )
 }
 
 /// Reads one of the small files in `test/meshes`, and asserts what holds for every mesh.
 pub(super) fn read_file(name: &str) -> Result<(Mesh, Vec<Diagnostic>), Error> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/meshes").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../test/meshes")
+        .join(name);
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let files = Files::new(Arc::new(Resolver::new(Options::default())));
     files.allow(path.parent().unwrap());
-    let read = super::read(&File { path, bytes: bytes.into() }, &files, Default::default());
+    let read = super::read(
+        &File {
+            path,
+            bytes: bytes.into(),
+        },
+        &files,
+        Default::default(),
+    );
     if let Ok((mesh, _)) = &read {
         check(mesh);
     }
@@ -61,13 +81,23 @@ pub(super) fn read_file(name: &str) -> Result<(Mesh, Vec<Diagnostic>), Error> {
 /// The colours of each triangle's corners; empty if the mesh has none.
 pub(super) fn colors(mesh: &Mesh) -> Vec<[[f32; 4]; 3]> {
     let colors = mesh.colors.iter();
-    colors.flat_map(|colors| colors.indices.iter().map(|t| t.map(|i| colors.values[i as usize]))).collect()
+    colors
+        .flat_map(|colors| {
+            colors
+                .indices
+                .iter()
+                .map(|t| t.map(|i| colors.values[i as usize]))
+        })
+        .collect()
 }
 
 /// Asserts that numbers are the same but for rounding.
 pub(super) fn assert_near(a: impl IntoIterator<Item = f32>, b: impl IntoIterator<Item = f32>) {
     let (a, b): (Vec<f32>, Vec<f32>) = (a.into_iter().collect(), b.into_iter().collect());
-    assert!(a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-5), "{a:?} is not {b:?}");
+    assert!(
+        a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-5),
+        "{a:?} is not {b:?}"
+    );
 }
 
 /// The codes of findings.
@@ -79,21 +109,30 @@ pub(super) fn codes_of(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
 pub(super) fn triangles(mesh: &Mesh) -> Vec<(&str, [[f32; 3]; 3])> {
     let mut all = Vec::new();
     for part in &mesh.parts {
-        let name = part.material.map_or("", |m| mesh.materials[m].name.as_str());
-        all.extend(mesh.triangles[part.triangles.clone()].iter().map(|t| (name, t.map(|i| mesh.points[i as usize]))));
+        let name = part
+            .material
+            .map_or("", |m| mesh.materials[m].name.as_str());
+        all.extend(
+            mesh.triangles[part.triangles.clone()]
+                .iter()
+                .map(|t| (name, t.map(|i| mesh.points[i as usize]))),
+        );
     }
     all
 }
 
 /// Small sound files of all formats.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
-    let ascii =
-        "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 2 0 0\nvertex 2 1 0\nendloop\nendfacet\nendsolid";
+    let ascii = "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 2 0 0\nvertex 2 1 0\nendloop\nendfacet\nendsolid";
     let mut binary = vec![b' '; 80];
     binary.extend(2_u32.to_le_bytes());
     for i in 0..2 {
         binary.extend([0; 12]);
-        binary.extend([0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, i as f32].iter().flat_map(|x| x.to_le_bytes()));
+        binary.extend(
+            [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, i as f32]
+                .iter()
+                .flat_map(|x| x.to_le_bytes()),
+        );
         binary.extend([0; 2]);
     }
     let obj = "mtllib a.mtl\nv 0 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0\nvt 0 1\nvn 0 0 1\nusemtl m\nf 2 3 4 5 6 1\nf 1/1/1 2//1 -1/-1\n";
@@ -113,7 +152,11 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 #[test]
 fn seeds_are_sound() {
     for (name, bytes) in seeds().iter().filter(|(name, _)| *name != "a.mtl") {
-        check(&read(name, bytes).unwrap_or_else(|error| panic!("{name}: {error}")).0);
+        check(
+            &read(name, bytes)
+                .unwrap_or_else(|error| panic!("{name}: {error}"))
+                .0,
+        );
     }
 }
 
@@ -201,9 +244,16 @@ proptest! {
 #[test]
 fn files_without_a_mesh_say_so() {
     for name in ["a.stl", "a.obj", "a.dae", "a.gltf", "a.glb"] {
-        for (bytes, said) in [(&b""[..], "is empty"), (b" \r\n", "is empty"), (super::GIT_LFS, "Git LFS")] {
+        for (bytes, said) in [
+            (&b""[..], "is empty"),
+            (b" \r\n", "is empty"),
+            (super::GIT_LFS, "Git LFS"),
+        ] {
             let error = read(name, bytes).unwrap_err();
-            assert!(error.code.id == "mesh-unreadable" && error.to_string().contains(said), "{name}: {error}");
+            assert!(
+                error.code.id == "mesh-unreadable" && error.to_string().contains(said),
+                "{name}: {error}"
+            );
         }
     }
 }

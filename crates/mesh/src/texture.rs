@@ -23,10 +23,12 @@ const MAX_SIDE: u32 = 16_384;
 /// The most pixels.
 const MAX_PIXELS: u64 = 64 << 20;
 
-/// The most pixels of all images of an asset together: each has to be looked at as a whole somewhere.
+/// The most pixels of all images of an asset together: each has to be looked at as a whole
+/// somewhere.
 pub const MAX_PIXELS_TOGETHER: u64 = 256 << 20;
 
-/// Images of more pixels than this are decoded one after the other: each takes hundreds of megabytes.
+/// Images of more pixels than this are decoded one after the other: each takes hundreds of
+/// megabytes.
 const MANY_PIXELS: u64 = 4 << 20;
 
 /// How many means of images are remembered.
@@ -47,7 +49,8 @@ pub(super) enum Use {
     Opaque,
 }
 
-/// Images that were loaded, each once for each use; `None` if one can't be used, which has been reported.
+/// Images that were loaded, each once for each use; `None` if one can't be used, which has been
+/// reported.
 #[derive(Debug)]
 pub(super) struct Loaded<K>(HashMap<(K, Use), Option<Arc<Texture>>>);
 
@@ -69,7 +72,9 @@ impl<K: Clone + Eq + Hash> Loaded<K> {
 
     /// Whether it was loaded, for whatever use.
     pub fn has(&self, key: &K) -> bool {
-        [Use::Transparent, Use::Opaque].iter().any(|usage| self.get(key, *usage).is_some())
+        [Use::Transparent, Use::Opaque]
+            .iter()
+            .any(|usage| self.get(key, *usage).is_some())
     }
 
     pub fn insert(&mut self, key: K, usage: Use, image: Option<Arc<Texture>>) {
@@ -77,12 +82,14 @@ impl<K: Clone + Eq + Hash> Loaded<K> {
     }
 }
 
-/// Reads an image: PNG of up to eight bits and JPEG are kept byte for byte; PNG of sixteen bits, TIFF, BMP, TGA, GIF (its first
-/// picture), WebP and JPEG in inks (CMYK) become PNG of eight bits (REP-158 §3.2). The content decides, not the name; only older TGA files, which have no mark of their own, must be
-/// named so.
+/// Reads an image: PNG of up to eight bits and JPEG are kept byte for byte; PNG of sixteen bits,
+/// TIFF, BMP, TGA, GIF (its first picture), WebP and JPEG in inks (CMYK) become PNG of eight bits
+/// (REP-158 §3.2). The content decides, not the name; only older TGA files, which have no mark of
+/// their own, must be named so.
 ///
-/// An alpha channel counts only if some pixel is not opaque. How EXIF says that a picture was held, ICC profiles and the frames
-/// of an animated PNG are kept but mean nothing, as to all that put textures on surfaces.
+/// An alpha channel counts only if some pixel is not opaque. How EXIF says that a picture was held,
+/// ICC profiles and the frames of an animated PNG are kept but mean nothing, as to all that put
+/// textures on surfaces.
 ///
 /// # Errors
 /// `texture-format`, `texture-unreadable`, `texture-too-large`.
@@ -98,18 +105,35 @@ pub fn texture_within(file: &File, room: &mut u64) -> Result<Arc<Texture>, Error
     Ok(inspected(file, Use::Transparent, room)?.0)
 }
 
-/// The same for some use, and whether it holds normals ([`holds_normals`]), if it had to be decoded anyway.
-pub(super) fn inspected(file: &File, usage: Use, room: &mut u64) -> Result<(Arc<Texture>, Option<bool>), Error> {
+/// The same for some use, and whether it holds normals ([`holds_normals`]), if it had to be decoded
+/// anyway.
+pub(super) fn inspected(
+    file: &File,
+    usage: Use,
+    room: &mut u64,
+) -> Result<(Arc<Texture>, Option<bool>), Error> {
     if file.bytes.len() > MAX_BYTES {
         return Err(too_large(format!("it has {} bytes", file.bytes.len())));
     }
-    let Inspected { format, converted, has_alpha, holds_normals } = inspect(&file.path, &file.bytes, usage, room)?;
+    let Inspected {
+        format,
+        converted,
+        has_alpha,
+        holds_normals,
+    } = inspect(&file.path, &file.bytes, usage, room)?;
     let bytes = converted.map_or_else(|| file.bytes.clone(), Arc::from);
-    let texture = Texture { name: stem(&file.path), format, sha256: sha256(&bytes), bytes, has_alpha };
+    let texture = Texture {
+        name: stem(&file.path),
+        format,
+        sha256: sha256(&bytes),
+        bytes,
+        has_alpha,
+    };
     Ok((Arc::new(texture), holds_normals))
 }
 
-/// Whether the channels of an image that can be read have more than eight bits, of which [`texture`] leaves the upper eight.
+/// Whether the channels of an image that can be read have more than eight bits, of which
+/// [`texture`] leaves the upper eight.
 pub fn is_deep(file: &File) -> bool {
     let decoder = format(&file.path, &file.bytes).and_then(|format| decoder(format, &file.bytes));
     decoder.is_ok_and(|decoder| has_deep_channels(&decoder))
@@ -130,8 +154,8 @@ pub fn pixels(texture: &Texture) -> u64 {
     size.map_or(0, |(width, height)| u64::from(width) * u64::from(height))
 }
 
-/// Does `work` on an image of so many pixels, one after the other if they are many, so that the memory that all take together is bounded
-/// whatever the number of threads.
+/// Does `work` on an image of so many pixels, one after the other if they are many, so that the
+/// memory that all take together is bounded whatever the number of threads.
 pub fn with_memory_for<T>(pixels: u64, work: impl FnOnce() -> T) -> T {
     static ONE: Mutex<()> = Mutex::new(());
     let _held = (pixels > MANY_PIXELS).then(|| ONE.lock().unwrap_or_else(PoisonError::into_inner));
@@ -140,7 +164,14 @@ pub fn with_memory_for<T>(pixels: u64, work: impl FnOnce() -> T) -> T {
 
 /// The same image for a material to which its alpha means nothing.
 fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
-    if texture.has_alpha { Arc::new(Texture { has_alpha: false, ..Texture::clone(&texture) }) } else { texture }
+    if texture.has_alpha {
+        Arc::new(Texture {
+            has_alpha: false,
+            ..Texture::clone(&texture)
+        })
+    } else {
+        texture
+    }
 }
 
 /// What is found out of an image.
@@ -160,8 +191,10 @@ fn inspect(path: &Path, bytes: &[u8], usage: Use, room: &mut u64) -> Result<Insp
     let (width, height) = decoder.dimensions();
     let pixels = u64::from(width) * u64::from(height);
     *room = room.checked_sub(pixels).ok_or_else(|| {
-        let message =
-            format!("it has {width} x {height} pixels, and all images together more than {} Mi", MAX_PIXELS_TOGETHER >> 20);
+        let message = format!(
+            "it has {width} x {height} pixels, and all images together more than {} Mi",
+            MAX_PIXELS_TOGETHER >> 20
+        );
         Error::new(&codes::TEXTURE_TOO_MANY_PIXELS, message).help("scale the images down")
     })?;
     let kept = match format {
@@ -173,22 +206,39 @@ fn inspect(path: &Path, bytes: &[u8], usage: Use, room: &mut u64) -> Result<Insp
     match kept {
         Some(format) if usage == Use::Opaque || !decoder.color_type().has_alpha() => {
             if format == ImageFormat::Png && !is_whole(bytes) {
-                return Err(Error::new(&codes::TEXTURE_UNREADABLE, "it is cut off or damaged").help("export the image again"));
+                return Err(
+                    Error::new(&codes::TEXTURE_UNREADABLE, "it is cut off or damaged")
+                        .help("export the image again"),
+                );
             }
-            Ok(Inspected { format, converted: None, has_alpha: false, holds_normals: None })
+            Ok(Inspected {
+                format,
+                converted: None,
+                has_alpha: false,
+                holds_normals: None,
+            })
         }
         Some(format) => with_memory_for(pixels, || {
             let image = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
             let (has_alpha, holds_normals) = (is_transparent(&image), Some(is_of_normals(&image)));
-            Ok(Inspected { format, converted: None, has_alpha, holds_normals })
+            Ok(Inspected {
+                format,
+                converted: None,
+                has_alpha,
+                holds_normals,
+            })
         }),
         None => with_memory_for(pixels, || {
             let image = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
             let transparent = is_transparent(&image);
             let image = match (transparent, image) {
                 (true, image) => DynamicImage::ImageRgba8(image.into_rgba8()),
-                (false, image @ (DynamicImage::ImageLuma8(_) | DynamicImage::ImageRgb8(_))) => image,
-                (false, image) if !image.color().has_color() => DynamicImage::ImageLuma8(image.into_luma8()),
+                (false, image @ (DynamicImage::ImageLuma8(_) | DynamicImage::ImageRgb8(_))) => {
+                    image
+                }
+                (false, image) if !image.color().has_color() => {
+                    DynamicImage::ImageLuma8(image.into_luma8())
+                }
                 (false, image) => DynamicImage::ImageRgb8(image.into_rgb8()),
             };
             let converted = Some(png(&image).map_err(unreadable)?);
@@ -203,8 +253,8 @@ fn inspect(path: &Path, bytes: &[u8], usage: Use, room: &mut u64) -> Result<Insp
     }
 }
 
-/// Whether the chunks of a PNG that hold its picture are what they were when it was written, by their CRC, and another one follows them. What
-/// stands behind does no harm.
+/// Whether the chunks of a PNG that hold its picture are what they were when it was written, by
+/// their CRC, and another one follows them. What stands behind does no harm.
 fn is_whole(png: &[u8]) -> bool {
     let mut rest = png.get(8..).unwrap_or_default();
     let mut has_picture = false;
@@ -216,8 +266,12 @@ fn is_whole(png: &[u8]) -> bool {
         }
         has_picture = name == b"IDAT";
         let length = (u32::from_be_bytes(*length) as usize).saturating_add(name.len());
-        let Some((chunk, after)) = after.split_at_checked(length) else { return false };
-        let Some((crc, after)) = after.split_first_chunk::<4>() else { return false };
+        let Some((chunk, after)) = after.split_at_checked(length) else {
+            return false;
+        };
+        let Some((crc, after)) = after.split_first_chunk::<4>() else {
+            return false;
+        };
         // Those that begin with a small letter are no part of the picture.
         if name[0].is_ascii_uppercase() && crc32fast::hash(chunk) != u32::from_be_bytes(*crc) {
             return false;
@@ -232,10 +286,15 @@ fn is_whole(png: &[u8]) -> bool {
 /// # Errors
 /// If there is no PNG of so large an image, or of such pixels.
 pub fn png(image: &DynamicImage) -> image::ImageResult<Vec<u8>> {
-    // Takes a third of the time of the usual level 6, for some 3 % more bytes. Levels 1 and 2 give up to three times as many.
+    // Takes a third of the time of the usual level 6, for some 3 % more bytes. Levels 1 and 2 give
+    // up to three times as many.
     const LEVEL: CompressionType = CompressionType::Level(3);
     let mut bytes = Vec::new();
-    image.write_with_encoder(PngEncoder::new_with_quality(&mut bytes, LEVEL, FilterType::Adaptive))?;
+    image.write_with_encoder(PngEncoder::new_with_quality(
+        &mut bytes,
+        LEVEL,
+        FilterType::Adaptive,
+    ))?;
     Ok(bytes)
 }
 
@@ -254,10 +313,14 @@ pub(super) enum Values {
     OneMinusLuminance,
 }
 
-/// The image as a map has it: without loss, and grey where its values are not those of channels. `None` if it can't be read.
+/// The image as a map has it: without loss, and grey where its values are not those of channels.
+/// `None` if it can't be read.
 pub(super) fn map(texture: &Texture, values: Values) -> Option<Arc<Texture>> {
     if values == Values::Channels && texture.format == ImageFormat::Png {
-        return Some(Arc::new(Texture { has_alpha: false, ..texture.clone() }));
+        return Some(Arc::new(Texture {
+            has_alpha: false,
+            ..texture.clone()
+        }));
     }
     let image = with_memory_for(pixels(texture), || {
         let image = image::load_from_memory(&texture.bytes).ok()?;
@@ -266,7 +329,8 @@ pub(super) fn map(texture: &Texture, values: Values) -> Option<Arc<Texture>> {
         }
         let image = image.into_rgba8();
         let value = |[red, green, blue, alpha]: [u8; 4]| {
-            let luminance = || (54 * u32::from(red) + 183 * u32::from(green) + 19 * u32::from(blue) + 128) >> 8;
+            let luminance =
+                || (54 * u32::from(red) + 183 * u32::from(green) + 19 * u32::from(blue) + 128) >> 8;
             match values {
                 Values::Alpha => alpha,
                 Values::OneMinusAlpha => u8::MAX - alpha,
@@ -274,36 +338,63 @@ pub(super) fn map(texture: &Texture, values: Values) -> Option<Arc<Texture>> {
                 Values::Channels | Values::Luminance => luminance() as u8,
             }
         };
-        let grey = image::GrayImage::from_fn(image.width(), image.height(), |x, y| [value(image.get_pixel(x, y).0)].into());
+        let grey = image::GrayImage::from_fn(image.width(), image.height(), |x, y| {
+            [value(image.get_pixel(x, y).0)].into()
+        });
         png(&DynamicImage::ImageLuma8(grey)).ok()
     })?;
     Some(made(texture.name.clone(), image, false))
 }
 
-/// Whether red, green and blue of all pixels are the same: the colour type in a PNG's header says so.
+/// Whether red, green and blue of all pixels are the same: the colour type in a PNG's header says
+/// so.
 pub fn is_grey(texture: &Texture) -> bool {
-    texture.format == ImageFormat::Png && texture.bytes.get(25).is_some_and(|kind| matches!(kind, 0 | 4))
+    texture.format == ImageFormat::Png
+        && texture
+            .bytes
+            .get(25)
+            .is_some_and(|kind| matches!(kind, 0 | 4))
 }
 
 /// A texture of a PNG that was made here.
 pub fn made(name: String, png: Vec<u8>, has_alpha: bool) -> Arc<Texture> {
-    Arc::new(Texture { name, format: ImageFormat::Png, sha256: sha256(&png), bytes: png.into(), has_alpha })
-}
-
-/// Whether nearly all pixels of an image are unit vectors that look out of it, so that it holds normals whatever it is called. In an
-/// image of heights all channels are the same. `None` if it can't be decoded.
-pub(super) fn holds_normals(texture: &Texture) -> Option<bool> {
-    with_memory_for(pixels(texture), || {
-        let begins = texture.format == ImageFormat::Png && begins_with_normals(&texture.bytes);
-        if begins { Some(true) } else { image::load_from_memory(&texture.bytes).ok().map(|image| is_of_normals(&image)) }
+    Arc::new(Texture {
+        name,
+        format: ImageFormat::Png,
+        sha256: sha256(&png),
+        bytes: png.into(),
+        has_alpha,
     })
 }
 
-/// Whether the upper eighth of a PNG holds normals. Then all of it is taken to, which saves most of the time: an atlas
-/// with something else below them is not known to us.
+/// Whether nearly all pixels of an image are unit vectors that look out of it, so that it holds
+/// normals whatever it is called. In an image of heights all channels are the same. `None` if it
+/// can't be decoded.
+pub(super) fn holds_normals(texture: &Texture) -> Option<bool> {
+    with_memory_for(pixels(texture), || {
+        let begins = texture.format == ImageFormat::Png && begins_with_normals(&texture.bytes);
+        if begins {
+            Some(true)
+        } else {
+            image::load_from_memory(&texture.bytes)
+                .ok()
+                .map(|image| is_of_normals(&image))
+        }
+    })
+}
+
+/// Whether the upper eighth of a PNG holds normals. Then all of it is taken to, which saves most of
+/// the time: an atlas with something else below them is not known to us.
 fn begins_with_normals(bytes: &[u8]) -> bool {
-    let decoder = png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: MEMORY as usize });
-    let Ok(mut reader) = decoder.read_info() else { return false };
+    let decoder = png::Decoder::new_with_limits(
+        Cursor::new(bytes),
+        png::Limits {
+            bytes: MEMORY as usize,
+        },
+    );
+    let Ok(mut reader) = decoder.read_info() else {
+        return false;
+    };
     if reader.info().interlaced {
         return false;
     }
@@ -314,7 +405,9 @@ fn begins_with_normals(bytes: &[u8]) -> bool {
     };
     let mut rows = Vec::new();
     for _ in 0..reader.info().height.div_ceil(8) {
-        let Ok(Some(row)) = reader.next_row() else { return false };
+        let Ok(Some(row)) = reader.next_row() else {
+            return false;
+        };
         rows.extend_from_slice(row.data());
     }
     are_normals(&rows)
@@ -331,7 +424,8 @@ fn is_of_normals(image: &DynamicImage) -> bool {
 
 /// The same of pixels of `N` bytes.
 fn are_normals<const N: usize>(bytes: &[u8]) -> bool {
-    /// The squares of the least and the greatest length that counts as one, of vectors of 255 to the unit: 0.85 and 1.15.
+    /// The squares of the least and the greatest length that counts as one, of vectors of 255 to
+    /// the unit: 0.85 and 1.15.
     const SQUARES: std::ops::RangeInclusive<u32> = 46_981..=85_995;
     /// The squares of what bytes stand for.
     const SQUARE: [u32; 256] = {
@@ -363,24 +457,39 @@ fn are_normals<const N: usize>(bytes: &[u8]) -> bool {
 fn format(path: &Path, bytes: &[u8]) -> Result<image::ImageFormat, Error> {
     use image::ImageFormat::{Bmp, Gif, Jpeg, Png, Tga, Tiff, WebP};
     if bytes.is_empty() {
-        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "the file is empty").help("export the image again"));
+        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "the file is empty")
+            .help("export the image again"));
     }
     if bytes.starts_with(super::GIT_LFS) {
-        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "the file is a pointer of Git LFS, not the image itself")
-            .help("run `git lfs pull` in the repository that the file came from"));
+        return Err(Error::new(
+            &codes::TEXTURE_UNREADABLE,
+            "the file is a pointer of Git LFS, not the image itself",
+        )
+        .help("run `git lfs pull` in the repository that the file came from"));
     }
     match image::guess_format(bytes) {
         Ok(format @ (Png | Jpeg | Tiff | Bmp | Gif | WebP)) => return Ok(format),
         Ok(_) => {}
         Err(_) if bytes.ends_with(TGA_END) => return Ok(Tga),
-        Err(_) if foreign_format(bytes).is_none() && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tga")) => {
+        Err(_)
+            if foreign_format(bytes).is_none()
+                && path
+                    .extension()
+                    .is_some_and(|e| e.eq_ignore_ascii_case("tga")) =>
+        {
             return Ok(Tga);
         }
         Err(_) => {}
     }
     let (what, help) = match foreign_format(bytes) {
-        Some((name, help)) => (format!("it is of the format {name}, which is not read"), help),
-        None => ("its format is not known".to_owned(), "convert it to PNG or JPEG"),
+        Some((name, help)) => (
+            format!("it is of the format {name}, which is not read"),
+            help,
+        ),
+        None => (
+            "its format is not known".to_owned(),
+            "convert it to PNG or JPEG",
+        ),
     };
     Err(Error::new(&codes::TEXTURE_FORMAT, what).help(help))
 }
@@ -390,7 +499,8 @@ const TGA_END: &[u8] = b"TRUEVISION-XFILE.\0";
 
 /// The name of a format that is not read, and what to do about it.
 fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    const KTX2: &str = "decode it to PNG: ktx extract --transcode rgba8 image.ktx2 image.png (of KTX-Software)";
+    const KTX2: &str =
+        "decode it to PNG: ktx extract --transcode rgba8 image.ktx2 image.png (of KTX-Software)";
     const FOR_GPUS: &str = "it is packed for graphics cards; decode it to PNG: magick image.dds image.png (of ImageMagick)";
     const OF_LIGHT: &str = "it holds more than the 8 bits that a surface's image has; convert it to PNG: oiiotool image.exr -d uint8 \
                             -o image.png (of OpenImageIO), with --colorconvert linear sRGB after its name if it holds colours";
@@ -408,21 +518,29 @@ fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         (b"\xff\x0a", "JPEG XL", OTHER),
         (b"\0\0\0\x0cjP  ", "JPEG 2000", OTHER),
     ];
-    if let Some((_, name, help)) = begins.into_iter().find(|(mark, ..)| bytes.starts_with(mark)) {
+    if let Some((_, name, help)) = begins
+        .into_iter()
+        .find(|(mark, ..)| bytes.starts_with(mark))
+    {
         return Some((name, help));
     }
     if bytes.get(4..8) == Some(b"ftyp") {
         return Some(("AVIF or HEIF", OTHER));
     }
     let text = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes));
-    text.contains("<svg").then_some(("SVG", "it is a drawing: render it to a PNG"))
+    text.contains("<svg")
+        .then_some(("SVG", "it is a drawing: render it to a PNG"))
 }
 
-/// A decoder that has read no more than the header, so that nothing is allocated for an image that is too large.
+/// A decoder that has read no more than the header, so that nothing is allocated for an image that
+/// is too large.
 fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder + '_, Error> {
     if !declared::fits(format, bytes) {
-        return Err(Error::new(&codes::TEXTURE_UNREADABLE, "a part of it says that it is larger than the whole")
-            .help("export the image again"));
+        return Err(Error::new(
+            &codes::TEXTURE_UNREADABLE,
+            "a part of it says that it is larger than the whole",
+        )
+        .help("export the image again"));
     }
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
@@ -441,14 +559,19 @@ fn decoder(format: image::ImageFormat, bytes: &[u8]) -> Result<impl ImageDecoder
     Ok(decoder)
 }
 
-/// How many components the pixels of a JPEG have, by its frame header (ITU T.81, B.2.2): 1 grey, 3 colours, 4 inks.
+/// How many components the pixels of a JPEG have, by its frame header (ITU T.81, B.2.2): 1 grey, 3
+/// colours, 4 inks.
 fn jpeg_components(bytes: &[u8]) -> Option<u8> {
     let mut at = 2;
     loop {
         match *bytes.get(at..at + 4)? {
             [0xff, 0xff, ..] => at += 1,
             [0xff, 0x01 | 0xd0..=0xd8, ..] => at += 2,
-            [0xff, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf, ..] => return bytes.get(at + 9).copied(),
+            [
+                0xff,
+                0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf,
+                ..,
+            ] => return bytes.get(at + 9).copied(),
             [0xff, _, high, low] => at += 2 + usize::from(u16::from_be_bytes([high, low])),
             _ => return None,
         }
@@ -465,7 +588,9 @@ fn is_transparent(image: &DynamicImage) -> bool {
             .chunks(4096)
             .any(|pixels| pixels.iter().fold(u8::MAX, |all, p| all & p[3]) != u8::MAX),
         DynamicImage::ImageLumaA8(image) => image.pixels().any(|p| p.0[1] != u8::MAX),
-        image if image.color().has_alpha() => image.to_rgba16().pixels().any(|p| p.0[3] != u16::MAX),
+        image if image.color().has_alpha() => {
+            image.to_rgba16().pixels().any(|p| p.0[3] != u16::MAX)
+        }
         _ => false,
     }
 }
@@ -479,9 +604,12 @@ fn unreadable(error: image::ImageError) -> Error {
     match error {
         image::ImageError::Limits(error) => too_large(error.to_string()),
         image::ImageError::Unsupported(error) => {
-            Error::new(&codes::TEXTURE_FORMAT, error.to_string()).help("convert it to an 8-bit PNG or JPEG")
+            Error::new(&codes::TEXTURE_FORMAT, error.to_string())
+                .help("convert it to an 8-bit PNG or JPEG")
         }
-        error => Error::new(&codes::TEXTURE_UNREADABLE, error.to_string()).help("export the image again"),
+        error => {
+            Error::new(&codes::TEXTURE_UNREADABLE, error.to_string()).help("export the image again")
+        }
     }
 }
 
@@ -489,7 +617,8 @@ fn sha256(bytes: &[u8]) -> String {
     urdf_usd_store::hex(&Sha256::digest(bytes))
 }
 
-/// The mean of all pixels, linear with opacity: what stands in for a picture that cannot be placed. `None` if it can't be read.
+/// The mean of all pixels, linear with opacity: what stands in for a picture that cannot be placed.
+/// `None` if it can't be read.
 pub fn mean_color(texture: &Texture) -> Option<[f32; 4]> {
     mean(texture, true)
 }
@@ -499,7 +628,8 @@ pub(super) fn mean_data(texture: &Texture) -> Option<[f32; 4]> {
     mean(texture, false)
 }
 
-/// Means by the hash of the image and whether its values are colours: many materials may have one image.
+/// Means by the hash of the image and whether its values are colours: many materials may have one
+/// image.
 type Means = HashMap<(String, bool), Option<[f32; 4]>>;
 
 fn mean(texture: &Texture, is_color: bool) -> Option<[f32; 4]> {
@@ -523,7 +653,13 @@ fn mean(texture: &Texture, is_color: bool) -> Option<[f32; 4]> {
 }
 
 fn mean_of(bytes: &[u8], is_color: bool) -> Option<[f32; 4]> {
-    let decode = |value| if is_color { Material::linear(value) } else { value };
+    let decode = |value| {
+        if is_color {
+            Material::linear(value)
+        } else {
+            value
+        }
+    };
     let image = image::load_from_memory(bytes).ok()?.into_rgba8();
     let linear: [f64; 256] = std::array::from_fn(|value| decode(value as f64 / 255.0));
     let mut sum = [0.0; 4];
@@ -544,12 +680,20 @@ mod tests {
 
     fn encoded(image: &DynamicImage, format: image::ImageFormat) -> Vec<u8> {
         let mut bytes = Vec::new();
-        image.write_to(&mut Cursor::new(&mut bytes), format).unwrap();
+        image
+            .write_to(&mut Cursor::new(&mut bytes), format)
+            .unwrap();
         bytes
     }
 
     fn from_bytes(path: &Path, bytes: &[u8], room: &mut u64) -> Result<Arc<Texture>, Error> {
-        texture_within(&File { path: path.to_owned(), bytes: bytes.into() }, room)
+        texture_within(
+            &File {
+                path: path.to_owned(),
+                bytes: bytes.into(),
+            },
+            room,
+        )
     }
 
     fn read(name: &str, bytes: &[u8]) -> Result<Arc<Texture>, &'static str> {
@@ -557,21 +701,39 @@ mod tests {
     }
 
     fn rgba(alpha: u8) -> DynamicImage {
-        DynamicImage::ImageRgba8(image::RgbaImage::from_fn(3, 2, |x, y| image::Rgba([x as u8, y as u8, 7, alpha])))
+        DynamicImage::ImageRgba8(image::RgbaImage::from_fn(3, 2, |x, y| {
+            image::Rgba([x as u8, y as u8, 7, alpha])
+        }))
     }
 
     #[test]
     fn normals_are_nearly_all_pixels_or_none_are() {
         let with = |others: u32, other: [u8; 3]| {
-            let pixel = |x: u32, y: u32| if y * 100 + x < others { other } else { [128, 128, 255] };
+            let pixel = |x: u32, y: u32| {
+                if y * 100 + x < others {
+                    other
+                } else {
+                    [128, 128, 255]
+                }
+            };
             let rgb = image::RgbImage::from_fn(100, 100, |x, y| image::Rgb(pixel(x, y)));
             let rgb = DynamicImage::ImageRgb8(rgb);
-            let found = [rgb.to_rgba8().into(), rgb.clone(), rgb].map(|image: DynamicImage| is_of_normals(&image));
+            let found = [rgb.to_rgba8().into(), rgb.clone(), rgb]
+                .map(|image: DynamicImage| is_of_normals(&image));
             assert!(found.iter().all(|holds| *holds == found[0]));
             found[0]
         };
-        for other in [[128, 128, 127], [10, 20, 10], [255, 0, 255], [255; 3], [128, 128, 100]] {
-            assert!(with(0, other) && with(1000, other) && !with(1001, other) && !with(10_000, other), "{other:?}");
+        for other in [
+            [128, 128, 127],
+            [10, 20, 10],
+            [255, 0, 255],
+            [255; 3],
+            [128, 128, 100],
+        ] {
+            assert!(
+                with(0, other) && with(1000, other) && !with(1001, other) && !with(10_000, other),
+                "{other:?}"
+            );
         }
         // Shortest and longest that count: 0.85 and 1.15 of a unit.
         assert!(with(10_000, [128, 128, 236]) && !with(10_000, [128, 128, 235]));
@@ -583,25 +745,49 @@ mod tests {
     fn png_and_jpeg_are_kept_whatever_their_name() {
         let png = encoded(&rgba(255), image::ImageFormat::Png);
         let texture = read("dir/wood.jpg", &png).unwrap();
-        assert_eq!((texture.name.as_str(), texture.format, texture.has_alpha), ("wood", ImageFormat::Png, false));
+        assert_eq!(
+            (texture.name.as_str(), texture.format, texture.has_alpha),
+            ("wood", ImageFormat::Png, false)
+        );
         assert_eq!(&*texture.bytes, png);
         assert_eq!(texture.sha256.len(), 64);
-        let jpeg = encoded(&DynamicImage::ImageRgb8(rgba(255).into_rgb8()), image::ImageFormat::Jpeg);
+        let jpeg = encoded(
+            &DynamicImage::ImageRgb8(rgba(255).into_rgb8()),
+            image::ImageFormat::Jpeg,
+        );
         assert_eq!(read("x", &jpeg).unwrap().format, ImageFormat::Jpeg);
     }
 
     #[test]
     fn alpha_counts_where_something_is_transparent() {
-        assert!(read("a.png", &encoded(&rgba(254), image::ImageFormat::Png)).unwrap().has_alpha);
-        assert!(!read("a.png", &encoded(&rgba(255), image::ImageFormat::Png)).unwrap().has_alpha);
+        assert!(
+            read("a.png", &encoded(&rgba(254), image::ImageFormat::Png))
+                .unwrap()
+                .has_alpha
+        );
+        assert!(
+            !read("a.png", &encoded(&rgba(255), image::ImageFormat::Png))
+                .unwrap()
+                .has_alpha
+        );
     }
 
     #[test]
     fn other_formats_become_png() {
         use image::ImageFormat::{Bmp, Gif, Tga, Tiff, WebP};
-        for (format, name) in [(Bmp, "a.bmp"), (Gif, "a.gif"), (Tga, "a.TGA"), (Tiff, "a.tif"), (WebP, "a.png")] {
+        for (format, name) in [
+            (Bmp, "a.bmp"),
+            (Gif, "a.gif"),
+            (Tga, "a.TGA"),
+            (Tiff, "a.tif"),
+            (WebP, "a.png"),
+        ] {
             let texture = read(name, &encoded(&rgba(255), format)).unwrap();
-            assert_eq!((texture.format, texture.has_alpha), (ImageFormat::Png, false), "{name}");
+            assert_eq!(
+                (texture.format, texture.has_alpha),
+                (ImageFormat::Png, false),
+                "{name}"
+            );
             let image = image::load_from_memory(&texture.bytes).unwrap();
             assert_eq!(image.to_rgba8(), rgba(255).to_rgba8(), "{name}");
         }
@@ -621,12 +807,23 @@ mod tests {
 
     fn crc(bytes: &[u8]) -> u32 {
         !bytes.iter().fold(u32::MAX, |crc, &byte| {
-            (0..8).fold(crc ^ u32::from(byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
+            (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+                if crc & 1 == 1 {
+                    crc >> 1 ^ 0xedb8_8320
+                } else {
+                    crc >> 1
+                }
+            })
         })
     }
 
     fn ihdr(width: u32, height: u32, [depth, color, interlace]: [u8; 3]) -> Vec<u8> {
-        [&width.to_be_bytes()[..], &height.to_be_bytes(), &[depth, color, 0, 0, interlace]].concat()
+        [
+            &width.to_be_bytes()[..],
+            &height.to_be_bytes(),
+            &[depth, color, 0, 0, interlace],
+        ]
+        .concat()
     }
 
     #[test]
@@ -640,12 +837,19 @@ mod tests {
         let directory = u32::from_le_bytes(*tiff[4..].first_chunk().unwrap()) as usize;
         tiff[directory + 6..directory + 10].fill(0x0F);
         assert_eq!(read("a.tif", &tiff), Err("texture-unreadable"));
-        // A picture of 65535 x 65535 in a GIF of 3 x 2, by the width and height after its image separator.
+        // A picture of 65535 x 65535 in a GIF of 3 x 2, by the width and height after its image
+        // separator.
         let mut gif = encoded(&rgba(255), image::ImageFormat::Gif);
-        let frame = gif.windows(9).position(|w| w == [0x2C, 0, 0, 0, 0, 3, 0, 2, 0]).unwrap();
+        let frame = gif
+            .windows(9)
+            .position(|w| w == [0x2C, 0, 0, 0, 0, 3, 0, 2, 0])
+            .unwrap();
         gif[frame + 5..frame + 9].fill(0xFF);
         assert_eq!(read("a.gif", &gif), Err("texture-too-large"));
-        assert_eq!(read("a.png", &vec![0; MAX_BYTES + 1]), Err("texture-too-large"));
+        assert_eq!(
+            read("a.png", &vec![0; MAX_BYTES + 1]),
+            Err("texture-too-large")
+        );
     }
 
     #[test]
@@ -662,20 +866,31 @@ mod tests {
 
     #[test]
     fn a_mean_is_looked_up_by_what_it_is_of() {
-        let image = DynamicImage::ImageRgb8(image::RgbImage::from_pixel(2, 2, image::Rgb([128, 0, 255])));
+        let image =
+            DynamicImage::ImageRgb8(image::RgbImage::from_pixel(2, 2, image::Rgb([128, 0, 255])));
         let texture = read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap();
         for _ in 0..2 {
-            let ([red, ..], [value, ..]) = (mean_color(&texture).unwrap(), mean_data(&texture).unwrap());
-            assert!((red - 0.2158).abs() < 1e-3 && (value - 0.502).abs() < 1e-3, "{red} {value}");
+            let ([red, ..], [value, ..]) =
+                (mean_color(&texture).unwrap(), mean_data(&texture).unwrap());
+            assert!(
+                (red - 0.2158).abs() < 1e-3 && (value - 0.502).abs() < 1e-3,
+                "{red} {value}"
+            );
         }
     }
 
     #[test]
     fn files_without_an_image_say_so() {
-        for (bytes, said) in [(&b""[..], "is empty"), (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "Git LFS")]
-        {
+        for (bytes, said) in [
+            (&b""[..], "is empty"),
+            (
+                b"version https://git-lfs.github.com/spec/v1\noid sha256:0",
+                "Git LFS",
+            ),
+        ] {
             for path in ["a.png", "a.jpg", "a.tga"] {
-                let error = from_bytes(Path::new(path), bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap_err();
+                let error =
+                    from_bytes(Path::new(path), bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap_err();
                 assert_eq!(error.code.id, "texture-unreadable", "{path}");
                 assert!(error.to_string().contains(said), "{error}");
             }
@@ -692,13 +907,17 @@ mod tests {
             (b"#?RADIANCE\n", "Radiance HDR"),
             (b"#?RGBE\n", "Radiance HDR"),
             (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),
-            (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- by hand --><svg/>", "SVG"),
+            (
+                b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- by hand --><svg/>",
+                "SVG",
+            ),
             (b"8BPS\0\x01", "Photoshop"),
             (b"\0\0\0\x20ftypavif", "AVIF or HEIF"),
             (b"\0\0\0\x0cjP  \r\n", "JPEG 2000"),
         ] {
             for path in ["a.png", "a.tga"] {
-                let error = from_bytes(Path::new(path), bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap_err();
+                let error =
+                    from_bytes(Path::new(path), bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap_err();
                 assert_eq!(error.code.id, "texture-format", "{name}");
                 assert!(error.to_string().contains(name), "{error}");
                 assert!(error.help.contains("PNG"), "{}", error.help);
@@ -708,9 +927,24 @@ mod tests {
 
     #[test]
     fn what_says_to_be_large_is_refused_before_anything_is_allocated() {
-        let huge = |width, height| png(&[(b"IHDR", &ihdr(width, height, [16, 6, 0])), (b"IDAT", b"\x78\x9c"), (b"IEND", b"")]);
-        for (width, height) in [(MAX_SIDE + 1, 1), (1, MAX_SIDE + 1), (MAX_SIDE, 4097), (u32::MAX >> 1, u32::MAX >> 1)] {
-            assert_eq!(read("a.png", &huge(width, height)), Err("texture-too-large"), "{width} x {height}");
+        let huge = |width, height| {
+            png(&[
+                (b"IHDR", &ihdr(width, height, [16, 6, 0])),
+                (b"IDAT", b"\x78\x9c"),
+                (b"IEND", b""),
+            ])
+        };
+        for (width, height) in [
+            (MAX_SIDE + 1, 1),
+            (1, MAX_SIDE + 1),
+            (MAX_SIDE, 4097),
+            (u32::MAX >> 1, u32::MAX >> 1),
+        ] {
+            assert_eq!(
+                read("a.png", &huge(width, height)),
+                Err("texture-too-large"),
+                "{width} x {height}"
+            );
         }
         assert_eq!(read("a.png", &huge(8, 8)), Err("texture-unreadable"));
         // A GIF, a BMP and a TGA of 65535 x 65535 in a few bytes.
@@ -723,49 +957,100 @@ mod tests {
         let mut tga = encoded(&rgba(255), image::ImageFormat::Tga);
         tga[12..16].copy_from_slice(&[0xff; 4]);
         assert_eq!(read("a.tga", &tga), Err("texture-too-large"));
-        let mut jpeg = encoded(&DynamicImage::ImageRgb8(rgba(255).into_rgb8()), image::ImageFormat::Jpeg);
-        let frame = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
+        let mut jpeg = encoded(
+            &DynamicImage::ImageRgb8(rgba(255).into_rgb8()),
+            image::ImageFormat::Jpeg,
+        );
+        let frame = jpeg
+            .windows(2)
+            .position(|marker| marker == [0xff, 0xc0])
+            .unwrap();
         jpeg[frame + 5..frame + 9].copy_from_slice(&[0xff; 4]);
         assert_eq!(read("a.jpg", &jpeg), Err("texture-too-large"));
     }
 
     #[test]
     fn sixteen_bits_become_eight() {
-        let grey = DynamicImage::ImageLuma16(image::ImageBuffer::from_pixel(2, 1, image::Luma([0x80_u16 * 257])));
+        let grey = DynamicImage::ImageLuma16(image::ImageBuffer::from_pixel(
+            2,
+            1,
+            image::Luma([0x80_u16 * 257]),
+        ));
         let colour = image::ImageBuffer::from_pixel(2, 1, image::Rgb([0_u16, 0xffff, 257]));
         let glass = image::ImageBuffer::from_pixel(2, 1, image::Rgba([0_u16, 0xffff, 257, 0x4040]));
-        let images =
-            [(grey, 1, false), (DynamicImage::ImageRgb16(colour), 3, false), (DynamicImage::ImageRgba16(glass), 4, true)];
+        let images = [
+            (grey, 1, false),
+            (DynamicImage::ImageRgb16(colour), 3, false),
+            (DynamicImage::ImageRgba16(glass), 4, true),
+        ];
         for (image, channels, has_alpha) in images {
-            for (format, name) in [(image::ImageFormat::Png, "a.png"), (image::ImageFormat::Tiff, "a.tif")] {
+            for (format, name) in [
+                (image::ImageFormat::Png, "a.png"),
+                (image::ImageFormat::Tiff, "a.tif"),
+            ] {
                 let bytes = encoded(&image, format);
                 let texture = read(name, &bytes).unwrap();
-                assert_eq!((texture.format, texture.has_alpha), (ImageFormat::Png, has_alpha));
+                assert_eq!(
+                    (texture.format, texture.has_alpha),
+                    (ImageFormat::Png, has_alpha)
+                );
                 let eight = image::load_from_memory(&texture.bytes).unwrap();
-                assert_eq!((u32::from(eight.color().bits_per_pixel()), eight.to_rgba8()), (8 * channels, image.to_rgba8()));
-                assert!(is_deep(&File { path: name.into(), bytes: bytes.into() }));
+                assert_eq!(
+                    (u32::from(eight.color().bits_per_pixel()), eight.to_rgba8()),
+                    (8 * channels, image.to_rgba8())
+                );
+                assert!(is_deep(&File {
+                    path: name.into(),
+                    bytes: bytes.into()
+                }));
             }
         }
-        assert!(!is_deep(&File { path: "a.png".into(), bytes: encoded(&rgba(9), image::ImageFormat::Png).into() }));
-        assert!(!is_deep(&File { path: "a.png".into(), bytes: Vec::new().into() }));
+        assert!(!is_deep(&File {
+            path: "a.png".into(),
+            bytes: encoded(&rgba(9), image::ImageFormat::Png).into()
+        }));
+        assert!(!is_deep(&File {
+            path: "a.png".into(),
+            bytes: Vec::new().into()
+        }));
     }
 
     #[test]
     fn maps_have_no_loss() {
-        let image = image::RgbaImage::from_fn(8, 8, |x, y| image::Rgba([20 * x as u8, 20 * y as u8, 200, 30 * x as u8]));
+        let image = image::RgbaImage::from_fn(8, 8, |x, y| {
+            image::Rgba([20 * x as u8, 20 * y as u8, 200, 30 * x as u8])
+        });
         let image = DynamicImage::ImageRgba8(image);
         let kept = read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap();
         assert_eq!(map(&kept, Values::Channels).unwrap().bytes, kept.bytes);
-        let jpeg = read("a.jpg", &encoded(&DynamicImage::ImageRgb8(image.to_rgb8()), image::ImageFormat::Jpeg)).unwrap();
+        let jpeg = read(
+            "a.jpg",
+            &encoded(
+                &DynamicImage::ImageRgb8(image.to_rgb8()),
+                image::ImageFormat::Jpeg,
+            ),
+        )
+        .unwrap();
         let plain = map(&jpeg, Values::Channels).unwrap();
         assert_eq!((plain.format, plain.name.as_str()), (ImageFormat::Png, "a"));
         let decoded = |texture: &Texture| image::load_from_memory(&texture.bytes).unwrap();
         assert_eq!(decoded(&plain), decoded(&jpeg));
-        let value = |values| decoded(&map(&kept, values).unwrap()).into_luma8().get_pixel(3, 1).0[0];
+        let value = |values| {
+            decoded(&map(&kept, values).unwrap())
+                .into_luma8()
+                .get_pixel(3, 1)
+                .0[0]
+        };
         assert_eq!([Values::Alpha, Values::OneMinusAlpha].map(value), [90, 165]);
         let luminance = value(Values::Luminance);
-        assert!((40..46).contains(&luminance) && value(Values::OneMinusLuminance) == 255 - luminance, "{luminance}");
-        let broken = Texture { bytes: Vec::new().into(), ..Texture::clone(&jpeg) };
+        assert!(
+            (40..46).contains(&luminance) && value(Values::OneMinusLuminance) == 255 - luminance,
+            "{luminance}"
+        );
+        let broken = Texture {
+            bytes: Vec::new().into(),
+            ..Texture::clone(&jpeg)
+        };
         assert_eq!(map(&broken, Values::Channels), None);
     }
 
@@ -774,35 +1059,66 @@ mod tests {
         let normals = |bend: f32| {
             let image = image::RgbImage::from_fn(16, 16, |x, _| {
                 let angle = bend * (x as f32 / 8.0 - 1.0);
-                image::Rgb([angle.sin(), 0.0, angle.cos()].map(|v| ((v + 1.0) * 127.5).round() as u8))
+                image::Rgb(
+                    [angle.sin(), 0.0, angle.cos()].map(|v| ((v + 1.0) * 127.5).round() as u8),
+                )
             });
-            read("a.png", &encoded(&DynamicImage::ImageRgb8(image), image::ImageFormat::Png)).unwrap()
+            read(
+                "a.png",
+                &encoded(&DynamicImage::ImageRgb8(image), image::ImageFormat::Png),
+            )
+            .unwrap()
         };
-        assert_eq!([0.0, 0.7].map(|bend| holds_normals(&normals(bend))), [Some(true); 2]);
+        assert_eq!(
+            [0.0, 0.7].map(|bend| holds_normals(&normals(bend))),
+            [Some(true); 2]
+        );
         for grey in [0, 54, 128, 201, 255] {
-            let image = DynamicImage::ImageLuma8(image::GrayImage::from_pixel(4, 4, image::Luma([grey])));
+            let image =
+                DynamicImage::ImageLuma8(image::GrayImage::from_pixel(4, 4, image::Luma([grey])));
             let image = read("a.png", &encoded(&image, image::ImageFormat::Png)).unwrap();
             assert_eq!(holds_normals(&image), Some(false), "{grey}");
         }
-        let wood =
-            DynamicImage::ImageRgb8(image::RgbImage::from_fn(8, 8, |x, y| image::Rgb([150 + x as u8, 100 + y as u8, 60])));
-        assert_eq!(holds_normals(&read("a.png", &encoded(&wood, image::ImageFormat::Png)).unwrap()), Some(false));
+        let wood = DynamicImage::ImageRgb8(image::RgbImage::from_fn(8, 8, |x, y| {
+            image::Rgb([150 + x as u8, 100 + y as u8, 60])
+        }));
+        assert_eq!(
+            holds_normals(&read("a.png", &encoded(&wood, image::ImageFormat::Png)).unwrap()),
+            Some(false)
+        );
     }
 
     #[test]
     fn the_beginning_of_normals_is_enough() {
-        let (up, other) = (image::Rgba([128, 128, 255, 9]), image::Rgba([150, 100, 60, 9]));
+        let (up, other) = (
+            image::Rgba([128, 128, 255, 9]),
+            image::Rgba([150, 100, 60, 9]),
+        );
         let encoded = |first: u32, height: u32| {
-            let image = image::RgbaImage::from_fn(16, height, |_, y| if y < first { up } else { other });
+            let image =
+                image::RgbaImage::from_fn(16, height, |_, y| if y < first { up } else { other });
             let image = DynamicImage::ImageRgba8(image);
             let plain = DynamicImage::ImageRgb8(image.to_rgb8());
             [image, plain].map(|image| encoded(&image, image::ImageFormat::Png))
         };
         let verdict = |bytes: &[u8]| {
-            holds_normals(&Texture { bytes: bytes.into(), ..Texture::clone(&made("a".into(), Vec::new(), false)) })
+            holds_normals(&Texture {
+                bytes: bytes.into(),
+                ..Texture::clone(&made("a".into(), Vec::new(), false))
+            })
         };
-        for (first, height, expected) in [(2, 16, true), (1, 16, false), (15, 16, true), (3, 17, true), (2, 17, false)] {
-            assert_eq!(encoded(first, height).map(|bytes| verdict(&bytes)), [Some(expected); 2], "{first} of {height}");
+        for (first, height, expected) in [
+            (2, 16, true),
+            (1, 16, false),
+            (15, 16, true),
+            (3, 17, true),
+            (2, 17, false),
+        ] {
+            assert_eq!(
+                encoded(first, height).map(|bytes| verdict(&bytes)),
+                [Some(expected); 2],
+                "{first} of {height}"
+            );
         }
         for bytes in encoded(16, 16) {
             assert_eq!(verdict(&bytes[..40]), None);
@@ -813,24 +1129,45 @@ mod tests {
     fn an_image_whose_alpha_means_nothing_is_not_decoded() {
         // There is no such block in a compressed picture as one of kind 7.
         let chunks = |kind: u8| {
-            let data = [0x78, 1, kind, 5, 0, 0xfa, 0xff, 0, 1, 2, 3, 9, 0, 0x26, 0, 0x10];
-            png(&[(b"IHDR", &ihdr(1, 1, [8, 6, 0])), (b"IDAT", &data), (b"IEND", b"")])
+            let data = [
+                0x78, 1, kind, 5, 0, 0xfa, 0xff, 0, 1, 2, 3, 9, 0, 0x26, 0, 0x10,
+            ];
+            png(&[
+                (b"IHDR", &ihdr(1, 1, [8, 6, 0])),
+                (b"IDAT", &data),
+                (b"IEND", b""),
+            ])
         };
-        let file = |bytes: &[u8]| File { path: "a.png".into(), bytes: bytes.into() };
-        let read = |bytes: &[u8], usage| inspected(&file(bytes), usage, &mut { MAX_PIXELS_TOGETHER });
+        let file = |bytes: &[u8]| File {
+            path: "a.png".into(),
+            bytes: bytes.into(),
+        };
+        let read =
+            |bytes: &[u8], usage| inspected(&file(bytes), usage, &mut { MAX_PIXELS_TOGETHER });
         let whole = chunks(1);
-        assert!(read(&whole, Use::Transparent).unwrap().0.has_alpha && !read(&whole, Use::Opaque).unwrap().0.has_alpha);
-        assert!(read(&chunks(7), Use::Transparent).is_err() && read(&chunks(7), Use::Opaque).is_ok());
+        assert!(
+            read(&whole, Use::Transparent).unwrap().0.has_alpha
+                && !read(&whole, Use::Opaque).unwrap().0.has_alpha
+        );
+        assert!(
+            read(&chunks(7), Use::Transparent).is_err() && read(&chunks(7), Use::Opaque).is_ok()
+        );
     }
 
     #[test]
     fn a_damaged_png_is_told_without_decoding_it() {
-        let whole = encoded(&DynamicImage::ImageRgb8(rgba(9).into_rgb8()), image::ImageFormat::Png);
+        let whole = encoded(
+            &DynamicImage::ImageRgb8(rgba(9).into_rgb8()),
+            image::ImageFormat::Png,
+        );
         let at = whole.windows(4).position(|name| name == b"IDAT").unwrap() + 6;
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         assert!(read("a.png", &whole).is_ok());
-        assert!(read("a.png", &whole[..whole.len() - 1]).is_ok(), "what is cut off is behind the picture");
+        assert!(
+            read("a.png", &whole[..whole.len() - 1]).is_ok(),
+            "what is cut off is behind the picture"
+        );
         for bytes in [&damaged[..], &whole[..at], &whole[..whole.len() - 12]] {
             assert_eq!(read("a.png", bytes), Err("texture-unreadable"));
         }
@@ -864,7 +1201,12 @@ mod tests {
             }
             let length = rows.len() as u16;
             let mut data = vec![0x78, 0x01, 0x01];
-            data.extend(length.to_le_bytes().into_iter().chain((!length).to_le_bytes()));
+            data.extend(
+                length
+                    .to_le_bytes()
+                    .into_iter()
+                    .chain((!length).to_le_bytes()),
+            );
             data.extend(rows);
             data.extend((b << 16 | a).to_be_bytes());
             data
@@ -872,31 +1214,76 @@ mod tests {
         let kept = |chunks: &[(&[u8; 4], &[u8])]| {
             let bytes = png(chunks);
             let texture = read("a.png", &bytes).unwrap();
-            assert_eq!((texture.format, &*texture.bytes), (ImageFormat::Png, &*bytes));
+            assert_eq!(
+                (texture.format, &*texture.bytes),
+                (ImageFormat::Png, &*bytes)
+            );
             texture.has_alpha
         };
         let interlaced = deflated(&[0, 1, 2, 3]);
-        assert!(!kept(&[(b"IHDR", &ihdr(1, 1, [8, 2, 1])), (b"IDAT", &interlaced), (b"IEND", b"")]), "interlaced");
+        assert!(
+            !kept(&[
+                (b"IHDR", &ihdr(1, 1, [8, 2, 1])),
+                (b"IDAT", &interlaced),
+                (b"IEND", b"")
+            ]),
+            "interlaced"
+        );
         let (palette, pixel) = ([0_u8, 0, 0, 255, 0, 0], deflated(&[0, 0x80]));
         let header = ihdr(1, 1, [1, 3, 0]);
-        assert!(!kept(&[(b"IHDR", &header), (b"PLTE", &palette), (b"IDAT", &pixel), (b"IEND", b"")]), "a palette");
-        let transparent =
-            [(b"IHDR", &header[..]), (b"PLTE", &palette), (b"tRNS", &[255, 9]), (b"IDAT", &pixel), (b"IEND", b"")];
-        assert!(kept(&transparent), "a palette whose second colour is not opaque");
+        assert!(
+            !kept(&[
+                (b"IHDR", &header),
+                (b"PLTE", &palette),
+                (b"IDAT", &pixel),
+                (b"IEND", b"")
+            ]),
+            "a palette"
+        );
+        let transparent = [
+            (b"IHDR", &header[..]),
+            (b"PLTE", &palette),
+            (b"tRNS", &[255, 9]),
+            (b"IDAT", &pixel),
+            (b"IEND", b""),
+        ];
+        assert!(
+            kept(&transparent),
+            "a palette whose second colour is not opaque"
+        );
         let control = [0; 8].map(|_: i32| 0_u8);
         let one_frame = [&1_u32.to_be_bytes()[..], &0_u32.to_be_bytes()].concat();
-        let frame = [&[0; 4][..], &1_u32.to_be_bytes(), &1_u32.to_be_bytes(), &control, &[0, 1, 0, 1], &[0, 0]].concat();
+        let frame = [
+            &[0; 4][..],
+            &1_u32.to_be_bytes(),
+            &1_u32.to_be_bytes(),
+            &control,
+            &[0, 1, 0, 1],
+            &[0, 0],
+        ]
+        .concat();
         let header = ihdr(1, 1, [8, 2, 0]);
-        let animated =
-            [(b"IHDR", &header[..]), (b"acTL", &one_frame), (b"fcTL", &frame), (b"IDAT", &interlaced), (b"IEND", b"")];
+        let animated = [
+            (b"IHDR", &header[..]),
+            (b"acTL", &one_frame),
+            (b"fcTL", &frame),
+            (b"IDAT", &interlaced),
+            (b"IEND", b""),
+        ];
         assert!(!kept(&animated), "an animated PNG");
     }
 
     #[test]
     fn the_components_of_a_jpeg_are_those_of_its_frame() {
         let jpeg = |image| encoded(&image, image::ImageFormat::Jpeg);
-        assert_eq!(jpeg_components(&jpeg(DynamicImage::ImageRgb8(rgba(255).into_rgb8()))), Some(3));
-        assert_eq!(jpeg_components(&jpeg(DynamicImage::ImageLuma8(rgba(255).into_luma8()))), Some(1));
+        assert_eq!(
+            jpeg_components(&jpeg(DynamicImage::ImageRgb8(rgba(255).into_rgb8()))),
+            Some(3)
+        );
+        assert_eq!(
+            jpeg_components(&jpeg(DynamicImage::ImageLuma8(rgba(255).into_luma8()))),
+            Some(1)
+        );
         // A fill byte, a restart marker, a comment, and a progressive frame of four components.
         let inks = b"\xff\xd8\xff\xff\xd0\xff\xfe\0\x04hi\xff\xc2\0\x14\x08\0\x01\0\x01\x04";
         assert_eq!(jpeg_components(inks), Some(4));
@@ -917,8 +1304,13 @@ mod tests {
     #[test]
     fn what_becomes_the_same_png_is_the_same_texture() {
         use image::ImageFormat::{Bmp, Tga, Tiff};
-        let hashes = [(Bmp, "b.bmp"), (Tga, "t.tga"), (Tiff, "dir/t.tiff")]
-            .map(|(format, name)| read(name, &encoded(&rgba(255), format)).unwrap().sha256.clone());
+        let hashes =
+            [(Bmp, "b.bmp"), (Tga, "t.tga"), (Tiff, "dir/t.tiff")].map(|(format, name)| {
+                read(name, &encoded(&rgba(255), format))
+                    .unwrap()
+                    .sha256
+                    .clone()
+            });
         assert!(hashes.iter().all(|hash| *hash == hashes[0]));
     }
 
@@ -927,7 +1319,9 @@ mod tests {
         let mut image = image::RgbImage::from_pixel(2, 1, image::Rgb([255, 0, 0]));
         image.put_pixel(0, 0, image::Rgb([0, 0, 0]));
         let mut bytes = Vec::new();
-        image.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png).unwrap();
+        image
+            .write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png)
+            .unwrap();
         let half = from_bytes(Path::new("half.png"), &bytes, &mut { MAX_PIXELS_TOGETHER }).unwrap();
         assert_eq!(mean_color(&half), Some([0.5, 0.0, 0.0, 1.0]));
     }

@@ -1,5 +1,6 @@
-//! What the fuzzers check (`fuzz/`), as a plain test: over the inputs that they start from, those that once failed, and damaged copies of
-//! all, the same ones in every run. `fuzz/run` searches for others.
+//! What the fuzzers check (`fuzz/`), as a plain test: over the inputs that they start from, those
+//! that once failed, and damaged copies of all, the same ones in every run. `fuzz/run` searches for
+//! others.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, missing_docs)]
 
@@ -19,7 +20,10 @@ mod memory {
     pub fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
         let mut result = None;
         let counted = allocation_counter::measure(|| result = Some(work()));
-        (result.expect("it has run"), usize::try_from(counted.bytes_max).expect("no more than there is memory"))
+        (
+            result.expect("it has run"),
+            usize::try_from(counted.bytes_max).expect("no more than there is memory"),
+        )
     }
 }
 
@@ -29,21 +33,47 @@ fn root() -> PathBuf {
 
 /// All files below a folder, in order.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("the folder can be read").path());
-    let mut out: Vec<_> = entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect();
+    let entries = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.expect("the folder can be read").path());
+    let mut out: Vec<_> = entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect();
     out.sort();
     out
 }
 
 /// The inputs of a fuzzer; of the hand-made files those with one of these endings.
 fn corpus(target: &str, folder: &str, endings: &[&str]) -> Vec<Vec<u8>> {
-    let of_tests = files(&root().join("test/meshes").join(folder)).into_iter().filter(|path| {
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
-        endings.contains(&ending.as_str())
-    });
-    let kept = ["seeds", "kept"].into_iter().flat_map(|kind| files(&root().join("fuzz").join(kind).join(target)));
-    let inputs: Vec<_> = of_tests.chain(kept).map(|path| fs::read(path).expect("the file can be read")).collect();
-    assert!(inputs.len() >= 5, "{target} has few inputs: {}", inputs.len());
+    let of_tests = files(&root().join("test/meshes").join(folder))
+        .into_iter()
+        .filter(|path| {
+            let ending = path
+                .extension()
+                .and_then(|ending| ending.to_str())
+                .unwrap_or_default()
+                .to_ascii_lowercase();
+            endings.contains(&ending.as_str())
+        });
+    let kept = ["seeds", "kept"]
+        .into_iter()
+        .flat_map(|kind| files(&root().join("fuzz").join(kind).join(target)));
+    let inputs: Vec<_> = of_tests
+        .chain(kept)
+        .map(|path| fs::read(path).expect("the file can be read"))
+        .collect();
+    assert!(
+        inputs.len() >= 5,
+        "{target} has few inputs: {}",
+        inputs.len()
+    );
     inputs
 }
 
@@ -67,8 +97,12 @@ fn damaged(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
         let at = dice.below(out.len());
         let end = (at + 1 + dice.below(16)).min(out.len());
         match dice.below(6) {
-            0 => out[at..end].iter_mut().for_each(|byte| *byte = dice.below(256) as u8),
-            1 => out[at..end].iter_mut().for_each(|byte| *byte ^= 1 << dice.below(8)),
+            0 => out[at..end]
+                .iter_mut()
+                .for_each(|byte| *byte = dice.below(256) as u8),
+            1 => out[at..end]
+                .iter_mut()
+                .for_each(|byte| *byte ^= 1 << dice.below(8)),
             2 => drop(out.drain(at..end)),
             3 => out.extend_from_within(at..end),
             4 => {
@@ -77,7 +111,9 @@ fn damaged(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
                 out.splice(to..to, part);
             }
             _ if dice.below(4) == 0 => out.truncate(at),
-            _ => out[at..end].iter_mut().for_each(|byte| *byte = [0, 0xFF, b'-', b'9'][dice.below(4)]),
+            _ => out[at..end]
+                .iter_mut()
+                .for_each(|byte| *byte = [0, 0xFF, b'-', b'9'][dice.below(4)]),
         }
         if out.is_empty() {
             break;
@@ -118,5 +154,14 @@ fn gltf() {
 
 #[test]
 fn texture() {
-    holds(&corpus("texture", "", &["png", "jpg", "jpeg", "bmp", "tga", "gif", "tif", "tiff", "webp"]), checks::texture);
+    holds(
+        &corpus(
+            "texture",
+            "",
+            &[
+                "png", "jpg", "jpeg", "bmp", "tga", "gif", "tif", "tiff", "webp",
+            ],
+        ),
+        checks::texture,
+    );
 }

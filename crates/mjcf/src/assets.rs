@@ -1,4 +1,5 @@
-//! Meshes, images and materials: a mesh of MuJoCo has one material, so a mesh with several looks becomes several.
+//! Meshes, images and materials: a mesh of MuJoCo has one material, so a mesh with several looks
+//! becomes several.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
@@ -12,8 +13,8 @@ use super::names::Unique;
 use super::{Findings, codes};
 use urdf_usd_mesh::{mean_color, write};
 use urdf_usd_robot::{
-    CacheEvicted, Corners, Geometry, ImageFormat, LazyMesh, LinkId, Material, Mesh, MeshArrays, PLAIN_IOR, Part, Robot, Shape,
-    Texture, Wrap, decimal,
+    CacheEvicted, Corners, Geometry, ImageFormat, LazyMesh, LinkId, Material, Mesh, MeshArrays,
+    PLAIN_IOR, Part, Robot, Shape, Texture, Wrap, decimal,
 };
 use urdf_usd_xml::{Attributes, Document, number, numbers};
 
@@ -68,8 +69,15 @@ impl Assets {
             known_textures: HashMap::new(),
         };
         for (index, link) in robot.links.iter().enumerate() {
-            let visuals = link.visuals.iter().map(|shape| maker.visual(shape)).collect::<Result<_, _>>()?;
-            let collisions = link.collisions.iter().map(|shape| maker.collision(shape, &robot.links[index].name));
+            let visuals = link
+                .visuals
+                .iter()
+                .map(|shape| maker.visual(shape))
+                .collect::<Result<_, _>>()?;
+            let collisions = link
+                .collisions
+                .iter()
+                .map(|shape| maker.collision(shape, &robot.links[index].name));
             let collisions = collisions.collect::<Result<_, _>>()?;
             maker.assets.geoms.push([visuals, collisions]);
         }
@@ -78,8 +86,13 @@ impl Assets {
 
     /// The geometries of a link's visual or collision.
     pub fn geoms(&self, link: LinkId, is_visual: bool, index: usize) -> &[Geom] {
-        let of_link = self.geoms.get(link.0).map(|geoms| &geoms[usize::from(!is_visual)]);
-        of_link.and_then(|shapes| shapes.get(index)).map_or(&[], Vec::as_slice)
+        let of_link = self
+            .geoms
+            .get(link.0)
+            .map(|geoms| &geoms[usize::from(!is_visual)]);
+        of_link
+            .and_then(|shapes| shapes.get(index))
+            .map_or(&[], Vec::as_slice)
     }
 
     /// Writes the definitions.
@@ -128,9 +141,14 @@ impl<'a> Maker<'a, '_> {
         let own = shape.material.and_then(|id| robot.materials.get(id.0));
         let Geometry::Mesh { mesh, scale } = shape.geometry else {
             let material = own.map(|own| self.material(own, None, shape));
-            return Ok(vec![Geom { mesh: None, material }]);
+            return Ok(vec![Geom {
+                mesh: None,
+                material,
+            }]);
         };
-        let Some(source) = robot.meshes.get(mesh.0) else { return Ok(Vec::new()) };
+        let Some(source) = robot.meshes.get(mesh.0) else {
+            return Ok(Vec::new());
+        };
         let loaded = source.mesh.load()?;
         let mut geoms = Vec::new();
         let mut looks: Vec<Option<usize>> = Vec::new();
@@ -149,13 +167,22 @@ impl<'a> Maker<'a, '_> {
                 }
                 continue;
             }
-            let obj = || Ok(padded(write::obj(&piece, None, "", &mut |_| String::new()).obj, &piece));
+            let obj = || {
+                Ok(padded(
+                    write::obj(&piece, None, "", &mut |_| String::new()).obj,
+                    &piece,
+                ))
+            };
             let file = self.file(key, source.stem(), "obj", obj)?;
             let mesh = self.mesh(file, scale);
-            let shown = look.and_then(|look| source.mesh.materials.get(look)).or(own);
+            let shown = look
+                .and_then(|look| source.mesh.materials.get(look))
+                .or(own);
             let colors = piece.colors.as_ref();
             let material = match (shown, colors) {
-                (Some(shown), _) if !shown.shows_corner_colors => Some(self.material(shown, None, shape)),
+                (Some(shown), _) if !shown.shows_corner_colors => {
+                    Some(self.material(shown, None, shape))
+                }
                 (shown, Some(colors)) => {
                     let plain = Material::plain("colours", [1.0; 4]);
                     let shown = shown.unwrap_or(&plain).clone();
@@ -164,7 +191,10 @@ impl<'a> Maker<'a, '_> {
                 (Some(shown), None) => Some(self.material(shown, None, shape)),
                 (None, None) => None,
             };
-            geoms.push(Geom { mesh: Some(mesh), material });
+            geoms.push(Geom {
+                mesh: Some(mesh),
+                material,
+            });
         }
         Ok(geoms)
     }
@@ -174,19 +204,33 @@ impl<'a> Maker<'a, '_> {
         if !self.can_be(shape, "collision") {
             return Ok(Vec::new());
         }
-        let Geometry::Mesh { mesh, scale } = shape.geometry else { return Ok(vec![Geom { mesh: None, material: None }]) };
-        let Some(source) = self.robot.meshes.get(mesh.0) else { return Ok(Vec::new()) };
+        let Geometry::Mesh { mesh, scale } = shape.geometry else {
+            return Ok(vec![Geom {
+                mesh: None,
+                material: None,
+            }]);
+        };
+        let Some(source) = self.robot.meshes.get(mesh.0) else {
+            return Ok(Vec::new());
+        };
         let Some(hull) = &source.hull else {
             self.left_out(shape, "a collision has a mesh without a convex hull");
             return Ok(Vec::new());
         };
         let message = format!("link \"{link}\" collides by the convex hull of its mesh");
-        let help = "use boxes, cylinders and spheres where the hull is too coarse, or several meshes";
-        self.findings.report(&codes::HULL, &shape.place, message, help);
+        let help =
+            "use boxes, cylinders and spheres where the hull is too coarse, or several meshes";
+        self.findings
+            .report(&codes::HULL, &shape.place, message, help);
         let key = (Arc::as_ptr(hull), None);
-        let file = self.file(key, &format!("{}_hull", source.stem()), "stl", || Ok(write::stl(&*hull.arrays()?)))?;
+        let file = self.file(key, &format!("{}_hull", source.stem()), "stl", || {
+            Ok(write::stl(&*hull.arrays()?))
+        })?;
         let mesh = self.mesh(file, scale);
-        Ok(vec![Geom { mesh: Some(mesh), material: None }])
+        Ok(vec![Geom {
+            mesh: Some(mesh),
+            material: None,
+        }])
     }
 
     fn can_be(&mut self, shape: &Shape, what: &str) -> bool {
@@ -203,7 +247,12 @@ impl<'a> Maker<'a, '_> {
 
     fn left_out(&mut self, shape: &Shape, why: &str) {
         let message = format!("{why}; the MJCF does without it");
-        self.findings.report(&codes::SHAPE, &shape.place, message, "give it a form with a surface or volume");
+        self.findings.report(
+            &codes::SHAPE,
+            &shape.place,
+            message,
+            "give it a form with a surface or volume",
+        );
     }
 
     /// The name of a file, which is made if it is not there yet.
@@ -223,10 +272,23 @@ impl<'a> Maker<'a, '_> {
         Ok(file)
     }
 
-    /// The nearest to `name` that can be that of a file and is free, whatever the case of its letters.
+    /// The nearest to `name` that can be that of a file and is free, whatever the case of its
+    /// letters.
     fn stem(&mut self, name: &str, fallback: &str) -> String {
-        let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
-        let name: String = name.trim().trim_start_matches('.').chars().map(plain).take(MAX_STEM).collect();
+        let plain = |c: char| {
+            if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
+                c
+            } else {
+                '_'
+            }
+        };
+        let name: String = name
+            .trim()
+            .trim_start_matches('.')
+            .chars()
+            .map(plain)
+            .take(MAX_STEM)
+            .collect();
         self.stems.name(&name.to_lowercase(), fallback)
     }
 
@@ -236,29 +298,51 @@ impl<'a> Maker<'a, '_> {
         if let Some(known) = self.known_meshes.get(&key) {
             return known.clone();
         }
-        let stem = file.rsplit_once('.').map_or(file.as_str(), |(stem, _)| stem);
+        let stem = file
+            .rsplit_once('.')
+            .map_or(file.as_str(), |(stem, _)| stem);
         let name = self.names.name(stem, "mesh");
         self.known_meshes.insert(key, name.clone());
-        self.assets.meshes.push(MeshAsset { name: name.clone(), file, scale });
+        self.assets.meshes.push(MeshAsset {
+            name: name.clone(),
+            file,
+            scale,
+        });
         name
     }
 
     /// The name of a material of MuJoCo. `corners`: the mean colour that corners multiply it by.
-    fn material(&mut self, material: &Material, corners: Option<[f32; 4]>, shape: &Shape) -> String {
+    fn material(
+        &mut self,
+        material: &Material,
+        corners: Option<[f32; 4]>,
+        shape: &Shape,
+    ) -> String {
         let mut material = material.clone();
         if let Some(corners) = corners {
             (0..4).for_each(|k| material.base_color[k] *= corners[k]);
         }
-        if let Some((_, name)) = self.known_materials.iter().find(|(known, _)| *known == material) {
+        if let Some((_, name)) = self
+            .known_materials
+            .iter()
+            .find(|(known, _)| *known == material)
+        {
             return name.clone();
         }
         let name = self.material_names.name(&material.name, "material");
         let mut attributes: Attributes = vec![("name", name.clone())];
         let mut lost: Vec<&str> = Vec::new();
         lost.extend(corners.map(|_| "the colours of corners"));
-        let texture = material.base_color_texture.clone().and_then(|texture| self.texture(&texture, shape));
+        let texture = material
+            .base_color_texture
+            .clone()
+            .and_then(|texture| self.texture(&texture, shape));
         // With an image the colour is what stands in for it.
-        let rgba = if texture.is_some() { [1.0; 4] } else { srgb(&material) };
+        let rgba = if texture.is_some() {
+            [1.0; 4]
+        } else {
+            srgb(&material)
+        };
         attributes.extend(texture.map(|texture| ("texture", texture)));
         attributes.push(("rgba", numbers(rgba)));
         let plain = Material::plain("", [1.0; 4]);
@@ -273,15 +357,27 @@ impl<'a> Maker<'a, '_> {
         }
         lost.extend((!material.maps.is_empty()).then_some("further images"));
         let placement = material.placement();
-        lost.extend(placement.is_moved().then_some("the transform of its texture coordinates"));
-        lost.extend((placement.wrap != [Wrap::Repeat; 2]).then_some("how its image goes on beyond its edges"));
+        lost.extend(
+            placement
+                .is_moved()
+                .then_some("the transform of its texture coordinates"),
+        );
+        lost.extend(
+            (placement.wrap != [Wrap::Repeat; 2])
+                .then_some("how its image goes on beyond its edges"),
+        );
         lost.extend(material.specular.map(|_| "its specular colour"));
         lost.extend((material.clearcoat > 0.0).then_some("its clear coat"));
         lost.extend((material.ior != PLAIN_IOR).then_some("the index of refraction"));
         if !lost.is_empty() {
-            let message = format!("material \"{}\" is in the MJCF without {}", material.name, lost.join(", "));
+            let message = format!(
+                "material \"{}\" is in the MJCF without {}",
+                material.name,
+                lost.join(", ")
+            );
             let help = "the OpenUSD and glTF assets have all of it";
-            self.findings.report(&codes::LOOKS, &shape.place, message, help);
+            self.findings
+                .report(&codes::LOOKS, &shape.place, message, help);
         }
         self.assets.materials.push(attributes);
         self.known_materials.push((material, name.clone()));
@@ -298,16 +394,29 @@ impl<'a> Maker<'a, '_> {
                 let stem = self.stem(&texture.name, "image");
                 let file = format!("{stem}.png");
                 self.assets.files.insert(file.clone(), bytes);
-                self.assets.textures.push(vec![("name", stem.clone()), ("type", "2d".to_owned()), ("file", file)]);
+                self.assets.textures.push(vec![
+                    ("name", stem.clone()),
+                    ("type", "2d".to_owned()),
+                    ("file", file),
+                ]);
                 Some(stem)
             }
             Err(error) => {
-                let message = format!("the image \"{}\" can't be written as a PNG: {error}", texture.name);
-                self.findings.report(&codes::IMAGE, &shape.place, message, "give the image as a PNG");
+                let message = format!(
+                    "the image \"{}\" can't be written as a PNG: {error}",
+                    texture.name
+                );
+                self.findings.report(
+                    &codes::IMAGE,
+                    &shape.place,
+                    message,
+                    "give the image as a PNG",
+                );
                 None
             }
         };
-        self.known_textures.insert(texture.sha256.clone(), name.clone());
+        self.known_textures
+            .insert(texture.sha256.clone(), name.clone());
         name
     }
 }
@@ -318,7 +427,8 @@ fn png(texture: &Texture) -> Result<Vec<u8>, image::ImageError> {
         ImageFormat::Png => Ok(texture.bytes.to_vec()),
         ImageFormat::Jpeg => {
             let mut bytes = Cursor::new(Vec::new());
-            image::load_from_memory_with_format(&texture.bytes, Encoding::Jpeg)?.write_to(&mut bytes, Encoding::Png)?;
+            image::load_from_memory_with_format(&texture.bytes, Encoding::Jpeg)?
+                .write_to(&mut bytes, Encoding::Png)?;
             Ok(bytes.into_inner())
         }
     }
@@ -326,7 +436,12 @@ fn png(texture: &Texture) -> Result<Vec<u8>, image::ImageError> {
 
 /// The triangles of a mesh with one look, and the points that they have.
 fn piece(mesh: &Mesh, look: Option<usize>) -> Mesh {
-    let ranges = || mesh.parts.iter().filter(|part| part.material == look).flat_map(|part| part.triangles.clone());
+    let ranges = || {
+        mesh.parts
+            .iter()
+            .filter(|part| part.material == look)
+            .flat_map(|part| part.triangles.clone())
+    };
     let mut renumbered: HashMap<u32, u32> = HashMap::new();
     let mut points = Vec::new();
     let mut triangles = Vec::new();
@@ -338,7 +453,10 @@ fn piece(mesh: &Mesh, look: Option<usize>) -> Mesh {
             })
         }));
     }
-    let part = Part { triangles: 0..triangles.len(), material: None };
+    let part = Part {
+        triangles: 0..triangles.len(),
+        material: None,
+    };
     let arrays = MeshArrays {
         normals: corners(&mesh.normals, ranges()),
         uvs: mesh.uvs.as_ref().map(|uvs| corners(uvs, ranges())),
@@ -353,18 +471,22 @@ fn piece(mesh: &Mesh, look: Option<usize>) -> Mesh {
 fn corners<T: Copy>(of: &Corners<T>, triangles: impl Iterator<Item = usize>) -> Corners<T> {
     let mut renumbered: HashMap<u32, u32> = HashMap::new();
     let mut values = Vec::new();
-    let indices = triangles.filter_map(|index| of.indices.get(index)).map(|corners| {
-        corners.map(|corner| match (renumbered.get(&corner), of.values.get(corner as usize)) {
-            (Some(&known), _) => known,
-            (None, Some(&value)) => {
-                values.push(value);
-                let number = u32::try_from(values.len() - 1).unwrap_or(u32::MAX);
-                renumbered.insert(corner, number);
-                number
-            }
-            (None, None) => 0,
-        })
-    });
+    let indices = triangles
+        .filter_map(|index| of.indices.get(index))
+        .map(|corners| {
+            corners.map(
+                |corner| match (renumbered.get(&corner), of.values.get(corner as usize)) {
+                    (Some(&known), _) => known,
+                    (None, Some(&value)) => {
+                        values.push(value);
+                        let number = u32::try_from(values.len() - 1).unwrap_or(u32::MAX);
+                        renumbered.insert(corner, number);
+                        number
+                    }
+                    (None, None) => 0,
+                },
+            )
+        });
     let indices = indices.collect();
     Corners { values, indices }
 }
@@ -383,33 +505,53 @@ fn area(mesh: &Mesh, scale: Vector3<f64>) -> f64 {
         let point = mesh.points.get(index as usize).copied().unwrap_or_default();
         Vector3::from(point.map(f64::from)).component_mul(&scale)
     };
-    let of_triangle = |&[a, b, c]: &[u32; 3]| 0.5 * (point(b) - point(a)).cross(&(point(c) - point(a))).norm();
+    let of_triangle =
+        |&[a, b, c]: &[u32; 3]| 0.5 * (point(b) - point(a)).cross(&(point(c) - point(a))).norm();
     mesh.triangles.iter().map(of_triangle).sum()
 }
 
 fn mean(colors: &Corners<[f32; 4]>) -> [f32; 4] {
     let count = (3 * colors.indices.len()).max(1) as f32;
-    let all = colors.indices.iter().flatten().filter_map(|&index| colors.values.get(index as usize));
-    let sum = all.fold([0.0; 4], |sum, color| std::array::from_fn(|k| sum[k] + color[k]));
+    let all = colors
+        .indices
+        .iter()
+        .flatten()
+        .filter_map(|&index| colors.values.get(index as usize));
+    let sum = all.fold([0.0; 4], |sum, color| {
+        std::array::from_fn(|k| sum[k] + color[k])
+    });
     sum.map(|part| part / count)
 }
 
-/// The colour of a material in sRGB, and its opacity: the shortest decimals that are read as the same.
+/// The colour of a material in sRGB, and its opacity: the shortest decimals that are read as the
+/// same.
 fn srgb(material: &Material) -> [f64; 4] {
-    let [red, green, blue, alpha] = match material.base_color_texture.as_ref().and_then(|texture| mean_color(texture)) {
+    let [red, green, blue, alpha] = match material
+        .base_color_texture
+        .as_ref()
+        .and_then(|texture| mean_color(texture))
+    {
         // Its image could not be written.
         Some([red, green, blue, _]) => [red, green, blue, material.base_color[3]],
         None => material.base_color,
     };
     let component = |linear: f32| {
-        let is_same = |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
+        let is_same =
+            |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
         decimal::shortest(Material::srgb(f64::from(linear)), is_same)
     };
-    [component(red), component(green), component(blue), decimal::shortest(f64::from(alpha), |other| other as f32 == alpha)]
+    [
+        component(red),
+        component(green),
+        component(blue),
+        decimal::shortest(f64::from(alpha), |other| other as f32 == alpha),
+    ]
 }
 
 fn shortest(value: f32) -> String {
-    number(decimal::shortest(f64::from(value), |other| other as f32 == value))
+    number(decimal::shortest(f64::from(value), |other| {
+        other as f32 == value
+    }))
 }
 
 /// The factor of the colour that comes to the light that a material emits; `None` if there is none.
@@ -420,8 +562,11 @@ fn emission(material: &Material) -> Option<f64> {
     if material.base_color_texture.is_some() {
         return None;
     }
-    let most = (0..3).max_by(|&a, &b| material.base_color[a].total_cmp(&material.base_color[b])).unwrap_or(0);
+    let most = (0..3)
+        .max_by(|&a, &b| material.base_color[a].total_cmp(&material.base_color[b]))
+        .unwrap_or(0);
     let factor = material.emissive[most] / material.base_color[most];
-    let is_same = (0..3).all(|k| (material.base_color[k] * factor - material.emissive[k]).abs() < 1e-4);
+    let is_same =
+        (0..3).all(|k| (material.base_color[k] * factor - material.emissive[k]).abs() < 1e-4);
     (factor.is_finite() && is_same).then_some(f64::from(factor))
 }

@@ -5,11 +5,13 @@ use nalgebra::{Unit, Vector3};
 use super::assets::Geom;
 use super::{Writer, codes, placed, quaternion};
 use urdf_usd_robot::{
-    Base, Geometry, Inertial, Joint, JointId, JointKind, LinkId, Mass, Pose, Robot, Role, Roles, Shape, kinematics,
+    Base, Geometry, Inertial, Joint, JointId, JointKind, LinkId, Mass, Pose, Robot, Role, Roles,
+    Shape, kinematics,
 };
 use urdf_usd_xml::{Attributes, number, numbers};
 
-/// MuJoCo's largest position (mjMAXVAL): what stands for a limit that there is not, beside one that there is.
+/// MuJoCo's largest position (mjMAXVAL): what stands for a limit that there is not, beside one that
+/// there is.
 const UNLIMITED: f64 = 1e10;
 /// Of friction that rolls and that turns: MuJoCo's own.
 const OTHER_FRICTION: [f64; 2] = [0.005, 0.0001];
@@ -39,8 +41,11 @@ impl Bodies {
     pub fn of(robot: &Robot, base: Base) -> Self {
         let roles = Roles::new(robot, base);
         let count = robot.links.len();
-        let mut bodies =
-            Self { of: vec![(None, Pose::identity()); count], motion: vec![None; count], massless: vec![false; count] };
+        let mut bodies = Self {
+            of: vec![(None, Pose::identity()); count],
+            motion: vec![None; count],
+            massless: vec![false; count],
+        };
         for &link in &robot.tree.order {
             let parent = robot.tree.parent_joint[link.0];
             let above = parent.map(|id| {
@@ -48,18 +53,26 @@ impl Bodies {
                 let (body, pose) = bodies.of[joint.parent.0];
                 (id, joint, body, pose * joint.origin)
             });
-            // A base that has another link's content leaves it to that link here: MuJoCo moves a body by what is fixed to it.
-            let is_body = roles.of[link.0] == Role::Body || roles.of[link.0] == Role::Frame && !robot.links[link.0].is_empty();
+            // A base that has another link's content leaves it to that link here: MuJoCo moves a
+            // body by what is fixed to it.
+            let is_body = roles.of[link.0] == Role::Body
+                || roles.of[link.0] == Role::Frame && !robot.links[link.0].is_empty();
             if !is_body {
-                bodies.of[link.0] = above.map_or((None, Pose::identity()), |(_, _, body, pose)| (body, pose));
+                bodies.of[link.0] =
+                    above.map_or((None, Pose::identity()), |(_, _, body, pose)| (body, pose));
                 continue;
             }
             let motion = match above {
                 None if base == Base::Fixed => Motion::Held,
                 None => Motion::Free,
                 Some((_, joint, ..)) if joint.kind == JointKind::Fixed => {
-                    let is_let_go = base == Base::Floating && roles.of[joint.parent.0] == Role::World;
-                    if is_let_go { Motion::Free } else { Motion::Held }
+                    let is_let_go =
+                        base == Base::Floating && roles.of[joint.parent.0] == Role::World;
+                    if is_let_go {
+                        Motion::Free
+                    } else {
+                        Motion::Held
+                    }
                 }
                 Some((_, joint, None, _)) if joint.kind == JointKind::Floating => {
                     if base == Base::Fixed {
@@ -74,8 +87,11 @@ impl Bodies {
             bodies.motion[link.0] = Some(motion);
         }
         // From the leaves: whether what is rigid in a body has a mass.
-        let mut has_mass: Vec<bool> =
-            robot.links.iter().map(|link| link.inertial.as_ref().and_then(Mass::of).is_some()).collect();
+        let mut has_mass: Vec<bool> = robot
+            .links
+            .iter()
+            .map(|link| link.inertial.as_ref().and_then(Mass::of).is_some())
+            .collect();
         for &link in robot.tree.order.iter().rev() {
             match bodies.motion[link.0] {
                 Some(Motion::Held) | None => {
@@ -155,14 +171,20 @@ impl Writer<'_> {
         let robot = self.robot;
         let mut attributes = vec![("name", self.names.links[link.0].clone())];
         if let Some(joint) = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]) {
-            placed(&mut attributes, &(self.bodies.of[joint.parent.0].1 * joint.origin));
+            placed(
+                &mut attributes,
+                &(self.bodies.of[joint.parent.0].1 * joint.origin),
+            );
         }
         self.to.open("body", attributes);
         match motion {
             Motion::Held => {}
             Motion::Free => {
-                let joint = robot.tree.parent_joint[link.0].filter(|joint| robot.joints[joint.0].kind == JointKind::Floating);
-                let name = joint.and_then(|joint| self.names.joints[joint.0].last()).unwrap_or(&self.names.free[link.0]);
+                let joint = robot.tree.parent_joint[link.0]
+                    .filter(|joint| robot.joints[joint.0].kind == JointKind::Floating);
+                let name = joint
+                    .and_then(|joint| self.names.joints[joint.0].last())
+                    .unwrap_or(&self.names.free[link.0]);
                 let name = name.clone();
                 self.to.leaf("freejoint", vec![("name", name)]);
             }
@@ -177,8 +199,18 @@ impl Writer<'_> {
         let mass = of.inertial.as_ref().and_then(Mass::of);
         let mass = if self.bodies.massless[link.0] {
             let message = format!("link \"{}\" moves and has no mass", of.name);
-            self.findings.report(&codes::MASS, &of.place, message, "give it the mass and inertia that it has");
-            let centre = of.inertial.as_ref().map_or_else(Vector3::zeros, |inertial| inertial.origin.translation.vector);
+            self.findings.report(
+                &codes::MASS,
+                &of.place,
+                message,
+                "give it the mass and inertia that it has",
+            );
+            let centre = of
+                .inertial
+                .as_ref()
+                .map_or_else(Vector3::zeros, |inertial| {
+                    inertial.origin.translation.vector
+                });
             Mass::stand_in(centre)
         } else if let Some(mass) = mass {
             mass
@@ -187,7 +219,8 @@ impl Writer<'_> {
         };
         if let Some(Inertial { place, .. }) = of.inertial.as_ref().filter(|_| mass.repaired) {
             let message = format!("the inertia of link \"{}\" is that of no body", of.name);
-            self.findings.report(&codes::INERTIA, place, message, "correct the tensor");
+            self.findings
+                .report(&codes::INERTIA, place, message, "correct the tensor");
         }
         let mut attributes = vec![("pos", numbers(mass.centre.iter().copied()))];
         if mass.axes.angle() != 0.0 {
@@ -206,15 +239,19 @@ impl Writer<'_> {
         let slides = |axis: &Unit<Vector3<f64>>| ("slide", Some(axis.into_inner()));
         let parts: Vec<(&str, Option<Vector3<f64>>)> = match joint.kind {
             JointKind::Fixed => Vec::new(),
-            JointKind::Revolute | JointKind::Continuous => vec![("hinge", Some(joint.axis.into_inner()))],
+            JointKind::Revolute | JointKind::Continuous => {
+                vec![("hinge", Some(joint.axis.into_inner()))]
+            }
             JointKind::Prismatic => vec![slides(&joint.axis)],
             JointKind::Planar => {
                 let (u, v) = kinematics::planar_basis(&joint.axis);
                 vec![slides(&u), slides(&v)]
             }
             JointKind::Floating => {
-                let mut parts =
-                    [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()].iter().map(slides).collect::<Vec<_>>();
+                let mut parts = [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()]
+                    .iter()
+                    .map(slides)
+                    .collect::<Vec<_>>();
                 parts.push(("ball", None));
                 parts
             }
@@ -231,8 +268,15 @@ impl Writer<'_> {
                 attributes.push(("actuatorfrcrange", numbers([-effort, effort])));
             }
             let dynamics = joint.dynamics.unwrap_or_default();
-            for (name, value) in [("damping", dynamics.damping), ("frictionloss", dynamics.friction)] {
-                attributes.extend(value.filter(|value| *value > 0.0 && value.is_finite()).map(|value| (name, number(value))));
+            for (name, value) in [
+                ("damping", dynamics.damping),
+                ("frictionloss", dynamics.friction),
+            ] {
+                attributes.extend(
+                    value
+                        .filter(|value| *value > 0.0 && value.is_finite())
+                        .map(|value| (name, number(value))),
+                );
             }
             self.to.leaf("joint", attributes);
         }
@@ -241,7 +285,13 @@ impl Writer<'_> {
     fn shapes(&mut self, link: LinkId) {
         let robot = self.robot;
         let of = &robot.links[link.0];
-        let friction = of.contact.map(|contact| numbers([contact.dynamic_friction, OTHER_FRICTION[0], OTHER_FRICTION[1]]));
+        let friction = of.contact.map(|contact| {
+            numbers([
+                contact.dynamic_friction,
+                OTHER_FRICTION[0],
+                OTHER_FRICTION[1],
+            ])
+        });
         for (class, shapes) in [("visual", &of.visuals), ("collision", &of.collisions)] {
             for (index, shape) in shapes.iter().enumerate() {
                 let geoms = self.assets.geoms(link, class == "visual", index).to_vec();
@@ -251,13 +301,26 @@ impl Writer<'_> {
                 }
                 for Geom { mesh, material } in geoms {
                     let Some(mesh) = mesh else { continue };
-                    self.geom(class, shape, vec![("type", "mesh".to_owned()), ("mesh", mesh)], material, &friction);
+                    self.geom(
+                        class,
+                        shape,
+                        vec![("type", "mesh".to_owned()), ("mesh", mesh)],
+                        material,
+                        &friction,
+                    );
                 }
             }
         }
     }
 
-    fn geom(&mut self, class: &str, shape: &Shape, form: Attributes, material: Option<String>, friction: &Option<String>) {
+    fn geom(
+        &mut self,
+        class: &str,
+        shape: &Shape,
+        form: Attributes,
+        material: Option<String>,
+        friction: &Option<String>,
+    ) {
         let mut attributes: Attributes = Vec::new();
         if let Some(name) = &shape.name {
             attributes.push(("name", self.names.geoms.name(name, class)));
@@ -283,7 +346,10 @@ fn form(shape: &Shape) -> Option<Attributes> {
         Geometry::Cylinder { radius, length } => ("cylinder", numbers([radius, length / 2.0])),
         Geometry::Sphere { radius } => ("sphere", number(radius)),
         // MuJoCo has no capsule without a cylindrical part.
-        Geometry::Capsule { radius, length: 0.0 } => ("sphere", number(radius)),
+        Geometry::Capsule {
+            radius,
+            length: 0.0,
+        } => ("sphere", number(radius)),
         Geometry::Capsule { radius, length } => ("capsule", numbers([radius, length / 2.0])),
         Geometry::Mesh { .. } | Geometry::Missing { .. } => return None,
     };
@@ -307,7 +373,13 @@ pub(super) fn sound(moments: Vector3<f64>) -> Vector3<f64> {
     let largest = moments.max();
     // Half to each of the others, and a little for rounding.
     if deficit > 0.0 {
-        moments.map(|moment| if moment < largest { moment + 0.5 * deficit + 1e-12 * largest } else { moment })
+        moments.map(|moment| {
+            if moment < largest {
+                moment + 0.5 * deficit + 1e-12 * largest
+            } else {
+                moment
+            }
+        })
     } else {
         moments
     }
@@ -316,10 +388,15 @@ pub(super) fn sound(moments: Vector3<f64>) -> Vector3<f64> {
 /// The positions that a joint is held to; `None` if there are no limits.
 pub(super) fn range(joint: &Joint) -> Option<(f64, f64)> {
     let (lower, upper) = joint.bounds().sides();
-    (lower.is_some() || upper.is_some()).then(|| (lower.unwrap_or(-UNLIMITED), upper.unwrap_or(UNLIMITED)))
+    (lower.is_some() || upper.is_some())
+        .then(|| (lower.unwrap_or(-UNLIMITED), upper.unwrap_or(UNLIMITED)))
 }
 
-/// The largest torque or force of a joint, if it has one. Zero is how many a URDF says that it doesn't know.
+/// The largest torque or force of a joint, if it has one. Zero is how many a URDF says that it
+/// doesn't know.
 pub(super) fn effort(joint: &Joint) -> Option<f64> {
-    joint.limit.and_then(|limit| limit.effort).filter(|effort| *effort > 0.0 && effort.is_finite())
+    joint
+        .limit
+        .and_then(|limit| limit.effort)
+        .filter(|effort| *effort > 0.0 && effort.is_finite())
 }

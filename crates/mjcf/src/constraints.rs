@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::bodies::{Motion, effort, range};
 use super::names::Unique;
 use super::{Writer, codes};
-use urdf_usd_robot::{Command, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics};
+use urdf_usd_robot::{
+    Command, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics,
+};
 use urdf_usd_xml::{Attributes, numbers};
 
 /// How far from each other two points of an axis are that must meet, metres.
@@ -15,18 +17,26 @@ impl Writer<'_> {
     /// The sites of a link at which loops close.
     pub(super) fn loop_sites(&mut self, link: LinkId) {
         let robot = self.robot;
-        for joint in robot.joints.iter().filter(|joint| joint.closes_loop && is_closed(joint.kind)) {
-            for (end, frame, is_this) in
-                [("parent", joint.origin, joint.parent == link), ("child", Pose::identity(), joint.child == link)]
-            {
+        for joint in robot
+            .joints
+            .iter()
+            .filter(|joint| joint.closes_loop && is_closed(joint.kind))
+        {
+            for (end, frame, is_this) in [
+                ("parent", joint.origin, joint.parent == link),
+                ("child", Pose::identity(), joint.child == link),
+            ] {
                 if !is_this {
                     continue;
                 }
                 let at = self.bodies.of[link.0].1 * frame;
                 self.site(&site_name(joint, end, 0), &at);
                 if joint.kind != JointKind::Fixed {
-                    let along =
-                        Pose::translation(joint.axis.x * ALONG_AXIS, joint.axis.y * ALONG_AXIS, joint.axis.z * ALONG_AXIS);
+                    let along = Pose::translation(
+                        joint.axis.x * ALONG_AXIS,
+                        joint.axis.y * ALONG_AXIS,
+                        joint.axis.z * ALONG_AXIS,
+                    );
                     self.site(&site_name(joint, end, 1), &(at * along));
                 }
             }
@@ -40,9 +50,14 @@ impl Writer<'_> {
         for &(a, b) in &robot.disabled_collisions {
             let [first, second] = [a, b].map(|link| self.bodies.body(link));
             if first != second {
-                let [first, second] = [first, second]
-                    .map(|body| body.map_or_else(|| "world".to_owned(), |body| self.names.links[body.0].clone()));
-                self.to.leaf("exclude", vec![("body1", first), ("body2", second)]);
+                let [first, second] = [first, second].map(|body| {
+                    body.map_or_else(
+                        || "world".to_owned(),
+                        |body| self.names.links[body.0].clone(),
+                    )
+                });
+                self.to
+                    .leaf("exclude", vec![("body1", first), ("body2", second)]);
             }
         }
         self.to.close();
@@ -59,10 +74,21 @@ impl Writer<'_> {
                 && self.moves(JointId(index))
             {
                 for name in self.names.joints[index].clone() {
-                    self.to.leaf("joint", vec![("joint1", name), ("polycoef", numbers([position, 0.0, 0.0, 0.0, 0.0]))]);
+                    self.to.leaf(
+                        "joint",
+                        vec![
+                            ("joint1", name),
+                            ("polycoef", numbers([position, 0.0, 0.0, 0.0, 0.0])),
+                        ],
+                    );
                 }
                 let message = format!("joint \"{}\" can be at {position} alone", joint.name);
-                self.findings.report(&codes::RANGE, &joint.place, message, "make it a fixed joint, or give it a range");
+                self.findings.report(
+                    &codes::RANGE,
+                    &joint.place,
+                    message,
+                    "make it a fixed joint, or give it a range",
+                );
             }
         }
         self.to.close();
@@ -79,14 +105,33 @@ impl Writer<'_> {
         let [joint, leader] = [follower, mimic.joint].map(|id| &robot.joints[id.0]);
         let is_single = |id: JointId| self.moves(id) && self.names.joints[id.0].len() == 1;
         if is_single(follower) && is_single(mimic.joint) {
-            let [joint1, joint2] = [follower, mimic.joint].map(|id| self.names.joints[id.0][0].clone());
+            let [joint1, joint2] =
+                [follower, mimic.joint].map(|id| self.names.joints[id.0][0].clone());
             let polynomial = numbers([mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0]);
-            self.to.leaf("joint", vec![("joint1", joint1), ("joint2", joint2), ("polycoef", polynomial)]);
+            self.to.leaf(
+                "joint",
+                vec![
+                    ("joint1", joint1),
+                    ("joint2", joint2),
+                    ("polycoef", polynomial),
+                ],
+            );
         } else if leader.closes_loop {
-            let message = format!("joint \"{}\" follows \"{}\", which closes a loop", joint.name, leader.name);
-            self.findings.report(&codes::LOOP, &joint.place, message, "let it follow a joint of the tree");
+            let message = format!(
+                "joint \"{}\" follows \"{}\", which closes a loop",
+                joint.name, leader.name
+            );
+            self.findings.report(
+                &codes::LOOP,
+                &joint.place,
+                message,
+                "let it follow a joint of the tree",
+            );
         } else {
-            let message = format!("joint \"{}\" can't follow \"{}\" in MuJoCo", joint.name, leader.name);
+            let message = format!(
+                "joint \"{}\" can't follow \"{}\" in MuJoCo",
+                joint.name, leader.name
+            );
             self.findings.report(
                 &codes::MIMIC,
                 &joint.place,
@@ -99,8 +144,17 @@ impl Writer<'_> {
     fn close_loop(&mut self, joint: &Joint) {
         let kind = joint.kind.as_str();
         if is_closed(joint.kind) {
-            let sites = |number| [("site1", site_name(joint, "parent", number)), ("site2", site_name(joint, "child", number))];
-            let constraint = if joint.kind == JointKind::Fixed { "weld" } else { "connect" };
+            let sites = |number| {
+                [
+                    ("site1", site_name(joint, "parent", number)),
+                    ("site2", site_name(joint, "child", number)),
+                ]
+            };
+            let constraint = if joint.kind == JointKind::Fixed {
+                "weld"
+            } else {
+                "connect"
+            };
             let mut first: Attributes = vec![("name", joint.name.clone())];
             first.extend(sites(0));
             self.to.leaf(constraint, first);
@@ -110,14 +164,32 @@ impl Writer<'_> {
                 self.to.leaf(constraint, second);
             }
         }
-        let has_more = range(joint).is_some() || joint.dynamics.is_some() || joint.drive.is_some() || joint.mimic.is_some();
+        let has_more = range(joint).is_some()
+            || joint.dynamics.is_some()
+            || joint.drive.is_some()
+            || joint.mimic.is_some();
         if !is_closed(joint.kind) && joint.kind != JointKind::Floating {
-            let message = format!("{kind} joint \"{}\" closes a loop, and MuJoCo has no constraint for it", joint.name);
-            self.findings.report(&codes::LOOP, &joint.place, message, "close the loop at a joint that turns");
+            let message = format!(
+                "{kind} joint \"{}\" closes a loop, and MuJoCo has no constraint for it",
+                joint.name
+            );
+            self.findings.report(
+                &codes::LOOP,
+                &joint.place,
+                message,
+                "close the loop at a joint that turns",
+            );
         } else if has_more && joint.kind != JointKind::Floating {
-            let message =
-                format!("{kind} joint \"{}\" closes a loop; its limits, dynamics and drive are not in the MJCF", joint.name);
-            self.findings.report(&codes::LOOP, &joint.place, message, "close the loop at a joint without them");
+            let message = format!(
+                "{kind} joint \"{}\" closes a loop; its limits, dynamics and drive are not in the MJCF",
+                joint.name
+            );
+            self.findings.report(
+                &codes::LOOP,
+                &joint.place,
+                message,
+                "close the loop at a joint without them",
+            );
         }
     }
 
@@ -126,18 +198,32 @@ impl Writer<'_> {
         let robot = self.robot;
         self.to.open("actuator", Vec::new());
         for (index, joint) in robot.joints.iter().enumerate() {
-            let Some(drive) = joint.drive.filter(|_| self.moves(JointId(index)) && is_single(joint.kind)) else { continue };
+            let Some(drive) = joint
+                .drive
+                .filter(|_| self.moves(JointId(index)) && is_single(joint.kind))
+            else {
+                continue;
+            };
             let name = self.names.joints[index][0].clone();
             let effort = effort(joint);
             let (kind, control) = match drive.command {
                 Command::Effort => ("motor", effort.map(|effort| [-effort, effort])),
                 Command::Velocity => {
-                    let speed = joint.limit.and_then(|limit| limit.velocity).filter(|speed| *speed > 0.0 && speed.is_finite());
+                    let speed = joint
+                        .limit
+                        .and_then(|limit| limit.velocity)
+                        .filter(|speed| *speed > 0.0 && speed.is_finite());
                     ("velocity", speed.map(|speed| [-speed, speed]))
                 }
                 Command::Position => {
                     let (lower, upper) = joint.bounds().sides();
-                    ("position", lower.zip(upper).filter(|(lower, upper)| lower < upper).map(|(lower, upper)| [lower, upper]))
+                    (
+                        "position",
+                        lower
+                            .zip(upper)
+                            .filter(|(lower, upper)| lower < upper)
+                            .map(|(lower, upper)| [lower, upper]),
+                    )
                 }
             };
             let mut attributes: Attributes = vec![("name", name.clone()), ("joint", name)];
@@ -145,8 +231,16 @@ impl Writer<'_> {
             attributes.extend(effort.map(|effort| ("forcerange", numbers([-effort, effort]))));
             self.to.leaf(kind, attributes);
             if kind != "motor" {
-                let message = format!("the {kind} actuator of joint \"{}\" has no gain", joint.name);
-                self.findings.report(&codes::GAINS, &joint.place, message, "set kp (and kv) in the MJCF");
+                let message = format!(
+                    "the {kind} actuator of joint \"{}\" has no gain",
+                    joint.name
+                );
+                self.findings.report(
+                    &codes::GAINS,
+                    &joint.place,
+                    message,
+                    "set kp (and kv) in the MJCF",
+                );
             }
         }
         self.to.close();
@@ -156,11 +250,22 @@ impl Writer<'_> {
     pub(super) fn keyframes(&mut self) {
         let robot = self.robot;
         let start = robot.joints.iter().enumerate();
-        let start = start.filter_map(|(index, joint)| Some((JointId(index), vec![joint.drive?.initial_position?])));
-        let start: Vec<_> = start.filter(|(id, _)| is_single(robot.joints[id.0].kind)).collect();
+        let start = start.filter_map(|(index, joint)| {
+            Some((JointId(index), vec![joint.drive?.initial_position?]))
+        });
+        let start: Vec<_> = start
+            .filter(|(id, _)| is_single(robot.joints[id.0].kind))
+            .collect();
         self.to.open("keyframe", Vec::new());
         let mut names = Unique::default();
-        let is_shared = |pose: &NamedPose| robot.named_poses.iter().filter(|other| other.name == pose.name).count() > 1;
+        let is_shared = |pose: &NamedPose| {
+            robot
+                .named_poses
+                .iter()
+                .filter(|other| other.name == pose.name)
+                .count()
+                > 1
+        };
         for pose in &robot.named_poses {
             let name = match &pose.group {
                 Some(group) if is_shared(pose) => format!("{group}/{}", pose.name),
@@ -180,8 +285,10 @@ impl Writer<'_> {
         let robot = self.robot;
         let mut at: BTreeMap<JointId, Vec<f64>> = positions.iter().cloned().collect();
         // Leaders before those that follow them, however long the chain.
-        let mut waiting: Vec<JointId> =
-            (0..robot.joints.len()).map(JointId).filter(|id| robot.joints[id.0].mimic.is_some()).collect();
+        let mut waiting: Vec<JointId> = (0..robot.joints.len())
+            .map(JointId)
+            .filter(|id| robot.joints[id.0].mimic.is_some())
+            .collect();
         waiting.retain(|id| !at.contains_key(id));
         while let Some(index) = waiting.iter().position(|id| {
             let leader = robot.joints[id.0].mimic.map(|mimic| mimic.joint);
@@ -189,21 +296,30 @@ impl Writer<'_> {
         }) {
             let id = waiting.remove(index);
             if let Some(mimic) = robot.joints[id.0].mimic {
-                let led = at.get(&mimic.joint).and_then(|positions| positions.first()).copied().unwrap_or(0.0);
+                let led = at
+                    .get(&mimic.joint)
+                    .and_then(|positions| positions.first())
+                    .copied()
+                    .unwrap_or(0.0);
                 at.insert(id, vec![mimic.multiplier * led + mimic.offset]);
             }
         }
         let mut qpos: Vec<f64> = Vec::new();
         for &link in &robot.tree.order {
             let joint = robot.tree.parent_joint[link.0];
-            let given = joint.and_then(|joint| at.get(&joint)).map_or(&[][..], Vec::as_slice);
+            let given = joint
+                .and_then(|joint| at.get(&joint))
+                .map_or(&[][..], Vec::as_slice);
             match self.bodies.motion[link.0] {
                 None | Some(Motion::Held) => {}
                 Some(Motion::Free) => {
                     let joint = joint.map(|joint| &robot.joints[joint.0]);
                     let rest = joint.map_or_else(Pose::identity, |joint| {
-                        let moved =
-                            if joint.kind == JointKind::Floating { kinematics::motion(joint, given) } else { Pose::identity() };
+                        let moved = if joint.kind == JointKind::Floating {
+                            kinematics::motion(joint, given)
+                        } else {
+                            Pose::identity()
+                        };
                         self.bodies.of[joint.parent.0].1 * joint.origin * moved
                     });
                     let (at, turn) = (rest.translation.vector, rest.rotation);
@@ -222,7 +338,8 @@ impl Writer<'_> {
                 }
             }
         }
-        self.to.leaf("key", vec![("name", name), ("qpos", numbers(qpos))]);
+        self.to
+            .leaf("key", vec![("name", name), ("qpos", numbers(qpos))]);
     }
 }
 
@@ -233,7 +350,10 @@ fn is_single(kind: JointKind) -> bool {
 
 /// Whether MuJoCo closes loops with such a joint.
 fn is_closed(kind: JointKind) -> bool {
-    matches!(kind, JointKind::Fixed | JointKind::Revolute | JointKind::Continuous)
+    matches!(
+        kind,
+        JointKind::Fixed | JointKind::Revolute | JointKind::Continuous
+    )
 }
 
 /// The name of the site at which a loop closes: one is at the joint, another along its axis.

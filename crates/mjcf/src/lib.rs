@@ -1,7 +1,8 @@
 //! [`Robot`] → MJCF, the XML of the physics engine MuJoCo.
 //!
-//! Bodies have the links' frames, so that a pose means the same in both. Everything of a robot that MJCF has a word for is written, and
-//! nothing else: no gains, no floor, no light. What it can't say is told in the diagnostics (REP-158 §3.8).
+//! Bodies have the links' frames, so that a pose means the same in both. Everything of a robot that
+//! MJCF has a word for is written, and nothing else: no gains, no floor, no light. What it can't
+//! say is told in the diagnostics (REP-158 §3.8).
 //!
 //! This module must not know URDF, USD, glTF, or where files are.
 
@@ -46,8 +47,8 @@ pub struct Written {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes `robot` as MJCF, whose base is held to the world as `base` says, and whose files will be in `folder` beside it. The same robot
-/// gives the same text.
+/// Writes `robot` as MJCF, whose base is held to the world as `base` says, and whose files will be
+/// in `folder` beside it. The same robot gives the same text.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
@@ -71,7 +72,14 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
     );
     to.open("default", Vec::new());
     for (class, geom) in [
-        ("visual", vec![("group", "2".to_owned()), ("contype", "0".to_owned()), ("conaffinity", "0".to_owned())]),
+        (
+            "visual",
+            vec![
+                ("group", "2".to_owned()),
+                ("contype", "0".to_owned()),
+                ("conaffinity", "0".to_owned()),
+            ],
+        ),
         ("collision", vec![("group", "3".to_owned())]),
     ] {
         to.open("default", vec![("class", class.to_owned())]);
@@ -79,7 +87,14 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
         to.close();
     }
     to.close();
-    let mut writer = Writer { robot, names, bodies, assets, findings, to };
+    let mut writer = Writer {
+        robot,
+        names,
+        bodies,
+        assets,
+        findings,
+        to,
+    };
     writer.assets.define(&mut writer.to);
     writer.world();
     writer.constraints();
@@ -87,29 +102,52 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
     writer.sensors();
     writer.keyframes();
     writer.tell_what_is_not_said();
-    let Writer { assets, mut findings, to, .. } = writer;
+    let Writer {
+        assets,
+        mut findings,
+        to,
+        ..
+    } = writer;
     if to.depth() >= DEEPEST {
-        let message = format!("elements of the MJCF are in each other {} levels deep", to.depth());
-        findings.report(&codes::DEEP, &robot.place, message, "join links that are fixed to each other");
+        let message = format!(
+            "elements of the MJCF are in each other {} levels deep",
+            to.depth()
+        );
+        findings.report(
+            &codes::DEEP,
+            &robot.place,
+            message,
+            "join links that are fixed to each other",
+        );
     }
     let (text, is_changed) = to.finish();
     if is_changed {
         let message = format!("names of robot \"{}\" have control characters", robot.name);
-        findings.report(&codes::CHARACTERS, &robot.place, message, "rename what has them");
+        findings.report(
+            &codes::CHARACTERS,
+            &robot.place,
+            message,
+            "rename what has them",
+        );
     }
     let (mut diagnostics, more) = findings.0.finish();
     diagnostics.extend(more.into_iter().map(|more| {
         let message = format!("{} more findings of this kind", more.count);
         more.summary(robot.place.clone(), message)
     }));
-    Ok(Written { text, files: assets.files, diagnostics })
+    Ok(Written {
+        text,
+        files: assets.files,
+        diagnostics,
+    })
 }
 
 struct Findings(Collector);
 
 impl Findings {
     fn report(&mut self, code: &'static Code, place: &Place, message: String, help: &str) {
-        self.0.push(Diagnostic::new(code, place.clone(), message).help(help));
+        self.0
+            .push(Diagnostic::new(code, place.clone(), message).help(help));
     }
 }
 
@@ -126,27 +164,59 @@ impl Writer<'_> {
     fn tell_what_is_not_said(&mut self) {
         let robot = self.robot;
         let has_custom = |custom: &urdf_usd_robot::Custom| custom.elements.len();
-        let joints = |is: fn(&urdf_usd_robot::Joint) -> bool| robot.joints.iter().filter(|joint| is(joint)).count();
-        let interfaces = robot.interfaces.len() + robot.sensors.iter().map(|sensor| sensor.interfaces.len()).sum::<usize>();
+        let joints = |is: fn(&urdf_usd_robot::Joint) -> bool| {
+            robot.joints.iter().filter(|joint| is(joint)).count()
+        };
+        let interfaces = robot.interfaces.len()
+            + robot
+                .sensors
+                .iter()
+                .map(|sensor| sensor.interfaces.len())
+                .sum::<usize>();
         let custom = has_custom(&robot.custom)
-            + robot.links.iter().map(|link| has_custom(&link.custom)).sum::<usize>()
-            + robot.joints.iter().map(|joint| has_custom(&joint.custom)).sum::<usize>();
+            + robot
+                .links
+                .iter()
+                .map(|link| has_custom(&link.custom))
+                .sum::<usize>()
+            + robot
+                .joints
+                .iter()
+                .map(|joint| has_custom(&joint.custom))
+                .sum::<usize>();
         let bounces = |link: &&urdf_usd_robot::Link| {
-            link.contact.and_then(|contact| contact.restitution).is_some_and(|restitution| restitution > 0.0)
+            link.contact
+                .and_then(|contact| contact.restitution)
+                .is_some_and(|restitution| restitution > 0.0)
         };
         let counts = [
-            ("limits of speed", joints(|joint| joint.limit.is_some_and(|limit| limit.velocity.is_some_and(|v| v > 0.0)))),
+            (
+                "limits of speed",
+                joints(|joint| {
+                    joint
+                        .limit
+                        .is_some_and(|limit| limit.velocity.is_some_and(|v| v > 0.0))
+                }),
+            ),
             ("soft limits", joints(|joint| joint.safety.is_some())),
             ("calibration", joints(|joint| joint.calibration.is_some())),
             ("restitution", robot.links.iter().filter(bounces).count()),
             ("ROS interfaces", interfaces),
             ("custom elements", custom),
         ];
-        let told = counts.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{what} ({count})"));
+        let told = counts
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(what, count)| format!("{what} ({count})"));
         let told = told.collect::<Vec<_>>().join(", ");
         if !told.is_empty() {
             let message = format!("MJCF has no word for what the robot has: {told}");
-            self.findings.report(&codes::NO_WORD, &robot.place, message, "keep the source of the robot for them");
+            self.findings.report(
+                &codes::NO_WORD,
+                &robot.place,
+                message,
+                "keep the source of the robot for them",
+            );
         }
     }
 }

@@ -12,10 +12,16 @@ pub(super) struct Unique(HashSet<String>);
 impl Unique {
     /// The nearest to `name` that is free.
     pub fn name(&mut self, name: &str, fallback: &str) -> String {
-        let name = if name.trim().is_empty() { fallback } else { name };
+        let name = if name.trim().is_empty() {
+            fallback
+        } else {
+            name
+        };
         let numbered = (1..).map(|number| format!("{name}_{number}"));
         let mut names = std::iter::once(name.to_owned()).chain(numbered);
-        names.find(|name| self.0.insert(name.clone())).unwrap_or_default()
+        names
+            .find(|name| self.0.insert(name.clone()))
+            .unwrap_or_default()
     }
 }
 
@@ -43,10 +49,19 @@ impl Names {
         let mut links = Vec::new();
         for (index, link) in robot.links.iter().enumerate() {
             let is_world = robot.world_root().is_some_and(|world| world.0 == index);
-            let name = if is_world { link.name.clone() } else { taken.name(&link.name, "link") };
+            let name = if is_world {
+                link.name.clone()
+            } else {
+                taken.name(&link.name, "link")
+            };
             if name != link.name {
                 let message = format!("link \"{}\" is called \"{name}\" in the MJCF", link.name);
-                findings.report(&codes::RENAMED, &link.place, message, "give the link a name of its own");
+                findings.report(
+                    &codes::RENAMED,
+                    &link.place,
+                    message,
+                    "give the link a name of its own",
+                );
             }
             links.push(name);
         }
@@ -58,16 +73,36 @@ impl Names {
                 JointKind::Floating => &["_x", "_y", "_z", ""],
                 _ => &[""],
             };
-            let names = parts.iter().map(|part| taken.name(&format!("{}{part}", joint.name), "joint"));
+            let names = parts
+                .iter()
+                .map(|part| taken.name(&format!("{}{part}", joint.name), "joint"));
             joints.push(names.collect::<Vec<_>>());
             if parts.len() == 1 && joints.last().is_some_and(|names| names[0] != joint.name) {
                 let message = format!("a joint of the MJCF is called \"{}\" already", joint.name);
-                findings.report(&codes::RENAMED, &joint.place, message, "give the joint a name of its own");
+                findings.report(
+                    &codes::RENAMED,
+                    &joint.place,
+                    message,
+                    "give the joint a name of its own",
+                );
             }
         }
-        let free = robot.links.iter().map(|link| taken.name(&format!("{}_free", link.name), "free")).collect();
+        let free = robot
+            .links
+            .iter()
+            .map(|link| taken.name(&format!("{}_free", link.name), "free"))
+            .collect();
         let (sites, geoms, sensors, cameras) = Default::default();
         let sensor_sites = vec![String::new(); robot.sensors.len()];
-        Self { links, joints, free, sensor_sites, sites, geoms, sensors, cameras }
+        Self {
+            links,
+            joints,
+            free,
+            sensor_sites,
+            sites,
+            geoms,
+            sensors,
+            cameras,
+        }
     }
 }

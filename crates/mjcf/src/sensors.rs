@@ -10,7 +10,12 @@ impl Writer<'_> {
     /// The sites and cameras of a link's sensors.
     pub(super) fn sensor_sites(&mut self, link: LinkId) {
         let robot = self.robot;
-        for (index, sensor) in robot.sensors.iter().enumerate().filter(|(_, sensor)| sensor.link == link) {
+        for (index, sensor) in robot
+            .sensors
+            .iter()
+            .enumerate()
+            .filter(|(_, sensor)| sensor.link == link)
+        {
             let pose = self.bodies.of[link.0].1 * sensor.origin;
             if let SensorKind::Camera(camera) = sensor.kind {
                 let name = self.names.cameras.name(&sensor.name, "camera");
@@ -33,7 +38,11 @@ impl Writer<'_> {
                 SensorKind::Camera(_) => Some("from how near and how far it sees"),
                 SensorKind::Imu => {
                     for (kind, ending) in [("gyro", "_gyro"), ("accelerometer", "_accelerometer")] {
-                        self.sensor(kind, &format!("{}{ending}", sensor.name), vec![("site", site.clone())]);
+                        self.sensor(
+                            kind,
+                            &format!("{}{ending}", sensor.name),
+                            vec![("site", site.clone())],
+                        );
                     }
                     let frame = vec![("objtype", "site".to_owned()), ("objname", site)];
                     self.sensor("framequat", &format!("{}_orientation", sensor.name), frame);
@@ -41,13 +50,24 @@ impl Writer<'_> {
                 }
                 SensorKind::ForceTorque => {
                     for (kind, ending) in [("force", "_force"), ("torque", "_torque")] {
-                        self.sensor(kind, &format!("{}{ending}", sensor.name), vec![("site", site.clone())]);
+                        self.sensor(
+                            kind,
+                            &format!("{}{ending}", sensor.name),
+                            vec![("site", site.clone())],
+                        );
                     }
                     None
                 }
                 SensorKind::Contact => {
-                    let body = body.map_or_else(|| "world".to_owned(), |body| self.names.links[body.0].clone());
-                    let data = vec![("body1", body), ("data", "found force".to_owned()), ("reduce", "netforce".to_owned())];
+                    let body = body.map_or_else(
+                        || "world".to_owned(),
+                        |body| self.names.links[body.0].clone(),
+                    );
+                    let data = vec![
+                        ("body1", body),
+                        ("data", "found force".to_owned()),
+                        ("reduce", "netforce".to_owned()),
+                    ];
                     self.sensor("contact", &sensor.name, data);
                     None
                 }
@@ -61,7 +81,12 @@ impl Writer<'_> {
             };
             if let Some(lost) = lost {
                 let message = format!("the MJCF has sensor \"{}\" without {lost}", sensor.name);
-                self.findings.report(&codes::SENSOR, &sensor.place, message, "add to the MJCF what the simulation needs of it");
+                self.findings.report(
+                    &codes::SENSOR,
+                    &sensor.place,
+                    message,
+                    "add to the MJCF what the simulation needs of it",
+                );
             }
         }
         self.to.close();
@@ -79,10 +104,16 @@ fn view(name: String, camera: &Camera, pose: &Pose) -> Attributes {
     let axes = Matrix3::new(0.0, 0.0, -1.0, -1.0, 0.0, 0.0, 0.0, 1.0, 0.0);
     let turn = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(axes));
     let mut attributes: Attributes = vec![("name", name)];
-    placed(&mut attributes, &Pose::from_parts(pose.translation, pose.rotation * turn));
+    placed(
+        &mut attributes,
+        &Pose::from_parts(pose.translation, pose.rotation * turn),
+    );
     match camera.parallel_width {
         Some(width) => {
-            attributes.push(("fovy", number(width * f64::from(camera.height) / f64::from(camera.width))));
+            attributes.push((
+                "fovy",
+                number(width * f64::from(camera.height) / f64::from(camera.width)),
+            ));
             attributes.push(("orthographic", "true".to_owned()));
         }
         None => attributes.push(("fovy", number(camera.vertical_fov().to_degrees()))),

@@ -3,8 +3,8 @@ use roxmltree::Document as Xml;
 
 use super::*;
 use urdf_usd_robot::{
-    Bounds, Command, Custom, Drive, Geometry, Inertial, Joint, JointId, JointKind, Limit, Link, LinkId, Mimic, NamedPose,
-    Shape, Tree,
+    Bounds, Command, Custom, Drive, Geometry, Inertial, Joint, JointId, JointKind, Limit, Link,
+    LinkId, Mimic, NamedPose, Shape, Tree,
 };
 
 fn link(name: &str, mass: f64) -> Link {
@@ -65,13 +65,20 @@ fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> Joint {
 }
 
 fn codes_of(written: &Written) -> Vec<&'static str> {
-    written.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    written
+        .diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.code)
+        .collect()
 }
 
 /// The values of an attribute of all elements of a name.
 fn values(text: &str, element: &str, attribute: &str) -> Vec<String> {
     let xml = Xml::parse(text).unwrap();
-    let found = xml.descendants().filter(|node| node.has_tag_name(element)).filter_map(|node| node.attribute(attribute));
+    let found = xml
+        .descendants()
+        .filter(|node| node.has_tag_name(element))
+        .filter_map(|node| node.attribute(attribute));
     found.map(str::to_owned).collect()
 }
 
@@ -81,61 +88,131 @@ fn write(robot: &Robot, base: Base, folder: &str) -> Written {
 }
 
 fn two(base: Base) -> Written {
-    write(&robot(vec![link("a", 1.0), link("b", 1.0)], vec![joint("j", JointKind::Revolute, 0, 1)]), base, "f")
+    write(
+        &robot(
+            vec![link("a", 1.0), link("b", 1.0)],
+            vec![joint("j", JointKind::Revolute, 0, 1)],
+        ),
+        base,
+        "f",
+    )
 }
 
 #[test]
 fn a_base_is_free_unless_it_is_held() {
-    assert_eq!(values(&two(Base::Auto).text, "freejoint", "name"), ["a_free"]);
+    assert_eq!(
+        values(&two(Base::Auto).text, "freejoint", "name"),
+        ["a_free"]
+    );
     assert!(values(&two(Base::Fixed).text, "freejoint", "name").is_empty());
     let held = |base| {
-        let robot = robot(vec![link("world", 0.0), link("b", 1.0)], vec![joint("j", JointKind::Fixed, 0, 1)]);
-        (values(&write(&robot, base, "f").text, "freejoint", "name"), values(&write(&robot, base, "f").text, "body", "name"))
+        let robot = robot(
+            vec![link("world", 0.0), link("b", 1.0)],
+            vec![joint("j", JointKind::Fixed, 0, 1)],
+        );
+        (
+            values(&write(&robot, base, "f").text, "freejoint", "name"),
+            values(&write(&robot, base, "f").text, "body", "name"),
+        )
     };
     assert_eq!(held(Base::Auto), (vec![], vec!["b".to_owned()]));
-    assert_eq!(held(Base::Floating), (vec!["b_free".to_owned()], vec!["b".to_owned()]));
+    assert_eq!(
+        held(Base::Floating),
+        (vec!["b_free".to_owned()], vec!["b".to_owned()])
+    );
 }
 
 #[test]
 fn what_moves_has_a_mass() {
-    let massless = robot(vec![link("a", 1.0), link("b", 0.0)], vec![joint("j", JointKind::Continuous, 0, 1)]);
+    let massless = robot(
+        vec![link("a", 1.0), link("b", 0.0)],
+        vec![joint("j", JointKind::Continuous, 0, 1)],
+    );
     let written = write(&massless, Base::Fixed, "f");
     assert_eq!(codes_of(&written), ["mjcf-mass-missing"]);
     assert_eq!(values(&written.text, "inertial", "mass"), ["1", "0.001"]);
     // What is fixed to it has one.
     let carried = robot(
         vec![link("a", 1.0), link("b", 0.0), link("c", 2.0)],
-        vec![joint("j", JointKind::Continuous, 0, 1), joint("k", JointKind::Fixed, 1, 2)],
+        vec![
+            joint("j", JointKind::Continuous, 0, 1),
+            joint("k", JointKind::Fixed, 1, 2),
+        ],
     );
     let written = write(&carried, Base::Fixed, "f");
-    assert_eq!((codes_of(&written), values(&written.text, "inertial", "mass")), (vec![], vec!["1".to_owned(), "2".to_owned()]));
+    assert_eq!(
+        (
+            codes_of(&written),
+            values(&written.text, "inertial", "mass")
+        ),
+        (vec![], vec!["1".to_owned(), "2".to_owned()])
+    );
 }
 
 #[test]
 fn a_loop_closes_by_points_that_meet() {
     let links = || vec![link("a", 1.0), link("b", 1.0), link("c", 1.0)];
     let closing = |kind| {
-        let joints =
-            vec![joint("j", JointKind::Continuous, 0, 1), joint("k", JointKind::Continuous, 0, 2), joint("l", kind, 1, 2)];
+        let joints = vec![
+            joint("j", JointKind::Continuous, 0, 1),
+            joint("k", JointKind::Continuous, 0, 2),
+            joint("l", kind, 1, 2),
+        ];
         let written = write(&robot(links(), joints), Base::Fixed, "f");
-        (values(&written.text, "connect", "site1"), values(&written.text, "weld", "site2"), codes_of(&written))
+        (
+            values(&written.text, "connect", "site1"),
+            values(&written.text, "weld", "site2"),
+            codes_of(&written),
+        )
     };
-    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    assert_eq!(closing(JointKind::Continuous), (names(&["l_parent", "l_parent_axis"]), vec![], vec![]));
-    assert_eq!(closing(JointKind::Fixed), (vec![], names(&["l_child"]), vec![]));
-    assert_eq!(closing(JointKind::Prismatic), (vec![], vec![], vec!["mjcf-loop"]));
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        closing(JointKind::Continuous),
+        (names(&["l_parent", "l_parent_axis"]), vec![], vec![])
+    );
+    assert_eq!(
+        closing(JointKind::Fixed),
+        (vec![], names(&["l_child"]), vec![])
+    );
+    assert_eq!(
+        closing(JointKind::Prismatic),
+        (vec![], vec![], vec!["mjcf-loop"])
+    );
     assert_eq!(closing(JointKind::Floating), (vec![], vec![], vec![]));
 }
 
 #[test]
 fn followers_locks_drives_and_poses_are_written() {
     let mut leader = joint("lead", JointKind::Revolute, 0, 1);
-    leader.limit = Some(Limit { bounds: Bounds::between(Some(-1.0), None), effort: Some(5.0), velocity: None });
-    leader.drive = Some(Drive { command: Command::Position, initial_position: Some(0.5) });
+    leader.limit = Some(Limit {
+        bounds: Bounds::between(Some(-1.0), None),
+        effort: Some(5.0),
+        velocity: None,
+    });
+    leader.drive = Some(Drive {
+        command: Command::Position,
+        initial_position: Some(0.5),
+    });
     let mut follower = joint("follow", JointKind::Prismatic, 1, 2);
-    follower.mimic = Some(Mimic { joint: JointId(0), multiplier: -2.0, offset: 0.25 });
-    follower.limit = Some(Limit { bounds: Bounds::between(Some(0.5), Some(0.5)), effort: None, velocity: None });
-    let mut robot = robot(vec![link("a", 1.0), link("b", 1.0), link("c", 1.0)], vec![leader, follower]);
+    follower.mimic = Some(Mimic {
+        joint: JointId(0),
+        multiplier: -2.0,
+        offset: 0.25,
+    });
+    follower.limit = Some(Limit {
+        bounds: Bounds::between(Some(0.5), Some(0.5)),
+        effort: None,
+        velocity: None,
+    });
+    let mut robot = robot(
+        vec![link("a", 1.0), link("b", 1.0), link("c", 1.0)],
+        vec![leader, follower],
+    );
     let pose = |group: &str, position| NamedPose {
         name: "up".to_owned(),
         group: Some(group.to_owned()),
@@ -147,13 +224,35 @@ fn followers_locks_drives_and_poses_are_written() {
     robot.disabled_collisions = vec![(LinkId(0), LinkId(2))];
     let written = write(&robot, Base::Auto, "f");
     let text = &written.text;
-    assert_eq!(values(text, "joint", "polycoef"), ["0.25 -2 0 0 0", "0.5 0 0 0 0"]);
-    assert_eq!(values(text, "joint", "range"), ["-1 10000000000"]);
-    assert_eq!((values(text, "position", "forcerange"), values(text, "position", "kp")), (vec!["-5 5".to_owned()], vec![]));
-    assert_eq!(values(text, "key", "name"), ["x/up", "y/up", "initial_positions"]);
-    assert_eq!(values(text, "key", "qpos"), ["0 0 0 1 0 0 0 1 -1.75", "0 0 0 1 0 0 0 2 -3.75", "0 0 0 1 0 0 0 0.5 -0.75"]);
     assert_eq!(
-        (values(text, "exclude", "body1"), values(text, "exclude", "body2")),
+        values(text, "joint", "polycoef"),
+        ["0.25 -2 0 0 0", "0.5 0 0 0 0"]
+    );
+    assert_eq!(values(text, "joint", "range"), ["-1 10000000000"]);
+    assert_eq!(
+        (
+            values(text, "position", "forcerange"),
+            values(text, "position", "kp")
+        ),
+        (vec!["-5 5".to_owned()], vec![])
+    );
+    assert_eq!(
+        values(text, "key", "name"),
+        ["x/up", "y/up", "initial_positions"]
+    );
+    assert_eq!(
+        values(text, "key", "qpos"),
+        [
+            "0 0 0 1 0 0 0 1 -1.75",
+            "0 0 0 1 0 0 0 2 -3.75",
+            "0 0 0 1 0 0 0 0.5 -0.75"
+        ]
+    );
+    assert_eq!(
+        (
+            values(text, "exclude", "body1"),
+            values(text, "exclude", "body2")
+        ),
         (vec!["a".to_owned()], vec!["c".to_owned()])
     );
     assert_eq!(codes_of(&written), ["mjcf-range-locked", "mjcf-gains"]);
@@ -162,9 +261,19 @@ fn followers_locks_drives_and_poses_are_written() {
 #[test]
 fn a_floating_joint_below_a_link_that_moves_is_three_that_slide_and_a_ball() {
     let links = vec![link("a", 1.0), link("b", 1.0)];
-    let written = write(&robot(links, vec![joint("j", JointKind::Floating, 0, 1)]), Base::Auto, "f");
-    assert_eq!(values(&written.text, "joint", "name"), ["j_x", "j_y", "j_z", "j"]);
-    assert_eq!(values(&written.text, "joint", "type"), ["slide", "slide", "slide", "ball"]);
+    let written = write(
+        &robot(links, vec![joint("j", JointKind::Floating, 0, 1)]),
+        Base::Auto,
+        "f",
+    );
+    assert_eq!(
+        values(&written.text, "joint", "name"),
+        ["j_x", "j_y", "j_z", "j"]
+    );
+    assert_eq!(
+        values(&written.text, "joint", "type"),
+        ["slide", "slide", "slide", "ball"]
+    );
 }
 
 #[test]
@@ -181,23 +290,43 @@ fn what_has_no_extent_is_left_out() {
 #[test]
 fn moments_keep_the_triangle_inequality() {
     let moments = bodies::sound(Vector3::new(1.0, 1.0, 2.000_000_1));
-    assert!(moments.x + moments.y >= moments.z && (moments.x - 1.0) < 1e-7, "{moments}");
-    assert_eq!(bodies::sound(Vector3::new(1.0, 2.0, 2.5)), Vector3::new(1.0, 2.0, 2.5));
+    assert!(
+        moments.x + moments.y >= moments.z && (moments.x - 1.0) < 1e-7,
+        "{moments}"
+    );
+    assert_eq!(
+        bodies::sound(Vector3::new(1.0, 2.0, 2.5)),
+        Vector3::new(1.0, 2.0, 2.5)
+    );
 }
 
 #[test]
 fn a_chain_deeper_than_the_reader_takes_is_told() {
     let links = (0..600).map(|k| link(&format!("l{k}"), 1.0)).collect();
-    let joints = (0..599).map(|k| joint(&format!("j{k}"), JointKind::Continuous, k, k + 1)).collect();
-    assert_eq!(codes_of(&write(&robot(links, joints), Base::Auto, "f")), ["mjcf-too-deep"]);
+    let joints = (0..599)
+        .map(|k| joint(&format!("j{k}"), JointKind::Continuous, k, k + 1))
+        .collect();
+    assert_eq!(
+        codes_of(&write(&robot(links, joints), Base::Auto, "f")),
+        ["mjcf-too-deep"]
+    );
 }
 
 #[test]
 fn names_are_told_apart() {
     let mut links = vec![link("a", 1.0), link("world", 1.0), link("a\u{1}", 1.0)];
     links[2].visuals = vec![ball(1.0)];
-    let joints = vec![joint("j", JointKind::Fixed, 0, 1), joint("", JointKind::Continuous, 1, 2)];
+    let joints = vec![
+        joint("j", JointKind::Fixed, 0, 1),
+        joint("", JointKind::Continuous, 1, 2),
+    ];
     let written = write(&robot(links, joints), Base::Fixed, "f");
-    assert_eq!(values(&written.text, "body", "name"), ["a", "world_1", "a\u{fffd}"]);
-    assert_eq!(codes_of(&written), ["mjcf-renamed", "mjcf-renamed", "mjcf-characters"]);
+    assert_eq!(
+        values(&written.text, "body", "name"),
+        ["a", "world_1", "a\u{fffd}"]
+    );
+    assert_eq!(
+        codes_of(&written),
+        ["mjcf-renamed", "mjcf-renamed", "mjcf-characters"]
+    );
 }

@@ -3,24 +3,32 @@
 use nalgebra::Vector3;
 use urdf_usd_stage::{Prim, int_array, vectors};
 
-/// How far a point may stand out over a face, in parts of the mesh's size: points are single precision, and hulls are simplified.
+/// How far a point may stand out over a face, in parts of the mesh's size: points are single
+/// precision, and hulls are simplified.
 const SLACK: f64 = 1e-3;
 /// How many points are compared with faces: of a larger mesh every so many faces are looked at.
 const MOST_COMPARED: usize = 5_000_000;
 
-/// Whether a mesh prim is convex: no point lies outside of the plane of a face. One without readable faces counts as convex.
+/// Whether a mesh prim is convex: no point lies outside of the plane of a face. One without
+/// readable faces counts as convex.
 pub fn is_convex(mesh: &Prim) -> bool {
     let array = |name: &str| mesh.value(name).and_then(int_array);
-    let (Some(points), Some(counts), Some(indices)) =
-        (mesh.value("points").and_then(vectors), array("faceVertexCounts"), array("faceVertexIndices"))
-    else {
+    let (Some(points), Some(counts), Some(indices)) = (
+        mesh.value("points").and_then(vectors),
+        array("faceVertexCounts"),
+        array("faceVertexIndices"),
+    ) else {
         return true;
     };
     let points: Vec<Vector3<f64>> = points.into_iter().map(Vector3::from).collect();
     if points.is_empty() || !points.iter().flatten().all(|c| c.is_finite()) {
         return true;
     }
-    let (low, high) = points.iter().fold((points[0], points[0]), |(low, high), p| (low.inf(p), high.sup(p)));
+    let (low, high) = points
+        .iter()
+        .fold((points[0], points[0]), |(low, high), p| {
+            (low.inf(p), high.sup(p))
+        });
     let size = (high - low).norm();
     #[expect(clippy::cast_precision_loss, reason = "no mesh is that large")]
     let middle = points.iter().sum::<Vector3<f64>>() / points.len() as f64;
@@ -28,17 +36,31 @@ pub fn is_convex(mesh: &Prim) -> bool {
     let mut start = 0_usize;
     for (index, &count) in counts.iter().enumerate() {
         let count = usize::try_from(count).unwrap_or(0);
-        let Some(corners) = indices.get(start..start.saturating_add(count)) else { return true };
+        let Some(corners) = indices.get(start..start.saturating_add(count)) else {
+            return true;
+        };
         start = start.saturating_add(count);
         if index % step != 0 {
             continue;
         }
-        let corners: Option<Vec<_>> = corners.iter().map(|&corner| points.get(usize::try_from(corner).ok()?)).collect();
+        let corners: Option<Vec<_>> = corners
+            .iter()
+            .map(|&corner| points.get(usize::try_from(corner).ok()?))
+            .collect();
         let Some(corners) = corners else { return true };
-        let Some(normal) = normal(&corners, size) else { continue };
+        let Some(normal) = normal(&corners, size) else {
+            continue;
+        };
         // Whatever the winding, the middle is inside of what is convex.
-        let normal = if normal.dot(&(middle - corners[0])) > 0.0 { -normal } else { normal };
-        if points.iter().any(|point| normal.dot(&(point - corners[0])) > SLACK * size) {
+        let normal = if normal.dot(&(middle - corners[0])) > 0.0 {
+            -normal
+        } else {
+            normal
+        };
+        if points
+            .iter()
+            .any(|point| normal.dot(&(point - corners[0])) > SLACK * size)
+        {
             return false;
         }
     }

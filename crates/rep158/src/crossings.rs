@@ -1,17 +1,20 @@
 //! Whether the triangles of a mesh cross each other.
 //!
-//! Two triangles cross if no shift by less than a tolerance takes them apart: what touches, lies on another or ends at it within the
-//! precision of the points does not cross. The shortest such shift is across one of the two planes, or across an edge of each.
+//! Two triangles cross if no shift by less than a tolerance takes them apart: what touches, lies on
+//! another or ends at it within the precision of the points does not cross. The shortest such shift
+//! is across one of the two planes, or across an edge of each.
 
 use nalgebra::Vector3;
 use urdf_usd_stage::{Prim, vectors};
 
 use super::meshes::{faces, welded};
 
-/// How deep triangles may be in each other, in parts of the diagonal of the mesh's box: 0.1 mm in a metre. Mesh files often have no more
-/// than five digits, and parts that were modelled as touching overlap by the last of them.
+/// How deep triangles may be in each other, in parts of the diagonal of the mesh's box: 0.1 mm in a
+/// metre. Mesh files often have no more than five digits, and parts that were modelled as touching
+/// overlap by the last of them.
 const TOLERANCE: f64 = 1e-4;
-/// How many pairs of boxes are compared in a mesh. A mesh of a million triangles needs about half of them.
+/// How many pairs of boxes are compared in a mesh. A mesh of a million triangles needs about half
+/// of them.
 const MOST_COMPARED: usize = 40_000_000;
 /// How many triangles a box at the end of the hierarchy has at most.
 const LEAF: usize = 4;
@@ -27,20 +30,34 @@ pub enum Crossing {
     TooMany,
 }
 
-/// Whether triangles of a mesh prim cross. Two with a common corner don't count, nor do faces with another number of corners than three
-/// and those without an area. It takes n log n steps for n triangles of similar size, and a bounded number for any.
+/// Whether triangles of a mesh prim cross. Two with a common corner don't count, nor do faces with
+/// another number of corners than three and those without an area. It takes n log n steps for n
+/// triangles of similar size, and a bounded number for any.
 pub fn crossing(mesh: &Prim) -> Crossing {
-    let (Ok(faces), Some(points)) = (faces(mesh), mesh.value("points").and_then(vectors)) else { return Crossing::None };
-    let tolerance = TOLERANCE * Bounds::of(points.iter().map(|point| Vector3::from(*point))).diagonal();
+    let (Ok(faces), Some(points)) = (faces(mesh), mesh.value("points").and_then(vectors)) else {
+        return Crossing::None;
+    };
+    let tolerance =
+        TOLERANCE * Bounds::of(points.iter().map(|point| Vector3::from(*point))).diagonal();
     if !tolerance.is_finite() {
         return Crossing::None;
     }
     let welded = welded(&points);
-    let corner = |index: i32| usize::try_from(index).ok().and_then(|index| welded.get(index)).copied();
+    let corner = |index: i32| {
+        usize::try_from(index)
+            .ok()
+            .and_then(|index| welded.get(index))
+            .copied()
+    };
     let triangles = faces.iter().enumerate().filter_map(|(face, corners)| {
         let [a, b, c] = <[i32; 3]>::try_from(*corners).ok()?;
         let corners = [corner(a)?, corner(b)?, corner(c)?];
-        Triangle::new(face, corners, corners.map(|corner| Vector3::from(points[corner])), tolerance)
+        Triangle::new(
+            face,
+            corners,
+            corners.map(|corner| Vector3::from(points[corner])),
+            tolerance,
+        )
     });
     among(triangles.collect(), tolerance, MOST_COMPARED)
 }
@@ -59,12 +76,23 @@ struct Triangle {
 
 impl Triangle {
     /// None if it is narrower than the tolerance.
-    fn new(face: usize, corners: [usize; 3], points: [Vector3<f64>; 3], tolerance: f64) -> Option<Self> {
+    fn new(
+        face: usize,
+        corners: [usize; 3],
+        points: [Vector3<f64>; 3],
+        tolerance: f64,
+    ) -> Option<Self> {
         let [a, b, c] = points;
         let cross = (b - a).cross(&(c - a));
         let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
         let is_wide = cross.norm() > tolerance * longest;
-        is_wide.then(|| Self { face, corners, points, normal: cross.normalize(), bounds: Bounds::of(points.into_iter()) })
+        is_wide.then(|| Self {
+            face,
+            corners,
+            points,
+            normal: cross.normalize(),
+            bounds: Bounds::of(points.into_iter()),
+        })
     }
 
     fn edges(&self) -> [Vector3<f64>; 3] {
@@ -79,7 +107,11 @@ impl Triangle {
     }
 
     fn crosses(&self, other: &Self, tolerance: f64) -> bool {
-        if self.corners.iter().any(|corner| other.corners.contains(corner)) {
+        if self
+            .corners
+            .iter()
+            .any(|corner| other.corners.contains(corner))
+        {
             return false;
         }
         // How long a shift along a direction has to be to take one from the other.
@@ -91,12 +123,15 @@ impl Triangle {
             return false;
         }
         let edges = other.edges();
-        self.edges().iter().flat_map(|edge| edges.iter().map(move |other| (edge, other))).all(|(edge, other)| {
-            let across = edge.cross(other);
-            let length = across.norm();
-            // Edges in the same direction have no direction across both.
-            length <= 1e-9 * edge.norm() * other.norm() || depth(&(across / length)) > tolerance
-        })
+        self.edges()
+            .iter()
+            .flat_map(|edge| edges.iter().map(move |other| (edge, other)))
+            .all(|(edge, other)| {
+                let across = edge.cross(other);
+                let length = across.norm();
+                // Edges in the same direction have no direction across both.
+                length <= 1e-9 * edge.norm() * other.norm() || depth(&(across / length)) > tolerance
+            })
     }
 }
 
@@ -109,21 +144,35 @@ struct Bounds {
 
 impl Bounds {
     fn of(points: impl Iterator<Item = Vector3<f64>>) -> Self {
-        let none = Self { low: Vector3::repeat(f64::INFINITY), high: Vector3::repeat(f64::NEG_INFINITY) };
-        points.fold(none, |all, point| all.and(&Self { low: point, high: point }))
+        let none = Self {
+            low: Vector3::repeat(f64::INFINITY),
+            high: Vector3::repeat(f64::NEG_INFINITY),
+        };
+        points.fold(none, |all, point| {
+            all.and(&Self {
+                low: point,
+                high: point,
+            })
+        })
     }
 
     fn and(&self, other: &Self) -> Self {
-        Self { low: self.low.inf(&other.low), high: self.high.sup(&other.high) }
+        Self {
+            low: self.low.inf(&other.low),
+            high: self.high.sup(&other.high),
+        }
     }
 
     fn diagonal(&self) -> f64 {
         (self.high - self.low).norm()
     }
 
-    /// Whether a shift along an axis has to be longer than the tolerance to take one from the other.
+    /// Whether a shift along an axis has to be longer than the tolerance to take one from the
+    /// other.
     fn overlaps(&self, other: &Self, tolerance: f64) -> bool {
-        (0..3).all(|axis| (self.high[axis] - other.low[axis]).min(other.high[axis] - self.low[axis]) > tolerance)
+        (0..3).all(|axis| {
+            (self.high[axis] - other.low[axis]).min(other.high[axis] - self.low[axis]) > tolerance
+        })
     }
 }
 
@@ -136,22 +185,34 @@ struct Node {
     inner: Option<usize>,
 }
 
-/// Boxes in boxes; each has the triangles of two that are in it. Puts the triangles in the order of the boxes.
+/// Boxes in boxes; each has the triangles of two that are in it. Puts the triangles in the order of
+/// the boxes.
 fn hierarchy(triangles: &mut [Triangle]) -> Vec<Node> {
     let node = |triangles: &[Triangle], first: usize, end: usize| {
         let all = triangles[first..end].iter().map(|triangle| triangle.bounds);
-        let bounds = all.reduce(|all, one| all.and(&one)).unwrap_or_else(|| Bounds::of(std::iter::empty()));
-        Node { bounds, first, end, inner: None }
+        let bounds = all
+            .reduce(|all, one| all.and(&one))
+            .unwrap_or_else(|| Bounds::of(std::iter::empty()));
+        Node {
+            bounds,
+            first,
+            end,
+            inner: None,
+        }
     };
     let mut nodes = vec![node(triangles, 0, triangles.len())];
     let mut next = 0;
-    while let Some(Node { bounds, first, end, .. }) = nodes.get(next) {
+    while let Some(Node {
+        bounds, first, end, ..
+    }) = nodes.get(next)
+    {
         let (first, end) = (*first, *end);
         if end - first > LEAF {
             let axis = (bounds.high - bounds.low).imax();
             let middle = first.midpoint(end);
             triangles[first..end].select_nth_unstable_by(middle - first, |a, b| {
-                let at = |triangle: &Triangle| triangle.bounds.low[axis] + triangle.bounds.high[axis];
+                let at =
+                    |triangle: &Triangle| triangle.bounds.low[axis] + triangle.bounds.high[axis];
                 at(a).total_cmp(&at(b))
             });
             nodes[next].inner = Some(nodes.len());
@@ -178,17 +239,26 @@ fn among(mut triangles: Vec<Triangle>, tolerance: f64, most_compared: usize) -> 
             continue;
         }
         match (one.inner, two.inner) {
-            (Some(inner), _) if a == b => pairs.extend([(inner, inner), (inner + 1, inner + 1), (inner, inner + 1)]),
+            (Some(inner), _) if a == b => {
+                pairs.extend([(inner, inner), (inner + 1, inner + 1), (inner, inner + 1)])
+            }
             // The larger one is opened.
-            (Some(inner), other) if other.is_none() || one.end - one.first >= two.end - two.first => {
+            (Some(inner), other)
+                if other.is_none() || one.end - one.first >= two.end - two.first =>
+            {
                 pairs.extend([(inner, b), (inner + 1, b)]);
             }
             (_, Some(inner)) => pairs.extend([(a, inner), (a, inner + 1)]),
             _ => {
                 for (index, one) in triangles[one.first..one.end].iter().enumerate() {
-                    let rest = if a == b { &triangles[two.first + index + 1..two.end] } else { &triangles[two.first..two.end] };
-                    let crossed =
-                        rest.iter().find(|two| one.bounds.overlaps(&two.bounds, tolerance) && one.crosses(two, tolerance));
+                    let rest = if a == b {
+                        &triangles[two.first + index + 1..two.end]
+                    } else {
+                        &triangles[two.first..two.end]
+                    };
+                    let crossed = rest.iter().find(|two| {
+                        one.bounds.overlaps(&two.bounds, tolerance) && one.crosses(two, tolerance)
+                    });
                     if let Some(two) = crossed {
                         return Crossing::Faces(one.face.min(two.face), one.face.max(two.face));
                     }
@@ -206,32 +276,56 @@ mod tests {
     /// The twelve triangles of a box from one corner to another, its points after `points`.
     fn cuboid(points: &mut Vec<Vector3<f64>>, low: [f64; 3], high: [f64; 3]) -> Vec<[usize; 3]> {
         let first = points.len();
-        let at = |corner: usize, axis: usize| if corner >> axis & 1 == 0 { low[axis] } else { high[axis] };
+        let at = |corner: usize, axis: usize| {
+            if corner >> axis & 1 == 0 {
+                low[axis]
+            } else {
+                high[axis]
+            }
+        };
         points.extend((0..8).map(|corner| Vector3::from_fn(|axis, _| at(corner, axis))));
-        let quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
-        quads.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).map(|t| t.map(|corner| first + corner)).collect()
+        let quads = [
+            [0, 2, 3, 1],
+            [4, 5, 7, 6],
+            [0, 1, 5, 4],
+            [2, 6, 7, 3],
+            [0, 4, 6, 2],
+            [1, 3, 7, 5],
+        ];
+        quads
+            .iter()
+            .flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]])
+            .map(|t| t.map(|corner| first + corner))
+            .collect()
     }
 
     fn triangles(points: &[Vector3<f64>], faces: &[[usize; 3]]) -> (Vec<Triangle>, f64) {
         let tolerance = TOLERANCE * Bounds::of(points.iter().copied()).diagonal();
-        let of = |(face, corners): (usize, &[usize; 3])| Triangle::new(face, *corners, corners.map(|c| points[c]), tolerance);
+        let of = |(face, corners): (usize, &[usize; 3])| {
+            Triangle::new(face, *corners, corners.map(|c| points[c]), tolerance)
+        };
         (faces.iter().enumerate().filter_map(of).collect(), tolerance)
     }
 
-    /// Two boxes in one mesh, the second with one corner at `low` and the other at `high`; all is turned by an odd angle.
+    /// Two boxes in one mesh, the second with one corner at `low` and the other at `high`; all is
+    /// turned by an odd angle.
     fn two_boxes(low: [f64; 3], high: [f64; 3]) -> Crossing {
         let mut points = Vec::new();
         let mut faces = cuboid(&mut points, [0.0; 3], [1.0; 3]);
         faces.extend(cuboid(&mut points, low, high));
         let turn = nalgebra::Rotation3::from_euler_angles(0.3, 1.1, -0.7);
-        let points: Vec<_> = points.iter().map(|point| (turn * point).map(|c| f64::from(c as f32))).collect();
+        let points: Vec<_> = points
+            .iter()
+            .map(|point| (turn * point).map(|c| f64::from(c as f32)))
+            .collect();
         let (triangles, tolerance) = triangles(&points, &faces);
         among(triangles, tolerance, MOST_COMPARED)
     }
 
     #[test]
     fn boxes_that_touch_do_not_cross_and_boxes_in_each_other_do() {
-        // On the other's side, at its edge, at its corner, with a side in the plane of another from inside, around it, and at a distance.
+        // On the other's side, at its edge, at its corner, with a side in the plane of another from
+        // inside, around it, and at a distance.
         for (low, high) in [
             ([0.2, 0.2, 1.0], [0.8, 0.7, 2.0]),
             ([0.2, 1.0, 1.0], [0.7, 2.0, 2.0]),
@@ -252,7 +346,10 @@ mod tests {
             // A bar through it.
             ([-1.0, 0.4, 0.4], [2.0, 0.6, 0.6]),
         ] {
-            assert!(matches!(two_boxes(low, high), Crossing::Faces(..12, 12..)), "{low:?} to {high:?}");
+            assert!(
+                matches!(two_boxes(low, high), Crossing::Faces(..12, 12..)),
+                "{low:?} to {high:?}"
+            );
         }
     }
 
@@ -261,7 +358,9 @@ mod tests {
         // Triangles here and there, few of which cross.
         let mut seed = 1_u64;
         let mut random = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             f64::from((seed >> 40) as u32) / f64::from(1_u32 << 24)
         };
         let mut crossing = 0;
@@ -271,16 +370,28 @@ mod tests {
                 let middle = Vector3::from_fn(|_, _| random());
                 points.extend((0..3).map(|_| middle + 0.2 * Vector3::from_fn(|_, _| random())));
             }
-            let faces: Vec<[usize; 3]> = (0..40).map(|face| [3 * face, 3 * face + 1, 3 * face + 2]).collect();
+            let faces: Vec<[usize; 3]> = (0..40)
+                .map(|face| [3 * face, 3 * face + 1, 3 * face + 2])
+                .collect();
             let (all, tolerance) = triangles(&points, &faces);
-            let pairs = || all.iter().enumerate().flat_map(|(index, a)| all[index + 1..].iter().map(move |b| (a, b)));
-            let expected: Vec<_> = pairs().filter(|(a, b)| a.crosses(b, tolerance)).map(|(a, b)| (a.face, b.face)).collect();
+            let pairs = || {
+                all.iter()
+                    .enumerate()
+                    .flat_map(|(index, a)| all[index + 1..].iter().map(move |b| (a, b)))
+            };
+            let expected: Vec<_> = pairs()
+                .filter(|(a, b)| a.crosses(b, tolerance))
+                .map(|(a, b)| (a.face, b.face))
+                .collect();
             match among(triangles(&points, &faces).0, tolerance, MOST_COMPARED) {
                 Crossing::Faces(one, two) => {
                     assert!(expected.contains(&(one, two)), "{one} {two} {expected:?}");
                     crossing += 1;
                 }
-                found => assert!(found == Crossing::None && expected.is_empty(), "{found:?} {expected:?}"),
+                found => assert!(
+                    found == Crossing::None && expected.is_empty(),
+                    "{found:?} {expected:?}"
+                ),
             }
         }
         assert!((5..55).contains(&crossing), "{crossing}");
@@ -294,8 +405,12 @@ mod tests {
         for index in 0..300 {
             let across = f64::from(index) * 0.01;
             points.extend(
-                [[across, -across, 0.0], [10.0 + across, 10.0 - across, 10.0], [across + 0.005, -across, 0.1]]
-                    .map(Vector3::from),
+                [
+                    [across, -across, 0.0],
+                    [10.0 + across, 10.0 - across, 10.0],
+                    [across + 0.005, -across, 0.1],
+                ]
+                .map(Vector3::from),
             );
             faces.push([3 * faces.len(), 3 * faces.len() + 1, 3 * faces.len() + 2]);
         }

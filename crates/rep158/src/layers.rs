@@ -1,4 +1,5 @@
-//! What a layer holds, by what stands in it and not by its name: REP-158 divides an asset into layers by that (§1.2.1, §1.4).
+//! What a layer holds, by what stands in it and not by its name: REP-158 divides an asset into
+//! layers by that (§1.2.1, §1.4).
 
 use urdf_usd_stage::{Layer, LayerPrim, Specifier, Stage};
 
@@ -57,12 +58,18 @@ pub fn contents(layer: &Layer) -> Vec<Found> {
     let contact: Vec<String> = layer
         .prims
         .iter()
-        .filter(|prim| prim.schemas.iter().any(|schema| schema == "PhysicsMaterialAPI"))
+        .filter(|prim| {
+            prim.schemas
+                .iter()
+                .any(|schema| schema == "PhysicsMaterialAPI")
+        })
         .map(|prim| format!("{}/", prim.path))
         .collect();
     for found in layer.prims.iter().flat_map(of_prim) {
-        let is_contact =
-            found.holds == Holds::Looks && contact.iter().any(|material| found.path.starts_with(material.as_str()));
+        let is_contact = found.holds == Holds::Looks
+            && contact
+                .iter()
+                .any(|material| found.path.starts_with(material.as_str()));
         if !is_contact && !contents.iter().any(|known| known.holds == found.holds) {
             contents.push(found);
         }
@@ -79,19 +86,30 @@ pub fn first(contents: &[Found], holds: Holds) -> Option<&Found> {
 /// All that a layer says of a prim and that has a kind.
 pub fn of_prim(prim: &LayerPrim) -> impl Iterator<Item = Found> + '_ {
     let has_ros = prim.schemas.iter().any(|schema| is_ros(schema));
-    let of_type = (!prim.type_name.is_empty()).then_some(&prim.type_name).into_iter().filter_map(move |name| {
-        let holds = match name.as_str() {
-            name if is_vendor_schema(name) => Holds::Vendor,
-            name if name.starts_with("Physics") => Holds::Physics,
-            "Shader" | "NodeGraph" => Holds::Looks,
-            name if prim.specifier == Specifier::Def && is_geometry(name) => Holds::Geometry,
-            _ => return None,
-        };
-        Some(Found { holds, path: prim.path.clone(), what: name.clone() })
-    });
+    let of_type = (!prim.type_name.is_empty())
+        .then_some(&prim.type_name)
+        .into_iter()
+        .filter_map(move |name| {
+            let holds = match name.as_str() {
+                name if is_vendor_schema(name) => Holds::Vendor,
+                name if name.starts_with("Physics") => Holds::Physics,
+                "Shader" | "NodeGraph" => Holds::Looks,
+                name if prim.specifier == Specifier::Def && is_geometry(name) => Holds::Geometry,
+                _ => return None,
+            };
+            Some(Found {
+                holds,
+                path: prim.path.clone(),
+                what: name.clone(),
+            })
+        });
     let of_schemas = prim.schemas.iter().filter_map(move |schema| {
         let holds = schema_holds(schema)?;
-        Some(Found { holds, path: prim.path.clone(), what: schema.clone() })
+        Some(Found {
+            holds,
+            path: prim.path.clone(),
+            what: schema.clone(),
+        })
     });
     let of_properties = prim.properties.iter().filter_map(move |property| {
         let holds = match property.name.as_str() {
@@ -100,15 +118,24 @@ pub fn of_prim(prim: &LayerPrim) -> impl Iterator<Item = Found> + '_ {
             name if name.starts_with("xformOp:") => (!has_ros).then_some(Holds::Transforms)?,
             name => property_holds(name)?,
         };
-        Some(Found { holds, path: format!("{}.{}", prim.path, property.name), what: property.name.clone() })
+        Some(Found {
+            holds,
+            path: format!("{}.{}", prim.path, property.name),
+            what: property.name.clone(),
+        })
     });
     of_type.chain(of_schemas).chain(of_properties)
 }
 
-/// The kind of layer that an applied schema, a type (`PhysxRigidBodyAPI`) or a property (`physics:mass`) belongs into, as its name
-/// says; `None` for what belongs where its prim is defined.
+/// The kind of layer that an applied schema, a type (`PhysxRigidBodyAPI`) or a property
+/// (`physics:mass`) belongs into, as its name says; `None` for what belongs where its prim is
+/// defined.
 pub fn holds(name: &str) -> Option<Holds> {
-    if name.starts_with(|c: char| c.is_ascii_uppercase()) { schema_holds(name) } else { property_holds(name) }
+    if name.starts_with(|c: char| c.is_ascii_uppercase()) {
+        schema_holds(name)
+    } else {
+        property_holds(name)
+    }
 }
 
 fn schema_holds(schema: &str) -> Option<Holds> {
@@ -159,10 +186,13 @@ const VENDORS: &[&str] = &[
     "unreal",
 ];
 
-/// The vendor whose schema, type (`PhysxRigidBodyAPI`) or property (`physxRigidBody:linearDamping`) that is, as its names begin.
+/// The vendor whose schema, type (`PhysxRigidBodyAPI`) or property (`physxRigidBody:linearDamping`)
+/// that is, as its names begin.
 pub fn vendor(name: &str) -> Option<&'static str> {
     match name.split_once(':') {
-        _ if name.starts_with(|c: char| c.is_ascii_uppercase()) => vendor_of_schema(name.split(':').next().unwrap_or(name)),
+        _ if name.starts_with(|c: char| c.is_ascii_uppercase()) => {
+            vendor_of_schema(name.split(':').next().unwrap_or(name))
+        }
         Some((first, _)) => vendor_of_prefix(first),
         None => None,
     }
@@ -171,7 +201,9 @@ pub fn vendor(name: &str) -> Option<&'static str> {
 fn vendor_of_schema(name: &str) -> Option<&'static str> {
     VENDORS.iter().copied().find(|vendor| {
         // The next letter begins a word: `Drake…` is a vendor's, `Drakensberg` would not be.
-        let rest = name.get(vendor.len()..).filter(|_| name[..vendor.len()].eq_ignore_ascii_case(vendor));
+        let rest = name
+            .get(vendor.len()..)
+            .filter(|_| name[..vendor.len()].eq_ignore_ascii_case(vendor));
         name.starts_with(|c: char| c.is_ascii_uppercase())
             && rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
     })
@@ -179,13 +211,14 @@ fn vendor_of_schema(name: &str) -> Option<&'static str> {
 
 fn vendor_of_prefix(prefix: &str) -> Option<&'static str> {
     VENDORS.iter().copied().find(|vendor| {
-        prefix
-            .strip_prefix(vendor)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_'))
+        prefix.strip_prefix(vendor).is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
+        })
     })
 }
 
-/// Whether a schema or type is one vendor's: `PhysxRigidBodyAPI`, `NewtonMimicAPI`, `OmniGraphNode`.
+/// Whether a schema or type is one vendor's: `PhysxRigidBodyAPI`, `NewtonMimicAPI`,
+/// `OmniGraphNode`.
 pub fn is_vendor_schema(name: &str) -> bool {
     vendor_of_schema(name).is_some()
 }
@@ -195,10 +228,15 @@ pub fn is_vendor_prefix(prefix: &str) -> bool {
     vendor_of_prefix(prefix).is_some()
 }
 
-/// Whether a layer is there for one simulator alone, by its name (`isaac.usda`, `robot_physx.usda`) and because it holds what is one's.
+/// Whether a layer is there for one simulator alone, by its name (`isaac.usda`, `robot_physx.usda`)
+/// and because it holds what is one's.
 pub fn is_proprietary(layer: &Layer, contents: &[Found]) -> bool {
     let name = layer.file_name().to_ascii_lowercase();
-    first(contents, Holds::Vendor).is_some() && VENDORS.iter().chain(&["graph"]).any(|vendor| name.contains(vendor))
+    first(contents, Holds::Vendor).is_some()
+        && VENDORS
+            .iter()
+            .chain(&["graph"])
+            .any(|vendor| name.contains(vendor))
 }
 
 /// Whether a type is a shape.
@@ -242,16 +280,23 @@ pub fn joined(layer: &Layer, written: &str) -> std::path::PathBuf {
     path
 }
 
-/// Whether two layers are of one layer stack: one is a sublayer of the other, or both are of the root layer.
+/// Whether two layers are of one layer stack: one is a sublayer of the other, or both are of the
+/// root layer.
 pub fn are_together(stage: &Stage, one: &Layer, other: &Layer) -> bool {
     let includes = |above: &Layer, below: &Layer| {
-        above.sublayers().iter().any(|path| joined(above, path) == joined(below, below.file_name()))
+        above
+            .sublayers()
+            .iter()
+            .any(|path| joined(above, path) == joined(below, below.file_name()))
     };
     one.identifier == other.identifier
         || (one.is_local && other.is_local)
         || includes(one, other)
         || includes(other, one)
-        || stage.layers.iter().any(|above| includes(above, one) && includes(above, other))
+        || stage
+            .layers
+            .iter()
+            .any(|above| includes(above, one) && includes(above, other))
 }
 
 #[cfg(test)]
@@ -281,18 +326,47 @@ mod tests {
 
     #[test]
     fn vendors_are_told_by_whole_words() {
-        for name in
-            ["PhysxRigidBodyAPI", "PhysxSchemaJointAPI", "NewtonMimicAPI", "MjcActuator", "OmniGraphNode", "IsaacRobotAPI"]
-        {
+        for name in [
+            "PhysxRigidBodyAPI",
+            "PhysxSchemaJointAPI",
+            "NewtonMimicAPI",
+            "MjcActuator",
+            "OmniGraphNode",
+            "IsaacRobotAPI",
+        ] {
             assert!(is_vendor_schema(name), "{name}");
         }
-        for name in ["PhysicsRigidBodyAPI", "Newtonian", "OmnidirectionalWheelAPI", "RosTopicAPI", "Ümit", "Mesh", ""] {
+        for name in [
+            "PhysicsRigidBodyAPI",
+            "Newtonian",
+            "OmnidirectionalWheelAPI",
+            "RosTopicAPI",
+            "Ümit",
+            "Mesh",
+            "",
+        ] {
             assert!(!is_vendor_schema(name), "{name}");
         }
-        for prefix in ["physx", "physxRigidBody", "newton", "mjc", "isaac", "omni", "omni_layer"] {
+        for prefix in [
+            "physx",
+            "physxRigidBody",
+            "newton",
+            "mjc",
+            "isaac",
+            "omni",
+            "omni_layer",
+        ] {
             assert!(is_vendor_prefix(prefix), "{prefix}");
         }
-        for prefix in ["physics", "newtons", "omnidirectional", "urdf", "ros", "ext_physics", ""] {
+        for prefix in [
+            "physics",
+            "newtons",
+            "omnidirectional",
+            "urdf",
+            "ros",
+            "ext_physics",
+            "",
+        ] {
             assert!(!is_vendor_prefix(prefix), "{prefix}");
         }
     }

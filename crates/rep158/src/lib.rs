@@ -1,7 +1,7 @@
 //! Holds an OpenUSD asset against REP-158: [`check`] is the entry point.
 //!
-//! Each rule is a file under `rules`, with its code, its sentence of the specification and its examples. The asset may be anybody's:
-//! nothing here knows how this project lays out its own.
+//! Each rule is a file under `rules`, with its code, its sentence of the specification and its
+//! examples. The asset may be anybody's: nothing here knows how this project lays out its own.
 //!
 //! This module must not know URDF, ROS or the network; nothing in an asset makes it panic.
 
@@ -40,9 +40,10 @@ use subject::Subject;
 
 /// A rule of REP-158, whose function reports where an asset breaks it.
 ///
-/// The places of its examples are files of a small asset, the first of which is opened. The text of one that does not begin with
-/// `#usda` gets a header with the metadata that REP-158 asks for; one whose name ends in `.usdc` stands for the same in binary. That of an
-/// image says what is in it: `8-bit RGB PNG`, `16-bit L PNG`, `8-bit L PNG 20000x2`, `HDR`.
+/// The places of its examples are files of a small asset, the first of which is opened. The text of
+/// one that does not begin with `#usda` gets a header with the metadata that REP-158 asks for; one
+/// whose name ends in `.usdc` stands for the same in binary. That of an image says what is in it:
+/// `8-bit RGB PNG`, `16-bit L PNG`, `8-bit L PNG 20000x2`, `HDR`.
 pub type Rule = diagnostic::Rule<fn(&Subject<'_>, &mut Findings)>;
 
 /// All rules, in the order of the specification.
@@ -53,9 +54,11 @@ pub const RULES: &[&Rule] = rules::ALL;
 pub struct Options {
     /// Variants that are selected instead of those that the asset selects.
     pub variants: Vec<VariantChoice>,
-    /// Whether each variant of each set is looked at, one after the other, and not the selected ones only.
+    /// Whether each variant of each set is looked at, one after the other, and not the selected
+    /// ones only.
     pub all_variants: bool,
-    /// Codes that alone are looked at, if there are any; a code with `*` at its end means all that begin so.
+    /// Codes that alone are looked at, if there are any; a code with `*` at its end means all that
+    /// begin so.
     pub select: Vec<String>,
     /// Codes that are not looked at.
     pub ignore: Vec<String>,
@@ -69,14 +72,18 @@ impl Options {
     /// Whether findings with this code are asked for.
     pub fn wants(&self, code: &str) -> bool {
         let is_in = |list: &[String]| {
-            list.iter().any(|pattern| pattern.strip_suffix('*').map_or(pattern == code, |start| code.starts_with(start)))
+            list.iter().any(|pattern| {
+                pattern
+                    .strip_suffix('*')
+                    .map_or(pattern == code, |start| code.starts_with(start))
+            })
         };
         (self.select.is_empty() || is_in(&self.select)) && !is_in(&self.ignore)
     }
 }
 
-/// What the asset `entry` breaks of the rules; nothing if it follows them all. A finding that there is in some variants only says in
-/// which.
+/// What the asset `entry` breaks of the rules; nothing if it follows them all. A finding that there
+/// is in some variants only says in which.
 ///
 /// # Errors
 /// If the root layer can't be read, or a variant is asked for that the asset doesn't have.
@@ -84,7 +91,8 @@ pub fn check(entry: &Path, options: &Options) -> Result<Vec<Diagnostic>, OpenErr
     check_stage(entry, options).map(|(_, found)| found)
 }
 
-/// [`check`] for those who also want the stage, with the variants that [`Options::variants`] selects.
+/// [`check`] for those who also want the stage, with the variants that [`Options::variants`]
+/// selects.
 ///
 /// # Errors
 /// Those of [`check`].
@@ -98,9 +106,16 @@ pub fn check_stage(entry: &Path, options: &Options) -> Result<(Stage, Vec<Diagno
     let mut found = of_stage(&stage, options);
     if options.all_variants {
         for choice in stage.other_variants(&options.variants) {
-            let variants: Vec<VariantChoice> = options.variants.iter().cloned().chain([choice.clone()]).collect();
+            let variants: Vec<VariantChoice> = options
+                .variants
+                .iter()
+                .cloned()
+                .chain([choice.clone()])
+                .collect();
             for mut finding in of_stage(&stage.reopen(&with(variants))?, options) {
-                let is_known = |known: &&Diagnostic| known.code == finding.code && known.place == finding.place;
+                let is_known = |known: &&Diagnostic| {
+                    known.code == finding.code && known.place == finding.place
+                };
                 if found.iter().find(is_known).is_none() {
                     finding.message = format!("{} (with {choice})", finding.message);
                     found.push(finding);

@@ -20,9 +20,11 @@ pub struct Surface {
     pub open_edges: usize,
     /// How many edges have more than two faces.
     pub crowded_edges: usize,
-    /// How many edges have two faces that run along them in the same direction: one of them is turned.
+    /// How many edges have two faces that run along them in the same direction: one of them is
+    /// turned.
     pub turned_edges: usize,
-    /// What it encloses if it is closed, in cubic units of its own; negative if its front is inside.
+    /// What it encloses if it is closed, in cubic units of its own; negative if its front is
+    /// inside.
     pub volume: f64,
 }
 
@@ -45,7 +47,8 @@ pub struct Meshes(RefCell<HashMap<usize, Rc<Surface>>>);
 impl Meshes {
     /// The surface of a mesh; each is looked at once.
     pub fn of(&self, prim: &Prim) -> Rc<Surface> {
-        // The stage keeps what it shares, so an address stands for the same attributes as long as there is this.
+        // The stage keeps what it shares, so an address stands for the same attributes as long as
+        // there is this.
         let key = Arc::as_ptr(&prim.attributes) as usize;
         let known = self.0.borrow().get(&key).map(Rc::clone);
         known.unwrap_or_else(|| {
@@ -66,22 +69,42 @@ pub fn colliders(stage: &Stage) -> Vec<PrimId> {
     distinct(stage, |id| collides(stage, id), |_| None)
 }
 
-/// The meshes that bodies don't collide with, of those with the same points and the same material the first one.
+/// The meshes that bodies don't collide with, of those with the same points and the same material
+/// the first one.
 pub fn visuals(stage: &Stage, shading: &Shading) -> Vec<PrimId> {
-    distinct(stage, |id| !collides(stage, id), |id| shading.material_of(stage, id).map(|material| material.prim))
+    distinct(
+        stage,
+        |id| !collides(stage, id),
+        |id| shading.material_of(stage, id).map(|material| material.prim),
+    )
 }
 
 fn collides(stage: &Stage, id: PrimId) -> bool {
-    std::iter::once(id).chain(stage.ancestors(id)).any(|id| stage[id].has("PhysicsCollisionAPI"))
+    std::iter::once(id)
+        .chain(stage.ancestors(id))
+        .any(|id| stage[id].has("PhysicsCollisionAPI"))
 }
 
-/// The meshes that are wanted, the first of those that have their points from the same place and are alike in `what`.
-fn distinct(stage: &Stage, is_wanted: impl Fn(PrimId) -> bool, what: impl Fn(PrimId) -> Option<PrimId>) -> Vec<PrimId> {
+/// The meshes that are wanted, the first of those that have their points from the same place and
+/// are alike in `what`.
+fn distinct(
+    stage: &Stage,
+    is_wanted: impl Fn(PrimId) -> bool,
+    what: impl Fn(PrimId) -> Option<PrimId>,
+) -> Vec<PrimId> {
     let mut seen: HashSet<(LayerId, &str, Option<PrimId>)> = HashSet::new();
     let mut found = Vec::new();
-    for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present() && prim.type_name == "Mesh") {
-        let source = prim.attributes.get("points").and_then(|points| points.sites.first());
-        if is_wanted(id) && source.is_none_or(|Site { layer, path }| seen.insert((*layer, path, what(id)))) {
+    for (id, prim) in stage
+        .iter()
+        .filter(|(_, prim)| prim.is_present() && prim.type_name == "Mesh")
+    {
+        let source = prim
+            .attributes
+            .get("points")
+            .and_then(|points| points.sites.first());
+        if is_wanted(id)
+            && source.is_none_or(|Site { layer, path }| seen.insert((*layer, path, what(id))))
+        {
             found.push(id);
         }
     }
@@ -97,22 +120,36 @@ pub fn faces(prim: &Prim) -> Result<Vec<&[i32]>, String> {
     let points = prim.value("points").and_then(array_len).unwrap_or(0);
     let (counts, mut rest) = (array("faceVertexCounts"), array("faceVertexIndices"));
     if counts.is_empty() || points == 0 {
-        return Err(if points == 0 { "it has no points" } else { "it has no faces" }.to_owned());
+        return Err(if points == 0 {
+            "it has no points"
+        } else {
+            "it has no faces"
+        }
+        .to_owned());
     }
     let mut faces = Vec::with_capacity(counts.len());
     for &count in counts {
         let corners = usize::try_from(count).ok().filter(|count| *count >= 3);
         let corners = corners.ok_or_else(|| format!("a face has {count} corners"))?;
-        let (face, after) =
-            rest.split_at_checked(corners).ok_or("faceVertexCounts asks for more corners than faceVertexIndices has")?;
-        if let Some(index) = face.iter().find(|&&index| usize::try_from(index).map_or(true, |index| index >= points)) {
-            return Err(format!("a face names point {index}, and there are {points}"));
+        let (face, after) = rest
+            .split_at_checked(corners)
+            .ok_or("faceVertexCounts asks for more corners than faceVertexIndices has")?;
+        if let Some(index) = face
+            .iter()
+            .find(|&&index| usize::try_from(index).map_or(true, |index| index >= points))
+        {
+            return Err(format!(
+                "a face names point {index}, and there are {points}"
+            ));
         }
         faces.push(face);
         rest = after;
     }
     if !rest.is_empty() {
-        return Err(format!("faceVertexIndices has {} corners more than faceVertexCounts asks for", rest.len()));
+        return Err(format!(
+            "faceVertexIndices has {} corners more than faceVertexCounts asks for",
+            rest.len()
+        ));
     }
     Ok(faces)
 }
@@ -121,21 +158,45 @@ pub fn faces(prim: &Prim) -> Result<Vec<&[i32]>, String> {
 pub fn welded(points: &[[f64; 3]]) -> Vec<usize> {
     let mut first: HashMap<[u64; 3], usize> = HashMap::with_capacity(points.len());
     // Adding 0 makes -0 the same as 0.
-    points.iter().enumerate().map(|(index, p)| *first.entry(p.map(|c| (c + 0.0).to_bits())).or_insert(index)).collect()
+    points
+        .iter()
+        .enumerate()
+        .map(|(index, p)| *first.entry(p.map(|c| (c + 0.0).to_bits())).or_insert(index))
+        .collect()
 }
 
 fn surface(prim: &Prim) -> Surface {
     let faces = match faces(prim) {
         Ok(faces) => faces,
-        Err(fault) => return Surface { fault: Some(fault), ..Surface::default() },
+        Err(fault) => {
+            return Surface {
+                fault: Some(fault),
+                ..Surface::default()
+            };
+        }
     };
     let points = prim.value("points").and_then(vectors).unwrap_or_default();
-    if let Some(point) = points.iter().position(|point| point.iter().any(|c| !c.is_finite())) {
-        return Surface { fault: Some(format!("point {point} is not finite")), ..Surface::default() };
+    if let Some(point) = points
+        .iter()
+        .position(|point| point.iter().any(|c| !c.is_finite()))
+    {
+        return Surface {
+            fault: Some(format!("point {point} is not finite")),
+            ..Surface::default()
+        };
     }
-    let mut surface = Surface { not_triangles: faces.iter().filter(|face| face.len() != 3).count(), ..Surface::default() };
+    let mut surface = Surface {
+        not_triangles: faces.iter().filter(|face| face.len() != 3).count(),
+        ..Surface::default()
+    };
     let welded = welded(&points);
-    let welded = |index: i32| usize::try_from(index).ok().and_then(|index| welded.get(index)).copied().unwrap_or(0);
+    let welded = |index: i32| {
+        usize::try_from(index)
+            .ok()
+            .and_then(|index| welded.get(index))
+            .copied()
+            .unwrap_or(0)
+    };
     // Edges, the smaller end first, and whether the face runs that way.
     let mut edges: Vec<(usize, usize, bool)> = Vec::new();
     let centre = points.first().copied().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The bodies and joints of a stage (UsdPhysics), found by what they are and not by where they stand.
+//! The bodies and joints of a stage (UsdPhysics), found by what they are and not by where they
+//! stand.
 
 use std::collections::HashMap;
 
@@ -78,9 +79,13 @@ pub fn is_shape(prim: &Prim) -> bool {
     )
 }
 
-/// The purpose of a prim: its own, or that of the nearest prim above that has one; `default` if none has.
+/// The purpose of a prim: its own, or that of the nearest prim above that has one; `default` if
+/// none has.
 pub fn purpose(stage: &Stage, id: PrimId) -> &str {
-    std::iter::once(id).chain(stage.ancestors(id)).find_map(|id| stage[id].text("purpose")).unwrap_or("default")
+    std::iter::once(id)
+        .chain(stage.ancestors(id))
+        .find_map(|id| stage[id].text("purpose"))
+        .unwrap_or("default")
 }
 
 /// What is to be seen: a shape that is no collider and has another purpose than to guide.
@@ -95,7 +100,13 @@ pub fn own(stage: &Stage, body: PrimId) -> Vec<PrimId> {
     let mut stack = vec![body];
     while let Some(id) = stack.pop() {
         own.push(id);
-        stack.extend(stage[id].children.iter().rev().filter(|&&child| !is_body(&stage[child])));
+        stack.extend(
+            stage[id]
+                .children
+                .iter()
+                .rev()
+                .filter(|&&child| !is_body(&stage[child])),
+        );
     }
     own
 }
@@ -103,31 +114,53 @@ pub fn own(stage: &Stage, body: PrimId) -> Vec<PrimId> {
 /// The variant set `collision_fidelity` that a prim stands in, if it does.
 pub fn collision_fidelity(stage: &Stage, id: PrimId) -> Option<&VariantSet> {
     let mut here = std::iter::once(id).chain(stage.ancestors(id));
-    here.find_map(|id| stage[id].variant_sets.iter().find(|set| set.name == "collision_fidelity"))
-}
-
-/// The material that is bound to a prim for physics: the prim that binds it, itself or one above, and the material's path. A binding
-/// for all purposes is none (§1.3.4).
-pub fn bound_material(stage: &Stage, id: PrimId) -> Option<(PrimId, String)> {
-    std::iter::once(id).chain(stage.ancestors(id)).find_map(|holder| {
-        let prim = &stage[holder];
-        let of_collection = prim.relationships.iter().find_map(|(name, relationship)| {
-            let [collection, material] = relationship.targets.as_slice() else { return None };
-            let is_binding = name.starts_with("material:binding:collection:physics:");
-            (is_binding && is_member(stage, collection, &stage[id].path)).then(|| (holder, material.clone()))
-        });
-        of_collection.or_else(|| Some((holder, prim.targets("material:binding:physics").first()?.clone())))
+    here.find_map(|id| {
+        stage[id]
+            .variant_sets
+            .iter()
+            .find(|set| set.name == "collision_fidelity")
     })
 }
 
-/// Whether a collection (`/robot.collection:name`) includes a prim with all that stands below its targets.
+/// The material that is bound to a prim for physics: the prim that binds it, itself or one above,
+/// and the material's path. A binding for all purposes is none (§1.3.4).
+pub fn bound_material(stage: &Stage, id: PrimId) -> Option<(PrimId, String)> {
+    std::iter::once(id)
+        .chain(stage.ancestors(id))
+        .find_map(|holder| {
+            let prim = &stage[holder];
+            let of_collection = prim.relationships.iter().find_map(|(name, relationship)| {
+                let [collection, material] = relationship.targets.as_slice() else {
+                    return None;
+                };
+                let is_binding = name.starts_with("material:binding:collection:physics:");
+                (is_binding && is_member(stage, collection, &stage[id].path))
+                    .then(|| (holder, material.clone()))
+            });
+            of_collection.or_else(|| {
+                Some((
+                    holder,
+                    prim.targets("material:binding:physics").first()?.clone(),
+                ))
+            })
+        })
+}
+
+/// Whether a collection (`/robot.collection:name`) includes a prim with all that stands below its
+/// targets.
 fn is_member(stage: &Stage, collection: &str, path: &str) -> bool {
-    let Some((holder, name)) = collection.split_once('.') else { return false };
-    let Some(prim) = stage.prim_at(holder) else { return false };
+    let Some((holder, name)) = collection.split_once('.') else {
+        return false;
+    };
+    let Some(prim) = stage.prim_at(holder) else {
+        return false;
+    };
     let longest = |kind: &str| {
         let targets = prim.targets(&format!("{name}:{kind}")).iter();
-        let above = targets
-            .filter(|above| path.strip_prefix(above.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+        let above = targets.filter(|above| {
+            path.strip_prefix(above.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
         above.map(String::len).max()
     };
     longest("includes") > longest("excludes")
@@ -141,12 +174,21 @@ impl Physics {
                 physics.bodies.push(id);
             }
             if is_joint(prim) {
-                let ends = ["physics:body0", "physics:body1"].map(|name| end(stage, prim.targets(name).first()));
+                let ends = ["physics:body0", "physics:body1"]
+                    .map(|name| end(stage, prim.targets(name).first()));
                 if let End::Body(body) = ends[1] {
-                    physics.joints_to.entry(body).or_default().push(physics.joints.len());
+                    physics
+                        .joints_to
+                        .entry(body)
+                        .or_default()
+                        .push(physics.joints.len());
                 }
                 let is_excluded = prim.flag("physics:excludeFromArticulation") == Some(true);
-                physics.joints.push(Joint { prim: id, ends, is_excluded });
+                physics.joints.push(Joint {
+                    prim: id,
+                    ends,
+                    is_excluded,
+                });
             }
         }
         physics
@@ -154,8 +196,14 @@ impl Physics {
 }
 
 fn end(stage: &Stage, target: Option<&String>) -> End {
-    let Some(path) = target else { return End::World };
-    let Some(id) = stage.at(path) else { return End::Missing(path.clone()) };
-    let body = std::iter::once(id).chain(stage.ancestors(id)).find(|&id| is_body(&stage[id]));
+    let Some(path) = target else {
+        return End::World;
+    };
+    let Some(id) = stage.at(path) else {
+        return End::Missing(path.clone());
+    };
+    let body = std::iter::once(id)
+        .chain(stage.ancestors(id))
+        .find(|&id| is_body(&stage[id]));
     body.map_or(End::Static(id), End::Body)
 }

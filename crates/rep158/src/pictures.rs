@@ -38,8 +38,13 @@ impl Pictures {
         if let Some(known) = self.0.borrow().get(path) {
             return Rc::clone(known);
         }
-        let picture = Rc::new(asset_bytes(path).map_or_else(|e| Picture::Unreadable(e.to_string()), |bytes| of_bytes(&bytes)));
-        self.0.borrow_mut().insert(path.to_owned(), Rc::clone(&picture));
+        let picture = Rc::new(asset_bytes(path).map_or_else(
+            |e| Picture::Unreadable(e.to_string()),
+            |bytes| of_bytes(&bytes),
+        ));
+        self.0
+            .borrow_mut()
+            .insert(path.to_owned(), Rc::clone(&picture));
         picture
     }
 }
@@ -56,7 +61,11 @@ impl Picture {
 
     /// Its format, if that is known.
     pub fn format(&self) -> Option<ImageFormat> {
-        if let Self::Known { format, .. } = self { Some(*format) } else { None }
+        if let Self::Known { format, .. } = self {
+            Some(*format)
+        } else {
+            None
+        }
     }
 }
 
@@ -86,12 +95,21 @@ fn of_bytes(bytes: &[u8]) -> Picture {
     }
     // What Git LFS has not fetched is text.
     if bytes.starts_with(b"version https://git-lfs") {
-        return Picture::Unreadable("it is a pointer of Git LFS: fetch it with `git lfs pull`".to_owned());
+        return Picture::Unreadable(
+            "it is a pointer of Git LFS: fetch it with `git lfs pull`".to_owned(),
+        );
     }
-    let Ok(format) = image::guess_format(bytes) else { return Picture::Other("of no known format") };
+    let Ok(format) = image::guess_format(bytes) else {
+        return Picture::Other("of no known format");
+    };
     if !matches!(
         format,
-        ImageFormat::Png | ImageFormat::Jpeg | ImageFormat::Bmp | ImageFormat::Gif | ImageFormat::Tiff | ImageFormat::WebP
+        ImageFormat::Png
+            | ImageFormat::Jpeg
+            | ImageFormat::Bmp
+            | ImageFormat::Gif
+            | ImageFormat::Tiff
+            | ImageFormat::WebP
     ) {
         return Picture::Other(shown(format));
     }
@@ -99,8 +117,14 @@ fn of_bytes(bytes: &[u8]) -> Picture {
         Ok(decoder) => {
             let color = decoder.color_type();
             let (width, height) = decoder.dimensions();
-            let bits = 8 * u16::from(color.bytes_per_pixel()) / u16::from(color.channel_count().max(1));
-            Picture::Known { format, bits, width, height }
+            let bits =
+                8 * u16::from(color.bytes_per_pixel()) / u16::from(color.channel_count().max(1));
+            Picture::Known {
+                format,
+                bits,
+                width,
+                height,
+            }
         }
         Err(error) => Picture::Unreadable(error.to_string()),
     }

@@ -78,7 +78,9 @@ impl<'a> Interface<'a> {
 
     /// The text of an attribute of its schema, if it is not empty.
     pub fn text(&self, last: &str) -> Option<&'a str> {
-        self.prim.text(&self.attribute(last)).filter(|text| !text.is_empty())
+        self.prim
+            .text(&self.attribute(last))
+            .filter(|text| !text.is_empty())
     }
 
     /// Whether it is a topic that the asset publishes.
@@ -108,7 +110,11 @@ impl<'a> Interface<'a> {
                     | "Temperature"
             )
         };
-        self.is_publisher() && self.text("type").and_then(|name| name.strip_prefix("sensor_msgs/msg/")).is_some_and(is_local)
+        self.is_publisher()
+            && self
+                .text("type")
+                .and_then(|name| name.strip_prefix("sensor_msgs/msg/"))
+                .is_some_and(is_local)
     }
 
     /// Whether it is about all joints or the whole robot.
@@ -122,28 +128,53 @@ impl<'a> Interface<'a> {
                 | "control_msgs/msg/DynamicJointState"
                 | "control_msgs/msg/JointTrajectoryControllerState"
                 | "tf2_msgs/msg/TFMessage"
-        ) || self.kind == Kind::Topic && self.text("name").is_some_and(|topic| last(topic) == "robot_description")
+        ) || self.kind == Kind::Topic
+            && self
+                .text("name")
+                .is_some_and(|topic| last(topic) == "robot_description")
     }
 }
 
 /// All interfaces of a stage.
 pub fn interfaces(stage: &Stage) -> impl Iterator<Item = Interface<'_>> {
-    stage.iter().filter(|(_, prim)| prim.is_present()).flat_map(|(id, prim)| {
-        Kind::ALL.into_iter().filter(|kind| prim.has(kind.schema())).map(move |kind| Interface { id, prim, kind })
-    })
+    stage
+        .iter()
+        .filter(|(_, prim)| prim.is_present())
+        .flat_map(|(id, prim)| {
+            Kind::ALL
+                .into_iter()
+                .filter(|kind| prim.has(kind.schema()))
+                .map(move |kind| Interface { id, prim, kind })
+        })
 }
 
 /// The schemas for ROS that a prim bears.
 pub fn schemas(prim: &Prim) -> impl Iterator<Item = &str> {
-    const ALL: [&str; 5] = ["RosContextAPI", "RosTopicAPI", "RosServiceAPI", "RosActionAPI", "RosFrameAPI"];
-    prim.schemas.iter().map(String::as_str).filter(|schema| ALL.contains(schema))
+    const ALL: [&str; 5] = [
+        "RosContextAPI",
+        "RosTopicAPI",
+        "RosServiceAPI",
+        "RosActionAPI",
+        "RosFrameAPI",
+    ];
+    prim.schemas
+        .iter()
+        .map(String::as_str)
+        .filter(|schema| ALL.contains(schema))
 }
 
-/// The schemas for ROS that a prim has only when a payload above it is loaded. A prim that bears the payload itself has none here:
-/// REP158-1.2.10 tells of it.
+/// The schemas for ROS that a prim has only when a payload above it is loaded. A prim that bears
+/// the payload itself has none here: REP158-1.2.10 tells of it.
 pub fn in_payload(prim: &Prim) -> impl Iterator<Item = &str> {
-    let schemas = if prim.bears_payload() { &[] } else { prim.payload_schemas.as_slice() };
-    schemas.iter().map(String::as_str).filter(|schema| is_ros(schema))
+    let schemas = if prim.bears_payload() {
+        &[]
+    } else {
+        prim.payload_schemas.as_slice()
+    };
+    schemas
+        .iter()
+        .map(String::as_str)
+        .filter(|schema| is_ros(schema))
 }
 
 /// Whether a prim is a context.
@@ -153,12 +184,16 @@ pub fn is_context(prim: &Prim) -> bool {
 
 /// All contexts of a stage.
 pub fn contexts(stage: &Stage) -> impl Iterator<Item = (PrimId, &Prim)> {
-    stage.iter().filter(|(_, prim)| prim.is_present() && is_context(prim))
+    stage
+        .iter()
+        .filter(|(_, prim)| prim.is_present() && is_context(prim))
 }
 
 /// The contexts at and above a prim, the nearest first.
 pub fn contexts_of(stage: &Stage, id: PrimId) -> impl Iterator<Item = PrimId> {
-    std::iter::once(id).chain(stage.ancestors(id)).filter(|&id| is_context(&stage[id]))
+    std::iter::once(id)
+        .chain(stage.ancestors(id))
+        .filter(|&id| is_context(&stage[id]))
 }
 
 /// The topmost context at or above a prim: the robot that it belongs to.
@@ -166,22 +201,36 @@ pub fn robot_of(stage: &Stage, id: PrimId) -> Option<PrimId> {
     contexts_of(stage, id).last()
 }
 
-/// The namespace at a prim, from the root: `/robot_1/camera`; empty if no context says one (§2.1.1).
+/// The namespace at a prim, from the root: `/robot_1/camera`; empty if no context says one
+/// (§2.1.1).
 pub fn namespace(stage: &Stage, id: PrimId) -> String {
     let mut segments: Vec<&str> = Vec::new();
     for context in contexts_of(stage, id) {
-        let Some(segment) = stage[context].text("ros:context:namespace").filter(|text| !text.is_empty()) else { continue };
+        let Some(segment) = stage[context]
+            .text("ros:context:namespace")
+            .filter(|text| !text.is_empty())
+        else {
+            continue;
+        };
         segments.push(segment.trim_matches('/'));
         if segment.starts_with('/') {
             break;
         }
     }
-    segments.iter().rev().filter(|segment| !segment.is_empty()).fold(String::new(), |all, segment| format!("{all}/{segment}"))
+    segments
+        .iter()
+        .rev()
+        .filter(|segment| !segment.is_empty())
+        .fold(String::new(), |all, segment| format!("{all}/{segment}"))
 }
 
 /// What a name means at a prim: `/robot_1/camera/image_raw`.
 pub fn resolved(stage: &Stage, id: PrimId, name: &str) -> String {
-    if name.starts_with('/') { name.to_owned() } else { format!("{}/{name}", namespace(stage, id)) }
+    if name.starts_with('/') {
+        name.to_owned()
+    } else {
+        format!("{}/{name}", namespace(stage, id))
+    }
 }
 
 /// The last segment of a name.
@@ -199,7 +248,10 @@ pub fn fault_of_name(name: &str) -> Option<String> {
     if name.len() > LONGEST {
         return Some(format!("is longer than {LONGEST} characters"));
     }
-    name.strip_prefix('/').unwrap_or(name).split('/').find_map(fault_of_segment)
+    name.strip_prefix('/')
+        .unwrap_or(name)
+        .split('/')
+        .find_map(fault_of_segment)
 }
 
 /// What is wrong with a part of a name between slashes, if anything is.
@@ -210,21 +262,37 @@ pub fn fault_of_segment(segment: &str) -> Option<String> {
     if first.is_ascii_digit() {
         return Some(format!("has a part that begins with the digit {first}"));
     }
-    let strange = segment.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_')?;
-    Some(format!("contains {}", if strange == ' ' { "a space".to_owned() } else { format!("`{}`", strange.escape_debug()) }))
+    let strange = segment
+        .chars()
+        .find(|c| !c.is_ascii_alphanumeric() && *c != '_')?;
+    Some(format!(
+        "contains {}",
+        if strange == ' ' {
+            "a space".to_owned()
+        } else {
+            format!("`{}`", strange.escape_debug())
+        }
+    ))
 }
 
-/// What is wrong with the name of a TF frame, if anything is; tf2 takes none that begins with a slash.
+/// What is wrong with the name of a TF frame, if anything is; tf2 takes none that begins with a
+/// slash.
 pub fn fault_of_frame(name: &str) -> Option<String> {
-    if name.starts_with('/') { Some("begins with a /, which tf2 refuses".to_owned()) } else { fault_of_name(name) }
+    if name.starts_with('/') {
+        Some("begins with a /, which tf2 refuses".to_owned())
+    } else {
+        fault_of_name(name)
+    }
 }
 
-/// What is wrong with the value of an attribute for a frame name, if anything is: `"a b", which contains a space`. An empty one says
-/// nothing.
+/// What is wrong with the value of an attribute for a frame name, if anything is: `"a b", which
+/// contains a space`. An empty one says nothing.
 pub fn fault_of_frame_value(value: &Value) -> Option<String> {
     match value {
         Value::String(name) if name.is_empty() => None,
-        Value::String(name) => fault_of_frame(name).map(|fault| format!("\"{name}\", which {fault}")),
+        Value::String(name) => {
+            fault_of_frame(name).map(|fault| format!("\"{name}\", which {fault}"))
+        }
         _ => Some("not a string".to_owned()),
     }
 }
@@ -240,26 +308,40 @@ pub struct Frame<'a> {
     pub is_named: bool,
 }
 
-/// All frames that a simulator announces (§2.7): contexts, bodies on joints, and prims with RosFrameAPI.
+/// All frames that a simulator announces (§2.7): contexts, bodies on joints, and prims with
+/// RosFrameAPI.
 pub fn frames<'a>(stage: &'a Stage, physics: &Physics) -> Vec<Frame<'a>> {
     let on_joints: HashSet<PrimId> = physics
         .joints
         .iter()
         .flat_map(|joint| &joint.ends)
-        .filter_map(|end| if let End::Body(id) = end { Some(*id) } else { None })
+        .filter_map(|end| {
+            if let End::Body(id) = end {
+                Some(*id)
+            } else {
+                None
+            }
+        })
         .collect();
     let mut frames = Vec::new();
     for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
         let is_explicit = prim.has("RosFrameAPI");
         if is_explicit || is_context(prim) || on_joints.contains(&id) && is_body(prim) {
-            let named = prim.text("ros:frame:id").filter(|name| is_explicit && !name.is_empty());
-            frames.push(Frame { id, name: named.unwrap_or_else(|| prim.name()), is_named: named.is_some() });
+            let named = prim
+                .text("ros:frame:id")
+                .filter(|name| is_explicit && !name.is_empty());
+            frames.push(Frame {
+                id,
+                name: named.unwrap_or_else(|| prim.name()),
+                is_named: named.is_some(),
+            });
         }
     }
     frames
 }
 
-/// Whether a transform leads from a camera to its optical frame: a turn by 180° about x, and nothing else (§2.8).
+/// Whether a transform leads from a camera to its optical frame: a turn by 180° about x, and
+/// nothing else (§2.8).
 pub fn is_optical(matrix: &Matrix4<f64>) -> bool {
     /// What rounding to single precision leaves.
     const SLACK: f64 = 1e-5;
@@ -276,7 +358,9 @@ mod tests {
         for good in ["joint_states", "/robot_1/cmd_vel", "_hidden", "a/b2"] {
             assert_eq!(fault_of_name(good), None, "{good}");
         }
-        for bad in ["", "/", "a/", "a//b", "2d", "a/2d", "a b", "a-b", "~/x", "{node}/x", "größe"] {
+        for bad in [
+            "", "/", "a/", "a//b", "2d", "a/2d", "a b", "a-b", "~/x", "{node}/x", "größe",
+        ] {
             assert!(fault_of_name(bad).is_some(), "{bad}");
         }
         assert!(fault_of_name(&"a".repeat(248)).is_some());

@@ -1,4 +1,5 @@
-//! The materials of a stage (UsdShade): what their universal surface is made of, and which images they name.
+//! The materials of a stage (UsdShade): what their universal surface is made of, and which images
+//! they name.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -29,7 +30,8 @@ const INPUTS: [&str; 15] = [
 /// The materials of a stage.
 #[derive(Clone, Debug, Default)]
 pub struct Shading {
-    /// Every material that something may be seen by; those that only hold physical properties are none.
+    /// Every material that something may be seen by; those that only hold physical properties are
+    /// none.
     pub materials: Vec<Material>,
     /// Every image that shaders or materials name, in whatever terminal's network.
     pub images: Vec<Image>,
@@ -46,11 +48,13 @@ pub struct Material {
     pub prim: PrimId,
     /// What is wired to `outputs:surface`, if something is.
     pub surface: Option<PrimId>,
-    /// The shaders that the universal surface is made of, if it is a UsdPreviewSurface; itself first.
+    /// The shaders that the universal surface is made of, if it is a UsdPreviewSurface; itself
+    /// first.
     pub shaders: Vec<PrimId>,
     /// The textures (UsdUVTexture) among them.
     pub textures: Vec<Texture>,
-    /// The primvars that it reads for something else than texture coordinates, with the shaders that read them.
+    /// The primvars that it reads for something else than texture coordinates, with the shaders
+    /// that read them.
     pub colors: BTreeSet<String>,
 }
 
@@ -61,11 +65,13 @@ pub struct Texture {
     pub shader: PrimId,
     /// The image it shows, as an index into [`Shading::images`].
     pub image: Option<usize>,
-    /// The inputs of the surface that it feeds, each with the output that does: `diffuseColor`, `rgb`.
+    /// The inputs of the surface that it feeds, each with the output that does: `diffuseColor`,
+    /// `rgb`.
     pub feeds: BTreeSet<(String, String)>,
     /// The primvar that its coordinates are; none if it reads none.
     pub primvar: Option<String>,
-    /// Whether something stands between the primvar and the texture, so that coordinates are not what the primvar says.
+    /// Whether something stands between the primvar and the texture, so that coordinates are not
+    /// what the primvar says.
     pub is_transformed: bool,
     /// Whether it repeats, along s and along t.
     pub repeats: [bool; 2],
@@ -87,7 +93,9 @@ pub struct Image {
 impl Image {
     /// Whether the path stands for many tiles.
     pub fn is_udim(&self) -> bool {
-        ["<UDIM>", "<UVTILE", "%(UDIM)", "<udim>"].iter().any(|mark| self.authored.contains(mark))
+        ["<UDIM>", "<UVTILE", "%(UDIM)", "<udim>"]
+            .iter()
+            .any(|mark| self.authored.contains(mark))
     }
 }
 
@@ -96,16 +104,27 @@ impl Shading {
         let mut shading = Self::default();
         for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
             let is_part = matches!(prim.type_name.as_str(), "Shader" | "NodeGraph" | "Material")
-                && std::iter::once(id).chain(stage.ancestors(id)).any(|id| stage[id].type_name == "Material");
+                && std::iter::once(id)
+                    .chain(stage.ancestors(id))
+                    .any(|id| stage[id].type_name == "Material");
             if is_part {
                 for image in images(id, prim) {
-                    shading.by_attribute.entry((id, image.attribute.clone())).or_insert(shading.images.len());
+                    shading
+                        .by_attribute
+                        .entry((id, image.attribute.clone()))
+                        .or_insert(shading.images.len());
                     shading.images.push(image);
                 }
             }
         }
-        for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present() && prim.type_name == "Material") {
-            let has_outputs = prim.attributes.keys().any(|name| name.starts_with("outputs:"));
+        for (id, prim) in stage
+            .iter()
+            .filter(|(_, prim)| prim.is_present() && prim.type_name == "Material")
+        {
+            let has_outputs = prim
+                .attributes
+                .keys()
+                .any(|name| name.starts_with("outputs:"));
             if has_outputs || !prim.has("PhysicsMaterialAPI") {
                 let material = shading.material(stage, id);
                 shading.by_prim.insert(id, shading.materials.len());
@@ -117,25 +136,49 @@ impl Shading {
 
     /// The material that a prim shows: its own, or that of the nearest prim above which has one.
     pub fn material_of(&self, stage: &Stage, id: PrimId) -> Option<&Material> {
-        let bound = std::iter::once(id).chain(stage.ancestors(id)).find_map(|id| {
-            let targets =
-                ["material:binding:full", "material:binding:preview", "material:binding"].map(|name| stage[id].targets(name));
-            targets.into_iter().find_map(<[String]>::first)
-        })?;
+        let bound = std::iter::once(id)
+            .chain(stage.ancestors(id))
+            .find_map(|id| {
+                let targets = [
+                    "material:binding:full",
+                    "material:binding:preview",
+                    "material:binding",
+                ]
+                .map(|name| stage[id].targets(name));
+                targets.into_iter().find_map(<[String]>::first)
+            })?;
         let prim = stage.at(bound)?;
         self.by_prim.get(&prim).map(|&index| &self.materials[index])
     }
 
     fn material(&self, stage: &Stage, id: PrimId) -> Material {
-        let surface = stage[id].attributes.get("outputs:surface").and_then(|output| source(stage, output)).map(|(id, _)| id);
-        let mut material = Material { prim: id, surface, shaders: Vec::new(), textures: Vec::new(), colors: BTreeSet::new() };
-        let is_known = |surface: &PrimId| stage[*surface].text("info:id") == Some("UsdPreviewSurface");
-        let Some(surface) = surface.filter(is_known) else { return material };
+        let surface = stage[id]
+            .attributes
+            .get("outputs:surface")
+            .and_then(|output| source(stage, output))
+            .map(|(id, _)| id);
+        let mut material = Material {
+            prim: id,
+            surface,
+            shaders: Vec::new(),
+            textures: Vec::new(),
+            colors: BTreeSet::new(),
+        };
+        let is_known =
+            |surface: &PrimId| stage[*surface].text("info:id") == Some("UsdPreviewSurface");
+        let Some(surface) = surface.filter(is_known) else {
+            return material;
+        };
         material.shaders.push(surface);
         let mut textures: HashMap<PrimId, usize> = HashMap::new();
         let mut shaders: HashSet<PrimId> = [surface].into();
         for input_name in INPUTS {
-            let Some(input) = stage[surface].attributes.get(&format!("inputs:{input_name}")) else { continue };
+            let Some(input) = stage[surface]
+                .attributes
+                .get(&format!("inputs:{input_name}"))
+            else {
+                continue;
+            };
             let mut seen = HashSet::new();
             let mut next: Vec<(PrimId, String)> = source(stage, input).into_iter().collect();
             while let Some((shader, output)) = next.pop() {
@@ -154,17 +197,24 @@ impl Shading {
                             continue;
                         }
                         let (texture, readers) = self.texture(stage, shader, feed);
-                        material.shaders.extend(readers.into_iter().filter(|reader| shaders.insert(*reader)));
+                        material
+                            .shaders
+                            .extend(readers.into_iter().filter(|reader| shaders.insert(*reader)));
                         textures.insert(shader, material.textures.len());
                         material.textures.push(texture);
                         continue;
                     }
                     Some(reader) if reader.starts_with("UsdPrimvarReader") => {
-                        material.colors.extend(input_text(stage, prim, "inputs:varname"));
+                        material
+                            .colors
+                            .extend(input_text(stage, prim, "inputs:varname"));
                     }
                     _ => {}
                 }
-                let inputs = prim.attributes.iter().filter(|(name, _)| name.starts_with("inputs:"));
+                let inputs = prim
+                    .attributes
+                    .iter()
+                    .filter(|(name, _)| name.starts_with("inputs:"));
                 next.extend(inputs.filter_map(|(_, input)| source(stage, input)));
             }
         }
@@ -172,35 +222,72 @@ impl Shading {
     }
 
     /// A texture, and the shaders that make its coordinates.
-    fn texture(&self, stage: &Stage, shader: PrimId, feed: (String, String)) -> (Texture, Vec<PrimId>) {
+    fn texture(
+        &self,
+        stage: &Stage,
+        shader: PrimId,
+        feed: (String, String),
+    ) -> (Texture, Vec<PrimId>) {
         let mut readers = Vec::new();
         let prim = &stage[shader];
-        let image = self.by_attribute.get(&value_holder(stage, shader, "inputs:file")).copied();
+        let image = self
+            .by_attribute
+            .get(&value_holder(stage, shader, "inputs:file"))
+            .copied();
         let (mut primvar, mut is_transformed) = (None, false);
-        let mut next = prim.attributes.get("inputs:st").and_then(|input| source(stage, input));
+        let mut next = prim
+            .attributes
+            .get("inputs:st")
+            .and_then(|input| source(stage, input));
         for _ in 0..LONGEST {
-            let Some((reader, _)) = next.take() else { break };
+            let Some((reader, _)) = next.take() else {
+                break;
+            };
             readers.push(reader);
             let reader = &stage[reader];
-            if reader.text("info:id").is_some_and(|id| id.starts_with("UsdPrimvarReader")) {
+            if reader
+                .text("info:id")
+                .is_some_and(|id| id.starts_with("UsdPrimvarReader"))
+            {
                 primvar = input_text(stage, reader, "inputs:varname");
             } else {
                 is_transformed = true;
-                next = reader.attributes.get("inputs:in").and_then(|input| source(stage, input));
+                next = reader
+                    .attributes
+                    .get("inputs:in")
+                    .and_then(|input| source(stage, input));
             }
         }
         let wraps = ["inputs:wrapS", "inputs:wrapT"].map(|name| input_text(stage, prim, name));
         let repeats = wraps.map(|wrap| matches!(wrap.as_deref(), Some("repeat" | "mirror")));
-        (Texture { shader, image, feeds: [feed].into(), primvar, is_transformed, repeats }, readers)
+        (
+            Texture {
+                shader,
+                image,
+                feeds: [feed].into(),
+                primvar,
+                is_transformed,
+                repeats,
+            },
+            readers,
+        )
     }
 }
 
 /// The images that the inputs of a prim name.
 fn images(id: PrimId, prim: &Prim) -> impl Iterator<Item = Image> {
-    let inputs = prim.attributes.iter().filter(|(name, _)| name.starts_with("inputs:"));
+    let inputs = prim
+        .attributes
+        .iter()
+        .filter(|(name, _)| name.starts_with("inputs:"));
     inputs.flat_map(move |(name, input)| {
         let paths = input.value.as_deref().map(asset_paths).unwrap_or_default();
-        paths.into_iter().map(move |(authored, resolved)| Image { prim: id, attribute: name.clone(), authored, resolved })
+        paths.into_iter().map(move |(authored, resolved)| Image {
+            prim: id,
+            attribute: name.clone(),
+            authored,
+            resolved,
+        })
     })
 }
 
@@ -219,13 +306,21 @@ fn source(stage: &Stage, attribute: &Attribute) -> Option<(PrimId, String)> {
     None
 }
 
-/// The prim and attribute that hold the value of an input, which may be connected to an input of the material.
+/// The prim and attribute that hold the value of an input, which may be connected to an input of
+/// the material.
 fn value_holder(stage: &Stage, id: PrimId, input: &str) -> (PrimId, String) {
     let mut holder = (id, input.to_owned());
     for _ in 0..LONGEST {
         let attribute = stage[holder.0].attributes.get(&holder.1);
-        let Some((path, name)) = attribute.and_then(|a| a.connections.first()).and_then(|c| c.split_once('.')) else { break };
-        let Some(next) = stage.at(path).filter(|_| name.starts_with("inputs:")) else { break };
+        let Some((path, name)) = attribute
+            .and_then(|a| a.connections.first())
+            .and_then(|c| c.split_once('.'))
+        else {
+            break;
+        };
+        let Some(next) = stage.at(path).filter(|_| name.starts_with("inputs:")) else {
+            break;
+        };
         holder = (next, name.to_owned());
     }
     holder

@@ -1,4 +1,5 @@
-//! That rules find what breaks them and not what keeps them, and that nothing in an asset makes the checker panic.
+//! That rules find what breaks them and not what keeps them, and that nothing in an asset makes the
+//! checker panic.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,16 @@ use urdf_usd_diagnostic::Example;
 const HEADER: &str = "#usda 1.0\n(\n    defaultPrim = \"robot\"\n    kilogramsPerUnit = 1\n    metersPerUnit = 1\n    timeCodesPerSecond = 1\n    \
     upAxis = \"Z\"\n)\n\n";
 
-/// The file that a text like `8-bit RGB PNG` or `16-bit L PNG 20x10` describes; none if it describes no image.
+/// The file that a text like `8-bit RGB PNG` or `16-bit L PNG 20x10` describes; none if it
+/// describes no image.
 fn image(text: &str) -> Option<Vec<u8>> {
     let words: Vec<&str> = text.split(' ').collect();
     let (bits, channels, format, size) = match words[..] {
-        ["HDR"] => return Some(b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n\x80\x80\x80\x81".to_vec()),
+        ["HDR"] => {
+            return Some(
+                b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n\x80\x80\x80\x81".to_vec(),
+            );
+        }
         ["EXR"] => return Some(b"\x76\x2f\x31\x01\x02\x00\x00\x00".to_vec()),
         ["KTX2"] => return Some(b"\xabKTX 20\xbb\r\n\x1a\n".to_vec()),
         [bits @ ("8-bit" | "16-bit"), channels, format] => (bits, channels, format, "2x2"),
@@ -48,9 +54,14 @@ fn written(example: Example, folder: &Path) -> PathBuf {
             std::fs::write(file, bytes).unwrap();
             continue;
         }
-        let text = if text.starts_with("#usda") { text.to_owned() } else { format!("{HEADER}{text}\n") };
+        let text = if text.starts_with("#usda") {
+            text.to_owned()
+        } else {
+            format!("{HEADER}{text}\n")
+        };
         if name.ends_with(".usdc") {
-            openusd::usdc::CrateWriter::write_to_file(&openusd::usda::parse(&text).unwrap(), file).unwrap();
+            openusd::usdc::CrateWriter::write_to_file(&openusd::usda::parse(&text).unwrap(), file)
+                .unwrap();
             continue;
         }
         std::fs::write(file, text).unwrap();
@@ -60,15 +71,29 @@ fn written(example: Example, folder: &Path) -> PathBuf {
 
 #[test]
 fn examples_break_and_keep_their_rules() {
-    let interfaces = ["sensor_msgs/msg/JointState", "std_srvs/srv/SetBool"].map(str::to_owned).into();
-    let options = Options { interfaces: Some(interfaces), ..Options::default() };
+    let interfaces = ["sensor_msgs/msg/JointState", "std_srvs/srv/SetBool"]
+        .map(str::to_owned)
+        .into();
+    let options = Options {
+        interfaces: Some(interfaces),
+        ..Options::default()
+    };
     for rule in RULES {
-        let options = Options { select: vec![rule.code.id.to_owned()], ..options.clone() };
+        let options = Options {
+            select: vec![rule.code.id.to_owned()],
+            ..options.clone()
+        };
         let found = |example| {
             let folder = tempfile::tempdir().unwrap();
             check(&written(example, folder.path()), &options).unwrap()
         };
-        assert!(found(rule.breaks).iter().any(|finding| finding.code == rule.code.id), "{}", rule.code.id);
+        assert!(
+            found(rule.breaks)
+                .iter()
+                .any(|finding| finding.code == rule.code.id),
+            "{}",
+            rule.code.id
+        );
         assert_eq!(found(rule.keeps), [], "{}", rule.code.id);
     }
 }
@@ -76,26 +101,39 @@ fn examples_break_and_keep_their_rules() {
 #[test]
 fn codes_are_in_order_and_unique() {
     let ids: Vec<&str> = RULES.iter().map(|rule| rule.code.id).collect();
-    let numbers =
-        |id: &str| id.strip_prefix("REP158-").unwrap().split('.').map(|n| n.parse::<u32>().unwrap()).collect::<Vec<_>>();
+    let numbers = |id: &str| {
+        id.strip_prefix("REP158-")
+            .unwrap()
+            .split('.')
+            .map(|n| n.parse::<u32>().unwrap())
+            .collect::<Vec<_>>()
+    };
     assert!(ids.is_sorted_by_key(|id| numbers(id)), "{ids:?}");
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
 }
 
 /// A robot of these prims, in text.
 fn robot(prims: &str) -> String {
-    format!("def Xform \"robot\" (\n    prepend apiSchemas = [\"RosContextAPI\"]\n)\n{{\n{prims}\n}}")
+    format!(
+        "def Xform \"robot\" (\n    prepend apiSchemas = [\"RosContextAPI\"]\n)\n{{\n{prims}\n}}"
+    )
 }
 
 /// A body, in text.
 fn body(name: &str, more: &str, schemas: &str) -> String {
-    format!("def Xform \"{name}\" (\n    prepend apiSchemas = [\"PhysicsRigidBodyAPI\"{schemas}]\n)\n{{\n{more}\n}}\n")
+    format!(
+        "def Xform \"{name}\" (\n    prepend apiSchemas = [\"PhysicsRigidBodyAPI\"{schemas}]\n)\n{{\n{more}\n}}\n"
+    )
 }
 
 /// A joint between prims of the robot, in text; an empty name is the world.
 fn joint(kind: &str, name: &str, ends: [&str; 2], more: &str) -> String {
     let end = |(index, to): (usize, &&str)| {
-        if to.is_empty() { String::new() } else { format!("rel physics:body{index} = </robot/{to}>\n") }
+        if to.is_empty() {
+            String::new()
+        } else {
+            format!("rel physics:body{index} = </robot/{to}>\n")
+        }
     };
     let ends: String = ends.iter().enumerate().map(end).collect();
     format!("def Physics{kind}Joint \"{name}\"\n{{\n{ends}{more}\n}}\n")
@@ -106,8 +144,15 @@ fn found(text: &str, code: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("robot.usda");
     std::fs::write(&file, format!("{HEADER}{text}\n")).unwrap();
-    let options = Options { select: vec![format!("REP158-{code}")], ..Options::default() };
-    check(&file, &options).unwrap().into_iter().map(|finding| finding.place.element).collect()
+    let options = Options {
+        select: vec![format!("REP158-{code}")],
+        ..Options::default()
+    };
+    check(&file, &options)
+        .unwrap()
+        .into_iter()
+        .map(|finding| finding.place.element)
+        .collect()
 }
 
 const NONE: [&str; 0] = [];
@@ -117,42 +162,84 @@ fn one_articulation_root_for_each_tree() {
     let root = ", \"PhysicsArticulationRootAPI\"";
     let two = body("arm", "", root) + &body("gripper", "", root);
     let fixed = joint("Fixed", "mount", ["arm", "gripper"], "");
-    assert_eq!(found(&robot(&(two.clone() + &fixed)), "1.3.2"), ["/robot/gripper"]);
+    assert_eq!(
+        found(&robot(&(two.clone() + &fixed)), "1.3.2"),
+        ["/robot/gripper"]
+    );
     // Two robots in a scene.
     let anchors = joint("Fixed", "a", ["", "arm"], "") + &joint("Fixed", "b", ["", "gripper"], "");
     assert_eq!(found(&robot(&(two.clone() + &anchors)), "1.3.2"), NONE);
     assert_eq!(found(&robot(&(two.clone() + &anchors)), "1.3.12"), NONE);
-    let excluded = joint("Fixed", "mount", ["arm", "gripper"], "bool physics:excludeFromArticulation = true");
+    let excluded = joint(
+        "Fixed",
+        "mount",
+        ["arm", "gripper"],
+        "bool physics:excludeFromArticulation = true",
+    );
     assert_eq!(found(&robot(&(two.clone() + &excluded)), "1.3.2"), NONE);
     // The outer one belongs to no body alone, and so to those below it.
-    let nested = robot(&(two + &fixed)).replace("\"RosContextAPI\"", "\"PhysicsArticulationRootAPI\"");
+    let nested =
+        robot(&(two + &fixed)).replace("\"RosContextAPI\"", "\"PhysicsArticulationRootAPI\"");
     assert_eq!(found(&nested, "1.3.2").len(), 2);
     // On a joint.
     let bodies = body("arm", "", "") + &body("gripper", "", "");
-    let on_joint = format!("{bodies}{fixed}").replace("\"mount\"", "\"mount\" (apiSchemas = [\"PhysicsArticulationRootAPI\"])");
+    let on_joint = format!("{bodies}{fixed}").replace(
+        "\"mount\"",
+        "\"mount\" (apiSchemas = [\"PhysicsArticulationRootAPI\"])",
+    );
     assert_eq!(found(&robot(&on_joint), "1.3.28"), NONE);
-    assert_eq!(found(&robot(&format!("{bodies}{fixed}")), "1.3.28"), ["/robot/arm"]);
+    assert_eq!(
+        found(&robot(&format!("{bodies}{fixed}")), "1.3.28"),
+        ["/robot/arm"]
+    );
 }
 
 #[test]
 fn loops_are_found_through_the_world_and_not_through_what_is_switched_off() {
-    let bodies =
-        body("a", "", "") + &body("b", "", "") + &joint("Fixed", "ab", ["a", "b"], "") + &joint("Fixed", "wa", ["", "a"], "");
+    let bodies = body("a", "", "")
+        + &body("b", "", "")
+        + &joint("Fixed", "ab", ["a", "b"], "")
+        + &joint("Fixed", "wa", ["", "a"], "");
     let second = |more| robot(&(bodies.clone() + &joint("Fixed", "wb", ["", "b"], more)));
-    assert_eq!(found(&second(""), "1.3.12"), ["/robot/wb.physics:excludeFromArticulation"]);
-    assert_eq!(found(&second("bool physics:jointEnabled = false"), "1.3.12"), NONE);
-    assert_eq!(found(&second("bool physics:excludeFromArticulation = true"), "1.3.12"), NONE);
+    assert_eq!(
+        found(&second(""), "1.3.12"),
+        ["/robot/wb.physics:excludeFromArticulation"]
+    );
+    assert_eq!(
+        found(&second("bool physics:jointEnabled = false"), "1.3.12"),
+        NONE
+    );
+    assert_eq!(
+        found(
+            &second("bool physics:excludeFromArticulation = true"),
+            "1.3.12"
+        ),
+        NONE
+    );
 }
 
 #[test]
 fn joints_lead_to_bodies() {
     let body = body("a", "def Xform \"shape\"\n{\n}", "") + "def Xform \"wall\"\n{\n}\n";
     let with = |kind, ends| robot(&(body.clone() + &joint(kind, "j", ends, "")));
-    for (ends, is_wrong) in [(["", "a"], false), (["wall", "a"], false), (["", "a/shape"], false), (["a", ""], false)]
-        .into_iter()
-        .chain([(["a", "a"], true), (["a", "wall"], true), (["", ""], true), (["gone", "a"], true)])
-    {
-        assert_eq!(!found(&with("Revolute", ends), "1.3.11").is_empty(), is_wrong, "{ends:?}");
+    for (ends, is_wrong) in [
+        (["", "a"], false),
+        (["wall", "a"], false),
+        (["", "a/shape"], false),
+        (["a", ""], false),
+    ]
+    .into_iter()
+    .chain([
+        (["a", "a"], true),
+        (["a", "wall"], true),
+        (["", ""], true),
+        (["gone", "a"], true),
+    ]) {
+        assert_eq!(
+            !found(&with("Revolute", ends), "1.3.11").is_empty(),
+            is_wrong,
+            "{ends:?}"
+        );
     }
     for (kind, ends, is_wrong) in [
         ("Fixed", ["", "a"], false),
@@ -160,29 +247,70 @@ fn joints_lead_to_bodies() {
         ("Revolute", ["wall", "a"], false),
         ("Revolute", ["a", ""], true),
     ] {
-        assert_eq!(!found(&with(kind, ends), "1.3.13").is_empty(), is_wrong, "{kind} {ends:?}");
+        assert_eq!(
+            !found(&with(kind, ends), "1.3.13").is_empty(),
+            is_wrong,
+            "{kind} {ends:?}"
+        );
     }
 }
 
 #[test]
 fn limits_of_every_kind_are_numbers_in_order() {
     let wrong = |kind, more| !found(&robot(&joint(kind, "j", ["", ""], more)), "1.3.10").is_empty();
-    assert!(wrong("Prismatic", "float physics:lowerLimit = 1\nfloat physics:upperLimit = 0"));
-    assert!(wrong("Revolute", "float physics:lowerLimit = nan\nfloat physics:upperLimit = 0"));
-    assert!(wrong("Revolute", "float physics:lowerLimit = inf\nfloat physics:upperLimit = inf"));
-    assert!(!wrong("Revolute", "float physics:lowerLimit = -inf\nfloat physics:upperLimit = inf"));
-    assert!(!wrong("Revolute", "float physics:lowerLimit = 0\nfloat physics:upperLimit = 0"));
-    assert!(wrong("Distance", "float physics:minDistance = 2\nfloat physics:maxDistance = 1"));
-    assert!(!wrong("Distance", "float physics:minDistance = 2\nfloat physics:maxDistance = -1"));
-    assert!(wrong("Spherical", "float physics:coneAngle0Limit = 20\nfloat physics:coneAngle1Limit = nan"));
+    assert!(wrong(
+        "Prismatic",
+        "float physics:lowerLimit = 1\nfloat physics:upperLimit = 0"
+    ));
+    assert!(wrong(
+        "Revolute",
+        "float physics:lowerLimit = nan\nfloat physics:upperLimit = 0"
+    ));
+    assert!(wrong(
+        "Revolute",
+        "float physics:lowerLimit = inf\nfloat physics:upperLimit = inf"
+    ));
+    assert!(!wrong(
+        "Revolute",
+        "float physics:lowerLimit = -inf\nfloat physics:upperLimit = inf"
+    ));
+    assert!(!wrong(
+        "Revolute",
+        "float physics:lowerLimit = 0\nfloat physics:upperLimit = 0"
+    ));
+    assert!(wrong(
+        "Distance",
+        "float physics:minDistance = 2\nfloat physics:maxDistance = 1"
+    ));
+    assert!(!wrong(
+        "Distance",
+        "float physics:minDistance = 2\nfloat physics:maxDistance = -1"
+    ));
+    assert!(wrong(
+        "Spherical",
+        "float physics:coneAngle0Limit = 20\nfloat physics:coneAngle1Limit = nan"
+    ));
     let axis = |low, high| {
-        let text =
-            robot(&format!("def PhysicsJoint \"j\" (\n    apiSchemas = [\"PhysicsLimitAPI:rotX\"]\n)\n{{\n{low}\n{high}\n}}"));
+        let text = robot(&format!(
+            "def PhysicsJoint \"j\" (\n    apiSchemas = [\"PhysicsLimitAPI:rotX\"]\n)\n{{\n{low}\n{high}\n}}"
+        ));
         [found(&text, "1.3.10").len(), found(&text, "1.3.1").len()]
     };
     // Locked: that is how UsdPhysics says it.
-    assert_eq!(axis("float limit:rotX:physics:low = 1", "float limit:rotX:physics:high = -1"), [0, 0]);
-    assert_eq!(axis("float limit:rotX:physics:low = nan", "float limit:rotX:physics:high = -1"), [1, 0]);
+    assert_eq!(
+        axis(
+            "float limit:rotX:physics:low = 1",
+            "float limit:rotX:physics:high = -1"
+        ),
+        [0, 0]
+    );
+    assert_eq!(
+        axis(
+            "float limit:rotX:physics:low = nan",
+            "float limit:rotX:physics:high = -1"
+        ),
+        [1, 0]
+    );
     assert_eq!(axis("", "float limit:rotX:physics:high = -1"), [0, 1]);
 }
 
@@ -196,15 +324,37 @@ fn what_is_said_above_a_collider_counts() {
         ))
     };
     assert_eq!(found(&collider(""), "1.3.4"), ["/robot/c/s.purpose"]);
-    assert_eq!(found(&collider("uniform token purpose = \"guide\""), "1.3.4"), NONE);
-    assert_eq!(found(&collider("rel material:binding:physics = </robot/m>"), "1.3.5"), NONE);
-    // For all purposes is not for physics.
-    assert_eq!(found(&collider("rel material:binding = </robot/m>"), "1.3.5"), ["/robot/c/s.material:binding:physics"]);
     assert_eq!(
-        found(&collider("rel material:binding:physics = </robot/gone>"), "1.3.5"),
+        found(&collider("uniform token purpose = \"guide\""), "1.3.4"),
+        NONE
+    );
+    assert_eq!(
+        found(
+            &collider("rel material:binding:physics = </robot/m>"),
+            "1.3.5"
+        ),
+        NONE
+    );
+    // For all purposes is not for physics.
+    assert_eq!(
+        found(&collider("rel material:binding = </robot/m>"), "1.3.5"),
+        ["/robot/c/s.material:binding:physics"]
+    );
+    assert_eq!(
+        found(
+            &collider("rel material:binding:physics = </robot/gone>"),
+            "1.3.5"
+        ),
         ["/robot/c.material:binding:physics"]
     );
-    assert_eq!(found(&collider("rel material:binding:physics = </robot/c>"), "1.3.5").len(), 4);
+    assert_eq!(
+        found(
+            &collider("rel material:binding:physics = </robot/c>"),
+            "1.3.5"
+        )
+        .len(),
+        4
+    );
     let collection = |of| {
         format!(
             "rel collection:hard:includes = </robot/{of}>\nrel material:binding:collection:physics:hard = [</robot/c.collection:hard>, \
@@ -217,7 +367,12 @@ fn what_is_said_above_a_collider_counts() {
 
 #[test]
 fn a_body_that_an_animation_moves_needs_no_mass() {
-    let with = |attributes| found(&robot(&body("a", attributes, ", \"PhysicsMassAPI\"")), "1.3.3");
+    let with = |attributes| {
+        found(
+            &robot(&body("a", attributes, ", \"PhysicsMassAPI\"")),
+            "1.3.3",
+        )
+    };
     assert_eq!(with("").len(), 1);
     assert_eq!(with("float physics:mass = nan").len(), 1);
     assert_eq!(with("bool physics:kinematicEnabled = true"), NONE);
@@ -238,12 +393,18 @@ fn instances_hide_what_stands_in_them() {
 #[test]
 fn namespaces_add_up() {
     let topics = |outer: &str, inner: &str, name: &str| {
-        let topic =
-            format!("def Xform \"t\" (\n    apiSchemas = [\"RosTopicAPI\"]\n)\n{{\nstring ros:topic:name = \"{name}\"\n}}\n");
+        let topic = format!(
+            "def Xform \"t\" (\n    apiSchemas = [\"RosTopicAPI\"]\n)\n{{\nstring ros:topic:name = \"{name}\"\n}}\n"
+        );
         let part = format!(
             "def Xform \"part\" (\n    apiSchemas = [\"RosContextAPI\"]\n)\n{{\nstring ros:context:namespace = \"{inner}\"\n{topic}}}\n"
         );
-        found(&robot(&format!("string ros:context:namespace = \"{outer}\"\n{part}")), "2.9.1")
+        found(
+            &robot(&format!(
+                "string ros:context:namespace = \"{outer}\"\n{part}"
+            )),
+            "2.9.1",
+        )
     };
     assert_eq!(topics("", "", "clock").len(), 1);
     assert_eq!(topics("robot_1", "", "clock"), NONE);
@@ -261,11 +422,16 @@ fn an_optical_frame_is_turned_exactly() {
             "2.8.1",
         )
     };
-    let turned = |angle| format!("float xformOp:rotateX = {angle}\nuniform token[] xformOpOrder = [\"xformOp:rotateX\"]");
+    let turned = |angle| {
+        format!(
+            "float xformOp:rotateX = {angle}\nuniform token[] xformOpOrder = [\"xformOp:rotateX\"]"
+        )
+    };
     assert_eq!(camera(&turned("180")), NONE);
     assert_eq!(camera(&turned("-180")), NONE);
     assert_eq!(camera(&turned("179")).len(), 1);
-    let about_y = "float xformOp:rotateY = 180\nuniform token[] xformOpOrder = [\"xformOp:rotateY\"]";
+    let about_y =
+        "float xformOp:rotateY = 180\nuniform token[] xformOpOrder = [\"xformOp:rotateY\"]";
     assert_eq!(camera(about_y).len(), 1);
     assert_eq!(camera("").len(), 1);
 }
@@ -277,12 +443,16 @@ fn messages(code: &str, files: &[(&str, String)]) -> Vec<String> {
         let bytes = image(text).unwrap_or_else(|| text.clone().into_bytes());
         std::fs::write(folder.path().join(name), bytes).unwrap();
     }
-    let options = Options { select: vec![code.to_owned()], ..Options::default() };
+    let options = Options {
+        select: vec![code.to_owned()],
+        ..Options::default()
+    };
     let found = check(&folder.path().join(files[0].0), &options).unwrap();
     found.into_iter().map(|finding| finding.message).collect()
 }
 
-/// A material with a texture that feeds one input, its file and wrap modes handed in from the material, through a node graph.
+/// A material with a texture that feeds one input, its file and wrap modes handed in from the
+/// material, through a node graph.
 fn painted(file: &str, input: &str, wrap: &str, shape: &str) -> String {
     format!(
         r#"{HEADER}def Xform "robot"
@@ -327,7 +497,13 @@ fn painted(file: &str, input: &str, wrap: &str, shape: &str) -> String {
 #[test]
 fn images_are_known_by_what_is_in_them() {
     let of = |code: &str, name: &str, input: &str, content: &str| {
-        messages(code, &[("r.usda", painted(name, input, "", "")), (name, content.to_owned())])
+        messages(
+            code,
+            &[
+                ("r.usda", painted(name, input, "", "")),
+                (name, content.to_owned()),
+            ],
+        )
     };
     let format = |name, content| of("REP158-3.2.1", name, "diffuseColor", content);
     for (content, kind) in [
@@ -339,35 +515,76 @@ fn images_are_known_by_what_is_in_them() {
         ("KTX2", "KTX2"),
         ("what is no image", "of no known format"),
     ] {
-        assert_eq!(format("paint.png", content), [format!("the texture paint.png is {kind}")], "{content}");
+        assert_eq!(
+            format("paint.png", content),
+            [format!("the texture paint.png is {kind}")],
+            "{content}"
+        );
     }
     for content in ["8-bit L PNG", "8-bit RGBA PNG", "8-bit RGB JPEG"] {
         assert_eq!(format("paint.tiff", content), [""; 0], "{content}");
     }
     // Whatever it is called: what counts is the input that it feeds, and what it is.
-    assert_eq!(of("REP158-3.2.2", "color.png", "roughness", "8-bit L JPEG").len(), 1);
-    assert_eq!(of("REP158-3.2.2", "normal_platform.jpg", "diffuseColor", "8-bit RGB JPEG").len(), 0);
-    assert_eq!(of("REP158-3.2.2", "paint.jpg", "metallic", "8-bit L PNG").len(), 0);
+    assert_eq!(
+        of("REP158-3.2.2", "color.png", "roughness", "8-bit L JPEG").len(),
+        1
+    );
+    assert_eq!(
+        of(
+            "REP158-3.2.2",
+            "normal_platform.jpg",
+            "diffuseColor",
+            "8-bit RGB JPEG"
+        )
+        .len(),
+        0
+    );
+    assert_eq!(
+        of("REP158-3.2.2", "paint.jpg", "metallic", "8-bit L PNG").len(),
+        0
+    );
 
     let there = |content: &str| of("REP158-3.2.5", "paint.png", "diffuseColor", content).join("");
     assert_eq!(there("8-bit RGB PNG"), "");
     assert!(there("").contains("it is empty"));
     assert!(there("version https://git-lfs.github.com/spec/v1").contains("Git LFS"));
-    let gone = messages("REP158-3.2.5", &[("r.usda", painted("gone.png", "diffuseColor", "", ""))]);
+    let gone = messages(
+        "REP158-3.2.5",
+        &[("r.usda", painted("gone.png", "diffuseColor", "", ""))],
+    );
     assert_eq!(gone, ["the texture gone.png leads to no file"]);
-    assert!(messages("REP158-3.1.1", &[("r.usda", painted("gone.png", "diffuseColor", "", ""))]).is_empty());
+    assert!(
+        messages(
+            "REP158-3.1.1",
+            &[("r.usda", painted("gone.png", "diffuseColor", "", ""))]
+        )
+        .is_empty()
+    );
 }
 
 #[test]
 fn a_broken_image_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("r.usda"), painted("paint.png", "diffuseColor", "", "")).unwrap();
+    std::fs::write(
+        folder.path().join("r.usda"),
+        painted("paint.png", "diffuseColor", "", ""),
+    )
+    .unwrap();
     let whole = image("8-bit RGB PNG").unwrap();
-    let options = Options { select: vec!["REP158-3.2.*".to_owned()], ..Options::default() };
+    let options = Options {
+        select: vec!["REP158-3.2.*".to_owned()],
+        ..Options::default()
+    };
     // The header has 33 bytes.
     for length in 0..33 {
         std::fs::write(folder.path().join("paint.png"), &whole[..length]).unwrap();
-        assert_eq!(check(&folder.path().join("r.usda"), &options).unwrap().len(), 1, "{length}");
+        assert_eq!(
+            check(&folder.path().join("r.usda"), &options)
+                .unwrap()
+                .len(),
+            1,
+            "{length}"
+        );
     }
 }
 
@@ -393,22 +610,52 @@ fn coordinates_are_those_that_the_texture_reads() {
         )
     };
     let of = |code: &str, wrap: &str, shape: &str| {
-        messages(code, &[("r.usda", painted("p.png", "diffuseColor", wrap, shape)), ("p.png", "8-bit RGB PNG".to_owned())])
+        messages(
+            code,
+            &[
+                ("r.usda", painted("p.png", "diffuseColor", wrap, shape)),
+                ("p.png", "8-bit RGB PNG".to_owned()),
+            ],
+        )
     };
-    let range = |wrap: &str, subset: &str| of("REP158-3.1.3", wrap, &SHEET.replace("SUBSET", subset));
+    let range =
+        |wrap: &str, subset: &str| of("REP158-3.1.3", wrap, &SHEET.replace("SUBSET", subset));
     let clamp = "token inputs:wrapS = \"clamp\"\n token inputs:wrapT = \"repeat\"";
     assert_eq!(range(clamp, "").len(), 1);
-    assert!(range(clamp, "")[0].contains("primvars:map1 of /robot/sheet are 0.000 … 2.000"), "{:?}", range(clamp, ""));
+    assert!(
+        range(clamp, "")[0].contains("primvars:map1 of /robot/sheet are 0.000 … 2.000"),
+        "{:?}",
+        range(clamp, "")
+    );
     // Where nothing is said, PNG and JPEG do not repeat.
     assert_eq!(range("", "").len(), 1);
-    assert_eq!(range("token inputs:wrapS = \"mirror\"\n token inputs:wrapT = \"repeat\"", "").len(), 0);
+    assert_eq!(
+        range(
+            "token inputs:wrapS = \"mirror\"\n token inputs:wrapT = \"repeat\"",
+            ""
+        )
+        .len(),
+        0
+    );
     // t stays in the image.
     assert_eq!(range("token inputs:wrapS = \"repeat\"", "").len(), 0);
     // The face that is beyond shows another material.
-    assert_eq!((range(clamp, &subset(1)).len(), range(clamp, &subset(0)).len()), (0, 1));
+    assert_eq!(
+        (
+            range(clamp, &subset(1)).len(),
+            range(clamp, &subset(0)).len()
+        ),
+        (0, 1)
+    );
 
     let missing = |shape: &str| of("REP158-3.3.3", "", shape).len();
-    assert_eq!((missing(&SHEET.replace("SUBSET", "")), missing(&SHEET.replace("SUBSET", "").replace(":map1", ":st"))), (0, 1));
+    assert_eq!(
+        (
+            missing(&SHEET.replace("SUBSET", "")),
+            missing(&SHEET.replace("SUBSET", "").replace(":map1", ":st"))
+        ),
+        (0, 1)
+    );
 }
 
 #[test]
@@ -423,7 +670,11 @@ fn surfaces_are_those_of_the_places_of_points() {
                 (point[axis], point[(axis + 1) % 3], point[(axis + 2) % 3]) = (side, u, v);
                 points.push(format!("({}, {}, {})", point[0], point[1], point[2]));
             }
-            let around = if side == 1 { [0, 1, 2, 0, 2, 3] } else { [0, 2, 1, 0, 3, 2] };
+            let around = if side == 1 {
+                [0, 1, 2, 0, 2, 3]
+            } else {
+                [0, 2, 1, 0, 3, 2]
+            };
             indices.extend(around.map(|corner| (first + corner).to_string()));
         }
     }
@@ -434,20 +685,38 @@ fn surfaces_are_those_of_the_places_of_points() {
             "{HEADER}def Mesh \"robot\" (\n    prepend apiSchemas = [\"PhysicsCollisionAPI\"]\n)\n{{\nint[] faceVertexCounts = [{counts}]\nint[] faceVertexIndices = [{indices}]\npoint3f[] points = [{points}]\n{more}\n}}\n"
         )
     };
-    let found = |indices: &[String], more: &str| messages("REP158-3.4.*", &[("r.usda", cube(indices, more))]);
+    let found = |indices: &[String], more: &str| {
+        messages("REP158-3.4.*", &[("r.usda", cube(indices, more))])
+    };
     assert_eq!(found(&indices, ""), [""; 0]);
     let holed = found(&indices[3..], "");
-    assert!(matches!(&holed[..], [one] if one.contains("has holes: 3 of its edges have one face")), "{holed:?}");
-    let turned: Vec<String> = indices[..3].iter().rev().chain(&indices[3..]).cloned().collect();
+    assert!(
+        matches!(&holed[..], [one] if one.contains("has holes: 3 of its edges have one face")),
+        "{holed:?}"
+    );
+    let turned: Vec<String> = indices[..3]
+        .iter()
+        .rev()
+        .chain(&indices[3..])
+        .cloned()
+        .collect();
     let against = found(&turned, "");
-    assert!(matches!(&against[..], [one] if one.contains("turned against each other, along 3 of its edges")), "{against:?}");
+    assert!(
+        matches!(&against[..], [one] if one.contains("turned against each other, along 3 of its edges")),
+        "{against:?}"
+    );
     let inside: Vec<String> = indices.iter().rev().cloned().collect();
     assert!(matches!(&found(&inside, "")[..], [one] if one.contains("is inside out")));
     // What `leftHanded` turns around again.
     let left = found(&inside, "uniform token orientation = \"leftHanded\"");
-    assert!(matches!(&left[..], [one] if one.contains("has the orientation \"leftHanded\"")), "{left:?}");
+    assert!(
+        matches!(&left[..], [one] if one.contains("has the orientation \"leftHanded\"")),
+        "{left:?}"
+    );
     let twice: Vec<String> = indices.iter().chain(&indices[..3]).cloned().collect();
-    assert!(matches!(&found(&twice, "")[..], [one] if one.contains("is not manifold: 3 of its edges")));
+    assert!(
+        matches!(&found(&twice, "")[..], [one] if one.contains("is not manifold: 3 of its edges"))
+    );
     assert!(
         matches!(&found(&["0", "1", "2", "3", "4", "999"].map(str::to_owned), "")[..], [one] if one.contains("a face names point 999, and there are 24"))
     );
@@ -459,14 +728,29 @@ fn surfaces_are_those_of_the_places_of_points() {
 fn no_text_makes_the_checker_panic() {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("r.usda");
-    let options = Options { all_variants: true, ..Options::default() };
+    let options = Options {
+        all_variants: true,
+        ..Options::default()
+    };
     let mut opened = 0;
     for example in RULES.iter().flat_map(|rule| [rule.breaks, rule.keeps]) {
         let text = format!("{HEADER}{}", example[0].1.unwrap());
-        let odd = [("0", "-1"), ("1", "999999999999"), ("2", "nan"), ("3", "-7"), ("[", "[["), ("\"", "'"), ("</", "<")];
+        let odd = [
+            ("0", "-1"),
+            ("1", "999999999999"),
+            ("2", "nan"),
+            ("3", "-7"),
+            ("[", "[["),
+            ("\"", "'"),
+            ("</", "<"),
+        ];
         let cut = text.len() / 2;
-        let broken = odd.iter().map(|(from, to)| format!("{HEADER}{}", example[0].1.unwrap().replace(from, to)));
-        for text in broken.chain([text[..(cut..).find(|&at| text.is_char_boundary(at)).unwrap()].to_owned()]) {
+        let broken = odd
+            .iter()
+            .map(|(from, to)| format!("{HEADER}{}", example[0].1.unwrap().replace(from, to)));
+        for text in broken
+            .chain([text[..(cut..).find(|&at| text.is_char_boundary(at)).unwrap()].to_owned()])
+        {
             std::fs::write(&entry, text).unwrap();
             opened += usize::from(check(&entry, &options).is_ok());
         }

@@ -6,18 +6,34 @@ use urdf_usd_rep158::{Options, check};
 
 const NONE: &[&str] = &[];
 
-/// What rules whose codes begin with `select` find in an asset: code, and prim or property. A file is its name, what it includes, and
-/// its text.
+/// What rules whose codes begin with `select` find in an asset: code, and prim or property. A file
+/// is its name, what it includes, and its text.
 fn found(select: &str, files: &[(&str, &[&str], &str)]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, sublayers, text) in files {
         let sublayers: Vec<String> = sublayers.iter().map(|name| format!("@./{name}@")).collect();
-        let header = format!("#usda 1.0\n(\n    defaultPrim = \"robot\"\n    subLayers = [{}]\n)\n\n", sublayers.join(", "));
+        let header = format!(
+            "#usda 1.0\n(\n    defaultPrim = \"robot\"\n    subLayers = [{}]\n)\n\n",
+            sublayers.join(", ")
+        );
         std::fs::write(folder.path().join(name), format!("{header}{text}\n")).unwrap();
     }
-    let options = Options { select: vec![select.to_owned()], all_variants: true, ..Options::default() };
+    let options = Options {
+        select: vec![select.to_owned()],
+        all_variants: true,
+        ..Options::default()
+    };
     let found = check(&folder.path().join(files[0].0), &options).unwrap();
-    found.iter().map(|finding| format!("{} {}", &finding.code["REP158-".len()..], finding.place.element)).collect()
+    found
+        .iter()
+        .map(|finding| {
+            format!(
+                "{} {}",
+                &finding.code["REP158-".len()..],
+                finding.place.element
+            )
+        })
+        .collect()
 }
 
 /// A prim, as `kind "name" (metadata) { inside }`.
@@ -34,41 +50,105 @@ fn robot(inside: &str) -> String {
 fn either(head: &str, set: &str, variants: [(&str, &str); 2]) -> String {
     let [(one, in_one), (two, in_two)] = variants;
     let metadata = format!("variants = {{\nstring {set} = \"{one}\"\n}}\nvariantSets = \"{set}\"");
-    prim(head, &metadata, &format!("variantSet \"{set}\" = {{\n\"{one}\" {{\n{in_one}\n}}\n\"{two}\" {{\n{in_two}\n}}\n}}"))
+    prim(
+        head,
+        &metadata,
+        &format!(
+            "variantSet \"{set}\" = {{\n\"{one}\" {{\n{in_one}\n}}\n\"{two}\" {{\n{in_two}\n}}\n}}"
+        ),
+    )
 }
 
-const PLACED: &str = "double3 xformOp:translate = (0, 0, 1)\nuniform token[] xformOpOrder = [\"xformOp:translate\"]";
+const PLACED: &str =
+    "double3 xformOp:translate = (0, 0, 1)\nuniform token[] xformOpOrder = [\"xformOp:translate\"]";
 
 #[test]
 fn layers_are_told_by_what_they_hold() {
-    // A contact material's surface is no look; a schema that is taken away is not held; a frame of ROS has its place.
-    let material = prim("def Material \"rubber\"", "apiSchemas = [\"PhysicsMaterialAPI\"]", "def Shader \"surface\"\n{\n}");
-    let physics = prim("over \"robot\"", "delete apiSchemas = [\"RosContextAPI\"]", &material);
-    let ros = prim("over \"robot\"", "", &prim("def Xform \"tool\"", "apiSchemas = [\"RosFrameAPI\"]", PLACED));
-    let newton = prim("over \"robot\"", "prepend apiSchemas = [\"NewtonArticulationRootAPI\"]", "float physics:mass = 2");
+    // A contact material's surface is no look; a schema that is taken away is not held; a frame of
+    // ROS has its place.
+    let material = prim(
+        "def Material \"rubber\"",
+        "apiSchemas = [\"PhysicsMaterialAPI\"]",
+        "def Shader \"surface\"\n{\n}",
+    );
+    let physics = prim(
+        "over \"robot\"",
+        "delete apiSchemas = [\"RosContextAPI\"]",
+        &material,
+    );
+    let ros = prim(
+        "over \"robot\"",
+        "",
+        &prim(
+            "def Xform \"tool\"",
+            "apiSchemas = [\"RosFrameAPI\"]",
+            PLACED,
+        ),
+    );
+    let newton = prim(
+        "over \"robot\"",
+        "prepend apiSchemas = [\"NewtonArticulationRootAPI\"]",
+        "float physics:mass = 2",
+    );
     // What stands in a variant that nobody selects stands in the layer.
     let two = "float physxRigidBody:damping = 1\nstring ros:context:namespace = \"a\"";
-    let hidden = either("over \"robot\"", "a", [("one", "float physics:mass = 1"), ("two", two)]);
+    let hidden = either(
+        "over \"robot\"",
+        "a",
+        [("one", "float physics:mass = 1"), ("two", two)],
+    );
     let base = robot(PLACED);
     let of = |select: &str, physics: &str| {
         let names = ["newton.usda", "ros.usda", "physics.usda", "base.usda"];
         let entry = robot("");
         let texts = [&newton, &ros, physics, &base];
         let mut files = vec![("robot.usda", &names[..], entry.as_str())];
-        files.extend(names.into_iter().zip(texts).map(|(name, text)| (name, NONE, text)));
+        files.extend(
+            names
+                .into_iter()
+                .zip(texts)
+                .map(|(name, text)| (name, NONE, text)),
+        );
         found(select, &files)
     };
-    for select in ["REP158-1.2.16", "REP158-1.2.17", "REP158-1.2.18", "REP158-1.2.20", "REP158-1.4*"] {
+    for select in [
+        "REP158-1.2.16",
+        "REP158-1.2.17",
+        "REP158-1.2.18",
+        "REP158-1.2.20",
+        "REP158-1.4*",
+    ] {
         assert_eq!(of(select, &physics), NONE, "{select}");
     }
-    assert_eq!(of("REP158-1.4.1", &hidden), ["1.4.1 /robot{a=two}.physxRigidBody:damping"]);
+    assert_eq!(
+        of("REP158-1.4.1", &hidden),
+        ["1.4.1 /robot{a=two}.physxRigidBody:damping"]
+    );
     assert_eq!(of("REP158-1.2.16", &hidden), ["1.2.16 "]);
 }
 
 #[test]
 fn paths_are_relative_or_of_packages() {
-    let named = |path: &str| found("REP158-1.2.4", &[("robot.usda", NONE, &robot(&format!("asset texture = @{path}@")))]).len();
-    for path in ["./a.png", "a.png", "textures/a b.png", "../a.png", "package://robot/a.png", "a.usdz[b.png]", "a:b.png"] {
+    let named = |path: &str| {
+        found(
+            "REP158-1.2.4",
+            &[(
+                "robot.usda",
+                NONE,
+                &robot(&format!("asset texture = @{path}@")),
+            )],
+        )
+        .len()
+    };
+    for path in [
+        "./a.png",
+        "a.png",
+        "textures/a b.png",
+        "../a.png",
+        "package://robot/a.png",
+        "a.usdz[b.png]",
+        "a:b.png",
+    ] {
         assert_eq!(named(path), 0, "{path}");
     }
     for path in [
@@ -83,19 +163,39 @@ fn paths_are_relative_or_of_packages() {
     ] {
         assert_eq!(named(path), 1, "{path}");
     }
-    let hidden = either("def Xform \"robot\"", "a", [("one", ""), ("two", &prim("def \"x\"", "payload = @/a.usd@", ""))]);
-    assert_eq!(found("REP158-1.2.4", &[("robot.usda", NONE, &hidden)]), ["1.2.4 /robot{a=two}x"]);
+    let hidden = either(
+        "def Xform \"robot\"",
+        "a",
+        [
+            ("one", ""),
+            ("two", &prim("def \"x\"", "payload = @/a.usd@", "")),
+        ],
+    );
+    assert_eq!(
+        found("REP158-1.2.4", &[("robot.usda", NONE, &hidden)]),
+        ["1.2.4 /robot{a=two}x"]
+    );
 }
 
 #[test]
 fn classes_of_the_asset_are_inside() {
     // In another layer of the stack, and in a referenced asset with its own.
-    let (wheel, bolt) = (prim("class \"_wheel\"", "", ""), prim("class \"_bolt\"", "", ""));
-    let entry = prim("def Xform \"robot\"", "inherits = </_wheel>", &prim("def \"part\"", "references = @./part.usda@", ""));
+    let (wheel, bolt) = (
+        prim("class \"_wheel\"", "", ""),
+        prim("class \"_bolt\"", "", ""),
+    );
+    let entry = prim(
+        "def Xform \"robot\"",
+        "inherits = </_wheel>",
+        &prim("def \"part\"", "references = @./part.usda@", ""),
+    );
     let part = robot(&prim("def \"bolt\"", "specializes = </_bolt>", ""));
     let with = |part: &str| {
-        let files =
-            [("robot.usda", &["classes.usda"][..], entry.as_str()), ("classes.usda", NONE, &wheel), ("part.usda", NONE, part)];
+        let files = [
+            ("robot.usda", &["classes.usda"][..], entry.as_str()),
+            ("classes.usda", NONE, &wheel),
+            ("part.usda", NONE, part),
+        ];
         found("REP158-1.2.8", &files)
     };
     assert_eq!(with(&(bolt + &part)), NONE);
@@ -104,26 +204,69 @@ fn classes_of_the_asset_are_inside() {
 
 #[test]
 fn payloads_hold_no_topology() {
-    let entry = robot(&prim("def Xform \"link\"", "", &prim("def Xform \"visual\"", "payload = @./part.usda@", "")));
-    let of = |code: &str, entry: &str, part: &str| found(code, &[("robot.usda", NONE, entry), ("part.usda", NONE, part)]);
+    let entry = robot(&prim(
+        "def Xform \"link\"",
+        "",
+        &prim("def Xform \"visual\"", "payload = @./part.usda@", ""),
+    ));
+    let of = |code: &str, entry: &str, part: &str| {
+        found(
+            code,
+            &[("robot.usda", NONE, entry), ("part.usda", NONE, part)],
+        )
+    };
     let with = |part: &str| of("REP158-1.2.10", &entry, part);
-    assert_eq!(with(&robot(&prim("def Mesh \"shape\"", "apiSchemas = [\"PhysicsCollisionAPI\"]", ""))), NONE);
+    assert_eq!(
+        with(&robot(&prim(
+            "def Mesh \"shape\"",
+            "apiSchemas = [\"PhysicsCollisionAPI\"]",
+            ""
+        ))),
+        NONE
+    );
     let frame = prim("def Xform \"frame\"", "apiSchemas = [\"RosFrameAPI\"]", "");
     // What is ROS has a rule of its own; that on the prim with the payload is told once.
     assert_eq!(
-        (with(&robot(&frame)), of("REP158-2.2.1", &entry, &robot(&frame))),
+        (
+            with(&robot(&frame)),
+            of("REP158-2.2.1", &entry, &robot(&frame))
+        ),
         (vec![], vec!["2.2.1 /robot/link/visual/frame".to_owned()])
     );
     for schema in ["RosContextAPI", "RosTopicAPI"] {
-        let bearing = robot(&prim("def Xform \"part\"", &format!("payload = @./part.usda@\napiSchemas = [\"{schema}\"]"), ""));
-        let on_root = prim("def Xform \"robot\"", &format!("apiSchemas = [\"{schema}\"]"), "");
+        let bearing = robot(&prim(
+            "def Xform \"part\"",
+            &format!("payload = @./part.usda@\napiSchemas = [\"{schema}\"]"),
+            "",
+        ));
+        let on_root = prim(
+            "def Xform \"robot\"",
+            &format!("apiSchemas = [\"{schema}\"]"),
+            "",
+        );
         for (entry, part) in [(&bearing, &robot("")), (&entry, &on_root)] {
             assert_eq!(of("REP158-1.2.10", entry, part).len(), 1, "{schema} {part}");
-            assert_eq!((of("REP158-2.1.1", entry, part), of("REP158-2.2.1", entry, part)), (vec![], vec![]));
+            assert_eq!(
+                (
+                    of("REP158-2.1.1", entry, part),
+                    of("REP158-2.2.1", entry, part)
+                ),
+                (vec![], vec![])
+            );
         }
     }
-    assert_eq!(with(&robot(&prim("def PhysicsFixedJoint \"joint\"", "", ""))), ["1.2.10 /robot/link/visual/joint"]);
-    assert_eq!(with(&prim("def Xform \"robot\"", "apiSchemas = [\"PhysicsRigidBodyAPI\"]", "")), ["1.2.10 /robot/link/visual"]);
+    assert_eq!(
+        with(&robot(&prim("def PhysicsFixedJoint \"joint\"", "", ""))),
+        ["1.2.10 /robot/link/visual/joint"]
+    );
+    assert_eq!(
+        with(&prim(
+            "def Xform \"robot\"",
+            "apiSchemas = [\"PhysicsRigidBodyAPI\"]",
+            ""
+        )),
+        ["1.2.10 /robot/link/visual"]
+    );
 }
 
 #[test]
@@ -133,7 +276,15 @@ fn selections_name_variants_in_every_variant() {
             .replace("= \"wide\"", &format!("= \"{lens}\""));
         found(
             "REP158-1.2.7",
-            &[("robot.usda", NONE, &either("def Xform \"robot\"", "head", [("none", ""), ("camera", &camera)]))],
+            &[(
+                "robot.usda",
+                NONE,
+                &either(
+                    "def Xform \"robot\"",
+                    "head",
+                    [("none", ""), ("camera", &camera)],
+                ),
+            )],
         )
     };
     assert_eq!(set("wide"), NONE);
@@ -143,7 +294,16 @@ fn selections_name_variants_in_every_variant() {
 #[test]
 fn a_variant_without_shapes_may_be_chosen() {
     let (cube, nothing) = (("mesh", "def Cube \"shape\"\n{\n}"), ("nothing", ""));
-    let with = |variants| found("REP158-1.2.23", &[("robot.usda", NONE, &either("def Xform \"robot\"", "look", variants))]);
+    let with = |variants| {
+        found(
+            "REP158-1.2.23",
+            &[(
+                "robot.usda",
+                NONE,
+                &either("def Xform \"robot\"", "look", variants),
+            )],
+        )
+    };
     assert_eq!(with([cube, nothing]), NONE);
     assert_eq!(with([nothing, cube]), ["1.2.23 /robot{look=mesh}shape"]);
 }
@@ -154,7 +314,15 @@ fn stacks_are_translate_then_orient() {
         let order = format!("{ops}\nuniform token[] xformOpOrder = [{order}]");
         found(
             "REP158-1.1.6",
-            &[("robot.usda", NONE, &robot(&prim("def Xform \"tool\"", "apiSchemas = [\"RosFrameAPI\"]", &order)))],
+            &[(
+                "robot.usda",
+                NONE,
+                &robot(&prim(
+                    "def Xform \"tool\"",
+                    "apiSchemas = [\"RosFrameAPI\"]",
+                    &order,
+                )),
+            )],
         )
         .len()
     };
@@ -178,13 +346,34 @@ fn stacks_are_translate_then_orient() {
 fn scales_belong_to_shapes() {
     let scaled = |metadata: &str, inside: &str| {
         let ops = "float3 xformOp:scale = (1, 1, 2)\nuniform token[] xformOpOrder = [\"xformOp:scale\"]\n";
-        let entry = robot(&prim("def Xform \"visual\"", metadata, &(ops.to_owned() + inside)));
-        found("REP158-1.1.10", &[("robot.usda", NONE, &entry), ("part.usda", NONE, &robot("def Cube \"shape\"\n{\n}"))]).len()
+        let entry = robot(&prim(
+            "def Xform \"visual\"",
+            metadata,
+            &(ops.to_owned() + inside),
+        ));
+        found(
+            "REP158-1.1.10",
+            &[
+                ("robot.usda", NONE, &entry),
+                ("part.usda", NONE, &robot("def Cube \"shape\"\n{\n}")),
+            ],
+        )
+        .len()
     };
     let payload = "payload = @./part.usda@";
     assert_eq!(scaled(payload, ""), 0);
     assert_eq!(scaled("", "def Cube \"shape\"\n{\n}"), 1);
-    assert_eq!(scaled(payload, &prim("def Xform \"link\"", "apiSchemas = [\"PhysicsRigidBodyAPI\"]", "")), 1);
+    assert_eq!(
+        scaled(
+            payload,
+            &prim(
+                "def Xform \"link\"",
+                "apiSchemas = [\"PhysicsRigidBodyAPI\"]",
+                ""
+            )
+        ),
+        1
+    );
 }
 
 #[test]
@@ -192,8 +381,16 @@ fn meshes_are_shared_or_few() {
     let mesh = "def Mesh \"robot\"\n{\n    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n}";
     let many = |count: usize, with: &str| {
         let metadata = format!("{with}\nreferences = @./part.usda@");
-        let all: String = (0..count).map(|i| prim(&format!("def Mesh \"m{i}\""), &metadata, "")).collect();
-        found("REP158-3.5.1", &[("robot.usda", NONE, &robot(&all)), ("part.usda", NONE, mesh)])
+        let all: String = (0..count)
+            .map(|i| prim(&format!("def Mesh \"m{i}\""), &metadata, ""))
+            .collect();
+        found(
+            "REP158-3.5.1",
+            &[
+                ("robot.usda", NONE, &robot(&all)),
+                ("part.usda", NONE, mesh),
+            ],
+        )
     };
     assert_eq!(many(2, ""), NONE);
     assert_eq!(many(3, ""), ["3.5.1 /robot/m0"]);

@@ -2,7 +2,8 @@
 
 use urdf_usd_diagnostic::codes;
 
-const STOPS_OR_GOES_ON: &str = "Goes on without the file and what needs it. Stops if the file is the input itself.";
+const STOPS_OR_GOES_ON: &str =
+    "Goes on without the file and what needs it. Stops if the file is the input itself.";
 
 codes! {
     MALFORMED_URI Error "resolve-malformed-uri":

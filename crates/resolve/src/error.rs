@@ -21,8 +21,18 @@ pub struct Error {
 }
 
 impl Error {
-    pub(super) fn new(code: &'static Code, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: help.into(), cause: String::new(), about: String::new() }
+    pub(super) fn new(
+        code: &'static Code,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            help: help.into(),
+            cause: String::new(),
+            about: String::new(),
+        }
     }
 
     pub(super) fn because(mut self, cause: impl Into<String>, about: impl Into<String>) -> Self {
@@ -38,20 +48,30 @@ impl Error {
 
     /// The same as a diagnostic about the `place` that refers to the file.
     pub fn at(&self, place: Place) -> Diagnostic {
-        Diagnostic::new(self.code, place, &*self.message).help(&*self.help).because(&*self.cause, &*self.about)
+        Diagnostic::new(self.code, place, &*self.message)
+            .help(&*self.help)
+            .because(&*self.cause, &*self.about)
     }
 }
 
-/// Whether an operation failed because this process (EMFILE), or the system (ENFILE), has too many files open: it may succeed later.
+/// Whether an operation failed because this process (EMFILE), or the system (ENFILE), has too many
+/// files open: it may succeed later.
 pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     use rustix::io::Errno;
-    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::MFILE | Errno::NFILE)
+    )
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        if self.help.is_empty() { Ok(()) } else { write!(f, " ({})", self.help) }
+        if self.help.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " ({})", self.help)
+        }
     }
 }
 

@@ -7,20 +7,31 @@ use std::path::Path;
 use super::Resolver;
 
 impl Resolver {
-    /// The names of all interface types that packages of the ament index install, `std_msgs/msg/String`; none if no workspace is
-    /// sourced, since then nothing is known.
+    /// The names of all interface types that packages of the ament index install,
+    /// `std_msgs/msg/String`; none if no workspace is sourced, since then nothing is known.
     pub fn interfaces(&self) -> Option<BTreeSet<String>> {
         let prefixes = &self.options.ament_prefixes;
         let mut found = BTreeSet::new();
         for prefix in prefixes {
-            for package in read_dir(prefix.join("share")).into_iter().flatten().flatten() {
+            for package in read_dir(prefix.join("share"))
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
                 for kind in ["msg", "srv", "action"] {
-                    for file in read_dir(package.path().join(kind)).into_iter().flatten().flatten() {
+                    for file in read_dir(package.path().join(kind))
+                        .into_iter()
+                        .flatten()
+                        .flatten()
+                    {
                         // Both are installed; a package may have been written in either.
                         let name = file.file_name();
                         let name = Path::new(&name);
-                        if let (Some(stem), Some(package)) = (name.file_stem(), package.file_name().to_str())
-                            && name.extension().is_some_and(|ending| ending == kind || ending == "idl")
+                        if let (Some(stem), Some(package)) =
+                            (name.file_stem(), package.file_name().to_str())
+                            && name
+                                .extension()
+                                .is_some_and(|ending| ending == kind || ending == "idl")
                         {
                             found.insert(format!("{package}/{kind}/{}", stem.to_string_lossy()));
                         }
@@ -51,9 +62,18 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, "").unwrap();
         }
-        let interfaces = |ament_prefixes| Resolver::new(Options { ament_prefixes, ..Options::default() }).interfaces();
+        let interfaces = |ament_prefixes| {
+            Resolver::new(Options {
+                ament_prefixes,
+                ..Options::default()
+            })
+            .interfaces()
+        };
         let found = interfaces(vec![over, under, folder.path().join("gone")]).unwrap();
-        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["my_robot/srv/Reset", "std_msgs/msg/String"]);
+        assert_eq!(
+            found.into_iter().collect::<Vec<_>>(),
+            ["my_robot/srv/Reset", "std_msgs/msg/String"]
+        );
         assert_eq!(interfaces(vec![]), None);
     }
 }

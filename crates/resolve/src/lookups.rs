@@ -1,5 +1,6 @@
-//! What the file system says of the folders that may be read and of packages, asked once for each: of the hundreds of references of a robot,
-//! most ask for the same few. Where a file itself is that somebody is about to open, is asked anew each time.
+//! What the file system says of the folders that may be read and of packages, asked once for each:
+//! of the hundreds of references of a robot, most ask for the same few. Where a file itself is that
+//! somebody is about to open, is asked anew each time.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,9 @@ impl Lookups {
     /// All that [`Self::real`] was asked for, and what it said.
     pub fn asked(&self) -> Vec<(PathBuf, Option<PathBuf>)> {
         let real = self.real.lock().unwrap_or_else(PoisonError::into_inner);
-        real.iter().map(|(path, real)| (path.clone(), real.clone())).collect()
+        real.iter()
+            .map(|(path, real)| (path.clone(), real.clone()))
+            .collect()
     }
 
     /// Whether `folder` has a package.xml.
@@ -47,7 +50,9 @@ impl Lookups {
 
     fn manifest(&self, folder: &Path) -> Option<Manifest> {
         once(&self.manifests, folder, || {
-            folder.join(MANIFEST).is_file().then(|| Manifest { name: manifest_text(folder, "name") })
+            folder.join(MANIFEST).is_file().then(|| Manifest {
+                name: manifest_text(folder, "name"),
+            })
         })
     }
 }

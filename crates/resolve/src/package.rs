@@ -28,11 +28,13 @@ impl Package {
         manifest_text(&self.folder, "version")
     }
 
-    /// The folders that belong to it, symbolic links resolved: its own, and its source folder where it was installed by links.
+    /// The folders that belong to it, symbolic links resolved: its own, and its source folder where
+    /// it was installed by links.
     ///
-    /// `colcon build --symlink-install` makes every installed file, package.xml among them, a link to the file in the source
-    /// folder. So where package.xml is such a link, the folder that it leads to is the package too, provided that the manifest
-    /// there bears the package's name. Nothing else that a link in a package may lead to is part of it.
+    /// `colcon build --symlink-install` makes every installed file, package.xml among them, a link
+    /// to the file in the source folder. So where package.xml is such a link, the folder that it
+    /// leads to is the package too, provided that the manifest there bears the package's name.
+    /// Nothing else that a link in a package may lead to is part of it.
     pub(super) fn roots(&self, lookups: &Lookups) -> Vec<PathBuf> {
         let mut roots: Vec<PathBuf> = lookups.real(&self.folder).into_iter().collect();
         if let Some(manifest) = lookups.real(&self.folder.join(MANIFEST))
@@ -55,13 +57,19 @@ pub fn package_of(folder: &Path) -> Option<Package> {
 
 /// The same, by answers that `lookups` remembers.
 pub(super) fn package_around(folder: &Path, lookups: &Lookups) -> Option<Package> {
-    let folder = folder.ancestors().take_while(|folder| is_below_top(folder)).find(|folder| lookups.has_manifest(folder))?;
+    let folder = folder
+        .ancestors()
+        .take_while(|folder| is_below_top(folder))
+        .find(|folder| lookups.has_manifest(folder))?;
     package_in(folder, lookups)
 }
 
 /// The package whose package.xml is in `folder` itself.
 pub(super) fn package_in(folder: &Path, lookups: &Lookups) -> Option<Package> {
-    Some(Package { name: lookups.manifest_name(folder)?, folder: folder.to_owned() })
+    Some(Package {
+        name: lookups.manifest_name(folder)?,
+        folder: folder.to_owned(),
+    })
 }
 
 /// The manifests, there or not, that decide which package `folder` belongs to.
@@ -89,7 +97,11 @@ pub(super) fn manifest_text(folder: &Path, tag: &str) -> Option<String> {
     file.take(MAX_MANIFEST).read_to_string(&mut text).ok()?;
     let document = roxmltree::Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
     let package = Some(document.root_element()).filter(|root| root.has_tag_name("package"))?;
-    let text = package.children().find(|node| node.has_tag_name(tag))?.text()?.trim();
+    let text = package
+        .children()
+        .find(|node| node.has_tag_name(tag))?
+        .text()?
+        .trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
@@ -105,7 +117,12 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     pub fn new(name: &'a str, lookups: &'a Lookups) -> Self {
-        Self { name, lookups, seen: Vec::new(), looked: Vec::new() }
+        Self {
+            name,
+            lookups,
+            seen: Vec::new(),
+            looked: Vec::new(),
+        }
     }
 
     /// Goes through everything in the documented order. `folders` are those of the URDF.
@@ -114,13 +131,19 @@ impl<'a> Search<'a> {
             // A mapping that a person gave stands: looking further would be a guess.
             return self.folder(folder, "given for this package, but no folder");
         }
-        let found = options.package_paths.iter().find_map(|path| self.in_package_path(path));
+        let found = options
+            .package_paths
+            .iter()
+            .find_map(|path| self.in_package_path(path));
         let found = found.or_else(|| self.in_ament_index(&options.ament_prefixes));
         found.or_else(|| folders.iter().find_map(|folder| self.around(folder)))
     }
 
     fn found(&self, folder: &Path) -> Package {
-        Package { name: self.name.to_owned(), folder: folder.to_owned() }
+        Package {
+            name: self.name.to_owned(),
+            folder: folder.to_owned(),
+        }
     }
 
     fn miss(&mut self, place: PathBuf, why: impl Into<String>) -> Option<Package> {
@@ -130,10 +153,15 @@ impl<'a> Search<'a> {
 
     fn folder(&mut self, folder: &Path, otherwise: &str) -> Option<Package> {
         self.seen.push(folder.to_owned());
-        if folder.is_dir() { Some(self.found(folder)) } else { self.miss(folder.to_owned(), otherwise) }
+        if folder.is_dir() {
+            Some(self.found(folder))
+        } else {
+            self.miss(folder.to_owned(), otherwise)
+        }
     }
 
-    /// `path/NAME`, whether or not it has a package.xml, or `path` itself if its package.xml bears the name.
+    /// `path/NAME`, whether or not it has a package.xml, or `path` itself if its package.xml bears
+    /// the name.
     fn in_package_path(&mut self, path: &Path) -> Option<Package> {
         self.seen.push(path.join(MANIFEST));
         if self.lookups.manifest_name(path).as_deref() == Some(self.name) {
@@ -142,7 +170,9 @@ impl<'a> Search<'a> {
         let folder = path.join(self.name);
         self.seen.push(folder.join(MANIFEST));
         match self.lookups.manifest_name(&folder) {
-            Some(other) if other != self.name => self.miss(folder, format!("its package.xml says \"{other}\"")),
+            Some(other) if other != self.name => {
+                self.miss(folder, format!("its package.xml says \"{other}\""))
+            }
             _ => self.folder(&folder, "no such folder"),
         }
     }
@@ -153,7 +183,10 @@ impl<'a> Search<'a> {
             let marker = marker(prefix, self.name);
             self.seen.push(marker.clone());
             if marker.is_file() {
-                return self.folder(&prefix.join("share").join(self.name), "in the ament index, but no such folder");
+                return self.folder(
+                    &prefix.join("share").join(self.name),
+                    "in the ament index, but no such folder",
+                );
             }
             self.miss(marker, "no such file");
         }
@@ -165,7 +198,10 @@ impl<'a> Search<'a> {
         self.seen.extend(manifests_around(folder, self.lookups));
         match package_around(folder, self.lookups) {
             Some(package) if package.name == self.name => Some(package),
-            Some(other) => self.miss(other.folder.join(MANIFEST), format!("says \"{}\"", other.name)),
+            Some(other) => self.miss(
+                other.folder.join(MANIFEST),
+                format!("says \"{}\"", other.name),
+            ),
             None => self.miss(folder.to_owned(), "no package.xml in it or above it"),
         }
     }
@@ -192,5 +228,7 @@ impl<'a> Search<'a> {
 
 /// Where the ament index of `prefix` says that it has the package `name`.
 pub(super) fn marker(prefix: &Path, name: &str) -> PathBuf {
-    prefix.join("share/ament_index/resource_index/packages").join(name)
+    prefix
+        .join("share/ament_index/resource_index/packages")
+        .join(name)
 }

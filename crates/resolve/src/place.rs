@@ -1,13 +1,16 @@
 //! Opening files such that what is judged is what is read.
 //!
-//! A path is walked from the root, one component at a time and each relative to the descriptor of the folder before it, with
-//! `O_NOFOLLOW`: symbolic links are read and followed here, not by the kernel. So the path that comes of it has no link in it, and the file
-//! is opened by the descriptor of the very folder that the path ends in. Whoever exchanges a file or folder for a link meanwhile has the
-//! walk end somewhere else, and *that* is judged; nothing is looked up a second time.
+//! A path is walked from the root, one component at a time and each relative to the descriptor of
+//! the folder before it, with `O_NOFOLLOW`: symbolic links are read and followed here, not by the
+//! kernel. So the path that comes of it has no link in it, and the file is opened by the descriptor
+//! of the very folder that the path ends in. Whoever exchanges a file or folder for a link
+//! meanwhile has the walk end somewhere else, and *that* is judged; nothing is looked up a second
+//! time.
 //!
-//! `openat2` with `RESOLVE_BENEATH` was not taken: links between several allowed roots are legitimate (`colcon build --symlink-install`
-//! makes packages of absolute ones), which it refuses; and it is missing on macOS and behind older container runtimes, so the walk would
-//! be needed beside it.
+//! `openat2` with `RESOLVE_BENEATH` was not taken: links between several allowed roots are
+//! legitimate (`colcon build --symlink-install` makes packages of absolute ones), which it refuses;
+//! and it is missing on macOS and behind older container runtimes, so the walk would be needed
+//! beside it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -21,20 +24,31 @@ use rustix::io::Errno;
 
 /// Maximum number of symbolic links on the way to one file: Linux's own limit.
 const MAX_LINKS: usize = 40;
-/// Maximum number of steps on the way to one file. `..` starts again at the root, so links could otherwise ask for millions.
+/// Maximum number of steps on the way to one file. `..` starts again at the root, so links could
+/// otherwise ask for millions.
 const MAX_STEPS: usize = 10_000;
 /// How often a file is looked for again that became a link between the walk and the opening of it.
 const MAX_TRIES: usize = 100;
 
 /// How folders on the way are opened: on Linux, passing through them takes no right to list them.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
-/// How files are opened: `O_NONBLOCK` because a pipe that took a file's place would wait for its other end.
-const FILE: OFlags =
-    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+/// How files are opened: `O_NONBLOCK` because a pipe that took a file's place would wait for its
+/// other end.
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 /// An open regular file.
 #[derive(Debug)]
@@ -48,10 +62,12 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens the regular file that `path` leads to, wherever that is: judge [`Self::path`] before reading.
+    /// Opens the regular file that `path` leads to, wherever that is: judge [`Self::path`] before
+    /// reading.
     ///
     /// # Errors
-    /// If there is none, or it can't be opened. What is no regular file is [`io::ErrorKind::InvalidInput`].
+    /// If there is none, or it can't be opened. What is no regular file is
+    /// [`io::ErrorKind::InvalidInput`].
     pub fn at(path: &Path) -> io::Result<Self> {
         Place::opened(path, &|_| Ok(()))
     }
@@ -80,15 +96,22 @@ impl Place {
     ///
     /// # Errors
     /// Those of `judge`, and of looking for it and opening it.
-    pub fn opened<E: From<io::Error>>(path: &Path, judge: &dyn Fn(&Self) -> Result<(), E>) -> Result<Opened, E> {
+    pub fn opened<E: From<io::Error>>(
+        path: &Path,
+        judge: &dyn Fn(&Self) -> Result<(), E>,
+    ) -> Result<Opened, E> {
         Self::opened_by(path, MAX_LINKS, judge)
     }
 
-    /// The same for a `path` that was judged before: no link is followed, so the file is there and nowhere else.
+    /// The same for a `path` that was judged before: no link is followed, so the file is there and
+    /// nowhere else.
     ///
     /// # Errors
     /// Those of [`Self::opened`], and if there is a link on the way.
-    pub fn opened_exactly<E: From<io::Error>>(path: &Path, judge: &dyn Fn(&Self) -> Result<(), E>) -> Result<Opened, E> {
+    pub fn opened_exactly<E: From<io::Error>>(
+        path: &Path,
+        judge: &dyn Fn(&Self) -> Result<(), E>,
+    ) -> Result<Opened, E> {
         Self::opened_by(path, 0, judge)
     }
 
@@ -119,7 +142,11 @@ impl Place {
         if !meta.is_file() {
             return Err(no_file());
         }
-        Ok(Opened { path: self.path, file, meta })
+        Ok(Opened {
+            path: self.path,
+            file,
+            meta,
+        })
     }
 }
 
@@ -137,12 +164,18 @@ struct Walk {
 impl Walk {
     fn new(path: &Path) -> io::Result<Self> {
         let to_folder = path.as_os_str().as_bytes().ends_with(b"/");
-        let mut walk = Self { path: PathBuf::new(), folder: root()?, left: Vec::new(), to_folder };
+        let mut walk = Self {
+            path: PathBuf::new(),
+            folder: root()?,
+            left: Vec::new(),
+            to_folder,
+        };
         walk.go(&std::path::absolute(path)?)?;
         Ok(walk)
     }
 
-    /// Puts the components of `path` before those that are left; an absolute one starts at the root.
+    /// Puts the components of `path` before those that are left; an absolute one starts at the
+    /// root.
     fn go(&mut self, path: &Path) -> io::Result<()> {
         for component in path.components().rev() {
             match component {
@@ -166,7 +199,8 @@ impl Walk {
                 return Err(Errno::LOOP.into());
             }
             if name == OsStr::new("..") {
-                // A folder that was moved has another parent by now than the one that was walked through: so that one is walked to again.
+                // A folder that was moved has another parent by now than the one that was walked
+                // through: so that one is walked to again.
                 let mut above = std::mem::take(&mut self.path);
                 above.pop();
                 self.go(&above)?;
@@ -177,32 +211,44 @@ impl Walk {
                     self.folder = folder;
                     self.path.push(name);
                 }
-                Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => match readlinkat(&self.folder, &*name, Vec::new()) {
-                    Ok(target) => {
-                        links += 1;
-                        if links > max_links {
-                            return Err(Errno::LOOP.into());
-                        }
-                        self.go(Path::new(OsStr::from_bytes(target.as_bytes())))?;
-                    }
-                    // No link, or no more.
-                    Err(Errno::INVAL) => {
-                        let meta = statat(&self.folder, &*name, AtFlags::SYMLINK_NOFOLLOW)?;
-                        match FileType::from_raw_mode(meta.st_mode) {
-                            FileType::Directory | FileType::Symlink => self.left.push(name),
-                            kind if self.left.is_empty() && !self.to_folder => {
-                                self.path.push(&name);
-                                return Ok(Place { path: self.path, kind, folder: self.folder, name });
+                Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
+                    match readlinkat(&self.folder, &*name, Vec::new()) {
+                        Ok(target) => {
+                            links += 1;
+                            if links > max_links {
+                                return Err(Errno::LOOP.into());
                             }
-                            _ => return Err(Errno::NOTDIR.into()),
+                            self.go(Path::new(OsStr::from_bytes(target.as_bytes())))?;
                         }
+                        // No link, or no more.
+                        Err(Errno::INVAL) => {
+                            let meta = statat(&self.folder, &*name, AtFlags::SYMLINK_NOFOLLOW)?;
+                            match FileType::from_raw_mode(meta.st_mode) {
+                                FileType::Directory | FileType::Symlink => self.left.push(name),
+                                kind if self.left.is_empty() && !self.to_folder => {
+                                    self.path.push(&name);
+                                    return Ok(Place {
+                                        path: self.path,
+                                        kind,
+                                        folder: self.folder,
+                                        name,
+                                    });
+                                }
+                                _ => return Err(Errno::NOTDIR.into()),
+                            }
+                        }
+                        Err(error) => return Err(error.into()),
                     }
-                    Err(error) => return Err(error.into()),
-                },
+                }
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Place { path: self.path, kind: FileType::Directory, folder: self.folder, name: ".".into() })
+        Ok(Place {
+            path: self.path,
+            kind: FileType::Directory,
+            folder: self.folder,
+            name: ".".into(),
+        })
     }
 }
 

@@ -17,7 +17,9 @@ struct World {
 impl World {
     /// `files`: names (relative) with contents.
     fn new(files: &[(&str, &str)]) -> Self {
-        let world = Self { dir: tempfile::tempdir().unwrap() };
+        let world = Self {
+            dir: tempfile::tempdir().unwrap(),
+        };
         for (name, content) in files {
             fs::create_dir_all(world.at(name).parent().unwrap()).unwrap();
             fs::write(world.at(name), content).unwrap();
@@ -33,14 +35,18 @@ impl World {
         fs::create_dir_all(self.at(folder)).unwrap();
         fs::write(
             self.at(folder).join("package.xml"),
-            format!("<?xml version=\"1.0\"?>\n<package format=\"3\"><name> {name} </name></package>"),
+            format!(
+                "<?xml version=\"1.0\"?>\n<package format=\"3\"><name> {name} </name></package>"
+            ),
         )
         .unwrap();
         self
     }
 
     fn marker(self, prefix: &str, name: &str) -> Self {
-        let folder = self.at(prefix).join("share/ament_index/resource_index/packages");
+        let folder = self
+            .at(prefix)
+            .join("share/ament_index/resource_index/packages");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(name), "").unwrap();
         self
@@ -53,7 +59,10 @@ impl World {
     }
 
     fn prefixes(&self, names: &[&str]) -> Options {
-        Options { ament_prefixes: names.iter().map(|name| self.at(name)).collect(), ..Options::default() }
+        Options {
+            ament_prefixes: names.iter().map(|name| self.at(name)).collect(),
+            ..Options::default()
+        }
     }
 }
 
@@ -66,7 +75,10 @@ fn text(file: Result<File, Error>) -> String {
 }
 
 fn code(file: Result<File, Error>) -> &'static str {
-    file.map_or_else(|error| error.code.id, |file| panic!("{} was opened", file.path.display()))
+    file.map_or_else(
+        |error| error.code.id,
+        |file| panic!("{} was opened", file.path.display()),
+    )
 }
 
 #[test]
@@ -78,7 +90,10 @@ fn packages_are_found_in_the_documented_order() {
         ("under/share/arm/a", "under"),
         ("own/a", "own"),
     ]);
-    let world = world.marker("over", "arm").marker("under", "arm").package("own", "arm");
+    let world = world
+        .marker("over", "arm")
+        .marker("under", "arm")
+        .package("own", "arm");
     fs::create_dir_all(world.at("own/urdf")).unwrap();
     let mut options = world.prefixes(&["over", "under"]);
     options.packages = vec![("arm".into(), world.at("given"))];
@@ -101,26 +116,49 @@ fn packages_are_found_in_the_documented_order() {
 
 #[test]
 fn a_package_path_may_be_the_package_itself_but_not_one_of_another_name() {
-    let world =
-        World::new(&[("checkout/a", "a"), ("paths/arm/a", "wrong")]).package("checkout", "arm").package("paths/arm", "leg");
-    let options = |name: &str| Options { package_paths: vec![world.at(name)], ..Options::default() };
-    assert_eq!(text(files(options("checkout")).open("package://arm/a", None)), "a");
-    let error = files(options("paths")).open("package://arm/a", None).unwrap_err();
+    let world = World::new(&[("checkout/a", "a"), ("paths/arm/a", "wrong")])
+        .package("checkout", "arm")
+        .package("paths/arm", "leg");
+    let options = |name: &str| Options {
+        package_paths: vec![world.at(name)],
+        ..Options::default()
+    };
+    assert_eq!(
+        text(files(options("checkout")).open("package://arm/a", None)),
+        "a"
+    );
+    let error = files(options("paths"))
+        .open("package://arm/a", None)
+        .unwrap_err();
     assert_eq!(error.code.id, "resolve-unknown-package");
-    assert!(error.message.contains("its package.xml says \"leg\""), "{error}");
+    assert!(
+        error.message.contains("its package.xml says \"leg\""),
+        "{error}"
+    );
 }
 
 #[test]
 fn an_unknown_package_lists_every_place() {
-    let world = World::new(&[("paths/x", ""), ("robot/urdf/arm.urdf", "")]).package("robot", "robot").marker("prefix", "leg");
+    let world = World::new(&[("paths/x", ""), ("robot/urdf/arm.urdf", "")])
+        .package("robot", "robot")
+        .marker("prefix", "leg");
     let mut options = world.prefixes(&["prefix"]);
     options.package_paths = vec![world.at("paths")];
     let files = files(options);
     files.allow(&world.at("robot/urdf"));
     let error = files.open("package://nope/a.stl", None).unwrap_err();
     assert_eq!(error.code.id, "resolve-unknown-package");
-    for place in ["paths/nope", "prefix/share/ament_index/resource_index/packages/nope", "robot/package.xml"] {
-        assert!(error.message.contains(&world.at(place).display().to_string()), "{place} in {error}");
+    for place in [
+        "paths/nope",
+        "prefix/share/ament_index/resource_index/packages/nope",
+        "robot/package.xml",
+    ] {
+        assert!(
+            error
+                .message
+                .contains(&world.at(place).display().to_string()),
+            "{place} in {error}"
+        );
     }
     assert!(error.help.contains("--package nope=DIR"), "{error}");
     assert!(files.used().contains(&world.at("paths/nope")));
@@ -129,15 +167,26 @@ fn an_unknown_package_lists_every_place() {
 #[test]
 fn a_given_folder_that_is_none_ends_the_search() {
     let world = World::new(&[("path/arm/a", "path")]);
-    let mut options = Options { package_paths: vec![world.at("path")], ..Options::default() };
+    let mut options = Options {
+        package_paths: vec![world.at("path")],
+        ..Options::default()
+    };
     options.packages = vec![("arm".into(), world.at("typo"))];
-    assert_eq!(code(files(options).open("package://arm/a", None)), "resolve-unknown-package");
+    assert_eq!(
+        code(files(options).open("package://arm/a", None)),
+        "resolve-unknown-package"
+    );
 }
 
 #[test]
 fn the_urdfs_folder_and_its_package_may_be_read_and_nothing_beside_them() {
-    let world =
-        World::new(&[("robot/urdf/a", "a"), ("robot/meshes/b", "b"), ("secret", "s"), ("lone/u/a", "a"), ("lone/b", "b")]);
+    let world = World::new(&[
+        ("robot/urdf/a", "a"),
+        ("robot/meshes/b", "b"),
+        ("secret", "s"),
+        ("lone/u/a", "a"),
+        ("lone/b", "b"),
+    ]);
     let world = world.package("robot", "robot");
     let folder = world.at("robot/urdf");
     let files = files(Options::default());
@@ -145,28 +194,59 @@ fn the_urdfs_folder_and_its_package_may_be_read_and_nothing_beside_them() {
     files.allow(&folder);
     assert_eq!(text(files.open("a", Some(&folder))), "a");
     assert_eq!(text(files.open("../meshes/b", Some(&folder))), "b");
-    assert_eq!(text(files.open(&format!("file://{}", world.at("robot/meshes/b").display()), None)), "b");
-    for uri in ["../../secret", "../../missing", "/etc/passwd", "file:///etc/no-such-file"] {
-        assert_eq!(code(files.open(uri, Some(&folder))), "resolve-not-allowed", "{uri}");
+    assert_eq!(
+        text(files.open(
+            &format!("file://{}", world.at("robot/meshes/b").display()),
+            None
+        )),
+        "b"
+    );
+    for uri in [
+        "../../secret",
+        "../../missing",
+        "/etc/passwd",
+        "file:///etc/no-such-file",
+    ] {
+        assert_eq!(
+            code(files.open(uri, Some(&folder))),
+            "resolve-not-allowed",
+            "{uri}"
+        );
     }
     assert_eq!(code(files.open("a", None)), "resolve-no-base");
     files.allow(&world.at("lone/u"));
-    assert_eq!(code(files.open("../b", Some(&world.at("lone/u")))), "resolve-not-allowed");
+    assert_eq!(
+        code(files.open("../b", Some(&world.at("lone/u")))),
+        "resolve-not-allowed"
+    );
 }
 
 #[test]
 fn an_allowed_root_opens_what_was_refused() {
     let world = World::new(&[("lone/urdf/x", ""), ("lone/meshes/b", "b")]);
-    let files = files(Options { allowed_roots: vec![world.at("lone")], ..Options::default() });
-    assert_eq!(text(files.open("../meshes/b", Some(&world.at("lone/urdf")))), "b");
+    let files = files(Options {
+        allowed_roots: vec![world.at("lone")],
+        ..Options::default()
+    });
+    assert_eq!(
+        text(files.open("../meshes/b", Some(&world.at("lone/urdf")))),
+        "b"
+    );
 }
 
 #[test]
 fn parents_in_a_uri_stay_in_the_package() {
     let world = World::new(&[("p/arm/m/a", "a"), ("p/leg/a", "leg")]);
-    let files = files(Options { package_paths: vec![world.at("p")], ..Options::default() });
+    let files = files(Options {
+        package_paths: vec![world.at("p")],
+        ..Options::default()
+    });
     assert_eq!(text(files.open("package://arm/m/../m/a", None)), "a");
-    for uri in ["package://arm/../leg/a", "package://arm/%2e%2e/leg/a", "package://arm/m/../../leg/a"] {
+    for uri in [
+        "package://arm/../leg/a",
+        "package://arm/%2e%2e/leg/a",
+        "package://arm/m/../../leg/a",
+    ] {
         assert_eq!(code(files.open(uri, None)), "resolve-escape", "{uri}");
     }
 }
@@ -174,24 +254,39 @@ fn parents_in_a_uri_stay_in_the_package() {
 #[test]
 fn links_are_resolved_before_the_check() {
     let world = World::new(&[("robot/real/a", "a"), ("secret/s", "s")]).package("robot", "robot");
-    let world = world.link("robot/inside", "robot/real/a").link("robot/outside", "secret/s").link("robot/folder", "secret");
+    let world = world
+        .link("robot/inside", "robot/real/a")
+        .link("robot/outside", "secret/s")
+        .link("robot/folder", "secret");
     let files = files(Options::default());
     files.allow(&world.at("robot"));
     assert_eq!(text(files.open("package://robot/inside", None)), "a");
     let error = files.open("package://robot/outside", None).unwrap_err();
     assert_eq!(error.code.id, "resolve-not-allowed");
     assert!(error.help.contains("allowed roots"), "{error}");
-    assert_eq!(code(files.open("package://robot/folder/s", None)), "resolve-not-allowed");
-    assert_eq!(code(files.open("package://robot/folder/none", None)), "resolve-not-allowed");
+    assert_eq!(
+        code(files.open("package://robot/folder/s", None)),
+        "resolve-not-allowed"
+    );
+    assert_eq!(
+        code(files.open("package://robot/folder/none", None)),
+        "resolve-not-allowed"
+    );
 }
 
 #[test]
 fn a_refusal_lasts_until_what_it_depends_on_changes() {
     let world = World::new(&[("a/x", ""), ("b/f", "")]).link("root", "a");
-    let options = Options { allowed_roots: vec![world.at("root")], ..Options::default() };
+    let options = Options {
+        allowed_roots: vec![world.at("root")],
+        ..Options::default()
+    };
     let refusal = |name: &str| {
         let files = files(options.clone());
-        assert_eq!(code(files.open(&world.at(name).display().to_string(), None)), "resolve-not-allowed");
+        assert_eq!(
+            code(files.open(&world.at(name).display().to_string(), None)),
+            "resolve-not-allowed"
+        );
         files.states(SystemTime::now())
     };
     let (there, missing) = (refusal("b/f"), refusal("gone/deep/f"));
@@ -201,7 +296,9 @@ fn a_refusal_lasts_until_what_it_depends_on_changes() {
     assert!(!there.hold());
     let missing = [refusal("gone/deep/f"), refusal("a/deep/f")];
     assert!(missing.iter().all(super::States::hold));
-    ["gone", "a/deep"].iter().for_each(|link| symlink(world.at("b"), world.at(link)).unwrap());
+    ["gone", "a/deep"]
+        .iter()
+        .for_each(|link| symlink(world.at("b"), world.at(link)).unwrap());
     assert!(!missing.iter().any(super::States::hold));
     // The same file, which lies somewhere else by now.
     let moved = refusal("a/x");
@@ -212,34 +309,72 @@ fn a_refusal_lasts_until_what_it_depends_on_changes() {
 
 #[test]
 fn a_package_installed_by_links_can_be_read() {
-    let world =
-        World::new(&[("src/arm/meshes/a", "a"), ("src/arm/meshes/t", "t"), ("src/other/s", "s"), ("i/share/arm/real", "r")]);
+    let world = World::new(&[
+        ("src/arm/meshes/a", "a"),
+        ("src/arm/meshes/t", "t"),
+        ("src/other/s", "s"),
+        ("i/share/arm/real", "r"),
+    ]);
     let world = world.package("src/arm", "arm").marker("i", "arm");
-    let world = world.link("i/share/arm/package.xml", "src/arm/package.xml").link("i/share/arm/meshes/a", "src/arm/meshes/a");
+    let world = world
+        .link("i/share/arm/package.xml", "src/arm/package.xml")
+        .link("i/share/arm/meshes/a", "src/arm/meshes/a");
     let world = world.link("i/share/arm/meshes/s", "src/other/s");
     let installed = files(world.prefixes(&["i"]));
     let file = installed.open("package://arm/meshes/a", None).unwrap();
     assert_eq!(file.path, world.at("src/arm/meshes/a"));
-    assert!(installed.used().contains(&world.at("i/share/arm/meshes/a")) && installed.used().contains(&file.path));
+    assert!(
+        installed.used().contains(&world.at("i/share/arm/meshes/a"))
+            && installed.used().contains(&file.path)
+    );
     // What the mesh refers to starts from where it really is, also if nothing was opened before.
     let fresh = files(world.prefixes(&["i"]));
     assert_eq!(text(fresh.open("t", file.path.parent())), "t");
-    assert_eq!(text(fresh.open(&world.at("i/share/arm/meshes/a").display().to_string(), None)), "a");
-    assert_eq!(text(fresh.open(&format!("file://{}", world.at("i/share/arm/real").display()), None)), "r");
-    assert_eq!(code(fresh.open("package://arm/meshes/s", None)), "resolve-not-allowed");
+    assert_eq!(
+        text(fresh.open(
+            &world.at("i/share/arm/meshes/a").display().to_string(),
+            None
+        )),
+        "a"
+    );
+    assert_eq!(
+        text(fresh.open(
+            &format!("file://{}", world.at("i/share/arm/real").display()),
+            None
+        )),
+        "r"
+    );
+    assert_eq!(
+        code(fresh.open("package://arm/meshes/s", None)),
+        "resolve-not-allowed"
+    );
 }
 
 #[test]
 fn a_manifest_link_to_a_folder_of_another_name_opens_nothing() {
-    let world = World::new(&[("src/leg/a", "a")]).package("src/leg", "leg").marker("i", "arm");
-    let world = world.link("i/share/arm/package.xml", "src/leg/package.xml").link("i/share/arm/a", "src/leg/a");
-    assert_eq!(code(files(world.prefixes(&["i"])).open("package://arm/a", None)), "resolve-not-allowed");
+    let world = World::new(&[("src/leg/a", "a")])
+        .package("src/leg", "leg")
+        .marker("i", "arm");
+    let world = world
+        .link("i/share/arm/package.xml", "src/leg/package.xml")
+        .link("i/share/arm/a", "src/leg/a");
+    assert_eq!(
+        code(files(world.prefixes(&["i"])).open("package://arm/a", None)),
+        "resolve-not-allowed"
+    );
 }
 
 #[test]
 fn percent_and_spaces_work_encoded_and_as_they_are() {
-    let world = World::new(&[("p/arm/a b.stl", "space"), ("p/arm/50%20.stl", "percent"), ("p/arm/ü.stl", "umlaut")]);
-    let files = files(Options { package_paths: vec![world.at("p")], ..Options::default() });
+    let world = World::new(&[
+        ("p/arm/a b.stl", "space"),
+        ("p/arm/50%20.stl", "percent"),
+        ("p/arm/ü.stl", "umlaut"),
+    ]);
+    let files = files(Options {
+        package_paths: vec![world.at("p")],
+        ..Options::default()
+    });
     let base = world.at("p/arm");
     for (uri, content) in [
         ("package://arm/a%20b.stl", "space"),
@@ -257,13 +392,26 @@ fn percent_and_spaces_work_encoded_and_as_they_are() {
 #[test]
 fn a_missing_file_names_its_neighbours() {
     let world = World::new(&[("p/arm/meshes/Base.STL", ""), ("p/arm/meshes/base.dae", "")]);
-    let files = files(Options { package_paths: vec![world.at("p")], ..Options::default() });
-    let error = files.open("package://arm/meshes/base.stl", None).unwrap_err();
+    let files = files(Options {
+        package_paths: vec![world.at("p")],
+        ..Options::default()
+    });
+    let error = files
+        .open("package://arm/meshes/base.stl", None)
+        .unwrap_err();
     assert_eq!(error.code.id, "resolve-missing-file");
     assert_eq!(error.help, "did you mean \"Base.STL\" or \"base.dae\"?");
-    let error = files.open("package://arm/Meshes/Base.STL", None).unwrap_err();
+    let error = files
+        .open("package://arm/Meshes/Base.STL", None)
+        .unwrap_err();
     assert_eq!(error.help, "did you mean \"meshes\"?");
-    assert_eq!(files.open("package://arm/meshes\\x.stl", None).unwrap_err().help, "write / between folders, not \\");
+    assert_eq!(
+        files
+            .open("package://arm/meshes\\x.stl", None)
+            .unwrap_err()
+            .help,
+        "write / between folders, not \\"
+    );
     assert!(files.used().contains(&world.at("p/arm/meshes/base.stl")));
 }
 
@@ -273,11 +421,26 @@ fn only_regular_files_of_a_bounded_size_are_read() {
     let big = fs::File::create(world.at("p/arm/big")).unwrap();
     big.set_len(super::MAX_BYTES + 1).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(world.at("p/arm/socket")).unwrap();
-    let files = files(Options { package_paths: vec![world.at("p")], ..Options::default() });
-    assert_eq!(code(files.open("package://arm/a", None)), "resolve-not-a-file");
-    assert_eq!(code(files.open("package://arm/socket", None)), "resolve-not-a-file");
-    assert_eq!(code(files.open("package://arm/big", None)), "resolve-too-large");
-    assert_eq!(code(files.open("package://arm/a/b/c", None)), "resolve-missing-file");
+    let files = files(Options {
+        package_paths: vec![world.at("p")],
+        ..Options::default()
+    });
+    assert_eq!(
+        code(files.open("package://arm/a", None)),
+        "resolve-not-a-file"
+    );
+    assert_eq!(
+        code(files.open("package://arm/socket", None)),
+        "resolve-not-a-file"
+    );
+    assert_eq!(
+        code(files.open("package://arm/big", None)),
+        "resolve-too-large"
+    );
+    assert_eq!(
+        code(files.open("package://arm/a/b/c", None)),
+        "resolve-missing-file"
+    );
 }
 
 /// Exchanges `name` for `other` and back, as often as it can, while `work` runs.
@@ -299,14 +462,19 @@ fn while_exchanged(world: &World, name: &str, other: &str, work: impl FnOnce()) 
 
 #[test]
 fn a_file_exchanged_for_a_link_meanwhile_is_never_read_from_outside() {
-    let world = World::new(&[("robot/meshes/a", "inside"), ("secret/a", "outside")]).package("robot", "robot");
-    let world = world.link("robot/meshes/link", "secret/a").link("robot/linked", "secret");
+    let world = World::new(&[("robot/meshes/a", "inside"), ("secret/a", "outside")])
+        .package("robot", "robot");
+    let world = world
+        .link("robot/meshes/link", "secret/a")
+        .link("robot/linked", "secret");
     let mut inside = 0;
     let mut look = |tries: usize| {
         for _ in 0..tries {
             let files = files(Options::default());
             files.allow(&world.at("robot"));
-            let located = files.locate("package://robot/meshes/a", None).and_then(|located| files.read(&located));
+            let located = files
+                .locate("package://robot/meshes/a", None)
+                .and_then(|located| files.read(&located));
             for read in [located, files.open("package://robot/meshes/a", None)] {
                 match read {
                     Ok(file) => {
@@ -314,7 +482,10 @@ fn a_file_exchanged_for_a_link_meanwhile_is_never_read_from_outside() {
                         inside += 1;
                     }
                     Err(error) => {
-                        assert!(["resolve-not-allowed", "resolve-unreadable"].contains(&error.code.id), "{error}");
+                        assert!(
+                            ["resolve-not-allowed", "resolve-unreadable"].contains(&error.code.id),
+                            "{error}"
+                        );
                     }
                 }
             }
@@ -329,7 +500,12 @@ fn a_file_exchanged_for_a_link_meanwhile_is_never_read_from_outside() {
 fn an_input_that_was_judged_before_is_read_where_it_was() {
     let world = World::new(&[("robot/r.urdf", "r"), ("secret/s", "s")]).package("robot", "robot");
     let path = world.at("robot/r.urdf");
-    let files = || files(Options { exact_inputs: vec![path.clone()], ..Options::default() });
+    let files = || {
+        files(Options {
+            exact_inputs: vec![path.clone()],
+            ..Options::default()
+        })
+    };
     assert_eq!(text(files().input(&path)), "r");
     fs::remove_file(&path).unwrap();
     symlink(world.at("secret/s"), &path).unwrap();
@@ -345,8 +521,14 @@ fn a_pipe_that_takes_a_files_place_is_not_waited_for() {
         files.allow(&world.at("robot"));
         files
     };
-    assert_eq!(code(files().open("package://robot/pipe", None)), "resolve-not-a-file");
-    assert_eq!(code(files().input(&world.at("robot/pipe"))), "resolve-not-a-file");
+    assert_eq!(
+        code(files().open("package://robot/pipe", None)),
+        "resolve-not-a-file"
+    );
+    assert_eq!(
+        code(files().input(&world.at("robot/pipe"))),
+        "resolve-not-a-file"
+    );
     let located = files().locate("package://robot/a", None).unwrap();
     fs::rename(world.at("robot/pipe"), world.at("robot/a")).unwrap();
     assert_eq!(code(files().read(&located)), "resolve-unreadable");
@@ -359,22 +541,53 @@ fn a_pipe_that_takes_a_files_place_is_not_waited_for() {
 #[test]
 fn a_path_is_walked_as_the_file_system_goes() {
     let world = World::new(&[("a/b/file", "f"), ("c/other", "o")]);
-    let world = world.link("c/link", "a/b").link("again", "c/link").link("loop", "loop").link("gone", "nowhere");
+    let world = world
+        .link("c/link", "a/b")
+        .link("again", "c/link")
+        .link("loop", "loop")
+        .link("gone", "nowhere");
     symlink("../a/./b/../b/file", world.at("c/relative")).unwrap();
-    for path in
-        ["a/b/file", "c/link/file", "c/link/../b/file", "again/file", "c/relative", "c/link/../../c/other", "c", "c/link/.."]
-    {
+    for path in [
+        "a/b/file",
+        "c/link/file",
+        "c/link/../b/file",
+        "again/file",
+        "c/relative",
+        "c/link/../../c/other",
+        "c",
+        "c/link/..",
+    ] {
         let path = world.at(path);
-        assert_eq!(super::place::Place::of(&path).unwrap().path, path.canonicalize().unwrap(), "{}", path.display());
+        assert_eq!(
+            super::place::Place::of(&path).unwrap().path,
+            path.canonicalize().unwrap(),
+            "{}",
+            path.display()
+        );
     }
-    for path in ["loop", "gone", "nowhere", "a/b/file/x", "a/b/file/", "a/b/file/.."] {
+    for path in [
+        "loop",
+        "gone",
+        "nowhere",
+        "a/b/file/x",
+        "a/b/file/",
+        "a/b/file/..",
+    ] {
         let path = world.at(path);
-        let kinds = (super::place::Place::of(&path).unwrap_err().kind(), path.canonicalize().unwrap_err().kind());
+        let kinds = (
+            super::place::Place::of(&path).unwrap_err().kind(),
+            path.canonicalize().unwrap_err().kind(),
+        );
         assert_eq!(kinds.0, kinds.1, "{}", path.display());
     }
-    assert_eq!(super::place::Place::of(Path::new("/")).unwrap().path, Path::new("/"));
-    let exactly =
-        |path| super::place::Place::opened_exactly(&world.at(path), &|_| Ok::<_, std::io::Error>(())).map(|opened| opened.path);
+    assert_eq!(
+        super::place::Place::of(Path::new("/")).unwrap().path,
+        Path::new("/")
+    );
+    let exactly = |path| {
+        super::place::Place::opened_exactly(&world.at(path), &|_| Ok::<_, std::io::Error>(()))
+            .map(|opened| opened.path)
+    };
     assert_eq!(exactly("a/b/file").unwrap(), world.at("a/b/file"));
     assert!(exactly("c/link/file").is_err() && exactly("c/relative").is_err());
 }
@@ -391,14 +604,21 @@ fn a_file_is_read_once() {
 
 #[test]
 fn the_input_may_be_anywhere_and_a_link() {
-    let world = World::new(&[("real/robot.urdf", "r"), ("real/mesh", "m"), ("links/mesh2", "m2")]);
+    let world = World::new(&[
+        ("real/robot.urdf", "r"),
+        ("real/mesh", "m"),
+        ("links/mesh2", "m2"),
+    ]);
     let world = world.link("links/robot.urdf", "real/robot.urdf");
     let files = files(Options::default());
     assert_eq!(text(files.input(&world.at("links/robot.urdf"))), "r");
     assert_eq!(text(files.open("mesh", Some(&world.at("real")))), "m");
     assert_eq!(text(files.open("mesh2", Some(&world.at("links")))), "m2");
     let error = files.input(&world.at("real/Robot.urdf")).unwrap_err();
-    assert_eq!((error.code.id, error.help.as_str()), ("resolve-missing-file", "did you mean \"robot.urdf\"?"));
+    assert_eq!(
+        (error.code.id, error.help.as_str()),
+        ("resolve-missing-file", "did you mean \"robot.urdf\"?")
+    );
     assert_eq!(code(files.input(&world.at("real"))), "resolve-not-a-file");
 }
 
@@ -415,6 +635,9 @@ fn files_can_be_shared_between_threads() {
 
 #[test]
 fn the_environment_value_is_split() {
-    assert_eq!(prefixes("/a::/b:".as_ref()), [PathBuf::from("/a"), PathBuf::from("/b")]);
+    assert_eq!(
+        prefixes("/a::/b:".as_ref()),
+        [PathBuf::from("/a"), PathBuf::from("/b")]
+    );
     assert!(prefixes("".as_ref()).is_empty());
 }

@@ -6,15 +6,22 @@ use super::{Captured, Interface, InterfaceKind, LinkId, Pose, Robot, Sensor, Sen
 use urdf_usd_diagnostic::Place;
 
 impl Robot {
-    /// Takes in what the running robot was seen to have. An interface that the source names already becomes what was seen. A topic
-    /// whose messages are in the frame of a link belongs to that link, everything else to the robot as a whole.
+    /// Takes in what the running robot was seen to have. An interface that the source names already
+    /// becomes what was seen. A topic whose messages are in the frame of a link belongs to that
+    /// link, everything else to the robot as a whole.
     pub fn take_captured(&mut self, captured: &[Captured]) {
         for seen in captured {
-            let frame = seen.frame.as_deref().and_then(|frame| self.link_of_frame(frame));
+            let frame = seen
+                .frame
+                .as_deref()
+                .and_then(|frame| self.link_of_frame(frame));
             let mut interface = seen.interface.clone();
             if let Some((known, fits)) = self.known(&interface, frame) {
-                if let (false, InterfaceKind::Publisher { rate, .. }, InterfaceKind::Publisher { rate: said, .. }) =
-                    (seen.is_measured, &mut interface.kind, known.kind)
+                if let (
+                    false,
+                    InterfaceKind::Publisher { rate, .. },
+                    InterfaceKind::Publisher { rate: said, .. },
+                ) = (seen.is_measured, &mut interface.kind, known.kind)
                 {
                     *rate = said;
                 }
@@ -45,26 +52,43 @@ impl Robot {
     /// The link whose frame has this name, with the slash of old in front or without.
     fn link_of_frame(&self, frame: &str) -> Option<LinkId> {
         let frame = frame.trim_start_matches('/');
-        self.links.iter().position(|link| link.name == frame).map(LinkId)
+        self.links
+            .iter()
+            .position(|link| link.name == frame)
+            .map(LinkId)
     }
 
-    /// The interface of the source that is the same, and whether it stands where messages in `frame` belong.
-    fn known(&mut self, interface: &Interface, frame: Option<LinkId>) -> Option<(&mut Interface, bool)> {
+    /// The interface of the source that is the same, and whether it stands where messages in
+    /// `frame` belong.
+    fn known(
+        &mut self,
+        interface: &Interface,
+        frame: Option<LinkId>,
+    ) -> Option<(&mut Interface, bool)> {
         let of_sensors = self.sensors.iter_mut().flat_map(|sensor| {
-            let fits = frame.is_none_or(|frame| frame == sensor.link || Some(frame) == sensor.frame);
+            let fits =
+                frame.is_none_or(|frame| frame == sensor.link || Some(frame) == sensor.frame);
             sensor.interfaces.iter_mut().map(move |known| (known, fits))
         });
-        let of_robot = self.interfaces.iter_mut().map(|known| (known, frame.is_none()));
-        of_sensors.chain(of_robot).find(|(known, _)| is_same(known, interface))
+        let of_robot = self
+            .interfaces
+            .iter_mut()
+            .map(|known| (known, frame.is_none()));
+        of_sensors
+            .chain(of_robot)
+            .find(|(known, _)| is_same(known, interface))
     }
 
     fn remove(&mut self, interface: &Interface) {
-        self.sensors.iter_mut().for_each(|sensor| sensor.interfaces.retain(|known| !is_same(known, interface)));
+        self.sensors
+            .iter_mut()
+            .for_each(|sensor| sensor.interfaces.retain(|known| !is_same(known, interface)));
         self.interfaces.retain(|known| !is_same(known, interface));
     }
 }
 
 /// Whether two interfaces are one: under one name, at the same end.
 fn is_same(a: &Interface, b: &Interface) -> bool {
-    a.name.trim_matches('/') == b.name.trim_matches('/') && discriminant(&a.kind) == discriminant(&b.kind)
+    a.name.trim_matches('/') == b.name.trim_matches('/')
+        && discriminant(&a.kind) == discriminant(&b.kind)
 }

@@ -1,6 +1,8 @@
-//! Numbers that people can read: the shortest decimal that still means the same, and angles that a rotation has about fixed axes.
+//! Numbers that people can read: the shortest decimal that still means the same, and angles that a
+//! rotation has about fixed axes.
 //!
-//! What means the same is for who asks to say: the same bits, or the same number in single precision.
+//! What means the same is for who asks to say: the same bits, or the same number in single
+//! precision.
 
 use std::f64::consts::{PI, TAU};
 
@@ -10,13 +12,19 @@ use nalgebra::{Matrix3, UnitQuaternion};
 const DIGITS: usize = 17;
 /// Angles as near as this to a whole number of steps of 15 degrees may be meant as that, radians.
 const NEAR_STEP: f64 = 1e-6;
-/// Angles are written with this many decimals where no shorter ones are the same rotation: 10⁻¹⁴ rad.
+/// Angles are written with this many decimals where no shorter ones are the same rotation: 10⁻¹⁴
+/// rad.
 const DECIMALS: usize = 14;
 
-/// The decimal with the fewest digits, rounded from `number`, that `is_same` takes for it; `number` itself if it takes none.
+/// The decimal with the fewest digits, rounded from `number`, that `is_same` takes for it; `number`
+/// itself if it takes none.
 pub fn shortest(number: f64, is_same: impl Fn(f64) -> bool) -> f64 {
-    let rounded = (0..DIGITS).filter_map(|digits| format!("{number:.digits$e}").parse::<f64>().ok());
-    rounded.into_iter().find(|&decimal| is_same(decimal)).unwrap_or(number)
+    let rounded =
+        (0..DIGITS).filter_map(|digits| format!("{number:.digits$e}").parse::<f64>().ok());
+    rounded
+        .into_iter()
+        .find(|&decimal| is_same(decimal))
+        .unwrap_or(number)
 }
 
 /// The shortest decimal of a number in single precision: 4.2 and not 4.199999809265137.
@@ -24,20 +32,29 @@ pub fn of_single(number: f32) -> f64 {
     number.to_string().parse().unwrap_or(f64::from(number))
 }
 
-/// Angles about the fixed axes x, y and z, in that order, that make `rotation`: URDF's roll, pitch and yaw, radians. With as few digits
-/// as `is_same` allows; it is asked whether a rotation is as good as `rotation`.
+/// Angles about the fixed axes x, y and z, in that order, that make `rotation`: URDF's roll, pitch
+/// and yaw, radians. With as few digits as `is_same` allows; it is asked whether a rotation is as
+/// good as `rotation`.
 ///
-/// Of the two ways to make a rotation, the one with the smaller angles is taken; where pitch is a right angle, so that there are many,
-/// the one with a roll of zero. Whole steps of 15 degrees are as exact as double precision is.
-pub fn roll_pitch_yaw(rotation: &UnitQuaternion<f64>, is_same: impl Fn(&UnitQuaternion<f64>) -> bool) -> [f64; 3] {
+/// Of the two ways to make a rotation, the one with the smaller angles is taken; where pitch is a
+/// right angle, so that there are many, the one with a roll of zero. Whole steps of 15 degrees are
+/// as exact as double precision is.
+pub fn roll_pitch_yaw(
+    rotation: &UnitQuaternion<f64>,
+    is_same: impl Fn(&UnitQuaternion<f64>) -> bool,
+) -> [f64; 3] {
     let turn = Turn(rotation.to_rotation_matrix().into_inner());
-    let is_same = |[roll, pitch, yaw]: [f64; 3]| is_same(&UnitQuaternion::from_euler_angles(roll, pitch, yaw));
+    let is_same = |[roll, pitch, yaw]: [f64; 3]| {
+        is_same(&UnitQuaternion::from_euler_angles(roll, pitch, yaw))
+    };
     let (rolls, most) = (turn.rolls(), turn.roll_decimals());
     for decimals in 0..=DIGITS {
         for &roll in &rolls {
             for round in [stepped, kept] {
                 // Pitch and yaw make up for what is rounded off.
-                let angles = turn.after(round(roll, decimals.min(most))).map(|angle| round(angle, decimals));
+                let angles = turn
+                    .after(round(roll, decimals.min(most)))
+                    .map(|angle| round(angle, decimals));
                 // Just beyond half a turn is just before it, the other way round.
                 for turned in [[0.0, 0.0], [PI, 0.0], [0.0, PI], [PI, PI]] {
                     let other = |angle: f64, turned: f64| match turned {
@@ -45,7 +62,8 @@ pub fn roll_pitch_yaw(rotation: &UnitQuaternion<f64>, is_same: impl Fn(&UnitQuat
                         _ if angle.abs() < PI - NEAR_STEP => None,
                         _ => Some(round(angle - TAU.copysign(angle), decimals)),
                     };
-                    if let (Some(roll), Some(yaw)) = (other(angles[0], turned[0]), other(angles[2], turned[1]))
+                    if let (Some(roll), Some(yaw)) =
+                        (other(angles[0], turned[0]), other(angles[2], turned[1]))
                         && is_same([roll, angles[1], yaw])
                     {
                         return [roll, angles[1], yaw];
@@ -71,7 +89,8 @@ impl Turn {
         [roll, pitch, yaw]
     }
 
-    /// How many decimals of a roll are more than noise: the nearer pitch is to a right angle, the less roll can be told from yaw.
+    /// How many decimals of a roll are more than noise: the nearer pitch is to a right angle, the
+    /// less roll can be told from yaw.
     fn roll_decimals(&self) -> usize {
         let level = self.0[(2, 1)].hypot(self.0[(2, 2)]);
         (DECIMALS as f64 + (1.01 * level).log10().floor()).clamp(0.0, DECIMALS as f64) as usize
@@ -87,7 +106,12 @@ impl Turn {
         }
         let roll = m[(2, 1)].atan2(m[(2, 2)]);
         let mut rolls = vec![roll, roll - PI.copysign(roll)];
-        let size = |roll: &f64| self.after(*roll).iter().map(|angle| angle.abs()).sum::<f64>();
+        let size = |roll: &f64| {
+            self.after(*roll)
+                .iter()
+                .map(|angle| angle.abs())
+                .sum::<f64>()
+        };
         rolls.sort_by(|a, b| size(a).total_cmp(&size(b)));
         // Nearly a right angle: where few digits count it is one.
         rolls.extend((level < 1e-3).then_some(0.0));
@@ -100,23 +124,32 @@ fn stepped(angle: f64, decimals: usize) -> f64 {
     step_near(angle).unwrap_or_else(|| rounded(angle, decimals))
 }
 
-/// The whole number of steps of 15 degrees that an angle is but for noise, or else the angle rounded.
+/// The whole number of steps of 15 degrees that an angle is but for noise, or else the angle
+/// rounded.
 fn kept(angle: f64, decimals: usize) -> f64 {
     let rounded = rounded(angle, decimals);
     // What is rounded to a step's neighbour would be taken for the step the next time.
-    let near = [angle, rounded].map(|angle| step_near(angle).filter(|step| (step - angle).abs() < 1.5e-14));
+    let near = [angle, rounded]
+        .map(|angle| step_near(angle).filter(|step| (step - angle).abs() < 1.5e-14));
     near.into_iter().flatten().next().unwrap_or(rounded)
 }
 
 fn rounded(number: f64, decimals: usize) -> f64 {
-    format!("{number:.decimals$}").parse::<f64>().unwrap_or(number) + 0.0
+    format!("{number:.decimals$}")
+        .parse::<f64>()
+        .unwrap_or(number)
+        + 0.0
 }
 
-/// The whole number of steps of 15 degrees that an angle is near to, within 10⁻⁶ rad, as exact as double precision is.
+/// The whole number of steps of 15 degrees that an angle is near to, within 10⁻⁶ rad, as exact as
+/// double precision is.
 pub fn step_near(angle: f64) -> Option<f64> {
     let steps = (angle * 12.0 / PI).round();
     // In lowest terms, so that right angles and their halves are exact.
-    let divisor = [12.0, 6.0, 4.0, 3.0, 2.0].into_iter().find(|divisor| steps % divisor == 0.0).unwrap_or(1.0);
+    let divisor = [12.0, 6.0, 4.0, 3.0, 2.0]
+        .into_iter()
+        .find(|divisor| steps % divisor == 0.0)
+        .unwrap_or(1.0);
     let step = steps / divisor * PI / (12.0 / divisor);
     ((step - angle).abs() < NEAR_STEP).then_some(step + 0.0)
 }
@@ -151,7 +184,10 @@ mod tests {
             [1e-9, 0.0, 1e-3],
         ] {
             let rotation = of(angles);
-            assert_eq!(roll_pitch_yaw(&rotation, |other| *other == rotation), angles);
+            assert_eq!(
+                roll_pitch_yaw(&rotation, |other| *other == rotation),
+                angles
+            );
         }
     }
 
@@ -160,7 +196,10 @@ mod tests {
         assert_eq!(shortest(f64::from(0.3_f32), |x| x as f32 == 0.3), 0.3);
         assert_eq!(shortest(0.1 + 0.2, |x| (x - 0.3_f64).abs() < 1e-15), 0.3);
         assert_eq!(shortest(0.1 + 0.2, |x| x == 0.1 + 0.2), 0.1 + 0.2);
-        assert_eq!((of_single(4.2), of_single(-1e-9), of_single(0.5)), (4.2, -1e-9, 0.5));
+        assert_eq!(
+            (of_single(4.2), of_single(-1e-9), of_single(0.5)),
+            (4.2, -1e-9, 0.5)
+        );
     }
 
     proptest! {

@@ -1,5 +1,5 @@
-//! The TF frames that a written asset declares (REP-158 §2.7), as plain data: whoever reads an asset gives them to whoever compares it
-//! with a running robot.
+//! The TF frames that a written asset declares (REP-158 §2.7), as plain data: whoever reads an
+//! asset gives them to whoever compares it with a running robot.
 
 use nalgebra::{Unit, Vector3};
 
@@ -30,26 +30,32 @@ impl FrameKind {
 pub struct AssetFrame {
     /// The frame's name: `ros:frame:id` of an explicit one, else the prim's name.
     pub id: String,
-    /// What the asset shows to people instead (`displayName`): the robot's own name for it, where a prim cannot be called that.
+    /// What the asset shows to people instead (`displayName`): the robot's own name for it, where a
+    /// prim cannot be called that.
     pub display_name: Option<String>,
-    /// The frame above it; `None` for a root of the robot, unless the asset says what that hangs on.
+    /// The frame above it; `None` for a root of the robot, unless the asset says what that hangs
+    /// on.
     pub parent: Option<String>,
-    /// Whether it belongs on `/tf_static`: an explicit static frame, or a body joined by a fixed joint or by nothing. Of a root that
-    /// nothing holds it says nothing.
+    /// Whether it belongs on `/tf_static`: an explicit static frame, or a body joined by a fixed
+    /// joint or by nothing. Of a root that nothing holds it says nothing.
     pub is_static: bool,
-    /// The pose in `parent` as the asset stands, which is with all joints at zero (in the default prim for a root).
+    /// The pose in `parent` as the asset stands, which is with all joints at zero (in the default
+    /// prim for a root).
     pub pose: Pose,
     /// Body or frame.
     pub kind: FrameKind,
-    /// Whether it is a sensor's own frame, or a camera's own optical frame, which stands in the asset only: a simulator broadcasts it, but no
-    /// robot_state_publisher.
+    /// Whether it is a sensor's own frame, or a camera's own optical frame, which stands in the
+    /// asset only: a simulator broadcasts it, but no robot_state_publisher.
     pub from_sensor: bool,
-    /// Whether nothing in the asset holds it: where it is, and on which topic, is for whoever localises the robot to say.
+    /// Whether nothing in the asset holds it: where it is, and on which topic, is for whoever
+    /// localises the robot to say.
     pub is_root: bool,
-    /// Whether it lies in none of the frames of the body that its joint names, as flat bodies do: then the asset does not say which of the
-    /// frames that are rigid in that body it hangs on, and `parent` is the body.
+    /// Whether it lies in none of the frames of the body that its joint names, as flat bodies do:
+    /// then the asset does not say which of the frames that are rigid in that body it hangs on, and
+    /// `parent` is the body.
     pub is_apart: bool,
-    /// The joint that moves it in its parent, an index into [`AssetFrames::joints`]; `None` if it does not move, or not by a joint.
+    /// The joint that moves it in its parent, an index into [`AssetFrames::joints`]; `None` if it
+    /// does not move, or not by a joint.
     pub joint: Option<usize>,
 }
 
@@ -70,7 +76,8 @@ pub struct AssetJoint {
     pub mimic: Option<AssetMimic>,
 }
 
-/// How a joint follows another: `position = multiplier · position(joint) + offset`, in radians and metres.
+/// How a joint follows another: `position = multiplier · position(joint) + offset`, in radians and
+/// metres.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct AssetMimic {
     /// The joint followed, an index into [`AssetFrames::joints`].
@@ -84,14 +91,15 @@ pub struct AssetMimic {
 /// What the asset's outermost RosContextAPI says (§2.1).
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct RosContext {
-    /// The namespace of the robot's TF topics, always with a slash in front: `/robot_1`, or `/` for none.
+    /// The namespace of the robot's TF topics, always with a slash in front: `/robot_1`, or `/` for
+    /// none.
     pub namespace: String,
     /// The frame that the robot's root hangs on, if that is authored.
     pub parent_frame: Option<String>,
     /// The ROS domain, if that is authored.
     pub domain_id: Option<i32>,
-    /// The ROS root where it is no body and so no frame of the robot: a simulator may broadcast it above the robot's roots, no
-    /// robot_state_publisher does.
+    /// The ROS root where it is no body and so no frame of the robot: a simulator may broadcast it
+    /// above the robot's roots, no robot_state_publisher does.
     pub root: Option<String>,
     /// The absolute name of the topic that tells joint states, if the asset declares one.
     pub joint_states: Option<String>,
@@ -109,10 +117,12 @@ pub struct AssetFrames {
 }
 
 impl AssetFrames {
-    /// The kinematic model: its frames are [`AssetFrames::frames`], its joints [`AssetFrames::joints`].
+    /// The kinematic model: its frames are [`AssetFrames::frames`], its joints
+    /// [`AssetFrames::joints`].
     ///
     /// # Errors
-    /// If frames hang on each other, or joints follow each other, in a circle, which assets of others may say.
+    /// If frames hang on each other, or joints follow each other, in a circle, which assets of
+    /// others may say.
     pub fn model(&self) -> Result<Model, ModelError> {
         let index = |id: &str| self.frames.iter().position(|frame| frame.id == id);
         let frame = |frame: &AssetFrame| {
@@ -127,8 +137,13 @@ impl AssetFrames {
         let joint = |joint: &AssetJoint| ModelJoint {
             kind: joint.kind,
             axis: joint.axis,
-            mimic: joint.mimic.map(|mimic| (mimic.joint, mimic.multiplier, mimic.offset)),
+            mimic: joint
+                .mimic
+                .map(|mimic| (mimic.joint, mimic.multiplier, mimic.offset)),
         };
-        Model::new(self.frames.iter().map(frame).collect(), &self.joints.iter().map(joint).collect::<Vec<_>>())
+        Model::new(
+            self.frames.iter().map(frame).collect(),
+            &self.joints.iter().map(joint).collect::<Vec<_>>(),
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! Where links are for given joint positions, and how they move: [`motion`] of one joint, [`Model`] of a whole robot.
+//! Where links are for given joint positions, and how they move: [`motion`] of one joint, [`Model`]
+//! of a whole robot.
 
 use nalgebra::{Translation3, Unit, UnitQuaternion, Vector3};
 
@@ -8,8 +9,9 @@ mod model;
 
 pub use model::{Model, ModelError, ModelFrame, ModelJoint, Twist, at};
 
-/// How many positions a joint of this kind takes: planar two (along the basis of [`planar_basis`]), floating six (x, y, z in
-/// metres, then roll, pitch, yaw applied in that order about the moved axes, EXT_robot_kinematics §6 step 5).
+/// How many positions a joint of this kind takes: planar two (along the basis of [`planar_basis`]),
+/// floating six (x, y, z in metres, then roll, pitch, yaw applied in that order about the moved
+/// axes, EXT_robot_kinematics §6 step 5).
 pub fn position_count(kind: JointKind) -> usize {
     match kind {
         JointKind::Fixed => 0,
@@ -19,17 +21,22 @@ pub fn position_count(kind: JointKind) -> usize {
     }
 }
 
-/// The two directions of a plane with the given normal, as EXT_robot_kinematics §6 step 5 constructs them: orthonormal, and
-/// right-handed with the normal as third.
+/// The two directions of a plane with the given normal, as EXT_robot_kinematics §6 step 5
+/// constructs them: orthonormal, and right-handed with the normal as third.
 pub fn planar_basis(normal: &Unit<Vector3<f64>>) -> (Unit<Vector3<f64>>, Unit<Vector3<f64>>) {
     // Too close to x and the cross product loses its digits.
-    let helper = if normal.x.abs() < 0.9 { Vector3::x() } else { Vector3::y() };
+    let helper = if normal.x.abs() < 0.9 {
+        Vector3::x()
+    } else {
+        Vector3::y()
+    };
     let u = Unit::new_normalize(normal.cross(&helper));
     let v = Unit::new_normalize(normal.cross(&u));
     (u, v)
 }
 
-/// The child's frame in the joint frame for `positions` (radians or metres); missing ones count as zero.
+/// The child's frame in the joint frame for `positions` (radians or metres); missing ones count as
+/// zero.
 pub fn motion(joint: &Joint, positions: &[f64]) -> Pose {
     moved(joint.kind, &joint.axis, positions)
 }
@@ -39,24 +46,34 @@ pub fn moved(kind: JointKind, axis: &Unit<Vector3<f64>>, positions: &[f64]) -> P
     let q = |k: usize| positions.get(k).copied().unwrap_or(0.0);
     match kind {
         JointKind::Fixed => Pose::identity(),
-        JointKind::Revolute | JointKind::Continuous => {
-            Pose::from_parts(Translation3::identity(), UnitQuaternion::from_axis_angle(axis, q(0)))
-        }
-        JointKind::Prismatic => Pose::from_parts((axis.into_inner() * q(0)).into(), UnitQuaternion::identity()),
+        JointKind::Revolute | JointKind::Continuous => Pose::from_parts(
+            Translation3::identity(),
+            UnitQuaternion::from_axis_angle(axis, q(0)),
+        ),
+        JointKind::Prismatic => Pose::from_parts(
+            (axis.into_inner() * q(0)).into(),
+            UnitQuaternion::identity(),
+        ),
         JointKind::Planar => {
             let (u, v) = planar_basis(axis);
-            Pose::from_parts((u.into_inner() * q(0) + v.into_inner() * q(1)).into(), UnitQuaternion::identity())
+            Pose::from_parts(
+                (u.into_inner() * q(0) + v.into_inner() * q(1)).into(),
+                UnitQuaternion::identity(),
+            )
         }
         JointKind::Floating => {
-            let turn = |axis: Unit<Vector3<f64>>, k: usize| UnitQuaternion::from_axis_angle(&axis, q(k));
-            let rotation = turn(Vector3::x_axis(), 3) * turn(Vector3::y_axis(), 4) * turn(Vector3::z_axis(), 5);
+            let turn =
+                |axis: Unit<Vector3<f64>>, k: usize| UnitQuaternion::from_axis_angle(&axis, q(k));
+            let rotation = turn(Vector3::x_axis(), 3)
+                * turn(Vector3::y_axis(), 4)
+                * turn(Vector3::z_axis(), 5);
             Pose::from_parts(Translation3::new(q(0), q(1), q(2)), rotation)
         }
     }
 }
 
-/// The positions of a floating joint that move its child to `pose` in the joint frame: the inverse of [`motion`]. Where pitch is a
-/// right angle, yaw is zero.
+/// The positions of a floating joint that move its child to `pose` in the joint frame: the inverse
+/// of [`motion`]. Where pitch is a right angle, yaw is zero.
 pub fn floating_positions(pose: &Pose) -> [f64; 6] {
     let m = pose.rotation.to_rotation_matrix();
     // The sine and cosine of pitch.
@@ -89,9 +106,17 @@ mod tests {
         ] {
             let pose = motion(&joint, &positions);
             let again = motion(&joint, &floating_positions(&pose));
-            assert!((pose.to_homogeneous() - again.to_homogeneous()).amax() < 1e-7, "{positions:?}");
+            assert!(
+                (pose.to_homogeneous() - again.to_homogeneous()).amax() < 1e-7,
+                "{positions:?}"
+            );
         }
         let far = motion(&joint, &[0.0, 0.0, 0.0, 0.4, -0.9, 2.2]);
-        assert!(floating_positions(&far).iter().zip([0.0, 0.0, 0.0, 0.4, -0.9, 2.2]).all(|(a, b)| (a - b).abs() < 1e-12));
+        assert!(
+            floating_positions(&far)
+                .iter()
+                .zip([0.0, 0.0, 0.0, 0.4, -0.9, 2.2])
+                .all(|(a, b)| (a - b).abs() < 1e-12)
+        );
     }
 }

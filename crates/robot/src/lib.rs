@@ -1,9 +1,9 @@
 //! The model: a robot as it is meant, free of any file format.
 //!
-//! Readers build a [`Robot`], writers empty it, tools look at it. Everything that a source left out has been settled by the
-//! reader: a writer never asks what an absent attribute means, and opens no file, since meshes and images are in the robot.
-//! Lengths are metres, angles radians, masses kilograms, frames are right-handed with x forward, y left, z up (REP 103). Colours
-//! are linear.
+//! Readers build a [`Robot`], writers empty it, tools look at it. Everything that a source left out
+//! has been settled by the reader: a writer never asks what an absent attribute means, and opens no
+//! file, since meshes and images are in the robot. Lengths are metres, angles radians, masses
+//! kilograms, frames are right-handed with x forward, y left, z up (REP 103). Colours are linear.
 //!
 //! This module must not know URDF, USD, glTF, files, ROS or HTTP.
 
@@ -34,15 +34,22 @@ use std::sync::Arc;
 pub use light::{Light, LightKind};
 pub use mass::{Mass, principal_axes};
 pub use material::{
-    Channel, ImageFormat, ImagePlacement, LookVariant, Map, MapRole, Material, PLAIN_CLEARCOAT_ROUGHNESS, PLAIN_IOR, Texture,
-    VisualPart, Wrap,
+    Channel, ImageFormat, ImagePlacement, LookVariant, Map, MapRole, Material,
+    PLAIN_CLEARCOAT_ROUGHNESS, PLAIN_IOR, Texture, VisualPart, Wrap,
 };
-pub use mesh::{CacheEvicted, Corners, LazyMesh, LoadArrays, Mesh, MeshArrays, Outline, Part, Tiers};
+pub use mesh::{
+    CacheEvicted, Corners, LazyMesh, LoadArrays, Mesh, MeshArrays, Outline, Part, Tiers,
+};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
-pub use planning::{Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, Sphere, SphereGroup, Touch, touches};
+pub use planning::{
+    Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, Sphere, SphereGroup,
+    Touch, touches,
+};
 pub use roles::Base;
 pub use roles::{Role, Roles};
-pub use sensor::{Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind};
+pub use sensor::{
+    Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind,
+};
 pub use solid::Solid;
 pub use subtree::Removed;
 pub use tree::Tree;
@@ -85,16 +92,19 @@ pub struct Robot {
     pub sensors: Vec<Sensor>,
     /// Lights in the source's order.
     pub lights: Vec<Light>,
-    /// What the robot as a whole offers to ROS, beside `joint_states` and `robot_description`: what its controllers do.
+    /// What the robot as a whole offers to ROS, beside `joint_states` and `robot_description`: what
+    /// its controllers do.
     pub interfaces: Vec<Interface>,
-    /// Pairs of links that need not be checked for collision, the first before the second in [`Robot::links`]; each once. Links
-    /// that a joint connects are not among them unless the source says so.
+    /// Pairs of links that need not be checked for collision, the first before the second in
+    /// [`Robot::links`]; each once. Links that a joint connects are not among them unless the
+    /// source says so.
     pub disabled_collisions: Vec<(LinkId, LinkId)>,
     /// Named poses, in the sources' order; names may recur among groups.
     pub named_poses: Vec<NamedPose>,
     /// What motion planners need to know of it; empty unless a source says.
     pub planning: Planning,
-    /// Attributes and elements of the robot element, kept as they were: transmissions, gazebo, ros2_control, sensors.
+    /// Attributes and elements of the robot element, kept as they were: transmissions, gazebo,
+    /// ros2_control, sensors.
     pub custom: Custom,
     /// Where the robot element stands.
     pub place: Place,
@@ -126,9 +136,11 @@ pub struct Inertial {
     pub origin: Pose,
     /// kg. As given: it may be zero or negative.
     pub mass: f64,
-    /// kg·m² about the centre of mass, along the axes of the inertial frame. Symmetric, as given: it may be non-physical.
+    /// kg·m² about the centre of mass, along the axes of the inertial frame. Symmetric, as given:
+    /// it may be non-physical.
     pub inertia: Matrix3<f64>,
-    /// Whether nobody measured it: it was made from a density, or from a mass that was given in place of the source's.
+    /// Whether nobody measured it: it was made from a density, or from a mass that was given in
+    /// place of the source's.
     pub is_assumed: bool,
     /// Where it stands.
     pub place: Place,
@@ -148,7 +160,11 @@ pub struct Contact {
 impl Default for Contact {
     /// What contact is like where the source doesn't say: rubber-like plastic on a hard floor.
     fn default() -> Self {
-        Self { static_friction: 0.8, dynamic_friction: 0.6, restitution: Some(0.0) }
+        Self {
+            static_friction: 0.8,
+            dynamic_friction: 0.6,
+            restitution: Some(0.0),
+        }
     }
 }
 
@@ -165,7 +181,8 @@ pub struct Shape {
     pub material: Option<MaterialId>,
     /// The reference to the mesh that could not be read and that this stands in for.
     pub stand_in_for: Option<String>,
-    /// The number of the point instancer that made it, if one did: what one instancer made of one mesh may be drawn as one (REP-158 §3.5).
+    /// The number of the point instancer that made it, if one did: what one instancer made of one
+    /// mesh may be drawn as one (REP-158 §3.5).
     pub instancer: Option<usize>,
     /// What the model has no word for.
     pub custom: Custom,
@@ -207,8 +224,8 @@ pub enum Geometry {
         /// Factors along the mesh's own axes.
         scale: Vector3<f64>,
     },
-    /// A mesh that was not read. There is nothing to draw and nothing to collide with, but the shape keeps its number, name and
-    /// frame, so that the others keep theirs.
+    /// A mesh that was not read. There is nothing to draw and nothing to collide with, but the
+    /// shape keeps its number, name and frame, so that the others keep theirs.
     Missing {
         /// Factors along the mesh's own axes, as for [`Geometry::Mesh`].
         scale: Vector3<f64>,
@@ -218,13 +235,15 @@ pub enum Geometry {
 /// A mesh of the robot, and what is made from it.
 #[derive(Clone, Debug)]
 pub struct MeshSource {
-    /// The reference to its file as written, or another name for it. Writers name the mesh after the last part, without its ending.
+    /// The reference to its file as written, or another name for it. Writers name the mesh after
+    /// the last part, without its ending.
     pub uri: String,
     /// The first place that refers to it.
     pub place: Place,
     /// The triangles.
     pub mesh: Arc<LazyMesh>,
-    /// Its convex hull, if it collides and has one: closed, wound outwards, in the same coordinates.
+    /// Its convex hull, if it collides and has one: closed, wound outwards, in the same
+    /// coordinates.
     pub hull: Option<Arc<LazyMesh>>,
     /// Stand-ins with fewer triangles, if it is seen.
     pub tiers: Tiers,
@@ -233,7 +252,13 @@ pub struct MeshSource {
 impl MeshSource {
     /// A mesh without a hull and without stand-ins.
     pub fn new(uri: impl Into<String>, place: Place, mesh: Arc<LazyMesh>) -> Self {
-        Self { uri: uri.into(), place, mesh, hull: None, tiers: Tiers::default() }
+        Self {
+            uri: uri.into(),
+            place,
+            mesh,
+            hull: None,
+            tiers: Tiers::default(),
+        }
     }
 
     /// The name of the mesh: the last part of the reference, without its ending.
@@ -256,7 +281,8 @@ pub struct Joint {
     pub child: LinkId,
     /// The joint frame, which is the child's frame at zero, in the parent's frame.
     pub origin: Pose,
-    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's plane).
+    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's
+    /// plane).
     pub axis: Unit<Vector3<f64>>,
     /// Limits, if the source gives the element.
     pub limit: Option<Limit>,
@@ -295,11 +321,18 @@ impl Robot {
         MeshId(self.meshes.len() - 1)
     }
 
-    /// The root link that stands for the world, if there is one: named `world`, with geometry or with joints on it, whatever other
-    /// roots there are. It does not move, what hangs on it by a fixed joint is held, and its mass means nothing.
+    /// The root link that stands for the world, if there is one: named `world`, with geometry or
+    /// with joints on it, whatever other roots there are. It does not move, what hangs on it by a
+    /// fixed joint is held, and its mass means nothing.
     pub fn world_root(&self) -> Option<LinkId> {
-        let is_used = |root: LinkId| !self.links[root.0].is_empty() || !self.tree.child_joints[root.0].is_empty();
-        self.tree.roots.iter().copied().find(|root| self.links[root.0].name == "world" && is_used(*root))
+        let is_used = |root: LinkId| {
+            !self.links[root.0].is_empty() || !self.tree.child_joints[root.0].is_empty()
+        };
+        self.tree
+            .roots
+            .iter()
+            .copied()
+            .find(|root| self.links[root.0].name == "world" && is_used(*root))
     }
 
     /// Whether a link is no more than a frame: nothing physical is on it, or it is the world.
@@ -311,7 +344,10 @@ impl Robot {
 impl Link {
     /// Whether nothing physical is on it: no shape, no mass. It is a frame.
     pub fn is_empty(&self) -> bool {
-        let weightless = self.inertial.as_ref().is_none_or(|i| i.mass == 0.0 && i.inertia.iter().all(|&v| v == 0.0));
+        let weightless = self
+            .inertial
+            .as_ref()
+            .is_none_or(|i| i.mass == 0.0 && i.inertia.iter().all(|&v| v == 0.0));
         weightless && self.visuals.is_empty() && self.collisions.is_empty()
     }
 }
@@ -338,11 +374,13 @@ impl Joint {
         }
     }
 
-    /// The positions that it can take, in radians or metres. Of a planar joint along each direction; a continuous, fixed or floating
-    /// joint has no bounds, whatever its source says.
+    /// The positions that it can take, in radians or metres. Of a planar joint along each
+    /// direction; a continuous, fixed or floating joint has no bounds, whatever its source says.
     pub fn bounds(&self) -> Bounds {
         match (self.kind, &self.limit) {
-            (JointKind::Revolute | JointKind::Prismatic | JointKind::Planar, Some(limit)) => limit.bounds,
+            (JointKind::Revolute | JointKind::Prismatic | JointKind::Planar, Some(limit)) => {
+                limit.bounds
+            }
             _ => Bounds::NONE,
         }
     }
@@ -367,7 +405,14 @@ pub enum JointKind {
 
 impl JointKind {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Fixed, Self::Revolute, Self::Continuous, Self::Prismatic, Self::Planar, Self::Floating];
+    pub const ALL: [Self; 6] = [
+        Self::Fixed,
+        Self::Revolute,
+        Self::Continuous,
+        Self::Prismatic,
+        Self::Planar,
+        Self::Floating,
+    ];
 
     /// URDF's word for it.
     pub fn as_str(self) -> &'static str {
@@ -382,7 +427,8 @@ impl JointKind {
     }
 }
 
-/// A range of positions, in radians or metres: the lower is never above the upper, and neither is NaN.
+/// A range of positions, in radians or metres: the lower is never above the upper, and neither is
+/// NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     lower: f64,
@@ -391,13 +437,21 @@ pub struct Bounds {
 
 impl Bounds {
     /// All positions.
-    pub const NONE: Self = Self { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+    pub const NONE: Self = Self {
+        lower: f64::NEG_INFINITY,
+        upper: f64::INFINITY,
+    };
 
-    /// The range between two positions, in whichever order they are given. A side that is not given, or is no number, is unlimited.
+    /// The range between two positions, in whichever order they are given. A side that is not
+    /// given, or is no number, is unlimited.
     pub fn between(lower: Option<f64>, upper: Option<f64>) -> Self {
-        let side = |side: Option<f64>, none: f64| side.filter(|side| !side.is_nan()).unwrap_or(none);
+        let side =
+            |side: Option<f64>, none: f64| side.filter(|side| !side.is_nan()).unwrap_or(none);
         let (a, b) = (side(lower, f64::NEG_INFINITY), side(upper, f64::INFINITY));
-        Self { lower: a.min(b), upper: a.max(b) }
+        Self {
+            lower: a.min(b),
+            upper: a.max(b),
+        }
     }
 
     /// The lowest position; minus infinity if there is none.
@@ -412,7 +466,10 @@ impl Bounds {
 
     /// The lowest and the highest position, as far as there are any.
     pub fn sides(self) -> (Option<f64>, Option<f64>) {
-        (Some(self.lower).filter(|side| side.is_finite()), Some(self.upper).filter(|side| side.is_finite()))
+        (
+            Some(self.lower).filter(|side| side.is_finite()),
+            Some(self.upper).filter(|side| side.is_finite()),
+        )
     }
 
     /// Whether a position is in the range.
@@ -435,7 +492,8 @@ impl Default for Bounds {
 /// Limits of a joint, in radians or metres and their rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limit {
-    /// The positions that the source names. Whether the joint is held to them follows from its kind: ask [`Joint::bounds`].
+    /// The positions that the source names. Whether the joint is held to them follows from its
+    /// kind: ask [`Joint::bounds`].
     pub bounds: Bounds,
     /// Largest torque or force in N·m or N, if given.
     pub effort: Option<f64>,
@@ -492,8 +550,9 @@ pub struct NamedPose {
     pub group: Option<String>,
     /// The links that the chain of that group begins and ends with, if it is one.
     pub chain: Option<(LinkId, LinkId)>,
-    /// The joints that it sets and their positions (radians or metres, as many as [`kinematics::position_count`] says), in the
-    /// robot's order, each joint once. Never a joint that follows another.
+    /// The joints that it sets and their positions (radians or metres, as many as
+    /// [`kinematics::position_count`] says), in the robot's order, each joint once. Never a joint
+    /// that follows another.
     pub positions: Vec<(JointId, Vec<f64>)>,
     /// Where it stands.
     pub place: Place,

@@ -16,9 +16,11 @@ pub struct Light {
     pub origin: Pose,
     /// Linear red, green and blue, each from 0 to 1; `intensity` is multiplied with it.
     pub color: [f32; 3],
-    /// Not negative: lux of a directional light, on what faces it; candela of all others, along the axis of a spot.
+    /// Not negative: lux of a directional light, on what faces it; candela of all others, along the
+    /// axis of a spot.
     pub intensity: f64,
-    /// Metres beyond which it gives no light, if the source says; above zero. Always `None` of a directional light.
+    /// Metres beyond which it gives no light, if the source says; above zero. Always `None` of a
+    /// directional light.
     pub range: Option<f64>,
     /// Where it stands.
     pub place: Place,
@@ -49,8 +51,8 @@ pub enum LightKind {
 }
 
 impl Light {
-    /// The colour and the intensity of a light that is `intensity` times `color` bright: where the colour has more than 1 of
-    /// something, the intensity takes it.
+    /// The colour and the intensity of a light that is `intensity` times `color` bright: where the
+    /// colour has more than 1 of something, the intensity takes it.
     pub fn balanced(color: [f32; 3], intensity: f64) -> ([f32; 3], f64) {
         let color = color.map(|part| if part.is_finite() { part.max(0.0) } else { 0.0 });
         let most = color.into_iter().fold(1.0, f32::max);

@@ -27,21 +27,48 @@ pub struct Mass {
 impl Mass {
     /// Those of a link, in its frame; `None` if the source gives no mass above zero.
     pub fn of(inertial: &Inertial) -> Option<Self> {
-        let Pose { rotation, translation } = inertial.origin;
-        (inertial.mass > 0.0).then(|| Self::new(inertial.mass, translation.vector, &inertial.inertia, rotation))
+        let Pose {
+            rotation,
+            translation,
+        } = inertial.origin;
+        (inertial.mass > 0.0).then(|| {
+            Self::new(
+                inertial.mass,
+                translation.vector,
+                &inertial.inertia,
+                rotation,
+            )
+        })
     }
 
     /// What stands in for a mass that the source does not give: never one computed from a volume.
     pub fn stand_in(centre: Vector3<f64>) -> Self {
         let moments = ball(STAND_IN_MASS);
-        Self { mass: STAND_IN_MASS, centre, moments, axes: UnitQuaternion::identity(), repaired: false }
+        Self {
+            mass: STAND_IN_MASS,
+            centre,
+            moments,
+            axes: UnitQuaternion::identity(),
+            repaired: false,
+        }
     }
 
     /// `inertia` is about the centre of mass, along axes that `axes` turns into the body's.
-    fn new(mass: f64, centre: Vector3<f64>, inertia: &Matrix3<f64>, axes: UnitQuaternion<f64>) -> Self {
+    fn new(
+        mass: f64,
+        centre: Vector3<f64>,
+        inertia: &Matrix3<f64>,
+        axes: UnitQuaternion<f64>,
+    ) -> Self {
         let (given, principal) = principal_axes(inertia);
         let moments = physical_moments(&given).unwrap_or_else(|| ball(mass));
-        Self { mass, centre, moments, axes: axes * principal, repaired: moments != given }
+        Self {
+            mass,
+            centre,
+            moments,
+            axes: axes * principal,
+            repaired: moments != given,
+        }
     }
 
     /// Those of bodies that are one: `parts` in one frame. `None` of none.
@@ -53,9 +80,18 @@ impl Mass {
         if !(mass > 0.0 && mass.is_finite()) {
             return None;
         }
-        let centre = parts.iter().map(|part| part.centre * part.mass).sum::<Vector3<f64>>() / mass;
+        let centre = parts
+            .iter()
+            .map(|part| part.centre * part.mass)
+            .sum::<Vector3<f64>>()
+            / mass;
         let inertia = parts.iter().map(|part| part.inertia_about(&centre)).sum();
-        Some(Self::new(mass, centre, &inertia, UnitQuaternion::identity()))
+        Some(Self::new(
+            mass,
+            centre,
+            &inertia,
+            UnitQuaternion::identity(),
+        ))
     }
 
     /// The tensor about `point`, along the body's axes.
@@ -70,7 +106,11 @@ impl Mass {
     #[must_use]
     pub fn placed(&self, pose: &Pose) -> Self {
         let centre = (pose * nalgebra::Point3::from(self.centre)).coords;
-        Self { centre, axes: pose.rotation * self.axes, ..self.clone() }
+        Self {
+            centre,
+            axes: pose.rotation * self.axes,
+            ..self.clone()
+        }
     }
 }
 
@@ -79,10 +119,11 @@ fn ball(mass: f64) -> Vector3<f64> {
     Vector3::repeat(0.4 * mass * STAND_IN_RADIUS * STAND_IN_RADIUS)
 }
 
-/// The principal moments of a symmetric tensor, and the rotation from its principal axes to the axes that it is given in.
+/// The principal moments of a symmetric tensor, and the rotation from its principal axes to the
+/// axes that it is given in.
 ///
-/// Of all the ways to order and direct the axes, the one nearest to no rotation is taken, so that a tensor that is diagonal
-/// already keeps its order.
+/// Of all the ways to order and direct the axes, the one nearest to no rotation is taken, so that a
+/// tensor that is diagonal already keeps its order.
 pub fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f64>) {
     let off_diagonal = [tensor[(0, 1)], tensor[(0, 2)], tensor[(1, 2)]];
     if off_diagonal.iter().all(|&v| v == 0.0) {
@@ -90,29 +131,46 @@ pub fn principal_axes(tensor: &Matrix3<f64>) -> (Vector3<f64>, UnitQuaternion<f6
     }
     let eigen = SymmetricEigen::new(*tensor);
     let mut best: Option<(f64, Vector3<f64>, Matrix3<f64>)> = None;
-    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-        let mut axes = Matrix3::from_columns(&order.map(|k| eigen.eigenvectors.column(k).into_owned()));
+    for order in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        let mut axes =
+            Matrix3::from_columns(&order.map(|k| eigen.eigenvectors.column(k).into_owned()));
         for k in 0..3 {
             if axes[(k, k)] < 0.0 {
                 axes.column_mut(k).neg_mut();
             }
         }
         if axes.determinant() < 0.0 {
-            let smallest = (0..3).min_by(|&a, &b| axes[(a, a)].total_cmp(&axes[(b, b)])).unwrap_or(0);
+            let smallest = (0..3)
+                .min_by(|&a, &b| axes[(a, a)].total_cmp(&axes[(b, b)]))
+                .unwrap_or(0);
             axes.column_mut(smallest).neg_mut();
         }
         let moments = Vector3::from(order.map(|k| eigen.eigenvalues[k]));
-        if best.as_ref().is_none_or(|(trace, ..)| axes.trace() > *trace + 1e-12) {
+        if best
+            .as_ref()
+            .is_none_or(|(trace, ..)| axes.trace() > *trace + 1e-12)
+        {
             best = Some((axes.trace(), moments, axes));
         }
     }
     match best {
-        Some((_, moments, axes)) => (moments, UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(axes))),
+        Some((_, moments, axes)) => (
+            moments,
+            UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(axes)),
+        ),
         None => (tensor.diagonal(), UnitQuaternion::identity()),
     }
 }
 
-/// The nearest moments that a body can have: each above zero, none above the sum of the others. `None` if none is above zero.
+/// The nearest moments that a body can have: each above zero, none above the sum of the others.
+/// `None` if none is above zero.
 fn physical_moments(moments: &Vector3<f64>) -> Option<Vector3<f64>> {
     let largest = moments.max();
     let smallest_sound = f64::from(f32::MIN_POSITIVE);
@@ -120,7 +178,13 @@ fn physical_moments(moments: &Vector3<f64>) -> Option<Vector3<f64>> {
         return None;
     }
     // What eigenvalues of a singular tensor come to by rounding is no moment either.
-    let sound = moments.map(|m| if m > smallest_sound.max(1e-12 * largest) { m } else { 1e-3 * largest });
+    let sound = moments.map(|m| {
+        if m > smallest_sound.max(1e-12 * largest) {
+            m
+        } else {
+            1e-3 * largest
+        }
+    });
     let deficit = 2.0 * largest - sound.sum();
     // The sum of two single-precision numbers is not exact.
     if deficit <= 1e-6 * largest {
@@ -164,7 +228,10 @@ mod tests {
         assert_eq!(repaired(4.0, 0.0, 0.0), repaired(4.0, -2.0, 0.0));
         assert_eq!(repaired(0.0, 0.0, -1.0), None);
         let flat = repaired(0.0, 0.0, 3.0).unwrap();
-        assert!((flat.x + flat.y - flat.z).abs() < 1e-12 && flat.x > 0.0, "{flat}");
+        assert!(
+            (flat.x + flat.y - flat.z).abs() < 1e-12 && flat.x > 0.0,
+            "{flat}"
+        );
     }
 
     #[test]
@@ -176,14 +243,24 @@ mod tests {
             axes: UnitQuaternion::identity(),
             repaired: false,
         };
-        let pose = Pose::from_parts(Translation3::new(0.0, 0.0, 1.0), UnitQuaternion::from_euler_angles(0.3, 0.2, 0.1));
-        let both = Mass::together(&[ball(-1.0), ball(3.0)]).unwrap().placed(&pose);
+        let pose = Pose::from_parts(
+            Translation3::new(0.0, 0.0, 1.0),
+            UnitQuaternion::from_euler_angles(0.3, 0.2, 0.1),
+        );
+        let both = Mass::together(&[ball(-1.0), ball(3.0)])
+            .unwrap()
+            .placed(&pose);
         assert_eq!((both.mass, both.repaired), (4.0, false));
-        assert!((both.centre - (pose * nalgebra::Point3::new(1.0, 0.0, 0.0)).coords).norm() < 1e-12);
+        assert!(
+            (both.centre - (pose * nalgebra::Point3::new(1.0, 0.0, 0.0)).coords).norm() < 1e-12
+        );
         // 2 · 0.1 along the stick; 2 · (0.1 + 2 · 2²) across it.
         let axes = Rotation3::from(pose.rotation.inverse() * both.axes).into_inner();
         let tensor = axes * Matrix3::from_diagonal(&both.moments) * axes.transpose();
-        assert!((tensor - Matrix3::from_diagonal(&Vector3::new(0.2, 16.2, 16.2))).norm() < 1e-9, "{tensor}");
+        assert!(
+            (tensor - Matrix3::from_diagonal(&Vector3::new(0.2, 16.2, 16.2))).norm() < 1e-9,
+            "{tensor}"
+        );
         assert_eq!(Mass::together(&[]), None);
     }
 }

@@ -4,57 +4,81 @@ use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 
-/// The most bytes of an identifier. A prim's name stands in the path of everything below it: a long one would be written again with
-/// each.
+/// The most bytes of an identifier. A prim's name stands in the path of everything below it: a long
+/// one would be written again with each.
 pub const MAX_IDENTIFIER: usize = 255;
 
-/// The most bytes of a part of a ROS name that is made here: ROS allows 255 for a whole name, topic included.
+/// The most bytes of a part of a ROS name that is made here: ROS allows 255 for a whole name, topic
+/// included.
 const MAX_ROS_PART: usize = 100;
 
-/// Whether `name` is an identifier as OpenUSD ≥ 24.03 defines it: `_` or XID_Start, then XID_Continue.
+/// Whether `name` is an identifier as OpenUSD ≥ 24.03 defines it: `_` or XID_Start, then
+/// XID_Continue.
 pub fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
-    chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c)) && chars.all(unicode_ident::is_xid_continue)
+    chars
+        .next()
+        .is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
+        && chars.all(unicode_ident::is_xid_continue)
 }
 
-/// The nearest identifier to `name`: every other character becomes `_`, a leading digit gets one in front. `fallback` stands
-/// in for a name with nothing in it.
+/// The nearest identifier to `name`: every other character becomes `_`, a leading digit gets one in
+/// front. `fallback` stands in for a name with nothing in it.
 fn nearest(name: &str, fallback: &str) -> String {
     let mut out = String::with_capacity(name.len() + 1);
     for c in name.chars() {
-        if out.is_empty() && c != '_' && !unicode_ident::is_xid_start(c) && unicode_ident::is_xid_continue(c) {
+        if out.is_empty()
+            && c != '_'
+            && !unicode_ident::is_xid_start(c)
+            && unicode_ident::is_xid_continue(c)
+        {
             out.push('_');
         }
-        out.push(if unicode_ident::is_xid_continue(c) { c } else { '_' });
+        out.push(if unicode_ident::is_xid_continue(c) {
+            c
+        } else {
+            '_'
+        });
     }
     if out.len() > MAX_IDENTIFIER {
         // Room for the tail that tells it from others that begin alike, and for a number.
-        let end = (0..=MAX_IDENTIFIER - 20).rev().find(|&end| out.is_char_boundary(end)).unwrap_or(0);
+        let end = (0..=MAX_IDENTIFIER - 20)
+            .rev()
+            .find(|&end| out.is_char_boundary(end))
+            .unwrap_or(0);
         out.truncate(end);
     }
-    if out.is_empty() { fallback.to_owned() } else { out }
+    if out.is_empty() {
+        fallback.to_owned()
+    } else {
+        out
+    }
 }
 
-/// Identifiers for the siblings `names`, all in one pass: distinct from each other and from `reserved`.
+/// Identifiers for the siblings `names`, all in one pass: distinct from each other and from
+/// `reserved`.
 ///
-/// A name that is an identifier of at most [`MAX_IDENTIFIER`] bytes is kept. Others become the nearest identifier; where that is taken or wanted by two,
-/// they get a tail made from the name itself, so that they don't change when unrelated siblings do. Equal names are told apart
-/// by a number.
+/// A name that is an identifier of at most [`MAX_IDENTIFIER`] bytes is kept. Others become the
+/// nearest identifier; where that is taken or wanted by two, they get a tail made from the name
+/// itself, so that they don't change when unrelated siblings do. Equal names are told apart by a
+/// number.
 pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<String> {
     let mut wanted: HashMap<String, usize> = HashMap::new();
     let near: Vec<String> = names.iter().map(|name| nearest(name, fallback)).collect();
     let mut met: std::collections::HashSet<&str> = std::collections::HashSet::new();
     for (name, near) in names.iter().zip(&near) {
-        // An exact name has the first right to itself; count only those that would have to share, and equal ones once: what is
-        // made from the name would not tell them apart.
+        // An exact name has the first right to itself; count only those that would have to share,
+        // and equal ones once: what is made from the name would not tell them apart.
         if name != near && met.insert(name) {
             *wanted.entry(near.clone()).or_default() += 1;
         }
     }
     let fits = |name: &str| name.len() <= MAX_IDENTIFIER && is_identifier(name);
-    let exact: std::collections::HashSet<&str> = names.iter().copied().filter(|name| fits(name)).collect();
+    let exact: std::collections::HashSet<&str> =
+        names.iter().copied().filter(|name| fits(name)).collect();
     let held: std::collections::HashSet<&str> = reserved.iter().copied().collect();
-    let mut taken: std::collections::HashSet<String> = reserved.iter().map(|&r| r.to_owned()).collect();
+    let mut taken: std::collections::HashSet<String> =
+        reserved.iter().map(|&r| r.to_owned()).collect();
     let mut out = Vec::with_capacity(names.len());
     // The number to try next for names that come to the same: many do in some robots.
     let mut next: HashMap<String, usize> = HashMap::new();
@@ -65,10 +89,16 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
                 || wanted[&near] > 1
                 || exact.contains(near.as_str())
                 || held.contains(near.as_str()));
-        let base = if contested { format!("{near}_{}", tail(name)) } else { near };
+        let base = if contested {
+            format!("{near}_{}", tail(name))
+        } else {
+            near
+        };
         let mut candidate = base.clone();
         let number = next.entry(base.clone()).or_insert(1);
-        while taken.contains(&candidate) || (candidate != *name && exact.contains(candidate.as_str())) {
+        while taken.contains(&candidate)
+            || (candidate != *name && exact.contains(candidate.as_str()))
+        {
             candidate = format!("{base}_{number}");
             *number += 1;
         }
@@ -78,7 +108,8 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
     out
 }
 
-/// Whether a part between the slashes of a ROS name may be called so: letters, digits and underscores of ASCII, no digit in front.
+/// Whether a part between the slashes of a ROS name may be called so: letters, digits and
+/// underscores of ASCII, no digit in front.
 pub fn is_ros_part(part: &str) -> bool {
     !part.is_empty()
         && !part.starts_with(|c: char| c.is_ascii_digit())
@@ -87,18 +118,27 @@ pub fn is_ros_part(part: &str) -> bool {
 
 /// Whether ROS allows `name`: parts with single slashes between them, and maybe one in front.
 pub fn is_ros_name(name: &str) -> bool {
-    name.strip_prefix('/').unwrap_or(name).split('/').all(is_ros_part)
+    name.strip_prefix('/')
+        .unwrap_or(name)
+        .split('/')
+        .all(is_ros_part)
 }
 
-/// A part of a ROS name for `name`: `name` itself where ROS allows it. Otherwise what of it ROS allows, with an underscore for all
-/// between, and a tail made from the whole name, so that no two names come to the same: `left arm` becomes `left_arm_` and six hex
-/// digits. `fallback` begins it where nothing is left or a digit would; an underscore never does, since ROS hides such names.
+/// A part of a ROS name for `name`: `name` itself where ROS allows it. Otherwise what of it ROS
+/// allows, with an underscore for all between, and a tail made from the whole name, so that no two
+/// names come to the same: `left arm` becomes `left_arm_` and six hex digits. `fallback` begins it
+/// where nothing is left or a digit would; an underscore never does, since ROS hides such names.
 pub fn ros_part(name: &str, fallback: &str) -> String {
     if is_ros_part(name) && name.len() <= MAX_ROS_PART {
         return name.to_owned();
     }
-    let words = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').map(|word| word.trim_matches('_'));
-    let mut out = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_");
+    let words = name
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .map(|word| word.trim_matches('_'));
+    let mut out = words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("_");
     if out.is_empty() {
         out.push_str(fallback);
     } else if out.starts_with(|c: char| c.is_ascii_digit()) {
@@ -111,7 +151,11 @@ pub fn ros_part(name: &str, fallback: &str) -> String {
 
 /// Six hex digits that depend on nothing but the name.
 fn tail(name: &str) -> String {
-    Sha256::digest(name.as_bytes()).iter().take(3).map(|b| format!("{b:02x}")).collect()
+    Sha256::digest(name.as_bytes())
+        .iter()
+        .take(3)
+        .map(|b| format!("{b:02x}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -143,18 +187,31 @@ mod tests {
             "_ä",
         ];
         let long = |end: char| "l".repeat(150) + &end.to_string();
-        let others: Vec<String> =
-            others.iter().filter(|name| **name != "_").map(|name| (*name).to_owned()).chain([long('a'), long('b')]).collect();
-        let made: std::collections::HashSet<String> = others.iter().map(|name| ros_part(name, "robot")).collect();
+        let others: Vec<String> = others
+            .iter()
+            .filter(|name| **name != "_")
+            .map(|name| (*name).to_owned())
+            .chain([long('a'), long('b')])
+            .collect();
+        let made: std::collections::HashSet<String> =
+            others.iter().map(|name| ros_part(name, "robot")).collect();
         assert_eq!(made.len(), others.len(), "{made:?}");
         for name in &made {
             assert!(
-                is_ros_part(name) && !name.starts_with('_') && !name.contains("__") && name.len() <= super::MAX_ROS_PART,
+                is_ros_part(name)
+                    && !name.starts_with('_')
+                    && !name.contains("__")
+                    && name.len() <= super::MAX_ROS_PART,
                 "{name}"
             );
         }
-        let begins =
-            |name: &str, start: &str| assert!(ros_part(name, "robot").starts_with(start), "{}", ros_part(name, "robot"));
+        let begins = |name: &str, start: &str| {
+            assert!(
+                ros_part(name, "robot").starts_with(start),
+                "{}",
+                ros_part(name, "robot")
+            )
+        };
         begins("my-robot", "my_robot_");
         begins("机器人", "robot_");
         begins("7bot", "robot_7bot_");
@@ -166,7 +223,9 @@ mod tests {
         for name in ["a", "/a", "a/b_2", "/fleet/r2", "_"] {
             assert!(is_ros_name(name), "{name}");
         }
-        for name in ["", "/", "a/", "a//b", "//a", "a-b", "2a", "a/2b", "ä", "a b", "~a", "{a}"] {
+        for name in [
+            "", "/", "a/", "a//b", "//a", "a-b", "2a", "a/2b", "ä", "a b", "~a", "{a}",
+        ] {
             assert!(!is_ros_name(name), "{name}");
         }
     }
@@ -174,8 +233,14 @@ mod tests {
     #[test]
     fn identifiers_are_kept_and_others_encoded() {
         assert_eq!(
-            identifiers(&["base", "arm/left", "0wheel", "größe", "", "base-2", "a b"], "link", &[]),
-            ["base", "arm_left", "_0wheel", "größe", "link", "base_2", "a_b"]
+            identifiers(
+                &["base", "arm/left", "0wheel", "größe", "", "base-2", "a b"],
+                "link",
+                &[]
+            ),
+            [
+                "base", "arm_left", "_0wheel", "größe", "link", "base_2", "a_b"
+            ]
         );
     }
 
@@ -193,10 +258,21 @@ mod tests {
         let long = |end: &str| format!("{}{end}", "ä".repeat(200));
         let (a, b, fits) = (long("a"), long("b"), "c".repeat(super::MAX_IDENTIFIER));
         let names = identifiers(&[&a, &b, &a, &fits], "link", &[]);
-        assert!(names.iter().all(|name| name.len() <= super::MAX_IDENTIFIER && name.is_char_boundary(name.len())));
-        assert_eq!(names.iter().collect::<std::collections::HashSet<_>>().len(), 4);
+        assert!(
+            names.iter().all(
+                |name| name.len() <= super::MAX_IDENTIFIER && name.is_char_boundary(name.len())
+            )
+        );
+        assert_eq!(
+            names.iter().collect::<std::collections::HashSet<_>>().len(),
+            4
+        );
         assert_eq!(names[3], fits);
-        assert_eq!(identifiers(&[&b], "link", &[])[0], names[1], "a name does not change with its siblings");
+        assert_eq!(
+            identifiers(&[&b], "link", &[])[0],
+            names[1],
+            "a name does not change with its siblings"
+        );
     }
 
     #[test]

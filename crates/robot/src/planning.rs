@@ -1,4 +1,5 @@
-//! What motion planners need to know of a robot beside its kinematics. XRDF has words for all of it.
+//! What motion planners need to know of a robot beside its kinematics. XRDF has words for all of
+//! it.
 
 use nalgebra::{Point3, Vector3};
 
@@ -11,7 +12,8 @@ pub const DEFAULT_POSE: &str = "default";
 /// What motion planners need to know of a robot beside its kinematics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Planning {
-    /// The coordinates of the configuration space in their order, each joint once. Each joint has one position and follows no other.
+    /// The coordinates of the configuration space in their order, each joint once. Each joint has
+    /// one position and follows no other.
     pub coordinates: Vec<Coordinate>,
     /// The links whose motion is planned, the most important first, each once.
     pub tool_frames: Vec<LinkId>,
@@ -21,8 +23,9 @@ pub struct Planning {
     pub collision: Option<PlanningCollision>,
     /// What is held off other links of the robot.
     pub self_collision: Option<PlanningCollision>,
-    /// Pairs of links whose spheres are not held off each other, the first before the second in [`Robot::links`]; each once. Links that
-    /// are no bodies can be among them: spheres may be on any frame.
+    /// Pairs of links whose spheres are not held off each other, the first before the second in
+    /// [`Robot::links`]; each once. Links that are no bodies can be among them: spheres may be on
+    /// any frame.
     pub ignored: Vec<(LinkId, LinkId)>,
 }
 
@@ -31,9 +34,11 @@ pub struct Planning {
 pub struct Coordinate {
     /// The joint whose position it is.
     pub joint: JointId,
-    /// The largest magnitude of the acceleration, rad/s² or m/s²; above zero. `None` where the source does not say.
+    /// The largest magnitude of the acceleration, rad/s² or m/s²; above zero. `None` where the
+    /// source does not say.
     pub acceleration: Option<f64>,
-    /// The largest magnitude of the jerk, rad/s³ or m/s³; above zero. `None` where the source does not say.
+    /// The largest magnitude of the jerk, rad/s³ or m/s³; above zero. `None` where the source does
+    /// not say.
     pub jerk: Option<f64>,
 }
 
@@ -60,8 +65,8 @@ pub struct Sphere {
 pub struct PlanningCollision {
     /// The index of the spheres in [`Planning::groups`].
     pub group: usize,
-    /// What is added to the radius of all spheres of a link, metres; may be negative. Each link once, in the source's order; zero for
-    /// others.
+    /// What is added to the radius of all spheres of a link, metres; may be negative. Each link
+    /// once, in the source's order; zero for others.
     pub buffers: Vec<(LinkId, f64)>,
 }
 
@@ -72,7 +77,8 @@ pub struct Touch {
     pub first: LinkId,
     /// The other.
     pub second: LinkId,
-    /// How deep the deepest pair of their spheres is in each other, metres; buffer distances included. Not negative.
+    /// How deep the deepest pair of their spheres is in each other, metres; buffer distances
+    /// included. Not negative.
     pub depth: f64,
 }
 
@@ -82,24 +88,49 @@ impl Planning {
         *self == Self::default()
     }
 
-    /// The spheres that are held off other links, with their buffer distances, by link; those that are none (no radius is left) are
-    /// left out.
+    /// The spheres that are held off other links, with their buffer distances, by link; those that
+    /// are none (no radius is left) are left out.
     pub fn self_collision_spheres(&self) -> Vec<(LinkId, Vec<Sphere>)> {
-        let Some(collision) = &self.self_collision else { return Vec::new() };
-        let Some(group) = self.groups.get(collision.group) else { return Vec::new() };
-        let with_buffer = |(link, spheres): &(LinkId, Vec<Sphere>)| {
-            let buffer = collision.buffers.iter().find(|(of, _)| of == link).map_or(0.0, |(_, buffer)| *buffer);
-            let spheres = spheres.iter().map(|sphere| Sphere { radius: sphere.radius + buffer, ..*sphere });
-            (*link, spheres.filter(|sphere| sphere.radius > 0.0).collect())
+        let Some(collision) = &self.self_collision else {
+            return Vec::new();
         };
-        group.spheres.iter().map(with_buffer).filter(|(_, spheres): &(_, Vec<_>)| !spheres.is_empty()).collect()
+        let Some(group) = self.groups.get(collision.group) else {
+            return Vec::new();
+        };
+        let with_buffer = |(link, spheres): &(LinkId, Vec<Sphere>)| {
+            let buffer = collision
+                .buffers
+                .iter()
+                .find(|(of, _)| of == link)
+                .map_or(0.0, |(_, buffer)| *buffer);
+            let spheres = spheres.iter().map(|sphere| Sphere {
+                radius: sphere.radius + buffer,
+                ..*sphere
+            });
+            (
+                *link,
+                spheres.filter(|sphere| sphere.radius > 0.0).collect(),
+            )
+        };
+        group
+            .spheres
+            .iter()
+            .map(with_buffer)
+            .filter(|(_, spheres): &(_, Vec<_>)| !spheres.is_empty())
+            .collect()
     }
 }
 
-/// Which of `spheres` (by link, each link once) touch those of another link where the links are at `poses`; but for pairs of links in
-/// `ignored`, which is sorted, the lower first. Sorted.
-pub fn touches(spheres: &[(LinkId, Vec<Sphere>)], poses: &[Pose], ignored: &[(LinkId, LinkId)]) -> Vec<Touch> {
-    let placed = spheres.iter().filter_map(|(link, spheres)| Some((*link, PlacedSpheres::new(spheres, poses.get(link.0)?))));
+/// Which of `spheres` (by link, each link once) touch those of another link where the links are at
+/// `poses`; but for pairs of links in `ignored`, which is sorted, the lower first. Sorted.
+pub fn touches(
+    spheres: &[(LinkId, Vec<Sphere>)],
+    poses: &[Pose],
+    ignored: &[(LinkId, LinkId)],
+) -> Vec<Touch> {
+    let placed = spheres.iter().filter_map(|(link, spheres)| {
+        Some((*link, PlacedSpheres::new(spheres, poses.get(link.0)?)))
+    });
     let placed: Vec<(LinkId, PlacedSpheres)> = placed.collect();
     let mut found = Vec::new();
     for (index, (one, balls)) in placed.iter().enumerate() {
@@ -110,7 +141,11 @@ pub fn touches(spheres: &[(LinkId, Vec<Sphere>)], poses: &[Pose], ignored: &[(Li
             }
             let deepest = balls.depths(others).fold(f64::NEG_INFINITY, f64::max);
             if deepest >= 0.0 {
-                found.push(Touch { first, second, depth: deepest });
+                found.push(Touch {
+                    first,
+                    second,
+                    depth: deepest,
+                });
             }
         }
     }
@@ -128,8 +163,14 @@ pub struct PlacedSpheres {
 impl PlacedSpheres {
     /// `spheres` in the frame of a link that is at `pose`.
     pub fn new(spheres: &[Sphere], pose: &Pose) -> Self {
-        let balls: Vec<Ball> = spheres.iter().map(|sphere| ((pose * sphere.center).coords, sphere.radius)).collect();
-        Self { around: around(&balls), balls }
+        let balls: Vec<Ball> = spheres
+            .iter()
+            .map(|sphere| ((pose * sphere.center).coords, sphere.radius))
+            .collect();
+        Self {
+            around: around(&balls),
+            balls,
+        }
     }
 
     /// Whether any of them touches one of `others`.
@@ -140,7 +181,10 @@ impl PlacedSpheres {
     /// How deep those that may touch are in each of the others'; negative: how far they are apart.
     fn depths(&self, others: &Self) -> impl Iterator<Item = f64> {
         let is_near = depth(&self.around, &others.around) >= 0.0;
-        let near = self.balls.iter().filter(move |ball| is_near && depth(ball, &others.around) >= 0.0);
+        let near = self
+            .balls
+            .iter()
+            .filter(move |ball| is_near && depth(ball, &others.around) >= 0.0);
         near.flat_map(|ball| others.balls.iter().map(move |other| depth(ball, other)))
     }
 }
@@ -156,24 +200,41 @@ fn depth(a: &Ball, b: &Ball) -> f64 {
 /// A ball around balls.
 fn around(balls: &[Ball]) -> Ball {
     let center = balls.iter().map(|ball| ball.0).sum::<Vector3<f64>>() / balls.len().max(1) as f64;
-    (center, balls.iter().map(|ball| (ball.0 - center).norm() + ball.1).fold(0.0, f64::max))
+    (
+        center,
+        balls
+            .iter()
+            .map(|ball| (ball.0 - center).norm() + ball.1)
+            .fold(0.0, f64::max),
+    )
 }
 
 impl Robot {
     /// The pose that a planner takes where none is named ([`DEFAULT_POSE`]), if the robot has one.
     pub fn default_pose(&self) -> Option<&NamedPose> {
-        self.named_poses.iter().find(|pose| pose.name == DEFAULT_POSE && pose.group.is_none())
+        self.named_poses
+            .iter()
+            .find(|pose| pose.name == DEFAULT_POSE && pose.group.is_none())
     }
 
-    /// The positions of all joints (as [`Model`] has them) in a pose; joints that it does not set are at zero or at the limit that is
-    /// next to it, and those that follow others follow.
+    /// The positions of all joints (as [`Model`] has them) in a pose; joints that it does not set
+    /// are at zero or at the limit that is next to it, and those that follow others follow.
     pub fn positions(&self, model: &Model, pose: Option<&NamedPose>) -> Vec<f64> {
         let mut positions = vec![0.0; model.positions()];
         let set = |positions: &mut Vec<f64>, joint: usize, to: &[f64]| {
-            positions.get_mut(model.range(joint)).into_iter().flatten().zip(to).for_each(|(at, to)| *at = *to);
+            positions
+                .get_mut(model.range(joint))
+                .into_iter()
+                .flatten()
+                .zip(to)
+                .for_each(|(at, to)| *at = *to);
         };
         for (index, joint) in self.joints.iter().enumerate() {
-            set(&mut positions, index, &vec![joint.bounds().nearest(0.0); position_count(joint.kind)]);
+            set(
+                &mut positions,
+                index,
+                &vec![joint.bounds().nearest(0.0); position_count(joint.kind)],
+            );
         }
         for (joint, to) in pose.into_iter().flat_map(|pose| &pose.positions) {
             set(&mut positions, joint.0, to);

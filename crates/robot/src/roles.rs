@@ -42,14 +42,20 @@ impl FromStr for Base {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+        known.ok_or_else(|| {
+            format!(
+                "{text:?} is none of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
     }
 }
 
 /// What a link is to an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The world itself ([`Robot::world_root`]). It does not move; geometry on it is a static environment.
+    /// The world itself ([`Robot::world_root`]). It does not move; geometry on it is a static
+    /// environment.
     World,
     /// A rigid body.
     Body,
@@ -64,9 +70,10 @@ pub struct Roles {
     pub of: Vec<Role>,
     /// By link: the nearest body at or above it; `None` where only the world is.
     pub body: Vec<Option<LinkId>>,
-    /// By link: of a body, the link whose mass and geometry it has. That is the link itself, but for the base of a robot that moves: an
-    /// empty one (`base_footprint`) has those of the one link that is fixed to it (`base_link`), which becomes a frame in it. The edges of
-    /// TF keep the URDF's direction, and what is rigid moves as one.
+    /// By link: of a body, the link whose mass and geometry it has. That is the link itself, but
+    /// for the base of a robot that moves: an empty one (`base_footprint`) has those of the one
+    /// link that is fixed to it (`base_link`), which becomes a frame in it. The edges of TF keep
+    /// the URDF's direction, and what is rigid moves as one.
     pub content: Vec<LinkId>,
 }
 
@@ -88,7 +95,8 @@ impl Roles {
             let is_empty = robot.links[link.0].is_empty();
             let moves = joint.is_some_and(|joint| joint.kind != JointKind::Fixed);
             let is_base = joint.is_none_or(|joint| {
-                joint.kind == JointKind::Floating || base == Base::Floating && !moves && Some(joint.parent) == world
+                joint.kind == JointKind::Floating
+                    || base == Base::Floating && !moves && Some(joint.parent) == world
             });
             roles.of[link.0] = if Some(link) == world {
                 Role::World
@@ -98,7 +106,11 @@ impl Roles {
                 Role::Frame
             };
             let above = joint.and_then(|joint| roles.body[joint.parent.0]);
-            roles.body[link.0] = if roles.of[link.0] == Role::Body { Some(link) } else { above };
+            roles.body[link.0] = if roles.of[link.0] == Role::Body {
+                Some(link)
+            } else {
+                above
+            };
             if is_base
                 && is_empty
                 && roles.of[link.0] == Role::Body
@@ -112,17 +124,25 @@ impl Roles {
     }
 }
 
-/// By link: whether anything at or below it must be a body of the link's tree: what has a mass or a shape, and what a joint moves. What
-/// floats is a tree of its own.
+/// By link: whether anything at or below it must be a body of the link's tree: what has a mass or a
+/// shape, and what a joint moves. What floats is a tree of its own.
 fn occupied(robot: &Robot) -> Vec<bool> {
     let mut occupied: Vec<bool> = robot.links.iter().map(|link| !link.is_empty()).collect();
     // A joint that closes a loop and moves needs a body at either end.
     let moves = |joint: &&Joint| !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
-    for joint in robot.joints.iter().filter(|joint| joint.closes_loop).filter(moves) {
+    for joint in robot
+        .joints
+        .iter()
+        .filter(|joint| joint.closes_loop)
+        .filter(moves)
+    {
         (occupied[joint.parent.0], occupied[joint.child.0]) = (true, true);
     }
     for &link in robot.tree.order.iter().rev() {
-        let Some(joint) = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]) else { continue };
+        let Some(joint) = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0])
+        else {
+            continue;
+        };
         occupied[joint.parent.0] |= match joint.kind {
             JointKind::Floating => false,
             JointKind::Fixed => occupied[link.0],
@@ -132,14 +152,20 @@ fn occupied(robot: &Robot) -> Vec<bool> {
     occupied
 }
 
-/// The link with a mass or a shape that fixed joints hold to the empty link `base`, if there is exactly one with nothing but empty links
-/// between.
+/// The link with a mass or a shape that fixed joints hold to the empty link `base`, if there is
+/// exactly one with nothing but empty links between.
 fn only_link_on(robot: &Robot, base: LinkId) -> Option<LinkId> {
     let (mut found, mut stack) = (None, vec![base]);
     while let Some(link) = stack.pop() {
         if robot.links[link.0].is_empty() {
-            let below = robot.tree.child_joints[link.0].iter().map(|joint| &robot.joints[joint.0]);
-            stack.extend(below.filter(|joint| joint.kind == JointKind::Fixed).map(|joint| joint.child));
+            let below = robot.tree.child_joints[link.0]
+                .iter()
+                .map(|joint| &robot.joints[joint.0]);
+            stack.extend(
+                below
+                    .filter(|joint| joint.kind == JointKind::Fixed)
+                    .map(|joint| joint.child),
+            );
         } else if found.replace(link).is_some() {
             return None;
         }

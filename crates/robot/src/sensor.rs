@@ -14,13 +14,16 @@ pub struct Sensor {
     pub link: LinkId,
     /// The sensor's frame in the link's: x forward, z up, cameras too.
     pub origin: Pose,
-    /// The link whose frame its messages are in, where that is another than `link`; for a camera, a link that is an optical frame
-    /// (z forward, x right, y down), or `None` if the robot has none for it.
+    /// The link whose frame its messages are in, where that is another than `link`; for a camera, a
+    /// link that is an optical frame (z forward, x right, y down), or `None` if the robot has none
+    /// for it.
     pub frame: Option<LinkId>,
-    /// The name of the frame of its messages where the source gives one that is no link: a frame at `origin`, or (for a camera) its
-    /// optical frame, that no other sensor has; or one of [`GLOBAL_FRAMES`].
+    /// The name of the frame of its messages where the source gives one that is no link: a frame at
+    /// `origin`, or (for a camera) its optical frame, that no other sensor has; or one of
+    /// [`GLOBAL_FRAMES`].
     pub frame_name: Option<String>,
-    /// What it offers to ROS. Names are relative to the robot's namespace unless they begin with a slash.
+    /// What it offers to ROS. Names are relative to the robot's namespace unless they begin with a
+    /// slash.
     pub interfaces: Vec<Interface>,
     /// Where it stands.
     pub place: Place,
@@ -53,7 +56,8 @@ pub enum SensorKind {
 pub struct Camera {
     /// Radians, over the width of the image; above 0 and below π.
     pub horizontal_fov: f64,
-    /// Metres: how wide what it sees is, if it sees along parallel lines and `horizontal_fov` means nothing. Above zero.
+    /// Metres: how wide what it sees is, if it sees along parallel lines and `horizontal_fov` means
+    /// nothing. Above zero.
     pub parallel_width: Option<f64>,
     /// Pixels; never zero.
     pub width: u32,
@@ -68,20 +72,23 @@ pub struct Camera {
 impl Camera {
     /// Radians, over the height of the image; above 0 and below π.
     pub fn vertical_fov(&self) -> f64 {
-        2.0 * ((self.horizontal_fov / 2.0).tan() * f64::from(self.height) / f64::from(self.width)).atan()
+        2.0 * ((self.horizontal_fov / 2.0).tan() * f64::from(self.height) / f64::from(self.width))
+            .atan()
     }
 }
 
 /// Something that a robot offers to ROS.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Interface {
-    /// A valid ROS name, relative to the robot's namespace unless it begins with a slash: `camera/image_raw`.
+    /// A valid ROS name, relative to the robot's namespace unless it begins with a slash:
+    /// `camera/image_raw`.
     pub name: String,
     /// The ROS type: `sensor_msgs/msg/Image`.
     pub type_name: String,
     /// What it is.
     pub kind: InterfaceKind,
-    /// Whether it is there from the start: false for what a controller offers that another one keeps from its joints (REP-158 §4.2.3).
+    /// Whether it is there from the start: false for what a controller offers that another one
+    /// keeps from its joints (REP-158 §4.2.3).
     pub starts_enabled: bool,
 }
 

@@ -19,7 +19,11 @@ impl Solid {
     /// The same form with so many times the mass.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
-        Self { mass: self.mass * factor, inertia: self.inertia * factor, ..self }
+        Self {
+            mass: self.mass * factor,
+            inertia: self.inertia * factor,
+            ..self
+        }
     }
 
     /// The same in a frame in which its own is at `pose`.
@@ -27,7 +31,11 @@ impl Solid {
     pub fn placed(self, pose: &Pose) -> Self {
         let turn = pose.rotation.to_rotation_matrix().into_inner();
         let centre = pose.transform_point(&Point3::from(self.centre)).coords;
-        Self { centre, inertia: turn * self.inertia * turn.transpose(), ..self }
+        Self {
+            centre,
+            inertia: turn * self.inertia * turn.transpose(),
+            ..self
+        }
     }
 
     /// Several as one; `None` of none.
@@ -36,15 +44,25 @@ impl Solid {
         if !(mass > 0.0 && mass.is_finite()) {
             return None;
         }
-        let centre = parts.iter().map(|part| part.centre * part.mass).sum::<Vector3<f64>>() / mass;
+        let centre = parts
+            .iter()
+            .map(|part| part.centre * part.mass)
+            .sum::<Vector3<f64>>()
+            / mass;
         let about = |part: &Self| {
             let arm = part.centre - centre;
-            part.inertia + (Matrix3::identity() * arm.norm_squared() - arm * arm.transpose()) * part.mass
+            part.inertia
+                + (Matrix3::identity() * arm.norm_squared() - arm * arm.transpose()) * part.mass
         };
-        Some(Self { mass, centre, inertia: parts.iter().map(about).sum() })
+        Some(Self {
+            mass,
+            centre,
+            inertia: parts.iter().map(about).sum(),
+        })
     }
 
-    /// A form filled evenly with so many kg/m³; `None` if it encloses nothing. `mesh` is that of the form, if it is a mesh: a closed one.
+    /// A form filled evenly with so many kg/m³; `None` if it encloses nothing. `mesh` is that of
+    /// the form, if it is a mesh: a closed one.
     pub fn of(geometry: &Geometry, mesh: Option<&MeshArrays>, density: f64) -> Option<Self> {
         let about_origin = |mass: f64, moments: [f64; 3]| Self {
             mass,
@@ -53,16 +71,23 @@ impl Solid {
         };
         let cylinder = |radius: f64, length: f64| {
             let across = (3.0 * radius * radius + length * length) / 12.0;
-            about_origin(density * std::f64::consts::PI * radius * radius * length, [across, across, radius * radius / 2.0])
+            about_origin(
+                density * std::f64::consts::PI * radius * radius * length,
+                [across, across, radius * radius / 2.0],
+            )
         };
         let solid = match geometry {
             Geometry::Box { size } => {
                 let [x, y, z] = [size.x * size.x, size.y * size.y, size.z * size.z];
-                about_origin(density * size.product(), [(y + z) / 12.0, (x + z) / 12.0, (x + y) / 12.0])
+                about_origin(
+                    density * size.product(),
+                    [(y + z) / 12.0, (x + z) / 12.0, (x + y) / 12.0],
+                )
             }
-            Geometry::Sphere { radius } => {
-                about_origin(density * 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3), [0.4 * radius * radius; 3])
-            }
+            Geometry::Sphere { radius } => about_origin(
+                density * 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3),
+                [0.4 * radius * radius; 3],
+            ),
             Geometry::Cylinder { radius, length } => cylinder(*radius, *length),
             Geometry::Capsule { radius, length } => {
                 // Half a ball: its centre is 3/8 of the radius from its base.
@@ -71,7 +96,11 @@ impl Solid {
                 let cap = |side: f64| Self {
                     mass: half,
                     centre: Vector3::new(0.0, 0.0, side * (length / 2.0 + 0.375 * radius)),
-                    inertia: Matrix3::from_diagonal(&Vector3::new(across, across, 0.4 * radius * radius)) * half,
+                    inertia: Matrix3::from_diagonal(&Vector3::new(
+                        across,
+                        across,
+                        0.4 * radius * radius,
+                    )) * half,
                 };
                 Self::together(&[cylinder(*radius, *length), cap(1.0), cap(-1.0)])?
             }
@@ -85,7 +114,8 @@ impl Solid {
 /// What a closed surface encloses, as a sum of tetrahedra.
 fn of_mesh(mesh: &MeshArrays, scale: &Vector3<f64>, density: f64) -> Option<Solid> {
     // From a point of its own, so that what is far from the origin keeps its digits.
-    let at = |index: u32| Vector3::from(mesh.points[index as usize].map(f64::from)).component_mul(scale);
+    let at =
+        |index: u32| Vector3::from(mesh.points[index as usize].map(f64::from)).component_mul(scale);
     let origin = at(mesh.triangles.first()?[0]);
     let (mut volume, mut first, mut second) = (0.0, Vector3::zeros(), Matrix3::zeros());
     for triangle in &mesh.triangles {
@@ -94,7 +124,9 @@ fn of_mesh(mesh: &MeshArrays, scale: &Vector3<f64>, density: f64) -> Option<Soli
         let sum = a + b + c;
         volume += six / 6.0;
         first += sum * (six / 24.0);
-        second += (a * a.transpose() + b * b.transpose() + c * c.transpose() + sum * sum.transpose()) * (six / 120.0);
+        second +=
+            (a * a.transpose() + b * b.transpose() + c * c.transpose() + sum * sum.transpose())
+                * (six / 120.0);
     }
     // Turned inside out by a mirroring scale, all of them change sign.
     if volume < 0.0 {
@@ -104,7 +136,11 @@ fn of_mesh(mesh: &MeshArrays, scale: &Vector3<f64>, density: f64) -> Option<Soli
     let second = second - centre * centre.transpose() * volume;
     let inertia = (Matrix3::identity() * second.trace() - second) * density;
     let is_sound = volume > 0.0 && centre.iter().chain(inertia.iter()).all(|x| x.is_finite());
-    is_sound.then(|| Solid { mass: density * volume, centre: centre + origin, inertia })
+    is_sound.then(|| Solid {
+        mass: density * volume,
+        centre: centre + origin,
+        inertia,
+    })
 }
 
 #[cfg(test)]
@@ -113,9 +149,20 @@ mod tests {
 
     #[test]
     fn a_box_weighs_its_volume_times_the_density() {
-        let solid = Solid::of(&Geometry::Box { size: Vector3::new(1.0, 2.0, 3.0) }, None, 500.0).unwrap();
+        let solid = Solid::of(
+            &Geometry::Box {
+                size: Vector3::new(1.0, 2.0, 3.0),
+            },
+            None,
+            500.0,
+        )
+        .unwrap();
         assert_eq!(solid.mass, 3000.0);
-        assert!((solid.inertia.diagonal() - Vector3::new(13.0, 10.0, 5.0) * 250.0).norm() < 1e-9, "{}", solid.inertia);
+        assert!(
+            (solid.inertia.diagonal() - Vector3::new(13.0, 10.0, 5.0) * 250.0).norm() < 1e-9,
+            "{}",
+            solid.inertia
+        );
         assert!(Solid::of(&Geometry::Sphere { radius: 0.0 }, None, 1.0).is_none());
     }
 }

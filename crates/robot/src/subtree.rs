@@ -16,7 +16,8 @@ pub struct Removed {
 }
 
 impl Robot {
-    /// Makes `base` the root: what is not below it is gone, with all that refers to it. Meshes and materials stay.
+    /// Makes `base` the root: what is not below it is gone, with all that refers to it. Meshes and
+    /// materials stay.
     pub fn keep_below(&mut self, base: LinkId) -> Removed {
         let mut removed = Removed::default();
         let mut count = 0;
@@ -45,7 +46,9 @@ impl Robot {
         }
         let joint_now = |id: JointId| joints.get(id.0).copied().flatten();
         for (index, joint) in kept.iter_mut().enumerate() {
-            let Some(mut mimic) = joint.mimic else { continue };
+            let Some(mut mimic) = joint.mimic else {
+                continue;
+            };
             joint.mimic = joint_now(mimic.joint).map(|leader| {
                 mimic.joint = leader;
                 mimic
@@ -71,12 +74,21 @@ impl Robot {
         });
         for variant in &mut self.look_variants {
             let materials = std::mem::take(&mut variant.materials).into_iter();
-            let part = |part: VisualPart| Some(VisualPart { link: link(part.link)?, ..part });
-            variant.materials = materials.filter_map(|(of, material)| Some((part(of)?, material))).collect();
+            let part = |part: VisualPart| {
+                Some(VisualPart {
+                    link: link(part.link)?,
+                    ..part
+                })
+            };
+            variant.materials = materials
+                .filter_map(|(of, material)| Some((part(of)?, material)))
+                .collect();
         }
         for pose in &mut self.named_poses {
             let positions = std::mem::take(&mut pose.positions).into_iter();
-            pose.positions = positions.filter_map(|(id, at)| Some((joint_now(id)?, at))).collect();
+            pose.positions = positions
+                .filter_map(|(id, at)| Some((joint_now(id)?, at)))
+                .collect();
             pose.chain = pose.chain.as_ref().and_then(pair);
         }
         self.named_poses.retain(|pose| !pose.positions.is_empty());
@@ -87,21 +99,45 @@ impl Robot {
                 true
             })
         });
-        planning.tool_frames = planning.tool_frames.iter().filter_map(|&frame| link(frame)).collect();
+        planning.tool_frames = planning
+            .tool_frames
+            .iter()
+            .filter_map(|&frame| link(frame))
+            .collect();
         planning.ignored = planning.ignored.iter().filter_map(pair).collect();
         for group in &mut planning.groups {
             let spheres = std::mem::take(&mut group.spheres).into_iter();
-            group.spheres = spheres.filter_map(|(of, spheres)| Some((link(of)?, spheres))).collect();
+            group.spheres = spheres
+                .filter_map(|(of, spheres)| Some((link(of)?, spheres)))
+                .collect();
         }
-        for collision in planning.collision.iter_mut().chain(&mut planning.self_collision) {
+        for collision in planning
+            .collision
+            .iter_mut()
+            .chain(&mut planning.self_collision)
+        {
             let buffers = std::mem::take(&mut collision.buffers).into_iter();
-            collision.buffers = buffers.filter_map(|(of, buffer)| Some((link(of)?, buffer))).collect();
+            collision.buffers = buffers
+                .filter_map(|(of, buffer)| Some((link(of)?, buffer)))
+                .collect();
         }
         let is_kept = |name: &str| kept.iter().any(|joint| joint.name == name);
         let gone = Gone {
             joints: removed.joints.iter().map(String::as_str).collect(),
-            links: self.links.iter().zip(links).filter(|(_, now)| now.is_none()).map(|(link, _)| link.name.as_str()).collect(),
-            kept: self.links.iter().zip(links).filter(|(_, now)| now.is_some()).map(|(link, _)| link.name.as_str()).collect(),
+            links: self
+                .links
+                .iter()
+                .zip(links)
+                .filter(|(_, now)| now.is_none())
+                .map(|(link, _)| link.name.as_str())
+                .collect(),
+            kept: self
+                .links
+                .iter()
+                .zip(links)
+                .filter(|(_, now)| now.is_some())
+                .map(|(link, _)| link.name.as_str())
+                .collect(),
         };
         forget(&mut self.custom.elements, &gone, &is_kept);
         let stays: Vec<bool> = links.iter().map(Option::is_some).collect();
@@ -123,21 +159,39 @@ struct Gone<'a> {
 impl Gone<'_> {
     /// Whether a name, of a link or a joint, is only of what is gone.
     fn has(&self, name: &str, is_joint: &impl Fn(&str) -> bool) -> bool {
-        (self.joints.contains(name) || self.links.contains(name)) && !self.kept.contains(name) && !is_joint(name)
+        (self.joints.contains(name) || self.links.contains(name))
+            && !self.kept.contains(name)
+            && !is_joint(name)
     }
 }
 
-/// Takes away what is about joints and links that are gone: `joint` elements, transmissions that lose their joint by it, and what
-/// Gazebo is told of them.
+/// Takes away what is about joints and links that are gone: `joint` elements, transmissions that
+/// lose their joint by it, and what Gazebo is told of them.
 fn forget(elements: &mut Vec<Element>, gone: &Gone<'_>, is_joint: &impl Fn(&str) -> bool) {
     let value = |element: &Element, key: &str| {
-        element.attributes.iter().find(|(name, _)| name == key).map(|(_, value)| value.trim().to_owned())
+        element
+            .attributes
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.trim().to_owned())
     };
     elements.retain_mut(|element| {
-        let joints = |element: &Element| element.children.iter().filter(|child| child.name == "joint").count();
+        let joints = |element: &Element| {
+            element
+                .children
+                .iter()
+                .filter(|child| child.name == "joint")
+                .count()
+        };
         match element.name.as_str() {
-            "joint" => !value(element, "name").is_some_and(|name| gone.joints.contains(name.as_str())),
-            "gazebo" if value(element, "reference").is_some_and(|name| gone.has(&name, is_joint)) => false,
+            "joint" => {
+                !value(element, "name").is_some_and(|name| gone.joints.contains(name.as_str()))
+            }
+            "gazebo"
+                if value(element, "reference").is_some_and(|name| gone.has(&name, is_joint)) =>
+            {
+                false
+            }
             "transmission" | "ros2_control" => {
                 let before = joints(element);
                 forget(&mut element.children, gone, is_joint);
@@ -156,10 +210,17 @@ mod tests {
 
     fn element(name: &str, attribute: (&str, &str), children: Vec<Element>) -> Element {
         let attributes = vec![(attribute.0.to_owned(), attribute.1.to_owned())];
-        Element { name: name.to_owned(), attributes, text: String::new(), children, place: Place::default() }
+        Element {
+            name: name.to_owned(),
+            attributes,
+            text: String::new(),
+            children,
+            place: Place::default(),
+        }
     }
 
-    /// Links `l0` … `l4` in a chain of joints `j0` … `j3`; `j2` follows `j0`, and `j3` follows `j2`.
+    /// Links `l0` … `l4` in a chain of joints `j0` … `j3`; `j2` follows `j0`, and `j3` follows
+    /// `j2`.
     fn chain() -> Robot {
         let link = |k: usize| Link {
             name: format!("l{k}"),
@@ -170,12 +231,32 @@ mod tests {
             custom: Custom::default(),
             place: Place::default(),
         };
-        let joint = |k: usize| Joint::new(format!("j{k}"), JointKind::Revolute, LinkId(k), LinkId(k + 1));
+        let joint = |k: usize| {
+            Joint::new(
+                format!("j{k}"),
+                JointKind::Revolute,
+                LinkId(k),
+                LinkId(k + 1),
+            )
+        };
         let mut joints: Vec<Joint> = (0..4).map(joint).collect();
-        joints[2].mimic = Some(Mimic { joint: JointId(0), multiplier: 1.0, offset: 0.0 });
-        joints[3].mimic = Some(Mimic { joint: JointId(2), multiplier: 1.0, offset: 0.0 });
-        let transmission =
-            |joint: &str| element("transmission", ("name", "t"), vec![element("joint", ("name", joint), Vec::new())]);
+        joints[2].mimic = Some(Mimic {
+            joint: JointId(0),
+            multiplier: 1.0,
+            offset: 0.0,
+        });
+        joints[3].mimic = Some(Mimic {
+            joint: JointId(2),
+            multiplier: 1.0,
+            offset: 0.0,
+        });
+        let transmission = |joint: &str| {
+            element(
+                "transmission",
+                ("name", "t"),
+                vec![element("joint", ("name", joint), Vec::new())],
+            )
+        };
         let elements = vec![
             transmission("j0"),
             transmission("j3"),
@@ -186,7 +267,10 @@ mod tests {
             name: name.to_owned(),
             group: None,
             chain: None,
-            positions: positions.iter().map(|&k| (JointId(k), vec![k as f64])).collect(),
+            positions: positions
+                .iter()
+                .map(|&k| (JointId(k), vec![k as f64]))
+                .collect(),
             place: Place::default(),
         };
         Robot {
@@ -203,10 +287,27 @@ mod tests {
             named_poses: vec![pose("both", &[0, 1]), pose("gone", &[0])],
             look_variants: vec![LookVariant {
                 name: "plain".to_owned(),
-                materials: [0, 4].map(|link| (VisualPart { link: LinkId(link), visual: 0, part: 0 }, None)).into(),
+                materials: [0, 4]
+                    .map(|link| {
+                        (
+                            VisualPart {
+                                link: LinkId(link),
+                                visual: 0,
+                                part: 0,
+                            },
+                            None,
+                        )
+                    })
+                    .into(),
             }],
-            planning: Planning { tool_frames: vec![LinkId(0), LinkId(4)], ..Planning::default() },
-            custom: Custom { attributes: Vec::new(), elements },
+            planning: Planning {
+                tool_frames: vec![LinkId(0), LinkId(4)],
+                ..Planning::default()
+            },
+            custom: Custom {
+                attributes: Vec::new(),
+                elements,
+            },
             place: Place::default(),
         }
     }
@@ -216,16 +317,43 @@ mod tests {
         let mut robot = chain();
         let removed = robot.keep_below(LinkId(1));
         assert_eq!(removed.joints, ["j0"]);
-        assert_eq!((removed.links[0], removed.links[1], removed.freed), (None, Some(LinkId(0)), vec![JointId(1)]));
+        assert_eq!(
+            (removed.links[0], removed.links[1], removed.freed),
+            (None, Some(LinkId(0)), vec![JointId(1)])
+        );
         let names: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
-        assert_eq!((names, &robot.tree.roots[..]), (vec!["l1", "l2", "l3", "l4"], &[LinkId(0)][..]));
-        assert_eq!((robot.joints[1].mimic, robot.joints[2].mimic.map(|mimic| mimic.joint)), (None, Some(JointId(1))));
+        assert_eq!(
+            (names, &robot.tree.roots[..]),
+            (vec!["l1", "l2", "l3", "l4"], &[LinkId(0)][..])
+        );
+        assert_eq!(
+            (
+                robot.joints[1].mimic,
+                robot.joints[2].mimic.map(|mimic| mimic.joint)
+            ),
+            (None, Some(JointId(1)))
+        );
         assert_eq!(robot.disabled_collisions, [(LinkId(1), LinkId(3))]);
-        let poses: Vec<_> = robot.named_poses.iter().map(|pose| (pose.name.as_str(), &pose.positions[..])).collect();
+        let poses: Vec<_> = robot
+            .named_poses
+            .iter()
+            .map(|pose| (pose.name.as_str(), &pose.positions[..]))
+            .collect();
         assert_eq!(poses, [("both", &[(JointId(0), vec![1.0])][..])]);
         assert_eq!(robot.planning.tool_frames, [LinkId(3)]);
-        assert!(robot.look_variants[0].materials.keys().map(|part| part.link).eq([LinkId(3)]));
-        let elements: Vec<&str> = robot.custom.elements.iter().map(|element| element.attributes[0].1.as_str()).collect();
+        assert!(
+            robot.look_variants[0]
+                .materials
+                .keys()
+                .map(|part| part.link)
+                .eq([LinkId(3)])
+        );
+        let elements: Vec<&str> = robot
+            .custom
+            .elements
+            .iter()
+            .map(|element| element.attributes[0].1.as_str())
+            .collect();
         assert_eq!(elements, ["t", "l4"]);
     }
 
@@ -233,6 +361,14 @@ mod tests {
     fn of_the_root_everything_stays() {
         let mut robot = chain();
         let removed = robot.keep_below(LinkId(0));
-        assert_eq!((removed.joints.len(), removed.freed.len(), robot.links.len(), robot.custom.elements.len()), (0, 0, 5, 4));
+        assert_eq!(
+            (
+                removed.joints.len(),
+                removed.freed.len(),
+                robot.links.len(),
+                robot.custom.elements.len()
+            ),
+            (0, 0, 5, 4)
+        );
     }
 }

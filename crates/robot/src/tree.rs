@@ -5,7 +5,8 @@ use super::{Joint, JointId, LinkId};
 /// The spanning forest of a robot's links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// Links with no joint above them, in the source's order. At least one unless there are no links.
+    /// Links with no joint above them, in the source's order. At least one unless there are no
+    /// links.
     pub roots: Vec<LinkId>,
     /// The joint above each link.
     pub parent_joint: Vec<Option<JointId>>,
@@ -20,8 +21,8 @@ pub struct Tree {
 impl Tree {
     /// Builds the forest over `link_count` links and marks, in `joints`, those that close a loop.
     ///
-    /// Joints are taken in order; the first that reaches a link is the one above it. In a ring without a root, the joint that
-    /// would close it is the last in the source's order.
+    /// Joints are taken in order; the first that reaches a link is the one above it. In a ring
+    /// without a root, the joint that would close it is the last in the source's order.
     pub fn build(link_count: usize, joints: &mut [Joint]) -> Self {
         let mut parent_joint: Vec<Option<JointId>> = vec![None; link_count];
         let mut child_joints = vec![Vec::new(); link_count];
@@ -44,12 +45,20 @@ impl Tree {
                 child_joints[parent].push(JointId(index));
             }
         }
-        let roots: Vec<LinkId> = (0..link_count).filter(|&l| parent_joint[l].is_none()).map(LinkId).collect();
+        let roots: Vec<LinkId> = (0..link_count)
+            .filter(|&l| parent_joint[l].is_none())
+            .map(LinkId)
+            .collect();
         let mut order = Vec::with_capacity(link_count);
         let mut stack: Vec<LinkId> = roots.iter().rev().copied().collect();
         while let Some(link) = stack.pop() {
             order.push(link);
-            stack.extend(child_joints[link.0].iter().rev().map(|j: &JointId| joints[j.0].child));
+            stack.extend(
+                child_joints[link.0]
+                    .iter()
+                    .rev()
+                    .map(|j: &JointId| joints[j.0].child),
+            );
         }
         let mut spans = vec![(0, 0); link_count];
         for (index, link) in order.iter().enumerate() {
@@ -61,7 +70,13 @@ impl Tree {
                 *above = end.max(*above);
             }
         }
-        Self { roots, parent_joint, child_joints, order, spans }
+        Self {
+            roots,
+            parent_joint,
+            child_joints,
+            order,
+            spans,
+        }
     }
 
     /// Whether `link` is `above`, or hangs on it in the tree.

@@ -4,7 +4,11 @@
 
 use urdf_usd_robot::{Captured, Interface, InterfaceKind, LinkId, Qos, Robot};
 
-const QOS: Qos = Qos::Seen { is_reliable: false, is_latched: false, depth: None };
+const QOS: Qos = Qos::Seen {
+    is_reliable: false,
+    is_latched: false,
+    depth: None,
+};
 
 fn robot() -> Robot {
     let text = "<robot name='r'><link name='base'/><link name='laser'/>
@@ -14,13 +18,27 @@ fn robot() -> Robot {
 }
 
 fn seen(name: &str, frame: Option<&str>, rate: Option<f64>) -> Captured {
-    let kind = InterfaceKind::Publisher { rate: rate.unwrap_or(1.0), qos: QOS };
-    let interface = Interface { name: name.to_owned(), type_name: "a/msg/B".to_owned(), kind, starts_enabled: true };
-    Captured { interface, is_measured: rate.is_some(), frame: frame.map(str::to_owned) }
+    let kind = InterfaceKind::Publisher {
+        rate: rate.unwrap_or(1.0),
+        qos: QOS,
+    };
+    let interface = Interface {
+        name: name.to_owned(),
+        type_name: "a/msg/B".to_owned(),
+        kind,
+        starts_enabled: true,
+    };
+    Captured {
+        interface,
+        is_measured: rate.is_some(),
+        frame: frame.map(str::to_owned),
+    }
 }
 
 fn rate(interface: &Interface) -> f64 {
-    let InterfaceKind::Publisher { rate, .. } = interface.kind else { panic!("{interface:?}") };
+    let InterfaceKind::Publisher { rate, .. } = interface.kind else {
+        panic!("{interface:?}")
+    };
     rate
 }
 
@@ -31,7 +49,10 @@ fn what_the_source_names_becomes_what_was_seen() {
     robot.take_captured(&[seen("scan", Some("base"), None)]);
     let scan = &robot.sensors[0].interfaces[0];
     // The rate was not measured, so what the source says stands.
-    assert_eq!((scan.type_name.as_str(), rate(scan), robot.sensors.len()), ("a/msg/B", 7.0, 1));
+    assert_eq!(
+        (scan.type_name.as_str(), rate(scan), robot.sensors.len()),
+        ("a/msg/B", 7.0, 1)
+    );
     robot.take_captured(&[seen("scan", None, Some(12.0))]);
     assert_eq!(rate(&robot.sensors[0].interfaces[0]), 12.0);
 }
@@ -39,30 +60,72 @@ fn what_the_source_names_becomes_what_was_seen() {
 #[test]
 fn what_starts_disabled_still_does_when_it_was_seen() {
     let mut robot = robot();
-    robot.interfaces = vec![Interface { starts_enabled: false, ..seen("a/commands", None, None).interface }];
-    robot.take_captured(&[seen("a/commands", None, Some(3.0)), seen("b/commands", None, None)]);
-    let starts: Vec<bool> = robot.interfaces.iter().map(|interface| interface.starts_enabled).collect();
-    assert_eq!((rate(&robot.interfaces[0]), starts), (3.0, vec![false, true]));
+    robot.interfaces = vec![Interface {
+        starts_enabled: false,
+        ..seen("a/commands", None, None).interface
+    }];
+    robot.take_captured(&[
+        seen("a/commands", None, Some(3.0)),
+        seen("b/commands", None, None),
+    ]);
+    let starts: Vec<bool> = robot
+        .interfaces
+        .iter()
+        .map(|interface| interface.starts_enabled)
+        .collect();
+    assert_eq!(
+        (rate(&robot.interfaces[0]), starts),
+        (3.0, vec![false, true])
+    );
 }
 
 #[test]
 fn it_moves_to_the_frame_of_its_messages() {
     let mut robot = robot();
     robot.take_captured(&[seen("scan", Some("/laser"), None)]);
-    assert!(robot.sensors[0].interfaces.iter().all(|interface| interface.name != "scan"));
-    assert_eq!((robot.sensors[1].name.as_str(), robot.sensors[1].link), ("scan", LinkId(1)));
+    assert!(
+        robot.sensors[0]
+            .interfaces
+            .iter()
+            .all(|interface| interface.name != "scan")
+    );
+    assert_eq!(
+        (robot.sensors[1].name.as_str(), robot.sensors[1].link),
+        ("scan", LinkId(1))
+    );
     assert_eq!(rate(&robot.sensors[1].interfaces[0]), 7.0);
     // Seen again, it stays there.
     robot.take_captured(&[seen("scan", Some("laser"), Some(3.0))]);
-    assert_eq!((robot.sensors.len(), rate(&robot.sensors[1].interfaces[0])), (2, 3.0));
+    assert_eq!(
+        (robot.sensors.len(), rate(&robot.sensors[1].interfaces[0])),
+        (2, 3.0)
+    );
 }
 
 #[test]
 fn what_is_new_belongs_to_its_frame_or_to_the_robot() {
     let mut robot = robot();
-    let action = Interface { kind: InterfaceKind::ActionServer, ..seen("dock", None, None).interface };
-    let action = Captured { interface: action, is_measured: false, frame: None };
-    robot.take_captured(&[seen("front/image", Some("laser"), None), seen("odom", Some("odom"), None), action]);
+    let action = Interface {
+        kind: InterfaceKind::ActionServer,
+        ..seen("dock", None, None).interface
+    };
+    let action = Captured {
+        interface: action,
+        is_measured: false,
+        frame: None,
+    };
+    robot.take_captured(&[
+        seen("front/image", Some("laser"), None),
+        seen("odom", Some("odom"), None),
+        action,
+    ]);
     assert_eq!(robot.sensors[1].name, "front_image");
-    assert_eq!(robot.interfaces.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["odom", "dock"]);
+    assert_eq!(
+        robot
+            .interfaces
+            .iter()
+            .map(|i| i.name.as_str())
+            .collect::<Vec<_>>(),
+        ["odom", "dock"]
+    );
 }

@@ -81,12 +81,14 @@ pub struct Args {
 }
 
 impl Args {
-    /// Takes what belongs to ROS out of a command line (without the program's name) and returns the rest with it. Parameter files
-    /// are read at once.
+    /// Takes what belongs to ROS out of a command line (without the program's name) and returns the
+    /// rest with it. Parameter files are read at once.
     ///
     /// # Errors
     /// [`codes::ARGUMENT`], [`codes::PARAMETER_FILE`], [`codes::INVALID_NAME`].
-    pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<(Self, Vec<String>), Diagnostic> {
+    pub fn parse(
+        arguments: impl IntoIterator<Item = String>,
+    ) -> Result<(Self, Vec<String>), Diagnostic> {
         let given: Vec<String> = arguments.into_iter().collect();
         let mut args = Self::default();
         let mut rest = Vec::new();
@@ -104,9 +106,14 @@ impl Args {
         Ok((args, rest))
     }
 
-    fn take(&mut self, flag: &str, arguments: &mut impl Iterator<Item = String>) -> Result<(), Diagnostic> {
+    fn take(
+        &mut self,
+        flag: &str,
+        arguments: &mut impl Iterator<Item = String>,
+    ) -> Result<(), Diagnostic> {
         let mut value = || {
-            let missing = || fault(flag, "a value is missing").help(format!("write `{flag} VALUE`"));
+            let missing =
+                || fault(flag, "a value is missing").help(format!("write `{flag} VALUE`"));
             arguments.next().ok_or_else(missing)
         };
         match flag {
@@ -135,13 +142,25 @@ impl Args {
     }
 
     fn take_log_level(&mut self, flag: &str, text: &str) -> Result<(), Diagnostic> {
-        let (logger, level) = text.split_once(":=").map_or((None, text), |(logger, level)| (Some(logger), level));
+        let (logger, level) = text
+            .split_once(":=")
+            .map_or((None, text), |(logger, level)| (Some(logger), level));
         let Some(level) = LogLevel::parse(level) else {
-            let fault = fault(&format!("{flag} {text}"), format!("`{level}` is no log level"));
-            return Err(fault.help("one of debug, info, warn, error, fatal; for one logger: NAME:=debug"));
+            let fault = fault(
+                &format!("{flag} {text}"),
+                format!("`{level}` is no log level"),
+            );
+            return Err(
+                fault.help("one of debug, info, warn, error, fatal; for one logger: NAME:=debug")
+            );
         };
         match logger {
-            Some("") => return Err(fault(&format!("{flag} {text}"), "the logger's name is missing")),
+            Some("") => {
+                return Err(fault(
+                    &format!("{flag} {text}"),
+                    "the logger's name is missing",
+                ));
+            }
             Some(logger) => self.logger_levels.push((logger.to_owned(), level)),
             None => self.log_level = Some(level),
         }
@@ -158,8 +177,9 @@ impl Args {
 
     /// The parameter values meant for the node of this fully qualified name.
     ///
-    /// As `rcl` has it: what is said for one name of a node or one pattern stands together, where that name was first used, and of
-    /// several that mean this node the one that was first used last wins.
+    /// As `rcl` has it: what is said for one name of a node or one pattern stands together, where
+    /// that name was first used, and of several that mean this node the one that was first used
+    /// last wins.
     pub fn overrides_for(&self, fully_qualified: &str) -> BTreeMap<String, Override> {
         let mut patterns: Vec<&NodePattern> = Vec::new();
         for Override { nodes, .. } in &self.overrides {
@@ -167,27 +187,43 @@ impl Args {
                 patterns.push(nodes);
             }
         }
-        let meant = patterns.into_iter().flat_map(|pattern| self.overrides.iter().filter(move |o| o.nodes == *pattern));
+        let meant = patterns
+            .into_iter()
+            .flat_map(|pattern| self.overrides.iter().filter(move |o| o.nodes == *pattern));
         meant.map(|o| (o.parameter.clone(), o.clone())).collect()
     }
 
-    /// These levels as a filter for `tracing_subscriber::EnvFilter`, for the node whose logger is called `node`: `left.urdf_usd`. That
-    /// logger is the target `urdf_usd` with all crates of the program, and `left.urdf_usd.ros` is `urdf_usd::ros` or `urdf_usd_ros`. Of Zenoh
-    /// only errors are logged, unless it is asked for more by name (`zenoh:=debug`): it warns of peers that come and go.
+    /// These levels as a filter for `tracing_subscriber::EnvFilter`, for the node whose logger is
+    /// called `node`: `left.urdf_usd`. That logger is the target `urdf_usd` with all crates of the
+    /// program, and `left.urdf_usd.ros` is `urdf_usd::ros` or `urdf_usd_ros`. Of Zenoh only errors
+    /// are logged, unless it is asked for more by name (`zenoh:=debug`): it warns of peers that
+    /// come and go.
     pub fn log_filter(&self, node: &str) -> String {
-        let mut filter = self.log_level.unwrap_or(LogLevel::Info).as_filter().to_owned();
+        let mut filter = self
+            .log_level
+            .unwrap_or(LogLevel::Info)
+            .as_filter()
+            .to_owned();
         filter.push_str(",zenoh=error");
         for (logger, level) in &self.logger_levels {
             let targets = match logger.strip_prefix(node) {
                 Some("") => vec![PROGRAM.to_owned()],
-                // A module of the program, or a crate of it: its name begins with that of the program.
+                // A module of the program, or a crate of it: its name begins with that of the
+                // program.
                 Some(child) if child.starts_with('.') => {
-                    vec![format!("{PROGRAM}{child}"), format!("{PROGRAM}_{}", &child[1..])]
+                    vec![
+                        format!("{PROGRAM}{child}"),
+                        format!("{PROGRAM}_{}", &child[1..]),
+                    ]
                 }
                 _ => vec![logger.clone()],
             };
             for target in targets {
-                filter.push_str(&format!(",{}={}", target.replace('.', "::"), level.as_filter()));
+                filter.push_str(&format!(
+                    ",{}={}",
+                    target.replace('.', "::"),
+                    level.as_filter()
+                ));
             }
         }
         filter
@@ -197,23 +233,35 @@ impl Args {
 /// The name of an enclave: absolute, like a namespace.
 fn enclave(flag: &str, name: String) -> Result<String, Diagnostic> {
     let valid = super::names::check_namespace(&name);
-    valid
-        .map_err(|why| fault(&format!("{flag} {name}"), why.message).help("write it as in `ros2 security`: /left/urdf_usd"))?;
+    valid.map_err(|why| {
+        fault(&format!("{flag} {name}"), why.message)
+            .help("write it as in `ros2 security`: /left/urdf_usd")
+    })?;
     Ok(name)
 }
 
 /// The name of a log file.
 fn log_file_name(flag: &str, name: String) -> Result<String, Diagnostic> {
     if name.is_empty() || name.contains('/') {
-        let fault = fault(&format!("{flag} {name}"), "this can't be the beginning of a file's name");
+        let fault = fault(
+            &format!("{flag} {name}"),
+            "this can't be the beginning of a file's name",
+        );
         return Err(fault.help("give a name without slashes; ROS_LOG_DIR is the folder"));
     }
     Ok(name)
 }
 
 fn fault(argument: &str, why: impl AsRef<str>) -> Diagnostic {
-    let place = Place { element: argument.to_owned(), ..Place::default() };
-    Diagnostic::new(&codes::ARGUMENT, place, format!("{argument}: {}", why.as_ref()))
+    let place = Place {
+        element: argument.to_owned(),
+        ..Place::default()
+    };
+    Diagnostic::new(
+        &codes::ARGUMENT,
+        place,
+        format!("{argument}: {}", why.as_ref()),
+    )
 }
 
 /// `[node:]from:=to`.
@@ -222,14 +270,19 @@ fn remap(flag: &str, text: &str) -> Result<Remap, Diagnostic> {
         fault(&format!("{flag} {text}"), why)
             .help("write FROM:=TO, __node:=NAME or __ns:=/NAMESPACE, with NODE: in front for one node only")
     };
-    let (left, to) = text.split_once(":=").ok_or_else(|| bad("`:=` is missing"))?;
+    let (left, to) = text
+        .split_once(":=")
+        .ok_or_else(|| bad("`:=` is missing"))?;
     if to.is_empty() {
         return Err(bad("the new name is missing"));
     }
     let (kind, left) = scheme(left);
-    let (node, from) = left.split_once(':').map_or((None, left), |(node, from)| (Some(node), from));
+    let (node, from) = left
+        .split_once(':')
+        .map_or((None, left), |(node, from)| (Some(node), from));
     if let Some(node) = node {
-        super::names::check_node_name(node).map_err(|_| bad(&format!("`{node}` is not the name of a node")))?;
+        super::names::check_node_name(node)
+            .map_err(|_| bad(&format!("`{node}` is not the name of a node")))?;
     }
     let ((kind, from), to) = (scheme_of(kind, from), scheme(to).1);
     match (kind, from) {
@@ -241,7 +294,8 @@ fn remap(flag: &str, text: &str) -> Result<Remap, Diagnostic> {
         "__ns" => (RemapKind::Namespace, ""),
         _ => (kind.unwrap_or(RemapKind::Any), from),
     };
-    // Names that no node could expand are refused now, with the argument named, and not when the topic is made.
+    // Names that no node could expand are refused now, with the argument named, and not when the
+    // topic is made.
     let probe = Names::new("node", &[])?;
     let valid = match kind {
         RemapKind::Node => super::names::check_node_name(to),
@@ -249,7 +303,12 @@ fn remap(flag: &str, text: &str) -> Result<Remap, Diagnostic> {
         _ => probe.topic(from).and_then(|_| probe.topic(to)).map(|_| ()),
     };
     valid.map_err(|fault| bad(&fault.message))?;
-    Ok(Remap { node: node.map(str::to_owned), kind, from: from.to_owned(), to: to.to_owned() })
+    Ok(Remap {
+        node: node.map(str::to_owned),
+        kind,
+        from: from.to_owned(),
+        to: to.to_owned(),
+    })
 }
 
 /// Splits `rostopic://` or `rosservice://` off a name.
@@ -274,18 +333,35 @@ fn scheme_of(kind: Option<RemapKind>, name: &str) -> (Option<RemapKind>, &str) {
 /// `[node:]name:=value`.
 fn parameter(flag: &str, text: &str) -> Result<Override, Diagnostic> {
     let argument = format!("{flag} {text}");
-    let bad = |why: &str| fault(&argument, why).help("write NAME:=VALUE, or NODE:NAME:=VALUE for one node only");
-    let (left, value) = text.split_once(":=").ok_or_else(|| bad("`:=` is missing"))?;
-    let (node, parameter) = left.split_once(':').map_or((None, left), |(node, name)| (Some(node), name));
+    let bad = |why: &str| {
+        fault(&argument, why).help("write NAME:=VALUE, or NODE:NAME:=VALUE for one node only")
+    };
+    let (left, value) = text
+        .split_once(":=")
+        .ok_or_else(|| bad("`:=` is missing"))?;
+    let (node, parameter) = left
+        .split_once(':')
+        .map_or((None, left), |(node, name)| (Some(node), name));
     if parameter.is_empty() || parameter.chars().any(|c| c.is_whitespace() || c == ':') {
-        return Err(bad(&format!("`{parameter}` is not the name of a parameter")));
+        return Err(bad(&format!(
+            "`{parameter}` is not the name of a parameter"
+        )));
     }
     let nodes = match node {
         None => NodePattern::any(),
-        Some(node) => NodePattern::parse(node).ok_or_else(|| bad(&format!("`{node}` is not the name of a node")))?,
+        Some(node) => NodePattern::parse(node)
+            .ok_or_else(|| bad(&format!("`{node}` is not the name of a node")))?,
     };
     let value: Given = read_value(value, &argument)?;
-    Ok(Override { nodes, parameter: parameter.to_owned(), value, place: Place { element: argument, ..Place::default() } })
+    Ok(Override {
+        nodes,
+        parameter: parameter.to_owned(),
+        value,
+        place: Place {
+            element: argument,
+            ..Place::default()
+        },
+    })
 }
 
 #[cfg(test)]
@@ -303,7 +379,8 @@ mod tests {
 
     #[test]
     fn ros_arguments_are_told_from_the_rest() {
-        let (args, rest) = parse("-o dir --ros-args -r a:=b -- in.urdf --ros-args -p x:=1").expect("valid");
+        let (args, rest) =
+            parse("-o dir --ros-args -r a:=b -- in.urdf --ros-args -p x:=1").expect("valid");
         assert_eq!(rest, ["-o", "dir", "in.urdf"]);
         assert_eq!((args.remaps.len(), args.overrides.len()), (1, 1));
         assert_eq!(parse("-- a").expect("valid").1, ["--", "a"]);
@@ -318,24 +395,55 @@ mod tests {
             ("node:a:=b", Some("node"), RemapKind::Any, "a", "b"),
             ("__node:=n", None, RemapKind::Node, "", "n"),
             ("__name:=n", None, RemapKind::Node, "", "n"),
-            ("old:__ns:=/a/b", Some("old"), RemapKind::Namespace, "", "/a/b"),
+            (
+                "old:__ns:=/a/b",
+                Some("old"),
+                RemapKind::Namespace,
+                "",
+                "/a/b",
+            ),
             ("rostopic://a:=b", None, RemapKind::Topic, "a", "b"),
-            ("rosservice:///a:=rosservice://b", None, RemapKind::Service, "/a", "b"),
-            ("node:rosservice://a:=b", Some("node"), RemapKind::Service, "a", "b"),
+            (
+                "rosservice:///a:=rosservice://b",
+                None,
+                RemapKind::Service,
+                "/a",
+                "b",
+            ),
+            (
+                "node:rosservice://a:=b",
+                Some("node"),
+                RemapKind::Service,
+                "a",
+                "b",
+            ),
         ] {
-            let expected = Remap { node: node.map(str::to_owned), kind, from: from.into(), to: to.into() };
+            let expected = Remap {
+                node: node.map(str::to_owned),
+                kind,
+                from: from.into(),
+                to: to.into(),
+            };
             assert_eq!(one(text), expected, "{text}");
         }
     }
 
     #[test]
     fn parameters_of_every_form() {
-        let args = args("--ros-args -p a.b:=1 --param urdf_usd:c:=yes -p other:c:=no -p a.b:=2.5 -p l:=[usd,glb]");
+        let args = args(
+            "--ros-args -p a.b:=1 --param urdf_usd:c:=yes -p other:c:=no -p a.b:=2.5 -p l:=[usd,glb]",
+        );
         let mine = args.overrides_for("/urdf_usd");
         let value = |name: &str| mine.get(name).map(|o| o.value.clone());
         assert_eq!(value("a.b"), Some(Given::Value(Value::Double(2.5))));
         assert_eq!(value("c"), Some(Given::Value(Value::Bool(true))));
-        assert_eq!(value("l"), Some(Given::Value(Value::StringArray(vec!["usd".into(), "glb".into()]))));
+        assert_eq!(
+            value("l"),
+            Some(Given::Value(Value::StringArray(vec![
+                "usd".into(),
+                "glb".into()
+            ])))
+        );
         assert_eq!(args.overrides_for("/ns/urdf_usd").len(), 2);
     }
 
@@ -344,22 +452,50 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let file = |name: &str, value: i64| {
             let path = dir.path().join(name);
-            std::fs::write(&path, format!("/**:\n  ros__parameters:\n    x: {value}\n")).expect("written");
+            std::fs::write(&path, format!("/**:\n  ros__parameters:\n    x: {value}\n"))
+                .expect("written");
             path.display().to_string()
         };
         let (a, b) = (file("a.yaml", 1), file("b.yaml", 2));
-        let x = |line: &str| args(line).overrides_for("/n").get("x").map(|o| o.value.clone());
+        let x = |line: &str| {
+            args(line)
+                .overrides_for("/n")
+                .get("x")
+                .map(|o| o.value.clone())
+        };
         let integer = |v| Some(Given::Value(Value::Integer(v)));
-        assert_eq!(x(&format!("--ros-args --params-file {a} --params-file {b}")), integer(2));
-        assert_eq!(x(&format!("--ros-args --params-file {b} --params-file {a}")), integer(1));
-        assert_eq!(x(&format!("--ros-args --params-file {b} -p x:=3")), integer(3));
-        assert_eq!(x(&format!("--ros-args -p x:=3 --params-file {b}")), integer(2));
+        assert_eq!(
+            x(&format!("--ros-args --params-file {a} --params-file {b}")),
+            integer(2)
+        );
+        assert_eq!(
+            x(&format!("--ros-args --params-file {b} --params-file {a}")),
+            integer(1)
+        );
+        assert_eq!(
+            x(&format!("--ros-args --params-file {b} -p x:=3")),
+            integer(3)
+        );
+        assert_eq!(
+            x(&format!("--ros-args -p x:=3 --params-file {b}")),
+            integer(2)
+        );
         // A name stands where it was first used: /** before /n, whatever is said for it later.
         let c = dir.path().join("c.yaml");
-        std::fs::write(&c, "/**: {ros__parameters: {x: 4}}\n/n: {ros__parameters: {x: 5}}\n").expect("written");
+        std::fs::write(
+            &c,
+            "/**: {ros__parameters: {x: 4}}\n/n: {ros__parameters: {x: 5}}\n",
+        )
+        .expect("written");
         let c = c.display();
-        assert_eq!(x(&format!("--ros-args --params-file {c} -p x:=6")), integer(5));
-        assert_eq!(x(&format!("--ros-args --params-file {c} -p n:x:=7 -p x:=6")), integer(7));
+        assert_eq!(
+            x(&format!("--ros-args --params-file {c} -p x:=6")),
+            integer(5)
+        );
+        assert_eq!(
+            x(&format!("--ros-args --params-file {c} -p n:x:=7 -p x:=6")),
+            integer(7)
+        );
         assert_eq!(x("--ros-args -p n:x:=7 -p x:=6"), integer(6));
     }
 
@@ -369,8 +505,14 @@ mod tests {
             "--ros-args --log-level WARN --log-level urdf_usd.frames:=debug --log-level zenoh:=info --disable-rosout-logs \
              --enable-stdout-logs --log-file-name x --log-config-file y --disable-external-lib-logs -e /here",
         );
-        assert_eq!(args.log_filter("n"), "warn,zenoh=error,urdf_usd::frames=debug,zenoh=info");
-        assert_eq!((args.stdout_logs, args.rosout_logs, args.file_logs), (Some(true), Some(false), Some(false)));
+        assert_eq!(
+            args.log_filter("n"),
+            "warn,zenoh=error,urdf_usd::frames=debug,zenoh=info"
+        );
+        assert_eq!(
+            (args.stdout_logs, args.rosout_logs, args.file_logs),
+            (Some(true), Some(false), Some(false))
+        );
         assert_eq!(args.log_file_name.as_deref(), Some("x"));
         assert_eq!(args.without_effect, ["--log-config-file y"]);
         assert_eq!(args.enclave.as_deref(), Some("/here"));
@@ -378,7 +520,10 @@ mod tests {
         let expected = "info,zenoh=error,urdf_usd=debug,urdf_usd::bridge=error,urdf_usd_bridge=error,left::twins=warn";
         assert_eq!(self::args(levels).log_filter("left.twin"), expected);
         // As rcl has it, the last of two opposite flags holds.
-        assert_eq!(self::args("--ros-args --enable-rosout-logs --disable-rosout-logs").rosout_logs, Some(false));
+        assert_eq!(
+            self::args("--ros-args --enable-rosout-logs --disable-rosout-logs").rosout_logs,
+            Some(false)
+        );
     }
 
     #[test]
@@ -414,7 +559,10 @@ mod tests {
             let first = line.split(' ').next_back().unwrap_or_default();
             let named = fault.message.contains(first) || fault.to_string().contains(first);
             assert!(
-                named && (!fault.help.is_empty() || line.contains("x:=[") || line == "--log-level :=debug"),
+                named
+                    && (!fault.help.is_empty()
+                        || line.contains("x:=[")
+                        || line == "--log-level :=debug"),
                 "{line}: {fault}"
             );
         }

@@ -1,4 +1,5 @@
-//! Messages as bytes: CDR, as ROS 2 clients write it, with its encapsulation header of four bytes (RTPS 2.5, section 10.2).
+//! Messages as bytes: CDR, as ROS 2 clients write it, with its encapsulation header of four bytes
+//! (RTPS 2.5, section 10.2).
 
 use byteorder::{BigEndian, LittleEndian};
 use serde::Serialize;
@@ -27,7 +28,8 @@ enum Endian {
 /// Why it can't be encoded.
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0, 1, 0, 0];
-    cdr_encoding::to_writer::<_, LittleEndian, _>(&mut bytes, message).map_err(|error| error.to_string())?;
+    cdr_encoding::to_writer::<_, LittleEndian, _>(&mut bytes, message)
+        .map_err(|error| error.to_string())?;
     Ok(bytes)
 }
 
@@ -41,7 +43,9 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
         Endian::Big => cdr_encoding::from_bytes::<T, BigEndian>(body),
         Endian::Little => cdr_encoding::from_bytes::<T, LittleEndian>(body),
     };
-    decoded.map(|(message, _)| message).map_err(|error| error.to_string())
+    decoded
+        .map(|(message, _)| message)
+        .map_err(|error| error.to_string())
 }
 
 /// Looks at a message of any type.
@@ -50,7 +54,8 @@ pub fn observe(bytes: &[u8]) -> Observed {
     Observed { header }
 }
 
-/// Splits off the header. Plain CDR of either order only: the encodings of mutable types are not used by ROS 2.
+/// Splits off the header. Plain CDR of either order only: the encodings of mutable types are not
+/// used by ROS 2.
 fn split(bytes: &[u8]) -> Option<(Endian, &[u8])> {
     let (header, body) = bytes.split_at_checked(HEADER)?;
     let endian = match header {
@@ -63,19 +68,33 @@ fn split(bytes: &[u8]) -> Option<(Endian, &[u8])> {
 
 /// The `std_msgs/msg/Header` that a message in CDR begins with, if it looks like one.
 ///
-/// The type is only known by name, so this is a guess: nanoseconds below a second, and a text that ends where it says. A message of
-/// zeroes would pass, so a header that says nothing does not.
+/// The type is only known by name, so this is a guess: nanoseconds below a second, and a text that
+/// ends where it says. A message of zeroes would pass, so a header that says nothing does not.
 pub(super) fn header(bytes: &[u8], is_little: bool) -> Option<Header> {
     let word = |at: usize| {
         let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
-        Some(if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+        Some(if is_little {
+            u32::from_le_bytes(bytes)
+        } else {
+            u32::from_be_bytes(bytes)
+        })
     };
-    let stamp = Time { sec: word(0)?.cast_signed(), nanosec: word(4).filter(|nanosec| *nanosec < SECOND)? };
-    let length = usize::try_from(word(8)?).ok().filter(|length| (1..=LONGEST_FRAME).contains(length))?;
+    let stamp = Time {
+        sec: word(0)?.cast_signed(),
+        nanosec: word(4).filter(|nanosec| *nanosec < SECOND)?,
+    };
+    let length = usize::try_from(word(8)?)
+        .ok()
+        .filter(|length| (1..=LONGEST_FRAME).contains(length))?;
     let frame = bytes.get(12..12 + length)?.strip_suffix(&[0])?;
-    let frame_id = std::str::from_utf8(frame).ok().filter(|frame| !frame.chars().any(char::is_control))?;
+    let frame_id = std::str::from_utf8(frame)
+        .ok()
+        .filter(|frame| !frame.chars().any(char::is_control))?;
     let says_something = stamp != Time::default() || !frame_id.is_empty();
-    says_something.then(|| Header { stamp, frame_id: frame_id.to_owned() })
+    says_something.then(|| Header {
+        stamp,
+        frame_id: frame_id.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -93,30 +112,62 @@ mod tests {
     }
 
     fn seen(message: &impl Serialize) -> Option<Header> {
-        let [little, big] = [encode(message).expect("CDR"), big_endian(message)].map(|bytes| observe(&bytes).header);
+        let [little, big] = [encode(message).expect("CDR"), big_endian(message)]
+            .map(|bytes| observe(&bytes).header);
         assert_eq!(little, big);
         little
     }
 
     #[test]
     fn messages_come_back_in_either_order_of_bytes() {
-        let message = JointState { name: vec!["a".into(), "ö".into()], position: vec![0.5, -1.0], ..JointState::default() };
+        let message = JointState {
+            name: vec!["a".into(), "ö".into()],
+            position: vec![0.5, -1.0],
+            ..JointState::default()
+        };
         assert_eq!(decode(&encode(&message).expect("CDR")), Ok(message.clone()));
         assert_eq!(decode(&big_endian(&message)), Ok(message));
         // As Fast CDR writes it.
-        assert_eq!(encode(&Text { data: "hi".into() }), Ok(b"\0\x01\0\0\x03\0\0\0hi\0".to_vec()));
+        assert_eq!(
+            encode(&Text { data: "hi".into() }),
+            Ok(b"\0\x01\0\0\x03\0\0\0hi\0".to_vec())
+        );
         for bytes in [&b""[..], b"\0\x01\0", b"\0\x01\0\0\x09\0\0\0hi\0"] {
-            assert!(decode::<Text>(bytes).is_err() && observe(bytes).header.is_none(), "{bytes:?}");
+            assert!(
+                decode::<Text>(bytes).is_err() && observe(bytes).header.is_none(),
+                "{bytes:?}"
+            );
         }
     }
 
     #[test]
     fn headers_are_seen_and_other_beginnings_are_not_taken_for_one() {
-        let header = Header { stamp: Time { sec: -1, nanosec: 999_999_999 }, frame_id: "left/camera_ö".into() };
-        assert_eq!(seen(&JointState { header: header.clone(), position: vec![1.0; 9], ..JointState::default() }), Some(header));
-        let unnamed = Header { stamp: Time { sec: 3, nanosec: 0 }, frame_id: String::new() };
+        let header = Header {
+            stamp: Time {
+                sec: -1,
+                nanosec: 999_999_999,
+            },
+            frame_id: "left/camera_ö".into(),
+        };
+        assert_eq!(
+            seen(&JointState {
+                header: header.clone(),
+                position: vec![1.0; 9],
+                ..JointState::default()
+            }),
+            Some(header)
+        );
+        let unnamed = Header {
+            stamp: Time { sec: 3, nanosec: 0 },
+            frame_id: String::new(),
+        };
         assert_eq!(seen(&unnamed), Some(unnamed.clone()));
-        assert_eq!(seen(&Text { data: "a text of some length".into() }), None);
+        assert_eq!(
+            seen(&Text {
+                data: "a text of some length".into()
+            }),
+            None
+        );
         assert_eq!(seen(&[0.5f64, 0.25, 1.0, 0.0, 0.0, 0.0]), None);
         assert_eq!(seen(&[0u64; 16]), None);
         // An empty layout and one number: std_msgs/msg/Int32MultiArray.

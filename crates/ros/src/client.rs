@@ -1,8 +1,10 @@
-//! The ROS client: names, queues, time limits, retries, the graph as it was seen last, and the end, once for every network.
+//! The ROS client: names, queues, time limits, retries, the graph as it was seen last, and the end,
+//! once for every network.
 //!
-//! Nothing that the node calls here waits for the network, but for [`Node::shutdown`]. What is opened and closed goes to a thread
-//! ([`super::opener`]), what is published and answered to tasks on two threads more, and the graph is looked at there whenever it has
-//! changed; the node gets what was seen last. Nothing here ever runs the caller's code.
+//! Nothing that the node calls here waits for the network, but for [`Node::shutdown`]. What is
+//! opened and closed goes to a thread ([`super::opener`]), what is published and answered to tasks
+//! on two threads more, and the graph is looked at there whenever it has changed; the node gets
+//! what was seen last. Nothing here ever runs the caller's code.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -20,11 +22,16 @@ use super::opener::Opener;
 use super::publishing::publish;
 use super::served::Parameters;
 use super::threads::{Task, Threads};
-use super::transport::{Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Setup, Transport, Write};
-use super::{Graph, Node, Observed, Publisher, Qos, Request, Requests, Responder, Subscription, queue};
+use super::transport::{
+    Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Setup, Transport, Write,
+};
+use super::{
+    Graph, Node, Observed, Publisher, Qos, Request, Requests, Responder, Subscription, queue,
+};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// Changes of the graph within this time are seen together; where a look at it takes longer, within as long, but no longer than this.
+/// Changes of the graph within this time are seen together; where a look at it takes longer, within
+/// as long, but no longer than this.
 const TOGETHER: Duration = Duration::from_millis(10);
 const TOGETHER_AT_MOST: Duration = Duration::from_millis(100);
 /// How long leaving the graph may take.
@@ -70,7 +77,9 @@ struct Listed {
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        let Some(life) = self.life.upgrade() else { return };
+        let Some(life) = self.life.upgrade() else {
+            return;
+        };
         let close = locked(&life.state).queues.remove(&self.number);
         // The last end of the queue may be in it.
         drop(close);
@@ -79,7 +88,11 @@ impl Drop for Listed {
 
 impl Life {
     fn check(&self) -> Result<(), Diagnostic> {
-        if locked(&self.state).has_ended { Err(ended()) } else { Ok(()) }
+        if locked(&self.state).has_ended {
+            Err(ended())
+        } else {
+            Ok(())
+        }
     }
 
     /// A queue, unless the node has left.
@@ -95,8 +108,17 @@ impl Life {
         }
         state.last += 1;
         let number = state.last;
-        state.queues.insert(number, Box::new(move || closing.close()));
-        Ok((sender, receiver, Listed { life: Arc::downgrade(self), number }))
+        state
+            .queues
+            .insert(number, Box::new(move || closing.close()));
+        Ok((
+            sender,
+            receiver,
+            Listed {
+                life: Arc::downgrade(self),
+                number,
+            },
+        ))
     }
 
     /// Ends all queues, and all changes of parameters.
@@ -129,11 +151,18 @@ impl Seen {
 }
 
 /// Looks at the graph whenever it has changed.
-async fn keep_looking(backend: Arc<impl Backend>, seen: Arc<Seen>, mut changes: watch::Receiver<()>) {
+async fn keep_looking(
+    backend: Arc<impl Backend>,
+    seen: Arc<Seen>,
+    mut changes: watch::Receiver<()>,
+) {
     while changes.changed().await.is_ok() {
         let start = Instant::now();
         let (looking, looked) = (backend.clone(), seen.clone());
-        if tokio::task::spawn_blocking(move || looked.look(&*looking)).await.is_err() {
+        if tokio::task::spawn_blocking(move || looked.look(&*looking))
+            .await
+            .is_err()
+        {
             return;
         }
         tokio::time::sleep(start.elapsed().clamp(TOGETHER, TOGETHER_AT_MOST)).await;
@@ -141,7 +170,8 @@ async fn keep_looking(backend: Arc<impl Backend>, seen: Arc<Seen>, mut changes: 
 }
 
 impl<B: Backend> Client<B> {
-    /// Joins the ROS graph as the node that calls itself `default_name`, under `args`, by the network that `join` opens.
+    /// Joins the ROS graph as the node that calls itself `default_name`, under `args`, by the
+    /// network that `join` opens.
     ///
     /// # Errors
     /// [`super::codes::INVALID_NAME`], [`super::codes::TRANSPORT`], and those of `join`.
@@ -152,21 +182,50 @@ impl<B: Backend> Client<B> {
     ) -> Result<Self, Diagnostic> {
         let state = NodeState::new(default_name, args)?;
         let threads = Threads::new()?;
-        let (handle, opener, ticks) = (threads.handle().clone(), Opener::new()?, watch::channel(()).0);
-        let life = Arc::new(Life { parameters: state.parameters.clone(), state: Mutex::default() });
+        let (handle, opener, ticks) = (
+            threads.handle().clone(),
+            Opener::new()?,
+            watch::channel(()).0,
+        );
+        let life = Arc::new(Life {
+            parameters: state.parameters.clone(),
+            state: Mutex::default(),
+        });
         let (node, living) = (state.names.node.clone(), life.clone());
         let end = Arc::new(move || living.end());
-        let backend = Arc::new(join(Setup { node, handle: handle.clone(), changes: ticks.clone(), end })?);
-        let graph = Arc::new(Seen { graph: Mutex::default(), changes: watch::channel(()).0 });
+        let backend = Arc::new(join(Setup {
+            node,
+            handle: handle.clone(),
+            changes: ticks.clone(),
+            end,
+        })?);
+        let graph = Arc::new(Seen {
+            graph: Mutex::default(),
+            changes: watch::channel(()).0,
+        });
         let changes = ticks.subscribe();
         graph.look(&*backend);
         handle.spawn(keep_looking(backend.clone(), graph.clone(), changes));
         let threads = Mutex::new(Some(threads));
-        let client = Self(Arc::new(Inner { state, handle, life, backend, opener, graph, threads }));
+        let client = Self(Arc::new(Inner {
+            state,
+            handle,
+            life,
+            backend,
+            opener,
+            graph,
+            threads,
+        }));
         let inner = &client.0;
         let node = Arc::downgrade(inner);
-        let clock = move || node.upgrade().ok_or_else(ended)?.subscribe("/clock", Qos::best_effort(1));
-        inner.state.open(&client, clock, |task| drop(inner.handle.spawn(task)))?;
+        let clock = move || {
+            node.upgrade()
+                .ok_or_else(ended)?
+                .subscribe("/clock", Qos::best_effort(1))
+        };
+        inner
+            .state
+            .open(&client, clock, |task| drop(inner.handle.spawn(task)))?;
         tracing::debug!(node = client.fully_qualified_name(), "joined the ROS graph");
         Ok(client)
     }
@@ -174,12 +233,20 @@ impl<B: Backend> Client<B> {
 
 impl<B: Backend> Inner<B> {
     fn topic(&self, topic: &str, type_name: String) -> Result<Name, Diagnostic> {
-        Ok(Name { given: topic.to_owned(), full: self.state.names.topic(topic)?, type_name })
+        Ok(Name {
+            given: topic.to_owned(),
+            full: self.state.names.topic(topic)?,
+            type_name,
+        })
     }
 
     fn service<S: Service>(&self, service: &str) -> Result<Name, Diagnostic> {
         let full = self.state.names.service(service)?;
-        Ok(Name { given: service.to_owned(), full, type_name: S::TYPE.of_service() })
+        Ok(Name {
+            given: service.to_owned(),
+            full,
+            type_name: S::TYPE.of_service(),
+        })
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
@@ -197,11 +264,19 @@ impl<B: Backend> Inner<B> {
         let heard = name.clone();
         let hear: MessageCallback<M> = Arc::new(move |message| match message {
             Ok(sample) => drop(sender.push(sample)),
-            Err(why) => locked(&faults).tell(|n| tracing::warn!("{heard}: {n} message(s) could not be read; the last: {why}")),
+            Err(why) => locked(&faults).tell(|n| {
+                tracing::warn!("{heard}: {n} message(s) could not be read; the last: {why}")
+            }),
         });
         let backend = self.backend.clone();
-        let opening = self.opener.open(&name, move || open(&backend, &topic, qos, hear.clone()));
-        Ok(Subscription::new(name, receiver, Arc::new((listed, opening))))
+        let opening = self
+            .opener
+            .open(&name, move || open(&backend, &topic, qos, hear.clone()));
+        Ok(Subscription::new(
+            name,
+            receiver,
+            Arc::new((listed, opening)),
+        ))
     }
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
@@ -212,7 +287,11 @@ impl<B: Backend> Inner<B> {
         let (backend, current) = (self.backend.clone(), writers.clone());
         let opening = self.opener.open(&name, move || {
             let current = current.clone();
-            backend.advertise::<M>(&topic, qos, Box::new(move |write| drop(current.send_replace(Some(write)))))
+            backend.advertise::<M>(
+                &topic,
+                qos,
+                Box::new(move |write| drop(current.send_replace(Some(write)))),
+            )
         });
         let publishing = publish(name.clone(), qos, receiver, writers);
         self.handle.spawn(async move {
@@ -245,10 +324,14 @@ impl<B: Backend> Inner<B> {
                         match reply(response) {
                             Ok(sending) => {
                                 if let Err(why) = sending.await {
-                                    tracing::warn!("{answered}: an answer could not be sent: {why}");
+                                    tracing::warn!(
+                                        "{answered}: an answer could not be sent: {why}"
+                                    );
                                 }
                             }
-                            Err(why) => tracing::warn!("{answered}: an answer can't be written: {why}"),
+                            Err(why) => {
+                                tracing::warn!("{answered}: an answer can't be written: {why}")
+                            }
                         }
                     });
                     Ok(())
@@ -258,7 +341,9 @@ impl<B: Backend> Inner<B> {
             Err(why) => locked(&troubles).unreadable(why),
         };
         let (backend, ask) = (self.backend.clone(), Arc::new(ask));
-        let opening = self.opener.open(&name, move || backend.serve::<S>(&service, ask.clone()));
+        let opening = self
+            .opener
+            .open(&name, move || backend.serve::<S>(&service, ask.clone()));
         Ok(Requests::new(name, receiver, Arc::new((listed, opening))))
     }
 }
@@ -272,8 +357,14 @@ impl<B: Backend> Node for Client<B> {
         self.0.subscribe(topic, qos)
     }
 
-    fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic> {
-        self.0.listen(self.0.topic(topic, type_name.to_owned())?, qos, B::observe)
+    fn observe(
+        &self,
+        topic: &str,
+        type_name: &str,
+        qos: Qos,
+    ) -> Result<Subscription<Observed>, Diagnostic> {
+        self.0
+            .listen(self.0.topic(topic, type_name.to_owned())?, qos, B::observe)
     }
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
@@ -293,14 +384,22 @@ impl<B: Backend> Node for Client<B> {
         let service = self.0.service::<S>(service)?;
         self.0.life.check()?;
         let (backend, name) = (self.0.backend.clone(), service.full.clone());
-        let limit = Limit { answer: patience, server: Instant::now() + patience.mul_f64(0.95) };
+        let limit = Limit {
+            answer: patience,
+            server: Instant::now() + patience.mul_f64(0.95),
+        };
         let asked = async move { backend.call::<S>(&service, request, limit).await };
-        // On the node's own threads, so that it ends with the node; it also ends when nobody waits for it any more.
+        // On the node's own threads, so that it ends with the node; it also ends when nobody waits
+        // for it any more.
         let mut answer = self.0.handle.spawn(tokio::time::timeout(patience, asked));
         let _task = Task(answer.abort_handle());
         match (&mut answer).await {
             Ok(Ok(answered)) => answered,
-            Ok(Err(_)) => Err(no_answer(&name, patience, "its server is there, but silent")),
+            Ok(Err(_)) => Err(no_answer(
+                &name,
+                patience,
+                "its server is there, but silent",
+            )),
             Err(_) => Err(ended()),
         }
     }
@@ -318,7 +417,9 @@ impl<B: Backend> Node for Client<B> {
     }
 
     fn shutdown(&self) {
-        let Some(threads) = locked(&self.0.threads).take() else { return };
+        let Some(threads) = locked(&self.0.threads).take() else {
+            return;
+        };
         self.0.life.end();
         let (left, leaving) = channel::<()>();
         let backend = self.0.backend.clone();
@@ -327,7 +428,10 @@ impl<B: Backend> Node for Client<B> {
             drop(left);
         });
         if leaving.recv_timeout(LEAVE) == Err(RecvTimeoutError::Timeout) {
-            tracing::warn!("{}: did not leave the ROS graph in good order", self.fully_qualified_name());
+            tracing::warn!(
+                "{}: did not leave the ROS graph in good order",
+                self.fully_qualified_name()
+            );
         }
     }
 }

@@ -29,7 +29,8 @@ impl Clock {
         }
     }
 
-    /// Declares the parameter, and follows it, and while it is true `/clock`, which `subscribe` opens, in the task returned.
+    /// Declares the parameter, and follows it, and while it is true `/clock`, which `subscribe`
+    /// opens, in the task returned.
     pub(super) fn follow(
         self: Arc<Self>,
         parameters: &Parameters,
@@ -37,7 +38,8 @@ impl Clock {
     ) -> Result<impl Future<Output = ()> + Send + 'static, Diagnostic> {
         let mut changes = parameters.changes();
         let text = "Whether time comes from /clock instead of the system clock.";
-        let is_simulated = parameters.declare(Declaration::new(USE_SIM_TIME, Value::Bool(false), text))?;
+        let is_simulated =
+            parameters.declare(Declaration::new(USE_SIM_TIME, Value::Bool(false), text))?;
         let mut ticks = self.turn(&subscribe, &is_simulated)?;
         Ok(async move {
             loop {
@@ -86,13 +88,23 @@ mod tests {
     #[test]
     fn a_simulation_starts_without_the_time_of_the_one_before() {
         let clock = Clock::default();
-        let none = || Err(Diagnostic::new(&super::super::codes::TRANSPORT, urdf_usd_diagnostic::Place::default(), "no topic"));
+        let none = || {
+            Err(Diagnostic::new(
+                &super::super::codes::TRANSPORT,
+                urdf_usd_diagnostic::Place::default(),
+                "no topic",
+            ))
+        };
         let turn = |to| clock.turn(none, &Value::Bool(to)).is_ok();
         assert!(!turn(true));
         *clock.last.lock().unwrap() = Time { sec: 7, nanosec: 0 };
         assert_eq!(clock.now().sec, 7);
         assert!(turn(false) && clock.now().sec > 1_000_000_000);
         turn(true);
-        assert_eq!(clock.now(), Time::default(), "as rclcpp has it until /clock is heard");
+        assert_eq!(
+            clock.now(),
+            Time::default(),
+            "as rclcpp has it until /clock is heard"
+        );
     }
 }

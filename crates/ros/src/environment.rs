@@ -1,4 +1,5 @@
-//! The environment variables of ROS 2 that are not about one kind of network, read as `rcl` and the `rmw` layers read them.
+//! The environment variables of ROS 2 that are not about one kind of network, read as `rcl` and the
+//! `rmw` layers read them.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -32,7 +33,10 @@ impl Environment {
 
     /// A variable's value; `None` if it is not set, or to nothing.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+        self.0
+            .get(name)
+            .map(|value| value.trim())
+            .filter(|value| !value.is_empty())
     }
 
     /// The variables but for one.
@@ -41,12 +45,17 @@ impl Environment {
         self
     }
 
-    /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other. `last` is the highest that the network has.
-    pub(super) fn domain<T: FromStr + PartialOrd + Display>(&self, last: T) -> Result<T, Diagnostic> {
+    /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other. `last` is the highest that the
+    /// network has.
+    pub(super) fn domain<T: FromStr + PartialOrd + Display>(
+        &self,
+        last: T,
+    ) -> Result<T, Diagnostic> {
         let text = self.get("ROS_DOMAIN_ID").unwrap_or("0");
         let domain = text.parse().ok().filter(|domain| *domain <= last);
         domain.ok_or_else(|| {
-            let help = format!("a whole number from 0 to {last}; up to 101 is safest with DDS on Linux");
+            let help =
+                format!("a whole number from 0 to {last}; up to 101 is safest with DDS on Linux");
             fault("ROS_DOMAIN_ID", text, "not a domain").help(help)
         })
     }
@@ -57,7 +66,11 @@ impl Environment {
         match self.get("ROS_LOCALHOST_ONLY") {
             Some("1") => return Ok(Reach::Localhost),
             None | Some("0") => {}
-            Some(other) => return Err(fault("ROS_LOCALHOST_ONLY", other, "neither 0 nor 1").help("0, 1, or unset")),
+            Some(other) => {
+                return Err(
+                    fault("ROS_LOCALHOST_ONLY", other, "neither 0 nor 1").help("0, 1, or unset")
+                );
+            }
         }
         match self.get("ROS_AUTOMATIC_DISCOVERY_RANGE") {
             Some("OFF") => Ok(Reach::Off),
@@ -72,8 +85,15 @@ impl Environment {
 
     /// Refuses `ROS_SECURITY_ENABLE`: a node that is told to encrypt must not speak in the clear.
     pub(super) fn refuse_security(&self) -> Result<(), Diagnostic> {
-        if self.get("ROS_SECURITY_ENABLE").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            let fault = fault("ROS_SECURITY_ENABLE", "true", "this build speaks without encryption or access control");
+        if self
+            .get("ROS_SECURITY_ENABLE")
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        {
+            let fault = fault(
+                "ROS_SECURITY_ENABLE",
+                "true",
+                "this build speaks without encryption or access control",
+            );
             return Err(fault.help(
                 "unset it, or build the package in a ROS workspace with its client rclrs (docs/ros.md), which knows SROS 2",
             ));
@@ -85,12 +105,20 @@ impl Environment {
 #[cfg(test)]
 impl Environment {
     pub(super) fn of(variables: &[(&str, &str)]) -> Self {
-        Self(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+        Self(
+            variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        )
     }
 }
 
 /// A variable's value that can't be honoured.
 pub(super) fn fault(name: &str, value: &str, why: &str) -> Diagnostic {
-    let place = Place { element: name.to_owned(), ..Place::default() };
+    let place = Place {
+        element: name.to_owned(),
+        ..Place::default()
+    };
     Diagnostic::new(&codes::ENVIRONMENT, place, format!("{name}={value}: {why}"))
 }

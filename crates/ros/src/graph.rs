@@ -1,18 +1,20 @@
-//! The ROS graph as a node sees it: who publishes, listens, serves and calls, under which types and qualities of service.
+//! The ROS graph as a node sees it: who publishes, listens, serves and calls, under which types and
+//! qualities of service.
 //!
 //! Plain data: an implementation of [`super::Node`] fills it from its discovery.
 
 use super::{Durability, PublisherId, Reliability};
 
-/// All that is known of the graph at one moment, this node included. Names are absolute, types as in `sensor_msgs/msg/Image`.
+/// All that is known of the graph at one moment, this node included. Names are absolute, types as
+/// in `sensor_msgs/msg/Image`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     /// Fully qualified names of nodes, sorted; a name that two nodes have is there twice.
     pub nodes: Vec<String>,
     /// Both ends of topics, sorted by topic.
     pub topics: Vec<TopicEnd>,
-    /// Both ends of services, sorted by service. An action's services and topics are here and in [`Graph::topics`] as such, under
-    /// `NAME/_action/…`.
+    /// Both ends of services, sorted by service. An action's services and topics are here and in
+    /// [`Graph::topics`] as such, under `NAME/_action/…`.
     pub services: Vec<ServiceEnd>,
 }
 
@@ -27,7 +29,8 @@ pub struct TopicEnd {
     pub role: TopicRole,
     /// The node's fully qualified name; `None` while discovery has not told it.
     pub node: Option<String>,
-    /// The publisher's identity, as samples carry it; `None` for subscribers and where the client can't tell.
+    /// The publisher's identity, as samples carry it; `None` for subscribers and where the client
+    /// can't tell.
     pub id: Option<PublisherId>,
     /// What it offers or asks for, if the client can tell.
     pub qos: Option<EndQos>,
@@ -64,8 +67,8 @@ pub struct ServiceEnd {
     pub role: ServiceRole,
     /// The node's fully qualified name; `None` while discovery has not told it.
     pub node: Option<String>,
-    /// Whether requests and answers can be exchanged with it. Not between the embedded client and nodes on Fast DDS or Connext
-    /// ([`super::codes::OTHER_SERVICE_WIRE`]).
+    /// Whether requests and answers can be exchanged with it. Not between the embedded client and
+    /// nodes on Fast DDS or Connext ([`super::codes::OTHER_SERVICE_WIRE`]).
     pub is_reachable: bool,
 }
 
@@ -82,12 +85,17 @@ impl Graph {
     /// Puts it in the order that it promises.
     pub(super) fn sort(&mut self) {
         self.nodes.sort();
-        self.topics.sort_by(|a, b| (&a.topic, a.role, &a.node, a.id).cmp(&(&b.topic, b.role, &b.node, b.id)));
-        self.services.sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
+        self.topics.sort_by(|a, b| {
+            (&a.topic, a.role, &a.node, a.id).cmp(&(&b.topic, b.role, &b.node, b.id))
+        });
+        self.services
+            .sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
     }
 
     /// The publishers of a topic.
     pub fn publishers<'a>(&'a self, topic: &'a str) -> impl Iterator<Item = &'a TopicEnd> {
-        self.topics.iter().filter(move |end| end.topic == topic && end.role == TopicRole::Publisher)
+        self.topics
+            .iter()
+            .filter(move |end| end.topic == topic && end.role == TopicRole::Publisher)
     }
 }

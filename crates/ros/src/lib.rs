@@ -1,12 +1,14 @@
 //! What the node needs from ROS 2, as one small trait: [`Node`].
 //!
-//! The bridge is written once against this trait; behind it stands one ROS client, [`Client`], on one of three networks: [`embedded`] is
-//! DDS in pure Rust and needs no ROS installation; `zenoh`, with the feature of that name, speaks as `rmw_zenoh_cpp` does; `rclrs`, with
-//! that feature, is rcl in a ROS 2 workspace. [`start`] takes the right one. Another network joins by implementing the trait
-//! `Transport` of the module `transport`: how bytes travel. Nothing else changes.
+//! The bridge is written once against this trait; behind it stands one ROS client, [`Client`], on
+//! one of three networks: [`embedded`] is DDS in pure Rust and needs no ROS installation; `zenoh`,
+//! with the feature of that name, speaks as `rmw_zenoh_cpp` does; `rclrs`, with that feature, is
+//! rcl in a ROS 2 workspace. [`start`] takes the right one. Another network joins by implementing
+//! the trait `Transport` of the module `transport`: how bytes travel. Nothing else changes.
 //!
-//! Everything that arrives goes into a bounded queue ([`queue`]) that is read with `await`, so no user code ever runs on a client's own
-//! thread, and no network holds the node up. Messages are plain structs ([`msg`]).
+//! Everything that arrives goes into a bounded queue ([`queue`]) that is read with `await`, so no
+//! user code ever runs on a client's own thread, and no network holds the node up. Messages are
+//! plain structs ([`msg`]).
 //!
 //! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name
 //! `urdf_usd_cyclone`, only `rclrs` and `zenoh` those crates.
@@ -61,9 +63,10 @@ use urdf_usd_diagnostic::Diagnostic;
 
 /// A ROS 2 node: the one way to topics, services and parameters.
 ///
-/// Names are given as in any ROS client: relative, absolute (`/tf`) or private (`~/asset`). Implementations expand them with the
-/// node's namespace and apply its remaps. All methods may be called from any thread. None waits for the network, but for
-/// [`Node::shutdown`]: topics and services are opened soon after, and what can't be opened is told in the log and tried again.
+/// Names are given as in any ROS client: relative, absolute (`/tf`) or private (`~/asset`).
+/// Implementations expand them with the node's namespace and apply its remaps. All methods may be
+/// called from any thread. None waits for the network, but for [`Node::shutdown`]: topics and
+/// services are opened soon after, and what can't be opened is told in the log and tried again.
 pub trait Node: Send + Sync + 'static {
     /// Its names, parameters and clock.
     fn state(&self) -> &NodeState;
@@ -99,19 +102,24 @@ pub trait Node: Send + Sync + 'static {
         self.state().names.service(name)
     }
 
-    /// Listens to a topic until the [`Subscription`] is dropped. If the reader is slow the oldest messages beyond `qos.depth` are
-    /// dropped.
+    /// Listens to a topic until the [`Subscription`] is dropped. If the reader is slow the oldest
+    /// messages beyond `qos.depth` are dropped.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic>;
 
-    /// Listens to a topic whose type is only known by name, as in `sensor_msgs/msg/Image`: that something is said, by whom and about
-    /// which frame. See [`Node::subscribe`].
+    /// Listens to a topic whose type is only known by name, as in `sensor_msgs/msg/Image`: that
+    /// something is said, by whom and about which frame. See [`Node::subscribe`].
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
-    fn observe(&self, topic: &str, type_name: &str, qos: Qos) -> Result<Subscription<Observed>, Diagnostic>;
+    fn observe(
+        &self,
+        topic: &str,
+        type_name: &str,
+        qos: Qos,
+    ) -> Result<Subscription<Observed>, Diagnostic>;
 
     /// Offers a topic until the [`Publisher`] and its clones are dropped.
     ///
@@ -125,7 +133,8 @@ pub trait Node: Send + Sync + 'static {
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic>;
 
-    /// Calls a service of another node, and waits for its server and the answer for no longer than `patience`.
+    /// Calls a service of another node, and waits for its server and the answer for no longer than
+    /// `patience`.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`], [`codes::NO_ANSWER`].
@@ -142,34 +151,40 @@ pub trait Node: Send + Sync + 'static {
     /// Ticks after every change of the graph; several changes may be one tick.
     fn graph_changes(&self) -> tokio::sync::watch::Receiver<()>;
 
-    /// Declares a parameter and returns its value: the override from the command line or a parameter file if there is one, else the
-    /// default. After [`Node::finish_declaring`] `ros2 param` can see it and, unless it is read-only, change it within its range and type.
+    /// Declares a parameter and returns its value: the override from the command line or a
+    /// parameter file if there is one, else the default. After [`Node::finish_declaring`] `ros2
+    /// param` can see it and, unless it is read-only, change it within its range and type.
     ///
     /// # Errors
-    /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] for an override that does not fit the declaration.
+    /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] for an override that does not fit the
+    /// declaration.
     fn declare(&self, declaration: Declaration) -> Result<Value, Diagnostic> {
         self.state().parameters.declare(declaration)
     }
 
-    /// Ends the declarations. Parameter services answer from then on, so clients never see a partial list; rclcpp nodes that declare
-    /// in their constructor get the same by spinning afterwards. Returns overrides for this node that match no declared parameter, most
-    /// likely misspelt.
+    /// Ends the declarations. Parameter services answer from then on, so clients never see a
+    /// partial list; rclcpp nodes that declare in their constructor get the same by spinning
+    /// afterwards. Returns overrides for this node that match no declared parameter, most likely
+    /// misspelt.
     fn finish_declaring(&self) -> Vec<Diagnostic> {
         self.state().parameters.finish_declaring()
     }
 
-    /// The parameter changes accepted from now on, in order, with the name of each. Call it before declaring to miss none.
+    /// The parameter changes accepted from now on, in order, with the name of each. Call it before
+    /// declaring to miss none.
     fn changes(&self) -> Changes {
         self.state().parameters.changes()
     }
 
-    /// The time in ROS terms: the system clock, or `/clock` while the parameter `use_sim_time` is true (zero until it ticks).
+    /// The time in ROS terms: the system clock, or `/clock` while the parameter `use_sim_time` is
+    /// true (zero until it ticks).
     fn now(&self) -> Time {
         self.state().clock.now()
     }
 
-    /// Leaves the ROS graph, and waits for that, a few seconds at most. Every [`Subscription`], [`Requests`] and [`Changes`] ends (its `next` returns `None`). Doing it twice is
-    /// harmless; dropping the node does it too.
+    /// Leaves the ROS graph, and waits for that, a few seconds at most. Every [`Subscription`],
+    /// [`Requests`] and [`Changes`] ends (its `next` returns `None`). Doing it twice is harmless;
+    /// dropping the node does it too.
     fn shutdown(&self);
 }
 
@@ -207,17 +222,32 @@ pub struct Qos {
 impl Qos {
     /// Reliable, volatile: what ROS clients use unless told otherwise.
     pub const fn reliable(depth: usize) -> Self {
-        Self { reliability: Reliability::Reliable, durability: Durability::Volatile, depth, lifespan: None }
+        Self {
+            reliability: Reliability::Reliable,
+            durability: Durability::Volatile,
+            depth,
+            lifespan: None,
+        }
     }
 
     /// Reliable, transient local: `robot_description`, `/tf_static`, `~/asset`.
     pub const fn latched(depth: usize) -> Self {
-        Self { reliability: Reliability::Reliable, durability: Durability::TransientLocal, depth, lifespan: None }
+        Self {
+            reliability: Reliability::Reliable,
+            durability: Durability::TransientLocal,
+            depth,
+            lifespan: None,
+        }
     }
 
     /// Best effort, volatile: hears any publisher, and is satisfied with what arrives.
     pub const fn best_effort(depth: usize) -> Self {
-        Self { reliability: Reliability::BestEffort, durability: Durability::Volatile, depth, lifespan: None }
+        Self {
+            reliability: Reliability::BestEffort,
+            durability: Durability::Volatile,
+            depth,
+            lifespan: None,
+        }
     }
 }
 
@@ -252,10 +282,14 @@ pub struct Subscription<M> {
 }
 
 impl<M> Subscription<M> {
-    /// For implementations of [`Node`]: what the client pushes into the other end of `queue` comes out here; `guard` is dropped with
-    /// the subscription.
+    /// For implementations of [`Node`]: what the client pushes into the other end of `queue` comes
+    /// out here; `guard` is dropped with the subscription.
     pub fn new(topic: String, queue: queue::Receiver<Sample<M>>, guard: Guard) -> Self {
-        Self { topic, queue, _guard: guard }
+        Self {
+            topic,
+            queue,
+            _guard: guard,
+        }
     }
 
     /// The absolute name of the topic, after remapping.
@@ -263,7 +297,8 @@ impl<M> Subscription<M> {
         &self.topic
     }
 
-    /// Waits for the next message; `None` when the node has shut down. Cancel-safe: usable in `tokio::select!`.
+    /// Waits for the next message; `None` when the node has shut down. Cancel-safe: usable in
+    /// `tokio::select!`.
     pub async fn next(&mut self) -> Option<Sample<M>> {
         self.queue.next().await
     }
@@ -290,14 +325,20 @@ pub struct Publisher<M> {
 
 impl<M> Clone for Publisher<M> {
     fn clone(&self) -> Self {
-        Self { topic: self.topic.clone(), publish: self.publish.clone() }
+        Self {
+            topic: self.topic.clone(),
+            publish: self.publish.clone(),
+        }
     }
 }
 
 impl<M> Publisher<M> {
     /// For implementations of [`Node`].
     pub fn new(topic: &str, publish: Arc<Publish<M>>) -> Self {
-        Self { topic: topic.into(), publish }
+        Self {
+            topic: topic.into(),
+            publish,
+        }
     }
 
     /// The absolute name of the topic, after remapping.
@@ -305,8 +346,8 @@ impl<M> Publisher<M> {
         &self.topic
     }
 
-    /// Hands a message to the client and returns at once. Of messages that can't be sent as fast as they come, the last
-    /// [`Qos::depth`] are kept.
+    /// Hands a message to the client and returns at once. Of messages that can't be sent as fast as
+    /// they come, the last [`Qos::depth`] are kept.
     ///
     /// # Errors
     /// [`codes::TRANSPORT`] if the node has shut down.
@@ -325,7 +366,11 @@ pub struct Requests<S: Service> {
 impl<S: Service> Requests<S> {
     /// For implementations of [`Node`]; see [`Subscription::new`].
     pub fn new(service: String, queue: queue::Receiver<Request<S>>, guard: Guard) -> Self {
-        Self { service, queue, _guard: guard }
+        Self {
+            service,
+            queue,
+            _guard: guard,
+        }
     }
 
     /// The absolute name of the service, after remapping.
@@ -339,7 +384,8 @@ impl<S: Service> Requests<S> {
     }
 }
 
-/// One call to a service: what is asked, and the way back. Calls may be answered in any order and from any task.
+/// One call to a service: what is asked, and the way back. Calls may be answered in any order and
+/// from any task.
 pub struct Request<S: Service> {
     /// What the caller asks.
     pub request: S::Request,
@@ -347,7 +393,8 @@ pub struct Request<S: Service> {
     pub responder: Responder<S>,
 }
 
-/// The way back to one caller. A caller whose responder is dropped gets no answer, as from a server that died.
+/// The way back to one caller. A caller whose responder is dropped gets no answer, as from a server
+/// that died.
 pub struct Responder<S: Service>(Box<dyn FnOnce(S::Response) -> Result<(), Diagnostic> + Send>);
 
 impl<S: Service> Responder<S> {

@@ -1,4 +1,5 @@
-//! ROS names: what is allowed, how relative and private names become absolute, and remapping, all as `rcl` does it.
+//! ROS names: what is allowed, how relative and private names become absolute, and remapping, all
+//! as `rcl` does it.
 
 use std::borrow::Cow;
 
@@ -39,7 +40,11 @@ fn token_fault(token: &str) -> Option<&'static str> {
 pub fn check_node_name(name: &str) -> Result<(), Diagnostic> {
     match token_fault(name) {
         Some(why) => Err(invalid("node name", name, why)),
-        None if name.len() > LONGEST => Err(invalid("node name", name, "it is longer than 255 characters")),
+        None if name.len() > LONGEST => Err(invalid(
+            "node name",
+            name,
+            "it is longer than 255 characters",
+        )),
         None => Ok(()),
     }
 }
@@ -49,7 +54,11 @@ pub fn check_node_name(name: &str) -> Result<(), Diagnostic> {
 /// # Errors
 /// [`codes::INVALID_NAME`].
 pub fn check_namespace(namespace: &str) -> Result<(), Diagnostic> {
-    if namespace == "/" { Ok(()) } else { check_absolute("namespace", namespace) }
+    if namespace == "/" {
+        Ok(())
+    } else {
+        check_absolute("namespace", namespace)
+    }
 }
 
 fn check_absolute(kind: &str, name: &str) -> Result<(), Diagnostic> {
@@ -59,7 +68,10 @@ fn check_absolute(kind: &str, name: &str) -> Result<(), Diagnostic> {
     if name.len() > LONGEST {
         return Err(invalid(kind, name, "it is longer than 255 characters"));
     }
-    parts.split('/').find_map(token_fault).map_or(Ok(()), |why| Err(invalid(kind, name, why)))
+    parts
+        .split('/')
+        .find_map(token_fault)
+        .map_or(Ok(()), |why| Err(invalid(kind, name, why)))
 }
 
 /// A node's name and namespace.
@@ -115,23 +127,40 @@ pub struct Names {
 }
 
 impl Names {
-    /// The names of the node that calls itself `default_name`, under `remaps`; of several rules for one thing the first holds.
+    /// The names of the node that calls itself `default_name`, under `remaps`; of several rules for
+    /// one thing the first holds.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`] if the node's name or namespace is not allowed.
     pub fn new(default_name: &str, remaps: &[Remap]) -> Result<Self, Diagnostic> {
         let first = |kind, of: &str| {
-            let meant = |rule: &&Remap| rule.kind == kind && rule.node.as_deref().is_none_or(|node| node == of);
+            let meant = |rule: &&Remap| {
+                rule.kind == kind && rule.node.as_deref().is_none_or(|node| node == of)
+            };
             remaps.iter().find(meant).map(|rule| rule.to.as_str())
         };
         let name = first(RemapKind::Node, default_name).unwrap_or(default_name);
         // From here on the node goes by its new name, as with rcl.
         let namespace = first(RemapKind::Namespace, name).unwrap_or("/");
-        let namespace = if namespace.starts_with('/') { namespace.to_owned() } else { format!("/{namespace}") };
+        let namespace = if namespace.starts_with('/') {
+            namespace.to_owned()
+        } else {
+            format!("/{namespace}")
+        };
         check_node_name(name)?;
         check_namespace(&namespace)?;
-        let remaps = remaps.iter().filter(|rule| rule.node.as_deref().is_none_or(|node| node == name)).cloned().collect();
-        Ok(Self { node: NodeName { name: name.to_owned(), namespace }, remaps })
+        let remaps = remaps
+            .iter()
+            .filter(|rule| rule.node.as_deref().is_none_or(|node| node == name))
+            .cloned()
+            .collect();
+        Ok(Self {
+            node: NodeName {
+                name: name.to_owned(),
+                namespace,
+            },
+            remaps,
+        })
     }
 
     /// The absolute topic that `name` means.
@@ -152,7 +181,11 @@ impl Names {
 
     fn resolve(&self, kind: &str, wanted: RemapKind, name: &str) -> Result<String, Diagnostic> {
         let absolute = self.expand(kind, name)?;
-        for rule in self.remaps.iter().filter(|rule| rule.kind == wanted || rule.kind == RemapKind::Any) {
+        for rule in self
+            .remaps
+            .iter()
+            .filter(|rule| rule.kind == wanted || rule.kind == RemapKind::Any)
+        {
             if self.expand(kind, &rule.from)? == absolute {
                 return self.expand(kind, &rule.to);
             }
@@ -160,13 +193,16 @@ impl Names {
         Ok(absolute)
     }
 
-    /// Makes a name absolute: `~` is the node, `{node}`, `{ns}` and `{namespace}` stand for its parts, anything relative lies in its
-    /// namespace.
+    /// Makes a name absolute: `~` is the node, `{node}`, `{ns}` and `{namespace}` stand for its
+    /// parts, anything relative lies in its namespace.
     fn expand(&self, kind: &str, name: &str) -> Result<String, Diagnostic> {
         let mut text = Cow::Borrowed(name);
         if name.contains('{') {
-            let substitutions =
-                [("{node}", &self.node.name), ("{ns}", &self.node.namespace), ("{namespace}", &self.node.namespace)];
+            let substitutions = [
+                ("{node}", &self.node.name),
+                ("{ns}", &self.node.namespace),
+                ("{namespace}", &self.node.namespace),
+            ];
             for (token, value) in substitutions {
                 text = Cow::Owned(text.replace(token, value));
             }
@@ -178,7 +214,13 @@ impl Names {
             None if text.starts_with('/') => text.into_owned(),
             None => join(&self.node.namespace, &text),
         };
-        check_absolute(kind, &absolute).map_err(|fault| if absolute == name { fault } else { said_as(fault, name) })?;
+        check_absolute(kind, &absolute).map_err(|fault| {
+            if absolute == name {
+                fault
+            } else {
+                said_as(fault, name)
+            }
+        })?;
         Ok(absolute)
     }
 }
@@ -189,18 +231,23 @@ fn said_as(mut fault: Diagnostic, name: &str) -> Diagnostic {
     fault
 }
 
-/// How DDS, and Zenoh too, calls a type or (`half`) a half of a service: `std_msgs/msg/String` → `std_msgs::msg::dds_::String_`.
+/// How DDS, and Zenoh too, calls a type or (`half`) a half of a service: `std_msgs/msg/String` →
+/// `std_msgs::msg::dds_::String_`.
 pub(super) fn dds_type(kind: &str, half: &str) -> String {
     let (space, name) = kind.rsplit_once('/').unwrap_or(("", kind));
     format!("{}::dds_::{name}{half}_", space.replace('/', "::"))
 }
 
-/// `std_msgs::msg::dds_::String_` → `std_msgs/msg/String`, and for a half of a service the service's type. What is not mangled so
-/// stays as it is.
+/// `std_msgs::msg::dds_::String_` → `std_msgs/msg/String`, and for a half of a service the
+/// service's type. What is not mangled so stays as it is.
 pub(super) fn type_of_dds(mangled: &str, half: &str) -> String {
     let parts = mangled.rsplit_once("::dds_::");
-    let named = parts.and_then(|(space, name)| Some((space, name.strip_suffix('_')?.strip_suffix(half)?)));
-    named.map_or_else(|| mangled.to_owned(), |(space, name)| format!("{}/{name}", space.replace("::", "/")))
+    let named =
+        parts.and_then(|(space, name)| Some((space, name.strip_suffix('_')?.strip_suffix(half)?)));
+    named.map_or_else(
+        || mangled.to_owned(),
+        |(space, name)| format!("{}/{name}", space.replace("::", "/")),
+    )
 }
 
 #[cfg(test)]
@@ -208,7 +255,12 @@ mod tests {
     use super::*;
 
     fn rule(kind: RemapKind, from: &str, to: &str) -> Remap {
-        Remap { node: None, kind, from: from.into(), to: to.into() }
+        Remap {
+            node: None,
+            kind,
+            from: from.into(),
+            to: to.into(),
+        }
     }
 
     fn names(remaps: &[Remap]) -> Names {
@@ -229,7 +281,20 @@ mod tests {
         ] {
             assert_eq!(names.topic(name).as_deref(), Ok(absolute), "{name}");
         }
-        for name in ["", "/", "a/", "a//b", "~a", "a b", "1a", "a/2b", "ü", "{nobody}/x", "a~", "-r"] {
+        for name in [
+            "",
+            "/",
+            "a/",
+            "a//b",
+            "~a",
+            "a b",
+            "1a",
+            "a/2b",
+            "ü",
+            "{nobody}/x",
+            "a~",
+            "-r",
+        ] {
             let fault = names.topic(name).expect_err(name);
             assert_eq!(fault.code, codes::INVALID_NAME.id);
             assert!(fault.message.contains(name), "{}", fault.message);
@@ -239,14 +304,27 @@ mod tests {
     #[test]
     fn the_first_matching_remap_holds_and_both_sides_are_expanded() {
         let names = names(&[
-            rule(RemapKind::Any, "robot_description", "/pr2/robot_description"),
+            rule(
+                RemapKind::Any,
+                "robot_description",
+                "/pr2/robot_description",
+            ),
             rule(RemapKind::Any, "/robot_description", "/never"),
             rule(RemapKind::Service, "convert", "~/convert"),
             rule(RemapKind::Topic, "~/asset", "asset"),
-            Remap { node: Some("other".into()), ..rule(RemapKind::Any, "/tf", "/other_tf") },
-            Remap { node: Some("urdf_usd".into()), ..rule(RemapKind::Any, "/tf_static", "/mine") },
+            Remap {
+                node: Some("other".into()),
+                ..rule(RemapKind::Any, "/tf", "/other_tf")
+            },
+            Remap {
+                node: Some("urdf_usd".into()),
+                ..rule(RemapKind::Any, "/tf_static", "/mine")
+            },
         ]);
-        assert_eq!(names.topic("robot_description").as_deref(), Ok("/pr2/robot_description"));
+        assert_eq!(
+            names.topic("robot_description").as_deref(),
+            Ok("/pr2/robot_description")
+        );
         assert_eq!(names.service("convert").as_deref(), Ok("/urdf_usd/convert"));
         assert_eq!(names.topic("convert").as_deref(), Ok("/convert"));
         assert_eq!(names.topic("~/asset").as_deref(), Ok("/asset"));
@@ -258,12 +336,21 @@ mod tests {
     #[test]
     fn the_node_itself_is_remapped() {
         let remaps = [
-            Remap { node: Some("nobody".into()), ..rule(RemapKind::Node, "", "wrong") },
-            Remap { node: Some("urdf_usd".into()), ..rule(RemapKind::Node, "", "twin") },
+            Remap {
+                node: Some("nobody".into()),
+                ..rule(RemapKind::Node, "", "wrong")
+            },
+            Remap {
+                node: Some("urdf_usd".into()),
+                ..rule(RemapKind::Node, "", "twin")
+            },
             rule(RemapKind::Namespace, "", "cell_1"),
         ];
         assert_eq!(names(&remaps).node.fully_qualified(), "/cell_1/twin");
-        let of = |node: &str, kind, to| Remap { node: Some(node.into()), ..rule(kind, "", to) };
+        let of = |node: &str, kind, to| Remap {
+            node: Some(node.into()),
+            ..rule(kind, "", to)
+        };
         let new = [
             of("urdf_usd", RemapKind::Node, "twin"),
             of("urdf_usd", RemapKind::Namespace, "/a"),

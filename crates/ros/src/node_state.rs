@@ -1,4 +1,5 @@
-//! What every ROS client here keeps itself instead of leaving it to the network: names and remaps, parameters, the clock.
+//! What every ROS client here keeps itself instead of leaving it to the network: names and remaps,
+//! parameters, the clock.
 
 use std::sync::Arc;
 
@@ -28,11 +29,16 @@ impl NodeState {
         let names = args.names(default_name)?;
         let full = names.node.fully_qualified();
         let parameters = Arc::new(Parameters::new(full.clone(), args.overrides_for(&full)));
-        Ok(Self { names, parameters, clock: Arc::default() })
+        Ok(Self {
+            names,
+            parameters,
+            clock: Arc::default(),
+        })
     }
 
-    /// Opens the services of the parameters and of types, and makes the clock follow `/clock`, which `ticks` listens to, while
-    /// `use_sim_time` is true. `spawn` runs tasks until the node ends.
+    /// Opens the services of the parameters and of types, and makes the clock follow `/clock`,
+    /// which `ticks` listens to, while `use_sim_time` is true. `spawn` runs tasks until the node
+    /// ends.
     pub(super) fn open(
         &self,
         node: &impl Node,
@@ -42,7 +48,9 @@ impl NodeState {
         self.parameters.serve(node, &spawn)?;
         #[cfg(not(feature = "rclrs"))]
         super::described::serve(node, &self.parameters, &spawn)?;
-        spawn(Box::pin(self.clock.clone().follow(&self.parameters, ticks)?));
+        spawn(Box::pin(
+            self.clock.clone().follow(&self.parameters, ticks)?,
+        ));
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! The thread of a client that opens and closes what the node wants to have in the network, in order, and waits for that as long as
-//! it takes. What can't be opened is tried again.
+//! The thread of a client that opens and closes what the node wants to have in the network, in
+//! order, and waits for that as long as it takes. What can't be opened is tried again.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,17 +57,32 @@ impl Opener {
     /// [`super::codes::TRANSPORT`].
     pub(super) fn new() -> Result<Self, Diagnostic> {
         let (commands, receiver) = channel();
-        let thread = std::thread::Builder::new().name("ros-open".to_owned()).spawn(move || run(&receiver));
+        let thread = std::thread::Builder::new()
+            .name("ros-open".to_owned())
+            .spawn(move || run(&receiver));
         thread.map_err(|error| transport("can't start threads", error))?;
-        Ok(Self { commands, last: AtomicU64::new(0) })
+        Ok(Self {
+            commands,
+            last: AtomicU64::new(0),
+        })
     }
 
-    /// Has something opened that is called `name`, until what is returned is dropped. Returns at once.
-    pub(super) fn open(&self, name: &str, attempt: impl Fn() -> Result<Open, Diagnostic> + Send + 'static) -> Opening {
+    /// Has something opened that is called `name`, until what is returned is dropped. Returns at
+    /// once.
+    pub(super) fn open(
+        &self,
+        name: &str,
+        attempt: impl Fn() -> Result<Open, Diagnostic> + Send + 'static,
+    ) -> Opening {
         let id = self.last.fetch_add(1, Ordering::Relaxed);
         // After the end nothing is opened any more.
-        let _ = self.commands.send(Command::Open(id, name.to_owned(), Box::new(attempt)));
-        Opening { id, commands: self.commands.clone() }
+        let _ = self
+            .commands
+            .send(Command::Open(id, name.to_owned(), Box::new(attempt)));
+        Opening {
+            id,
+            commands: self.commands.clone(),
+        }
     }
 
     /// Hands all that is open to `leave`, on its thread, which ends then. Returns at once.
@@ -86,7 +101,15 @@ fn run(commands: &Receiver<Command>) {
             None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         let (id, waiting) = match command {
-            Ok(Command::Open(id, name, attempt)) => (id, Unopened { name, attempt, due: Instant::now(), wait: AGAIN }),
+            Ok(Command::Open(id, name, attempt)) => (
+                id,
+                Unopened {
+                    name,
+                    attempt,
+                    due: Instant::now(),
+                    wait: AGAIN,
+                },
+            ),
             Ok(Command::Close(id)) => {
                 unopened.remove(&id);
                 open.remove(&id);
@@ -95,8 +118,13 @@ fn run(commands: &Receiver<Command>) {
             Ok(Command::Leave(leave)) => return leave(open.into_values().collect()),
             Err(RecvTimeoutError::Timeout) => {
                 let now = Instant::now();
-                let due = unopened.iter().find(|(_, waiting)| waiting.due <= now).map(|(id, _)| *id);
-                let Some((id, waiting)) = due.and_then(|id| unopened.remove_entry(&id)) else { continue };
+                let due = unopened
+                    .iter()
+                    .find(|(_, waiting)| waiting.due <= now)
+                    .map(|(id, _)| *id);
+                let Some((id, waiting)) = due.and_then(|id| unopened.remove_entry(&id)) else {
+                    continue;
+                };
                 (id, waiting)
             }
             Err(RecvTimeoutError::Disconnected) => return,
@@ -107,9 +135,22 @@ fn run(commands: &Receiver<Command>) {
                 if waiting.wait == AGAIN {
                     tracing::warn!("{} can't be opened yet: {why}", waiting.name);
                 }
-                let Unopened { name, attempt, wait, .. } = waiting;
+                let Unopened {
+                    name,
+                    attempt,
+                    wait,
+                    ..
+                } = waiting;
                 let due = Instant::now() + wait;
-                unopened.insert(id, Unopened { name, attempt, due, wait: (wait * 2).min(AGAIN_AT_MOST) });
+                unopened.insert(
+                    id,
+                    Unopened {
+                        name,
+                        attempt,
+                        due,
+                        wait: (wait * 2).min(AGAIN_AT_MOST),
+                    },
+                );
             }
         }
     }
@@ -127,18 +168,22 @@ mod tests {
         let (opener, (told, tells)) = (Opener::new().expect("a thread"), channel());
         let count = Arc::<AtomicUsize>::default();
         let attempts = count.clone();
-        let late = opener.open("late", move || match attempts.fetch_add(1, Ordering::Relaxed) {
-            0 | 1 => Err(transport("late", "not yet")),
-            _ => {
-                told.send(()).expect("the test waits");
-                Ok(Box::new("late"))
+        let late = opener.open("late", move || {
+            match attempts.fetch_add(1, Ordering::Relaxed) {
+                0 | 1 => Err(transport("late", "not yet")),
+                _ => {
+                    told.send(()).expect("the test waits");
+                    Ok(Box::new("late"))
+                }
             }
         });
         let closed = opener.open("closed", || Ok(Box::new("closed")));
         let _open = opener.open("open", || Ok(Box::new("open")));
         let never = opener.open("never", || Err(transport("never", "no")));
         drop(closed);
-        tells.recv_timeout(Duration::from_secs(30)).expect("it is tried again");
+        tells
+            .recv_timeout(Duration::from_secs(30))
+            .expect("it is tried again");
         drop(never);
         let (told, left) = channel();
         opener.leave(move |open| told.send(open.len()).expect("the test waits"));

@@ -1,6 +1,8 @@
-//! Parameter files and parameter values: YAML as `rcl` reads it, with the place of everything that is wrong.
+//! Parameter files and parameter values: YAML as `rcl` reads it, with the place of everything that
+//! is wrong.
 //!
-//! The types are `rcl`'s: `yes` is a bool, `0x10` an integer, `1e3` a double, anything quoted a string; a list has one type.
+//! The types are `rcl`'s: `yes` is a bool, `0x10` an integer, `1e3` a double, anything quoted a
+//! string; a list has one type.
 
 use std::fs::File;
 use std::io::Read;
@@ -37,16 +39,25 @@ impl NodePattern {
         Self(vec!["**".to_owned()])
     }
 
-    /// Reads `node`, `/ns/node`, `/*/node` or `/**/node`; `*` stands for one part of a name, `**` for any number of them.
+    /// Reads `node`, `/ns/node`, `/*/node` or `/**/node`; `*` stands for one part of a name, `**`
+    /// for any number of them.
     pub fn parse(text: &str) -> Option<Self> {
-        let tokens: Vec<String> = text.strip_prefix('/').unwrap_or(text).split('/').map(str::to_owned).collect();
-        let allowed = |token: &String| token == "*" || token == "**" || super::names::check_node_name(token).is_ok();
+        let tokens: Vec<String> = text
+            .strip_prefix('/')
+            .unwrap_or(text)
+            .split('/')
+            .map(str::to_owned)
+            .collect();
+        let allowed = |token: &String| {
+            token == "*" || token == "**" || super::names::check_node_name(token).is_ok()
+        };
         tokens.iter().all(allowed).then_some(Self(tokens))
     }
 
     /// Whether it means the node of this fully qualified name.
     pub fn matches(&self, fully_qualified: &str) -> bool {
-        // At which positions in the name the pattern so far can end: one pass over the pattern, no backtracking.
+        // At which positions in the name the pattern so far can end: one pass over the pattern, no
+        // backtracking.
         let name: Vec<&str> = fully_qualified.trim_start_matches('/').split('/').collect();
         let mut ends: Vec<bool> = iter::once(true).chain(name.iter().map(|_| false)).collect();
         for token in &self.0 {
@@ -55,7 +66,13 @@ impl NodePattern {
                 (0..ends.len()).map(|at| at >= first).collect()
             } else {
                 let is_meant = |part: &str| token == "*" || token == part;
-                iter::once(false).chain(name.iter().zip(&ends).map(|(part, &ends)| ends && is_meant(part))).collect()
+                iter::once(false)
+                    .chain(
+                        name.iter()
+                            .zip(&ends)
+                            .map(|(part, &ends)| ends && is_meant(part)),
+                    )
+                    .collect()
             };
         }
         ends.last() == Some(&true)
@@ -86,17 +103,29 @@ pub struct Override {
 /// [`codes::PARAMETER_FILE`] with file, line and column.
 pub fn read_file(path: &Path) -> Result<Vec<Override>, Diagnostic> {
     let cannot = |why: String| {
-        Diagnostic::new(&codes::PARAMETER_FILE, Place::file(path), format!("can't read the parameter file: {why}"))
-            .help("check the path given with --params-file, and its permissions")
+        Diagnostic::new(
+            &codes::PARAMETER_FILE,
+            Place::file(path),
+            format!("can't read the parameter file: {why}"),
+        )
+        .help("check the path given with --params-file, and its permissions")
     };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|e| cannot(e.to_string()))?;
-    file.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(|e| cannot(e.to_string()))?;
+    file.take(LARGEST_FILE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| cannot(e.to_string()))?;
     if bytes.len() as u64 > LARGEST_FILE {
         return Err(cannot("it is larger than 4 MiB".to_owned()));
     }
-    let text = String::from_utf8(bytes).map_err(|e| cannot(format!("it is not UTF-8 text ({e})")))?;
-    read_text(&text, &Source { place: Place::file(path) })
+    let text =
+        String::from_utf8(bytes).map_err(|e| cannot(format!("it is not UTF-8 text ({e})")))?;
+    read_text(
+        &text,
+        &Source {
+            place: Place::file(path),
+        },
+    )
 }
 
 fn read_text(text: &str, source: &Source) -> Result<Vec<Override>, Diagnostic> {
@@ -105,8 +134,17 @@ fn read_text(text: &str, source: &Source) -> Result<Vec<Override>, Diagnostic> {
         let mut nodes = Vec::new();
         match document.content {
             Content::Map(entries) => read_nodes(entries, &mut nodes, source, &mut overrides)?,
-            Content::Scalar { text, quoted: false } if text.is_empty() => {}
-            _ => return Err(layout(source, document.at, "a parameter file must begin with the name of a node")),
+            Content::Scalar {
+                text,
+                quoted: false,
+            } if text.is_empty() => {}
+            _ => {
+                return Err(layout(
+                    source,
+                    document.at,
+                    "a parameter file must begin with the name of a node",
+                ));
+            }
         }
     }
     Ok(overrides)
@@ -117,11 +155,18 @@ fn read_text(text: &str, source: &Source) -> Result<Vec<Override>, Diagnostic> {
 /// # Errors
 /// The reason, in words.
 pub fn read_value(text: &str, element: &str) -> Result<Given, Diagnostic> {
-    let source = Source { place: Place { element: element.to_owned(), ..Place::default() } };
+    let source = Source {
+        place: Place {
+            element: element.to_owned(),
+            ..Place::default()
+        },
+    };
     let mut documents = documents(text, &source)?;
     match (documents.pop(), documents.is_empty()) {
         (Some(yaml), true) => given(yaml, &source),
-        _ => Err(source.fault(None, "there is no value").help("write NAME:=VALUE; an empty text is NAME:=''")),
+        _ => Err(source
+            .fault(None, "there is no value")
+            .help("write NAME:=VALUE; an empty text is NAME:=''")),
     }
 }
 
@@ -135,21 +180,36 @@ fn read_nodes(
         if key.text == PARAMETERS {
             let pattern = nodes.join("/");
             if nodes.is_empty() {
-                return Err(layout(source, key.at, "`ros__parameters` stands outside of any node"));
+                return Err(layout(
+                    source,
+                    key.at,
+                    "`ros__parameters` stands outside of any node",
+                ));
             }
             let Some(pattern) = NodePattern::parse(&pattern) else {
-                let fault = source.fault(Some(key.at), format!("`{pattern}` is not the name of a node"));
+                let fault = source.fault(
+                    Some(key.at),
+                    format!("`{pattern}` is not the name of a node"),
+                );
                 return Err(
                     fault.help("write `/**` for every node, or the node's name with its namespace: `/left_arm/urdf_usd`")
                 );
             };
             let Content::Map(parameters) = yaml.content else {
-                return Err(layout(source, yaml.at, "`ros__parameters` must hold parameters; for none write `{}`"));
+                return Err(layout(
+                    source,
+                    yaml.at,
+                    "`ros__parameters` must hold parameters; for none write `{}`",
+                ));
             };
             read_parameters(parameters, "", &pattern, source, overrides)?;
         } else {
             let Content::Map(inner) = yaml.content else {
-                return Err(layout(source, key.at, &format!("`{}` stands outside of `ros__parameters`", key.text)));
+                return Err(layout(
+                    source,
+                    key.at,
+                    &format!("`{}` stands outside of `ros__parameters`", key.text),
+                ));
             };
             nodes.push(key.text);
             read_nodes(inner, nodes, source, overrides)?;
@@ -167,13 +227,27 @@ fn read_parameters(
     overrides: &mut Vec<Override>,
 ) -> Result<(), Diagnostic> {
     for (key, yaml) in entries {
-        let parameter = if prefix.is_empty() { key.text } else { format!("{prefix}.{}", key.text) };
+        let parameter = if prefix.is_empty() {
+            key.text
+        } else {
+            format!("{prefix}.{}", key.text)
+        };
         let place = source.at(Some(yaml.at), &format!("parameter `{parameter}`"));
         match yaml.content {
             Content::Map(inner) => read_parameters(inner, &parameter, nodes, source, overrides)?,
             _ => {
-                let value = given(yaml, &Source { place: place.clone() })?;
-                overrides.push(Override { nodes: nodes.clone(), parameter, value, place });
+                let value = given(
+                    yaml,
+                    &Source {
+                        place: place.clone(),
+                    },
+                )?;
+                overrides.push(Override {
+                    nodes: nodes.clone(),
+                    parameter,
+                    value,
+                    place,
+                });
             }
         }
     }
@@ -181,7 +255,9 @@ fn read_parameters(
 }
 
 fn layout(source: &Source, at: Mark, why: &str) -> Diagnostic {
-    source.fault(Some(at), why).help("lay it out as\n/**:\n  ros__parameters:\n    name: value")
+    source
+        .fault(Some(at), why)
+        .help("lay it out as\n/**:\n  ros__parameters:\n    name: value")
 }
 
 /// The value of a scalar or a list.
@@ -197,7 +273,9 @@ fn given(yaml: Yaml, source: &Source) -> Result<Given, Diagnostic> {
             Ok(Given::Value(scalar(text, quoted)))
         }
         Content::List(items) => list(items, source),
-        Content::Map(_) => Err(source.fault(Some(at), "a map can't be the value of a parameter here")),
+        Content::Map(_) => {
+            Err(source.fault(Some(at), "a map can't be the value of a parameter here"))
+        }
     }
 }
 
@@ -219,9 +297,17 @@ fn list(items: Vec<Yaml>, source: &Source) -> Result<Given, Diagnostic> {
             (Some(Value::IntegerArray(list)), Value::Integer(v)) => list.push(v),
             (Some(Value::DoubleArray(list)), Value::Double(v)) => list.push(v),
             (Some(Value::StringArray(list)), Value::String(v)) => list.push(v),
-            (Some(list), Value::Bool(_) | Value::Integer(_) | Value::Double(_) | Value::String(_)) => {
-                let why = format!("{kind} in {}: all items of a list must have one type", list.kind());
-                return Err(source.fault(Some(at), why).help("quote texts; write whole numbers as 1.0 among doubles"));
+            (
+                Some(list),
+                Value::Bool(_) | Value::Integer(_) | Value::Double(_) | Value::String(_),
+            ) => {
+                let why = format!(
+                    "{kind} in {}: all items of a list must have one type",
+                    list.kind()
+                );
+                return Err(source
+                    .fault(Some(at), why)
+                    .help("quote texts; write whole numbers as 1.0 among doubles"));
             }
             _ => return Err(nested(source, at)),
         }
@@ -230,7 +316,10 @@ fn list(items: Vec<Yaml>, source: &Source) -> Result<Given, Diagnostic> {
 }
 
 fn nested(source: &Source, at: Mark) -> Diagnostic {
-    source.fault(Some(at), "a list in a list can't be the value of a parameter")
+    source.fault(
+        Some(at),
+        "a list in a list can't be the value of a parameter",
+    )
 }
 
 /// The typed value of a scalar, by the rules of `rcl_yaml_param_parser`.
@@ -239,8 +328,12 @@ fn scalar(text: String, quoted: bool) -> Value {
         return Value::String(text);
     }
     match text.as_str() {
-        "Y" | "y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => return Value::Bool(true),
-        "N" | "n" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => return Value::Bool(false),
+        "Y" | "y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            return Value::Bool(true);
+        }
+        "N" | "n" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            return Value::Bool(false);
+        }
         _ => {}
     }
     if let Some(v) = integer(&text) {
@@ -279,7 +372,9 @@ fn double(text: &str) -> Option<f64> {
         _ => {}
     }
     // Overflow is an error to strtod and infinity to Rust; a text is what rcl makes of it.
-    text.parse::<f64>().ok().filter(|v| v.is_finite() || !text.bytes().any(|b| b.is_ascii_digit()))
+    text.parse::<f64>()
+        .ok()
+        .filter(|v| v.is_finite() || !text.bytes().any(|b| b.is_ascii_digit()))
 }
 
 /// Where YAML comes from, for its faults.
@@ -303,8 +398,16 @@ impl Source {
     fn fault(&self, marker: Option<Mark>, why: impl Into<String>) -> Diagnostic {
         let why = why.into();
         let place = self.at(marker, "");
-        let message = if place.element.is_empty() { why } else { format!("{}: {why}", place.element) };
-        let code = if place.file.is_some() { &codes::PARAMETER_FILE } else { &codes::ARGUMENT };
+        let message = if place.element.is_empty() {
+            why
+        } else {
+            format!("{}: {why}", place.element)
+        };
+        let code = if place.file.is_some() {
+            &codes::PARAMETER_FILE
+        } else {
+            &codes::ARGUMENT
+        };
         Diagnostic::new(code, place, message)
     }
 }
@@ -313,12 +416,21 @@ fn documents(text: &str, source: &Source) -> Result<Vec<Yaml>, Diagnostic> {
     yaml::read(text).map_err(|fault| source.fault(Some(fault.at), fault.message).help(fault.help))
 }
 
-/// For tests and other sources of parameter text: the overrides in `text` as if it were the file `name`.
+/// For tests and other sources of parameter text: the overrides in `text` as if it were the file
+/// `name`.
 ///
 /// # Errors
 /// As [`read_file`].
 pub fn read_str(text: &str, name: &str) -> Result<Vec<Override>, Diagnostic> {
-    read_text(text, &Source { place: Place { file: Some(Arc::from(Path::new(name))), ..Place::default() } })
+    read_text(
+        text,
+        &Source {
+            place: Place {
+                file: Some(Arc::from(Path::new(name))),
+                ..Place::default()
+            },
+        },
+    )
 }
 
 #[cfg(test)]
@@ -362,7 +474,10 @@ mod tests {
             ("0x", Value::String("0x".into())),
             ("1 2", Value::String("1 2".into())),
             ("[1, 2]", Value::IntegerArray(vec![1, 2])),
-            ("[usd, glb]", Value::StringArray(vec!["usd".into(), "glb".into()])),
+            (
+                "[usd, glb]",
+                Value::StringArray(vec!["usd".into(), "glb".into()]),
+            ),
             ("[true]", Value::BoolArray(vec![true])),
         ] {
             assert_eq!(value(text), expected, "{text}");
@@ -392,7 +507,15 @@ left:
 ";
         let read = read_str(text, "f.yaml").expect("valid");
         let names: Vec<_> = read.iter().map(|o| o.parameter.as_str()).collect();
-        assert_eq!(names, ["use_sim_time", "frames.tolerance_m", "frames.deep.er", "output_dir"]);
+        assert_eq!(
+            names,
+            [
+                "use_sim_time",
+                "frames.tolerance_m",
+                "frames.deep.er",
+                "output_dir"
+            ]
+        );
         assert!(read[0].nodes.matches("/any/thing") && read[3].nodes.matches("/left/urdf_usd"));
         assert!(!read[3].nodes.matches("/urdf_usd"));
         assert_eq!((read[3].place.line, read[3].place.column), (9, 19));
@@ -415,7 +538,11 @@ left:
             ("/a/**/b", "/a/x/y/b", true),
             ("/a/**/b", "/a/x/y/c", false),
         ] {
-            assert_eq!(NodePattern::parse(pattern).map(|p| p.matches(node)), Some(expected), "{pattern} {node}");
+            assert_eq!(
+                NodePattern::parse(pattern).map(|p| p.matches(node)),
+                Some(expected),
+                "{pattern} {node}"
+            );
         }
         for pattern in ["", "/", "a//b", "/a*", "a b", "/1"] {
             assert_eq!(NodePattern::parse(pattern), None, "{pattern}");
@@ -428,16 +555,40 @@ left:
             ("a:\n  b: 1\n", 2, 3, "outside of `ros__parameters`"),
             ("ros__parameters:\n  b: 1\n", 1, 1, "outside of any node"),
             ("/**:\n  ros__parameters:\n    x:\n", 3, 6, "no value"),
-            ("/**:\n  ros__parameters:\n    x: [1, two]\n", 3, 12, "one type"),
-            ("/**:\n  ros__parameters: 5\n", 2, 20, "must hold parameters"),
-            ("/a b/c:\n  ros__parameters: {x: 1}\n", 2, 3, "not the name of a node"),
+            (
+                "/**:\n  ros__parameters:\n    x: [1, two]\n",
+                3,
+                12,
+                "one type",
+            ),
+            (
+                "/**:\n  ros__parameters: 5\n",
+                2,
+                20,
+                "must hold parameters",
+            ),
+            (
+                "/a b/c:\n  ros__parameters: {x: 1}\n",
+                2,
+                3,
+                "not the name of a node",
+            ),
             ("- 1\n", 1, 1, "must begin with the name of a node"),
-            ("/**:\n  ros__parameters:\n    x: &a 1\n    y: *a\n", 4, 8, "aliases"),
+            (
+                "/**:\n  ros__parameters:\n    x: &a 1\n    y: *a\n",
+                4,
+                8,
+                "aliases",
+            ),
             ("/**:\n\tros__parameters:\n", 2, 2, "not YAML"),
         ] {
             let fault = read_str(text, "f.yaml").expect_err(text);
             assert!(fault.message.contains(part), "{text}: {fault}");
-            assert_eq!((fault.place.line, fault.place.column), (line, column), "{text}: {fault}");
+            assert_eq!(
+                (fault.place.line, fault.place.column),
+                (line, column),
+                "{text}: {fault}"
+            );
             assert_eq!(fault.code, codes::PARAMETER_FILE.id);
         }
         let fault = read_file(Path::new("/nowhere/f.yaml")).expect_err("absent");

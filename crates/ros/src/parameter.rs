@@ -1,6 +1,8 @@
-//! Parameters: typed values, what may be declared about them, and the rules every change has to pass.
+//! Parameters: typed values, what may be declared about them, and the rules every change has to
+//! pass.
 //!
-//! Free of any ROS client: clients without parameters of their own keep a [`Store`], others map [`Declaration`] to theirs.
+//! Free of any ROS client: clients without parameters of their own keep a [`Store`], others map
+//! [`Declaration`] to theirs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -103,27 +105,47 @@ impl Value {
 
     /// The bool, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
-        if let Self::Bool(v) = self { Some(*v) } else { None }
+        if let Self::Bool(v) = self {
+            Some(*v)
+        } else {
+            None
+        }
     }
 
     /// The integer, if it is one.
     pub fn as_integer(&self) -> Option<i64> {
-        if let Self::Integer(v) = self { Some(*v) } else { None }
+        if let Self::Integer(v) = self {
+            Some(*v)
+        } else {
+            None
+        }
     }
 
     /// The number, if it is a double.
     pub fn as_double(&self) -> Option<f64> {
-        if let Self::Double(v) = self { Some(*v) } else { None }
+        if let Self::Double(v) = self {
+            Some(*v)
+        } else {
+            None
+        }
     }
 
     /// The text, if it is a string.
     pub fn as_str(&self) -> Option<&str> {
-        if let Self::String(v) = self { Some(v) } else { None }
+        if let Self::String(v) = self {
+            Some(v)
+        } else {
+            None
+        }
     }
 
     /// The texts, if it is a string array.
     pub fn as_strings(&self) -> Option<&[String]> {
-        if let Self::StringArray(v) = self { Some(v) } else { None }
+        if let Self::StringArray(v) = self {
+            Some(v)
+        } else {
+            None
+        }
     }
 }
 
@@ -162,7 +184,8 @@ pub enum Range {
     },
 }
 
-/// A rule of a parameter's own, beyond type and range: `Err` is the reason for refusing, in words for the person who tried.
+/// A rule of a parameter's own, beyond type and range: `Err` is the reason for refusing, in words
+/// for the person who tried.
 pub type Check = Arc<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
 
 /// What a node says about a parameter when it declares it.
@@ -270,9 +293,15 @@ impl Declaration {
         };
         if let Some(range) = outside {
             let why = format!("`{name}` can't be {value}");
-            return Err(Misfit { code: &codes::PARAMETER_VALUE, why, help: format!("its range is {range}") });
+            return Err(Misfit {
+                code: &codes::PARAMETER_VALUE,
+                why,
+                help: format!("its range is {range}"),
+            });
         }
-        let Some(check) = &self.check else { return Ok(()) };
+        let Some(check) = &self.check else {
+            return Ok(());
+        };
         check(value).map_err(|why| Misfit {
             code: &codes::PARAMETER_VALUE,
             why: format!("`{name}` can't be {value}: {why}"),
@@ -286,7 +315,11 @@ impl Declaration {
             Given::Value(value) => value.clone(),
             Given::EmptyList => self.empty_list().ok_or_else(|| Misfit {
                 code: &codes::PARAMETER_TYPE,
-                why: format!("`{}` takes a value of type {}, not a list", self.name, self.default.kind()),
+                why: format!(
+                    "`{}` takes a value of type {}, not a list",
+                    self.name,
+                    self.default.kind()
+                ),
                 help: format!("give a value like {}", self.default),
             })?,
         };
@@ -307,7 +340,8 @@ impl Declaration {
     }
 }
 
-/// The parameters of a node: what was declared, the values, and the rules for changing them. For clients that keep none themselves.
+/// The parameters of a node: what was declared, the values, and the rules for changing them. For
+/// clients that keep none themselves.
 #[derive(Default)]
 pub struct Store {
     parameters: BTreeMap<String, (Declaration, Value)>,
@@ -319,33 +353,50 @@ pub struct Store {
 impl Store {
     /// A store that takes first values from `overrides`, by parameter name.
     pub fn new(overrides: BTreeMap<String, Override>) -> Self {
-        Self { overrides, ..Self::default() }
+        Self {
+            overrides,
+            ..Self::default()
+        }
     }
 
-    /// Declares a parameter and returns its value. Declared again, it keeps its value and its first declaration.
+    /// Declares a parameter and returns its value. Declared again, it keeps its value and its first
+    /// declaration.
     ///
     /// # Errors
-    /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] if its override does not fit, with the place of the override.
+    /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] if its override does not fit, with the
+    /// place of the override.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Value, Diagnostic> {
         if let Some((_, value)) = self.parameters.get(&declaration.name) {
             return Ok(value.clone());
         }
         let names = std::iter::once(&declaration.name).chain(&declaration.old_names);
-        let value = match names.filter_map(|name| self.overrides.get(name)).next() {
-            None => declaration.default.clone(),
-            Some(given) => declaration.first_value(&given.value).map_err(|Misfit { code, why, help }| {
-                Diagnostic::new(code, given.place.clone(), format!("parameter {why}")).help(help)
-            })?,
-        };
-        self.renamed.extend(declaration.old_names.iter().map(|old| (old.clone(), declaration.name.clone())));
-        self.parameters.insert(declaration.name.clone(), (declaration, value.clone()));
+        let value =
+            match names.filter_map(|name| self.overrides.get(name)).next() {
+                None => declaration.default.clone(),
+                Some(given) => declaration.first_value(&given.value).map_err(
+                    |Misfit { code, why, help }| {
+                        Diagnostic::new(code, given.place.clone(), format!("parameter {why}"))
+                            .help(help)
+                    },
+                )?,
+            };
+        self.renamed.extend(
+            declaration
+                .old_names
+                .iter()
+                .map(|old| (old.clone(), declaration.name.clone())),
+        );
+        self.parameters
+            .insert(declaration.name.clone(), (declaration, value.clone()));
         Ok(value)
     }
 
     /// A parameter's declaration and value, by its name or an earlier one.
     pub fn get(&self, name: &str) -> Option<(&Declaration, &Value)> {
         let name = self.renamed.get(name).map_or(name, String::as_str);
-        self.parameters.get(name).map(|(declaration, value)| (declaration, value))
+        self.parameters
+            .get(name)
+            .map(|(declaration, value)| (declaration, value))
     }
 
     /// What a parameter is called now that was called `name` before.
@@ -353,14 +404,20 @@ impl Store {
         self.renamed.get(name).map(String::as_str)
     }
 
-    /// The names of parameters that `name` was probably meant to be, in words; empty if it is like none.
+    /// The names of parameters that `name` was probably meant to be, in words; empty if it is like
+    /// none.
     pub fn meant(&self, name: &str) -> String {
         let near = nearest(name, self.parameters.keys().map(String::as_str));
-        if near.is_empty() { String::new() } else { format!("did you mean `{}`?", near.join("`, `")) }
+        if near.is_empty() {
+            String::new()
+        } else {
+            format!("did you mean `{}`?", near.join("`, `"))
+        }
     }
 
-    /// Changes parameters, all or none, and returns what was changed. An empty list of whatever type becomes one of the parameter's:
-    /// the `[]` of a file that `ros2 param load` reads arrives as a list of bools.
+    /// Changes parameters, all or none, and returns what was changed. An empty list of whatever
+    /// type becomes one of the parameter's: the `[]` of a file that `ros2 param load` reads arrives
+    /// as a list of bools.
     ///
     /// # Errors
     /// The reason why not, in words for the person who tried.
@@ -368,18 +425,26 @@ impl Store {
         for Change { name, value } in &mut changes {
             let Some((declaration, _)) = self.get(name) else {
                 let meant = self.meant(name);
-                let meant = if meant.is_empty() { meant } else { format!("; {meant}") };
+                let meant = if meant.is_empty() {
+                    meant
+                } else {
+                    format!("; {meant}")
+                };
                 return Err(format!("there is no parameter `{name}`{meant}"));
             };
             if declaration.read_only {
-                return Err(format!("`{name}` is read-only: set it when the node is started"));
+                return Err(format!(
+                    "`{name}` is read-only: set it when the node is started"
+                ));
             }
             if value.is_empty_list()
                 && let Some(empty) = declaration.empty_list()
             {
                 *value = empty;
             }
-            declaration.admit(value).map_err(|Misfit { why, help, .. }| format!("{why} ({help})"))?;
+            declaration
+                .admit(value)
+                .map_err(|Misfit { why, help, .. }| format!("{why} ({help})"))?;
             let name_now = declaration.name.clone();
             *name = name_now;
         }
@@ -391,32 +456,50 @@ impl Store {
         Ok(changes)
     }
 
-    /// The names of parameters in the groups `prefixes` (all if empty), up to `depth` levels deep (0: any), and the groups that those
-    /// are in; as rclcpp counts.
+    /// The names of parameters in the groups `prefixes` (all if empty), up to `depth` levels deep
+    /// (0: any), and the groups that those are in; as rclcpp counts.
     pub fn list(&self, prefixes: &[String], depth: u64) -> (Vec<String>, Vec<String>) {
         let shallow = |rest: &str| depth == 0 || (rest.matches('.').count() as u64) < depth;
         let wanted = |name: &str| {
             let under = |prefix: &String| {
-                name == prefix || name.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with('.') && shallow(rest))
+                name == prefix
+                    || name
+                        .strip_prefix(prefix.as_str())
+                        .is_some_and(|rest| rest.starts_with('.') && shallow(rest))
             };
-            if prefixes.is_empty() { shallow(name) } else { prefixes.iter().any(under) }
+            if prefixes.is_empty() {
+                shallow(name)
+            } else {
+                prefixes.iter().any(under)
+            }
         };
-        let names: Vec<String> = self.parameters.keys().filter(|name| wanted(name)).cloned().collect();
-        let groups: BTreeSet<&str> = names.iter().filter_map(|name| name.rsplit_once('.')).map(|(group, _)| group).collect();
+        let names: Vec<String> = self
+            .parameters
+            .keys()
+            .filter(|name| wanted(name))
+            .cloned()
+            .collect();
+        let groups: BTreeSet<&str> = names
+            .iter()
+            .filter_map(|name| name.rsplit_once('.'))
+            .map(|(group, _)| group)
+            .collect();
         let groups = groups.into_iter().map(str::to_owned).collect();
         (names, groups)
     }
 
-    /// Overrides that no declared parameter has taken. Those of a file for many nodes count only where the name is like one of this
-    /// node's: it may be a parameter of another.
+    /// Overrides that no declared parameter has taken. Those of a file for many nodes count only
+    /// where the name is like one of this node's: it may be a parameter of another.
     pub fn unused(&self) -> impl Iterator<Item = &Override> {
         self.overrides.values().filter(|o| {
             let is_for_this_node = o.nodes.is_exact() || o.place.file.is_none();
-            self.get(&o.parameter).is_none() && (is_for_this_node || !self.meant(&o.parameter).is_empty())
+            self.get(&o.parameter).is_none()
+                && (is_for_this_node || !self.meant(&o.parameter).is_empty())
         })
     }
 
-    /// Overrides under an earlier name of a parameter, with its name now, and whether it counts: not beside one under the name now.
+    /// Overrides under an earlier name of a parameter, with its name now, and whether it counts:
+    /// not beside one under the name now.
     pub fn outdated(&self) -> impl Iterator<Item = (&Override, &str, bool)> {
         self.overrides.values().filter_map(|o| {
             let name = self.new_name(&o.parameter)?;
@@ -466,11 +549,17 @@ mod tests {
     }
 
     fn rate() -> Declaration {
-        Declaration::new("rate", Value::Double(1.0), "how often").range(Range::Double { from: 0.0, to: 10.0 })
+        Declaration::new("rate", Value::Double(1.0), "how often").range(Range::Double {
+            from: 0.0,
+            to: 10.0,
+        })
     }
 
     fn change(name: &str, value: Value) -> Change {
-        Change { name: name.into(), value }
+        Change {
+            name: name.into(),
+            value,
+        }
     }
 
     #[test]
@@ -478,55 +567,105 @@ mod tests {
         assert_eq!(store("").declare(rate()), Ok(Value::Double(1.0)));
         assert_eq!(store("rate: 2.5").declare(rate()), Ok(Value::Double(2.5)));
         let list = || Declaration::new("l", Value::StringArray(vec!["a".into()]), "");
-        assert_eq!(store("l: []").declare(list()), Ok(Value::StringArray(Vec::new())));
+        assert_eq!(
+            store("l: []").declare(list()),
+            Ok(Value::StringArray(Vec::new()))
+        );
         for (text, code, part) in [
             ("rate: 5", codes::PARAMETER_TYPE, "write 5.0"),
-            ("rate: fast", codes::PARAMETER_TYPE, "`rate` takes a value of type double, not string"),
+            (
+                "rate: fast",
+                codes::PARAMETER_TYPE,
+                "`rate` takes a value of type double, not string",
+            ),
             ("rate: 11.0", codes::PARAMETER_VALUE, "0.0 … 10.0"),
             ("rate: .nan", codes::PARAMETER_VALUE, "NaN"),
             ("rate: []", codes::PARAMETER_TYPE, "not a list"),
         ] {
             let fault = store(text).declare(rate()).expect_err(text);
             assert_eq!(fault.code, code.id, "{fault}");
-            assert!(fault.to_string().contains(part) && fault.place.line == 2, "{fault}");
+            assert!(
+                fault.to_string().contains(part) && fault.place.line == 2,
+                "{fault}"
+            );
         }
-        assert!(store("l: a").declare(list()).expect_err("type").help.contains("[\"a\"]"));
+        assert!(
+            store("l: a")
+                .declare(list())
+                .expect_err("type")
+                .help
+                .contains("[\"a\"]")
+        );
     }
 
     #[test]
     fn changes_are_all_or_none_and_refusals_have_reasons() {
         let mut store = store("");
-        let even = Declaration::new("even", Value::Integer(0), "").check("an even number", |v| match v.as_integer() {
-            Some(v) if v % 2 == 0 => Ok(()),
-            _ => Err("it is odd".into()),
+        let even = Declaration::new("even", Value::Integer(0), "").check("an even number", |v| {
+            match v.as_integer() {
+                Some(v) if v % 2 == 0 => Ok(()),
+                _ => Err("it is odd".into()),
+            }
         });
-        for declaration in [rate(), even, Declaration::new("fixed", Value::Bool(true), "").read_only()] {
+        for declaration in [
+            rate(),
+            even,
+            Declaration::new("fixed", Value::Bool(true), "").read_only(),
+        ] {
             store.declare(declaration).expect("declared");
         }
-        let changes = vec![change("rate", Value::Double(3.0)), change("even", Value::Integer(2))];
+        let changes = vec![
+            change("rate", Value::Double(3.0)),
+            change("even", Value::Integer(2)),
+        ];
         assert_eq!(store.set(changes.clone()), Ok(changes));
         for (bad, part) in [
             (change("rate", Value::Double(99.0)), "its range is"),
             (change("rate", Value::Integer(3)), "write 3.0"),
-            (change("even", Value::Integer(3)), "it is odd (an even number)"),
+            (
+                change("even", Value::Integer(3)),
+                "it is odd (an even number)",
+            ),
             (change("fixed", Value::Bool(false)), "read-only"),
             (change("nothing", Value::Bool(false)), "no parameter"),
         ] {
-            let reason = store.set(vec![change("rate", Value::Double(4.0)), bad]).expect_err(part);
+            let reason = store
+                .set(vec![change("rate", Value::Double(4.0)), bad])
+                .expect_err(part);
             assert!(reason.contains(part), "{reason}");
         }
-        assert_eq!(store.get("rate").map(|(_, value)| value.clone()), Some(Value::Double(3.0)));
+        assert_eq!(
+            store.get("rate").map(|(_, value)| value.clone()),
+            Some(Value::Double(3.0))
+        );
     }
 
     #[test]
     fn a_list_of_nothing_has_the_type_that_is_asked_for() {
         let mut store = store("");
-        store.declare(Declaration::new("l", Value::StringArray(vec!["a".into()]), "")).expect("declared");
+        store
+            .declare(Declaration::new(
+                "l",
+                Value::StringArray(vec!["a".into()]),
+                "",
+            ))
+            .expect("declared");
         store.declare(rate()).expect("declared");
         let none = change("l", Value::StringArray(Vec::new()));
-        assert_eq!(store.set(vec![change("l", Value::BoolArray(Vec::new()))]), Ok(vec![none]));
-        for misfit in [change("l", Value::BoolArray(vec![true])), change("rate", Value::BoolArray(Vec::new()))] {
-            assert!(store.set(vec![misfit]).expect_err("type").contains("not bool array"));
+        assert_eq!(
+            store.set(vec![change("l", Value::BoolArray(Vec::new()))]),
+            Ok(vec![none])
+        );
+        for misfit in [
+            change("l", Value::BoolArray(vec![true])),
+            change("rate", Value::BoolArray(Vec::new())),
+        ] {
+            assert!(
+                store
+                    .set(vec![misfit])
+                    .expect_err("type")
+                    .contains("not bool array")
+            );
         }
     }
 
@@ -534,12 +673,22 @@ mod tests {
     fn lists_as_rclcpp_does_and_finds_misspelt_overrides() {
         let mut store = store("a.x: 1, rat: 2.0, a: {y: 1}");
         for name in ["b", "a.x", "a.c.d", "ab.z"] {
-            store.declare(Declaration::new(name, Value::Integer(0), "")).expect("declared");
+            store
+                .declare(Declaration::new(name, Value::Integer(0), ""))
+                .expect("declared");
         }
-        let list = |prefixes: &[&str], depth| store.list(&prefixes.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>(), depth);
+        let list = |prefixes: &[&str], depth| {
+            store.list(
+                &prefixes.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>(),
+                depth,
+            )
+        };
         assert_eq!(
             list(&[], 0),
-            (vec!["a.c.d".into(), "a.x".into(), "ab.z".into(), "b".into()], vec!["a".into(), "a.c".into(), "ab".into()])
+            (
+                vec!["a.c.d".into(), "a.x".into(), "ab.z".into(), "b".into()],
+                vec!["a".into(), "a.c".into(), "ab".into()]
+            )
         );
         assert_eq!(list(&[], 1).0, ["b"]);
         assert_eq!(list(&["a"], 0).0, ["a.c.d", "a.x"]);
@@ -554,11 +703,24 @@ mod tests {
         let read = read_str(text, "f.yaml").expect("valid");
         let mut store = Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect());
         store.declare(rate()).expect("declared");
-        assert_eq!(store.unused().map(|o| o.parameter.as_str()).collect::<Vec<_>>(), ["rates"]);
-        let reason = store.set(vec![change("raet", Value::Double(1.0))]).expect_err("unknown");
+        assert_eq!(
+            store
+                .unused()
+                .map(|o| o.parameter.as_str())
+                .collect::<Vec<_>>(),
+            ["rates"]
+        );
+        let reason = store
+            .set(vec![change("raet", Value::Double(1.0))])
+            .expect_err("unknown");
         assert_eq!(reason, "there is no parameter `raet`");
-        let reason = store.set(vec![change("rates", Value::Double(1.0))]).expect_err("unknown");
-        assert_eq!(reason, "there is no parameter `rates`; did you mean `rate`?");
+        let reason = store
+            .set(vec![change("rates", Value::Double(1.0))])
+            .expect_err("unknown");
+        assert_eq!(
+            reason,
+            "there is no parameter `rates`; did you mean `rate`?"
+        );
     }
 
     #[test]
@@ -567,14 +729,25 @@ mod tests {
         let mut given = store("pace: 2.0");
         assert_eq!(given.declare(renamed()), Ok(Value::Double(2.0)));
         assert_eq!(
-            given.outdated().map(|(o, name, counts)| (o.parameter.as_str(), name, counts)).collect::<Vec<_>>(),
+            given
+                .outdated()
+                .map(|(o, name, counts)| (o.parameter.as_str(), name, counts))
+                .collect::<Vec<_>>(),
             [("pace", "rate", true)]
         );
         assert_eq!(given.unused().count(), 0);
         assert_eq!(given.list(&[], 0).0, ["rate"]);
-        assert_eq!(given.set(vec![change("speed", Value::Double(3.0))]), Ok(vec![change("rate", Value::Double(3.0))]));
-        assert_eq!(given.get("pace").map(|(_, value)| value.clone()), Some(Value::Double(3.0)));
-        let refused = given.set(vec![change("speed", Value::Double(99.0))]).expect_err("range");
+        assert_eq!(
+            given.set(vec![change("speed", Value::Double(3.0))]),
+            Ok(vec![change("rate", Value::Double(3.0))])
+        );
+        assert_eq!(
+            given.get("pace").map(|(_, value)| value.clone()),
+            Some(Value::Double(3.0))
+        );
+        let refused = given
+            .set(vec![change("speed", Value::Double(99.0))])
+            .expect_err("range");
         assert!(refused.contains("`rate` can't be 99.0"), "{refused}");
 
         let mut both = store("rate: 1.0, pace: 2.0");

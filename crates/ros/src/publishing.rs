@@ -1,4 +1,5 @@
-//! The task of a publisher: it takes messages out of a queue and writes them, in order, as soon as the network takes them.
+//! The task of a publisher: it takes messages out of a queue and writes them, in order, as soon as
+//! the network takes them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use super::faults::Recurring;
 use super::transport::Write;
 use super::{Durability, Qos, queue};
 
-/// How long to wait before a latched message that could not be sent is sent again, at first and at most.
+/// How long to wait before a latched message that could not be sent is sent again, at first and at
+/// most.
 const AGAIN: Duration = Duration::from_millis(20);
 const AGAIN_AT_MOST: Duration = Duration::from_secs(1);
 /// How long what was published last waits for its topic to be open.
@@ -24,8 +26,8 @@ struct Messages<M> {
     due: VecDeque<Arc<M>>,
 }
 
-/// Writes what comes out of `queue` by the writer of the moment, until the queue has ended. What is latched is written again by each
-/// writer, and until it is sent.
+/// Writes what comes out of `queue` by the writer of the moment, until the queue has ended. What is
+/// latched is written again by each writer, and until it is sent.
 pub(super) async fn publish<M>(
     name: String,
     qos: Qos,
@@ -35,11 +37,21 @@ pub(super) async fn publish<M>(
     let is_latched = qos.durability == Durability::TransientLocal;
     let depth = qos.depth.max(1);
     let mut changes = writers.subscribe();
-    let mut messages = Messages { kept: VecDeque::new(), due: VecDeque::new() };
-    let (mut faults, mut unwritable, mut wait) = (Recurring::default(), Recurring::default(), AGAIN);
+    let mut messages = Messages {
+        kept: VecDeque::new(),
+        due: VecDeque::new(),
+    };
+    let (mut faults, mut unwritable, mut wait) =
+        (Recurring::default(), Recurring::default(), AGAIN);
     let take = |message: M, messages: &mut Messages<M>| {
         let message = Arc::new(message);
-        for list in [is_latched.then_some(&mut messages.kept), Some(&mut messages.due)].into_iter().flatten() {
+        for list in [
+            is_latched.then_some(&mut messages.kept),
+            Some(&mut messages.due),
+        ]
+        .into_iter()
+        .flatten()
+        {
             if list.len() >= depth {
                 list.pop_front();
             }
@@ -51,13 +63,18 @@ pub(super) async fn publish<M>(
         while let Some(message) = queue.try_next() {
             take(message, &mut messages);
         }
-        if changes.has_changed().unwrap_or(false) && changes.borrow_and_update().is_some() && is_latched {
+        if changes.has_changed().unwrap_or(false)
+            && changes.borrow_and_update().is_some()
+            && is_latched
+        {
             messages.due.clone_from(&messages.kept);
         }
         let write = changes.borrow().clone();
         let (Some(write), Some(message)) = (write, messages.due.front().cloned()) else {
             if has_ended {
-                if messages.due.is_empty() || tokio::time::timeout(LAST, changes.changed()).await.is_err() {
+                if messages.due.is_empty()
+                    || tokio::time::timeout(LAST, changes.changed()).await.is_err()
+                {
                     return;
                 }
                 changes.mark_changed();
@@ -76,7 +93,9 @@ pub(super) async fn publish<M>(
         let sending = match write(&message) {
             Ok(sending) => sending,
             Err(why) => {
-                unwritable.tell(|n| tracing::warn!("{name}: {n} message(s) can't be written; the last: {why}"));
+                unwritable.tell(|n| {
+                    tracing::warn!("{name}: {n} message(s) can't be written; the last: {why}")
+                });
                 messages.due.pop_front();
                 messages.kept.retain(|kept| !Arc::ptr_eq(kept, &message));
                 continue;
@@ -87,7 +106,9 @@ pub(super) async fn publish<M>(
             wait = AGAIN;
             continue;
         };
-        faults.tell(|n| tracing::warn!("{name}: {n} message(s) could not be sent at once; the last: {why}"));
+        faults.tell(|n| {
+            tracing::warn!("{name}: {n} message(s) could not be sent at once; the last: {why}")
+        });
         if is_latched && !has_ended {
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(AGAIN_AT_MOST);

@@ -1,5 +1,5 @@
-//! The bounded queue between a ROS client's thread and the tasks that read: writing never blocks, and what is not read in time is
-//! dropped, oldest first (keep-last, as in ROS).
+//! The bounded queue between a ROS client's thread and the tasks that read: writing never blocks,
+//! and what is not read in time is dropped, oldest first (keep-last, as in ROS).
 //!
 //! It knows nothing of ROS.
 
@@ -32,7 +32,12 @@ impl<T> Shared<T> {
 pub fn keep_last<T>(depth: usize) -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(Shared {
         depth: depth.max(1),
-        state: Mutex::new(State { items: VecDeque::new(), dropped: 0, senders: 1, closed: false }),
+        state: Mutex::new(State {
+            items: VecDeque::new(),
+            dropped: 0,
+            senders: 1,
+            closed: false,
+        }),
         wake: Notify::new(),
     });
     (Sender(shared.clone()), Receiver(shared))
@@ -42,7 +47,8 @@ pub fn keep_last<T>(depth: usize) -> (Sender<T>, Receiver<T>) {
 pub struct Sender<T>(Arc<Shared<T>>);
 
 impl<T> Sender<T> {
-    /// Adds an item; if the queue was full returns the oldest, which makes room. Does nothing once the queue is closed.
+    /// Adds an item; if the queue was full returns the oldest, which makes room. Does nothing once
+    /// the queue is closed.
     pub fn push(&self, item: T) -> Option<T> {
         let mut state = self.0.lock();
         if state.closed {
@@ -95,7 +101,8 @@ impl<T> Drop for Sender<T> {
 pub struct Receiver<T>(Arc<Shared<T>>);
 
 impl<T> Receiver<T> {
-    /// Waits for the next item; `None` once the queue has ended and is empty. Cancel-safe: an item is taken only when returned.
+    /// Waits for the next item; `None` once the queue has ended and is empty. Cancel-safe: an item
+    /// is taken only when returned.
     pub async fn next(&mut self) -> Option<T> {
         loop {
             {
@@ -107,7 +114,8 @@ impl<T> Receiver<T> {
                     return None;
                 }
             }
-            // There is one reader, so a permit left by `notify_one` between the look and this wait is ours.
+            // There is one reader, so a permit left by `notify_one` between the look and this wait
+            // is ours.
             self.0.wake.notified().await;
         }
     }
@@ -138,10 +146,20 @@ mod tests {
     #[tokio::test]
     async fn keeps_the_last_and_counts_the_rest() {
         let (sender, mut receiver) = keep_last(2);
-        assert_eq!([sender.push(1), sender.push(2), sender.push(3)], [None, None, Some(1)]);
+        assert_eq!(
+            [sender.push(1), sender.push(2), sender.push(3)],
+            [None, None, Some(1)]
+        );
         assert_eq!(receiver.dropped(), 1);
         drop(sender);
-        assert_eq!((receiver.next().await, receiver.next().await, receiver.next().await), (Some(2), Some(3), None));
+        assert_eq!(
+            (
+                receiver.next().await,
+                receiver.next().await,
+                receiver.next().await
+            ),
+            (Some(2), Some(3), None)
+        );
     }
 
     #[tokio::test]

@@ -36,7 +36,13 @@ pub struct Line<'a> {
 /// # Errors
 /// [`super::codes::TRANSPORT`].
 pub fn open(node: &impl Node) -> Result<impl Fn(&Line) + Send + Sync + 'static, Diagnostic> {
-    let publisher = node.advertise("/rosout", Qos { lifespan: Some(LIFESPAN), ..Qos::latched(DEPTH) })?;
+    let publisher = node.advertise(
+        "/rosout",
+        Qos {
+            lifespan: Some(LIFESPAN),
+            ..Qos::latched(DEPTH)
+        },
+    )?;
     Ok(move |line: &Line| {
         let log = Log {
             stamp: line.stamp,

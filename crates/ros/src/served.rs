@@ -1,6 +1,8 @@
-//! The parameters of a node as others see them: the six services of `rcl_interfaces`, and `/parameter_events`.
+//! The parameters of a node as others see them: the six services of `rcl_interfaces`, and
+//! `/parameter_events`.
 //!
-//! For clients that have no parameters of their own, or only some of what [`Store`] has. Every client that uses it behaves alike.
+//! For clients that have no parameters of their own, or only some of what [`Store`] has. Every
+//! client that uses it behaves alike.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +27,8 @@ const MOST_NAMES: usize = 4096;
 pub(super) struct Parameters {
     node: String,
     state: Mutex<State>,
-    /// True once all parameters are declared. Services wait for it, so no client receives a partial list.
+    /// True once all parameters are declared. Services wait for it, so no client receives a partial
+    /// list.
     is_complete: watch::Sender<bool>,
 }
 
@@ -38,8 +41,17 @@ struct State {
 
 impl Parameters {
     pub(super) fn new(node: String, overrides: BTreeMap<String, Override>) -> Self {
-        let state = State { store: Store::new(overrides), listeners: Vec::new(), events: None, has_ended: false };
-        Self { node, state: Mutex::new(state), is_complete: watch::Sender::new(false) }
+        let state = State {
+            store: Store::new(overrides),
+            listeners: Vec::new(),
+            events: None,
+            has_ended: false,
+        };
+        Self {
+            node,
+            state: Mutex::new(state),
+            is_complete: watch::Sender::new(false),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -52,8 +64,17 @@ impl Parameters {
         let is_new = state.store.get(&name).is_none();
         let value = state.store.declare(declaration)?;
         if is_new {
-            let parameter = rcl::Parameter { name, value: value.clone().into() };
-            self.announce(&state, rcl::ParameterEvent { new_parameters: vec![parameter], ..Default::default() });
+            let parameter = rcl::Parameter {
+                name,
+                value: value.clone().into(),
+            };
+            self.announce(
+                &state,
+                rcl::ParameterEvent {
+                    new_parameters: vec![parameter],
+                    ..Default::default()
+                },
+            );
         }
         Ok(value)
     }
@@ -62,21 +83,37 @@ impl Parameters {
         self.is_complete.send_replace(true);
         let state = self.state();
         let told = |o: &Override, code, message: String, help: String| {
-            let place = Place { element: format!("parameter `{}`", o.parameter), ..o.place.clone() };
+            let place = Place {
+                element: format!("parameter `{}`", o.parameter),
+                ..o.place.clone()
+            };
             Diagnostic::new(code, place, message).help(help)
         };
         let unknown = state.store.unused().map(|o| {
             let message = format!("`{}` has no parameter `{}`", self.node, o.parameter);
             let meant = state.store.meant(&o.parameter);
             let help = "`ros2 param list` shows the ones it has".to_owned();
-            told(o, &codes::UNKNOWN_PARAMETER, message, if meant.is_empty() { help } else { meant })
+            told(
+                o,
+                &codes::UNKNOWN_PARAMETER,
+                message,
+                if meant.is_empty() { help } else { meant },
+            )
         });
         let outdated = state.store.outdated().map(|(o, name, counts)| {
             let message = match counts {
                 true => format!("`{}` is now called `{name}`", o.parameter),
-                false => format!("`{}` is now called `{name}`, which is given, too: this value is ignored", o.parameter),
+                false => format!(
+                    "`{}` is now called `{name}`, which is given, too: this value is ignored",
+                    o.parameter
+                ),
             };
-            told(o, &codes::RENAMED_PARAMETER, message, format!("write `{name}`"))
+            told(
+                o,
+                &codes::RENAMED_PARAMETER,
+                message,
+                format!("write `{name}`"),
+            )
         });
         unknown.chain(outdated).collect()
     }
@@ -101,7 +138,11 @@ impl Parameters {
     fn announce(&self, state: &State, event: rcl::ParameterEvent) {
         if let Some(events) = &state.events {
             // Fails only while the node shuts down, when nobody asks any more.
-            let _ = events.publish(rcl::ParameterEvent { stamp: Time::now(), node: self.node.clone(), ..event });
+            let _ = events.publish(rcl::ParameterEvent {
+                stamp: Time::now(),
+                node: self.node.clone(),
+                ..event
+            });
         }
     }
 
@@ -115,19 +156,34 @@ impl Parameters {
             })
             .collect();
         let mut state = self.state();
-        for (old, name) in changes.iter().flatten().filter_map(|c| Some((&c.name, state.store.new_name(&c.name)?))) {
+        for (old, name) in changes
+            .iter()
+            .flatten()
+            .filter_map(|c| Some((&c.name, state.store.new_name(&c.name)?)))
+        {
             tracing::warn!("the parameter `{old}` is now called `{name}`");
         }
         let changes = match changes.and_then(|changes| state.store.set(changes)) {
             Ok(changes) => changes,
             Err(reason) => {
                 tracing::warn!("a parameter change was refused: {reason}");
-                return rcl::SetParametersResult { successful: false, reason };
+                return rcl::SetParametersResult {
+                    successful: false,
+                    reason,
+                };
             }
         };
-        let told =
-            changes.iter().map(|Change { name, value }| rcl::Parameter { name: name.clone(), value: value.clone().into() });
-        self.announce(&state, rcl::ParameterEvent { changed_parameters: told.collect(), ..Default::default() });
+        let told = changes.iter().map(|Change { name, value }| rcl::Parameter {
+            name: name.clone(),
+            value: value.clone().into(),
+        });
+        self.announce(
+            &state,
+            rcl::ParameterEvent {
+                changed_parameters: told.collect(),
+                ..Default::default()
+            },
+        );
         state.listeners.retain(|listener| !listener.is_closed());
         for change in &changes {
             tracing::info!("parameter {} is now {}", change.name, change.value);
@@ -135,31 +191,56 @@ impl Parameters {
                 listener.push(change.clone());
             }
         }
-        rcl::SetParametersResult { successful: true, reason: String::new() }
+        rcl::SetParametersResult {
+            successful: true,
+            reason: String::new(),
+        }
     }
 
     fn set_each(&self, request: rcl::SetParametersRequest) -> rcl::SetParametersResponse {
         rcl::SetParametersResponse {
-            results: request.parameters.into_iter().map(|parameter| self.set(vec![parameter])).collect(),
+            results: request
+                .parameters
+                .into_iter()
+                .map(|parameter| self.set(vec![parameter]))
+                .collect(),
         }
     }
 
     fn values(&self, request: rcl::Names) -> rcl::GetParametersResponse {
         let state = self.state();
-        let value = |name: &String| state.store.get(name).map(|(_, value)| value.clone().into()).unwrap_or_default();
-        rcl::GetParametersResponse { values: request.names.iter().take(MOST_NAMES).map(value).collect() }
+        let value = |name: &String| {
+            state
+                .store
+                .get(name)
+                .map(|(_, value)| value.clone().into())
+                .unwrap_or_default()
+        };
+        rcl::GetParametersResponse {
+            values: request.names.iter().take(MOST_NAMES).map(value).collect(),
+        }
     }
 
     fn types(&self, request: rcl::Names) -> rcl::GetParameterTypesResponse {
         let state = self.state();
-        let kind = |name: &String| state.store.get(name).map_or(0, |(_, value)| value.kind() as u8);
-        rcl::GetParameterTypesResponse { types: request.names.iter().take(MOST_NAMES).map(kind).collect() }
+        let kind = |name: &String| {
+            state
+                .store
+                .get(name)
+                .map_or(0, |(_, value)| value.kind() as u8)
+        };
+        rcl::GetParameterTypesResponse {
+            types: request.names.iter().take(MOST_NAMES).map(kind).collect(),
+        }
     }
 
     fn descriptors(&self, request: rcl::Names) -> rcl::DescribeParametersResponse {
         let state = self.state();
         let describe = |name: &String| match state.store.get(name) {
-            None => rcl::ParameterDescriptor { name: name.clone(), ..Default::default() },
+            None => rcl::ParameterDescriptor {
+                name: name.clone(),
+                ..Default::default()
+            },
             Some((declaration, value)) => rcl::ParameterDescriptor {
                 name: name.clone(),
                 type_: value.kind() as u8,
@@ -170,25 +251,46 @@ impl Parameters {
             }
             .range(declaration.range),
         };
-        rcl::DescribeParametersResponse { descriptors: request.names.iter().take(MOST_NAMES).map(describe).collect() }
+        rcl::DescribeParametersResponse {
+            descriptors: request
+                .names
+                .iter()
+                .take(MOST_NAMES)
+                .map(describe)
+                .collect(),
+        }
     }
 
     fn list(&self, request: rcl::ListParametersRequest) -> rcl::ListParametersResponse {
         let (names, prefixes) = self.state().store.list(&request.prefixes, request.depth);
-        rcl::ListParametersResponse { result: rcl::ListParametersResult { names, prefixes } }
+        rcl::ListParametersResponse {
+            result: rcl::ListParametersResult { names, prefixes },
+        }
     }
 
     /// Opens the services and the topic at `node`, and answers in tasks that end with it.
-    pub(super) fn serve(self: &Arc<Self>, node: &impl Node, spawn: impl Fn(BoxFuture<'static, ()>)) -> Result<(), Diagnostic> {
+    pub(super) fn serve(
+        self: &Arc<Self>,
+        node: &impl Node,
+        spawn: impl Fn(BoxFuture<'static, ()>),
+    ) -> Result<(), Diagnostic> {
         self.state().events = Some(node.advertise("/parameter_events", Qos::reliable(1000))?);
         spawn(self.answer::<rcl::GetParameters>(node, "~/get_parameters", Self::values)?);
         spawn(self.answer::<rcl::GetParameterTypes>(node, "~/get_parameter_types", Self::types)?);
-        spawn(self.answer::<rcl::DescribeParameters>(node, "~/describe_parameters", Self::descriptors)?);
+        spawn(self.answer::<rcl::DescribeParameters>(
+            node,
+            "~/describe_parameters",
+            Self::descriptors,
+        )?);
         spawn(self.answer::<rcl::ListParameters>(node, "~/list_parameters", Self::list)?);
         spawn(self.answer::<rcl::SetParameters>(node, "~/set_parameters", Self::set_each)?);
-        spawn(self.answer::<rcl::SetParametersAtomically>(node, "~/set_parameters_atomically", |parameters, request| {
-            rcl::SetParametersAtomicallyResponse { result: parameters.set(request.parameters) }
-        })?);
+        spawn(self.answer::<rcl::SetParametersAtomically>(
+            node,
+            "~/set_parameters_atomically",
+            |parameters, request| rcl::SetParametersAtomicallyResponse {
+                result: parameters.set(request.parameters),
+            },
+        )?);
         Ok(())
     }
 

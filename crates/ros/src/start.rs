@@ -1,4 +1,5 @@
-//! Which ROS client a node runs on: decided when it is built, and by `RMW_IMPLEMENTATION` where there is a choice.
+//! Which ROS client a node runs on: decided when it is built, and by `RMW_IMPLEMENTATION` where
+//! there is a choice.
 
 use super::Args;
 use urdf_usd_diagnostic::Diagnostic;
@@ -10,8 +11,8 @@ pub type Started = super::client::Client<super::rclrs::Rclrs>;
 #[cfg(not(feature = "rclrs"))]
 pub type Started = super::client::Client;
 
-/// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the environment, and tells what of these has no
-/// effect.
+/// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the
+/// environment, and tells what of these has no effect.
 ///
 /// # Errors
 /// [`super::codes::INVALID_NAME`], [`super::codes::ENVIRONMENT`], [`super::codes::TRANSPORT`].
@@ -31,10 +32,16 @@ fn join(default_name: &str, args: &Args) -> Result<Started, Diagnostic> {
     #[cfg(feature = "zenoh")]
     if std::env::var("RMW_IMPLEMENTATION").is_ok_and(|rmw| rmw.trim() == "rmw_zenoh_cpp") {
         let settings = super::zenoh::Settings::from_env()?;
-        settings.without_effect.iter().for_each(|diagnostic| tracing::warn!("{diagnostic}"));
+        settings
+            .without_effect
+            .iter()
+            .for_each(|diagnostic| tracing::warn!("{diagnostic}"));
         return super::zenoh::start(default_name, args, &settings);
     }
     let network = super::embedded::Network::from_env()?;
-    network.notice.iter().for_each(|notice| tracing::warn!("{notice}"));
+    network
+        .notice
+        .iter()
+        .for_each(|notice| tracing::warn!("{notice}"));
     super::embedded::start(default_name, args, &network)
 }

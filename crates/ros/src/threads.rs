@@ -11,8 +11,8 @@ use urdf_usd_diagnostic::Diagnostic;
 /// How long tasks may take to end at shutdown.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Two threads for the tasks of one node. When dropped, for instance because a start failed, they end without being waited for: who
-/// drops them may run asynchronous code, which must not wait.
+/// Two threads for the tasks of one node. When dropped, for instance because a start failed, they
+/// end without being waited for: who drops them may run asynchronous code, which must not wait.
 pub struct Threads {
     handle: Handle,
     /// `None` after the end.
@@ -25,9 +25,16 @@ impl Threads {
     /// # Errors
     /// [`super::codes::TRANSPORT`].
     pub(super) fn new() -> Result<Self, Diagnostic> {
-        let runtime = Builder::new_multi_thread().worker_threads(2).thread_name("ros").enable_time().build();
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("ros")
+            .enable_time()
+            .build();
         let runtime = runtime.map_err(|error| transport("can't start threads", error))?;
-        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime) })
+        Ok(Self {
+            handle: runtime.handle().clone(),
+            runtime: Some(runtime),
+        })
     }
 
     /// Where tasks are given to them.
@@ -69,6 +76,10 @@ mod tests {
         let threads = Threads::new().expect("threads");
         let task = threads.handle().spawn(std::future::pending::<()>());
         drop(threads);
-        assert!(task.await.expect_err("it never ends by itself").is_cancelled());
+        assert!(
+            task.await
+                .expect_err("it never ends by itself")
+                .is_cancelled()
+        );
     }
 }

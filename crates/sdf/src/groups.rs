@@ -21,23 +21,35 @@ pub(super) struct Groups {
     pub carrier: Vec<LinkId>,
     /// By link.
     pub motion: Vec<Motion>,
-    /// By link: whether it moves and is a link of the SDF, and nothing that is rigid in it has a mass.
+    /// By link: whether it moves and is a link of the SDF, and nothing that is rigid in it has a
+    /// mass.
     pub massless: Vec<bool>,
 }
 
 impl Groups {
-    /// A link without a mass is a frame in the link with a mass that it is fixed to: SDFormat has no links without a mass.
+    /// A link without a mass is a frame in the link with a mass that it is fixed to: SDFormat has
+    /// no links without a mass.
     pub fn of(robot: &Robot, base: Base) -> Self {
         let roles = Roles::new(robot, base);
         let count = robot.links.len();
-        let (mut motion, mut top) = (vec![Motion::Held; count], (0..count).map(LinkId).collect::<Vec<_>>());
+        let (mut motion, mut top) = (
+            vec![Motion::Held; count],
+            (0..count).map(LinkId).collect::<Vec<_>>(),
+        );
         for &link in &robot.tree.order {
             motion[link.0] = motion_of(robot, base, &roles, link);
-            if let (Motion::Rigid, Some(joint)) = (motion[link.0], robot.tree.parent_joint[link.0]) {
+            if let (Motion::Rigid, Some(joint)) = (motion[link.0], robot.tree.parent_joint[link.0])
+            {
                 top[link.0] = top[robot.joints[joint.0].parent.0];
             }
         }
-        let has_mass = |link: LinkId| robot.links[link.0].inertial.as_ref().and_then(Mass::of).is_some();
+        let has_mass = |link: LinkId| {
+            robot.links[link.0]
+                .inertial
+                .as_ref()
+                .and_then(Mass::of)
+                .is_some()
+        };
         // By the top of what is rigid: its first link with a mass.
         let mut first: Vec<Option<LinkId>> = vec![None; count];
         for &link in robot.tree.order.iter().filter(|link| has_mass(**link)) {
@@ -54,9 +66,15 @@ impl Groups {
             };
         }
         let massless = (0..count).map(|link| {
-            carrier[link].0 == link && matches!(motion[link], Motion::Free | Motion::Joint(_)) && first[link].is_none()
+            carrier[link].0 == link
+                && matches!(motion[link], Motion::Free | Motion::Joint(_))
+                && first[link].is_none()
         });
-        Self { massless: massless.collect(), carrier, motion }
+        Self {
+            massless: massless.collect(),
+            carrier,
+            motion,
+        }
     }
 
     /// Whether a link of the robot is a link of the SDF.
@@ -69,12 +87,18 @@ fn motion_of(robot: &Robot, base: Base, roles: &Roles, link: LinkId) -> Motion {
     let held = |is_held: bool| if is_held { Motion::Held } else { Motion::Free };
     let Some(id) = robot.tree.parent_joint[link.0] else {
         // What no joint of a tree holds is free, if there is anything to move.
-        return held(base == Base::Fixed || Some(link) == robot.world_root() || roles.of[link.0] != Role::Body);
+        return held(
+            base == Base::Fixed
+                || Some(link) == robot.world_root()
+                || roles.of[link.0] != Role::Body,
+        );
     };
     let joint = &robot.joints[id.0];
     let is_on_world = Some(joint.parent) == robot.world_root();
     match joint.kind {
-        JointKind::Fixed if is_on_world => held(base != Base::Floating || roles.of[link.0] != Role::Body),
+        JointKind::Fixed if is_on_world => {
+            held(base != Base::Floating || roles.of[link.0] != Role::Body)
+        }
         JointKind::Fixed => Motion::Rigid,
         JointKind::Floating => held(base == Base::Fixed && roles.body[joint.parent.0].is_none()),
         JointKind::Planar => Motion::Free,

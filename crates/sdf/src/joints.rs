@@ -20,14 +20,18 @@ impl Writer<'_> {
             match self.groups.motion[link.0] {
                 Motion::Held => self.hold(link),
                 Motion::Joint(id) => self.joint(id),
-                // Two links of the SDF in one rigid part; else the lower one is a frame, or the upper one has its frame in the lower.
+                // Two links of the SDF in one rigid part; else the lower one is a frame, or the
+                // upper one has its frame in the lower.
                 Motion::Rigid => {
                     if let Some(id) = id.filter(|_| self.is_joined(link)) {
                         self.joint(id);
                     }
                 }
                 Motion::Free => {
-                    if let Some(joint) = id.map(|id| &robot.joints[id.0]).filter(|joint| joint.kind == JointKind::Planar) {
+                    if let Some(joint) = id
+                        .map(|id| &robot.joints[id.0])
+                        .filter(|joint| joint.kind == JointKind::Planar)
+                    {
                         let message = format!("planar joint \"{}\" is not in the SDF", joint.name);
                         self.findings.report(
                             &codes::PLANAR,
@@ -39,8 +43,14 @@ impl Writer<'_> {
                 }
             }
         }
-        for (index, joint) in robot.joints.iter().enumerate().filter(|(_, joint)| joint.closes_loop) {
-            let [parent, child] = [joint.parent, joint.child].map(|link| self.groups.carrier[link.0]);
+        for (index, joint) in robot
+            .joints
+            .iter()
+            .enumerate()
+            .filter(|(_, joint)| joint.closes_loop)
+        {
+            let [parent, child] =
+                [joint.parent, joint.child].map(|link| self.groups.carrier[link.0]);
             match joint.kind {
                 JointKind::Floating => {}
                 JointKind::Planar => {
@@ -53,15 +63,24 @@ impl Writer<'_> {
                     );
                 }
                 _ if parent == child || self.is_world(joint.child) => {
-                    let message = format!("joint \"{}\" closes no loop of two links that move", joint.name);
-                    self.findings.report(&codes::LOOP, &joint.place, message, "close the loop between links that move");
+                    let message = format!(
+                        "joint \"{}\" closes no loop of two links that move",
+                        joint.name
+                    );
+                    self.findings.report(
+                        &codes::LOOP,
+                        &joint.place,
+                        message,
+                        "close the loop between links that move",
+                    );
                 }
                 _ => self.joint(JointId(index)),
             }
         }
     }
 
-    /// Whether a link that is rigid in the one above it is held there by a joint: both are, or are in, different links of the SDF.
+    /// Whether a link that is rigid in the one above it is held there by a joint: both are, or are
+    /// in, different links of the SDF.
     pub(super) fn is_joined(&self, link: LinkId) -> bool {
         let above = self.robot.tree.parent_joint[link.0].map(|id| self.robot.joints[id.0].parent);
         self.groups.is_link(link) && above.is_some_and(|above| self.groups.carrier[above.0] != link)
@@ -70,7 +89,10 @@ impl Writer<'_> {
     /// Whether a joint of the robot is one of the SDF that moves.
     fn moves(&self, id: JointId) -> bool {
         let joint = &self.robot.joints[id.0];
-        let is_single = matches!(joint.kind, JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic);
+        let is_single = matches!(
+            joint.kind,
+            JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic
+        );
         let [parent, child] = [joint.parent, joint.child].map(|link| self.groups.carrier[link.0]);
         is_single && (!joint.closes_loop || parent != child && !self.is_world(joint.child))
     }
@@ -82,7 +104,8 @@ impl Writer<'_> {
             return;
         }
         let robot = self.robot;
-        let own = robot.tree.parent_joint[link.0].filter(|id| robot.joints[id.0].kind == JointKind::Fixed);
+        let own = robot.tree.parent_joint[link.0]
+            .filter(|id| robot.joints[id.0].kind == JointKind::Fixed);
         let name = match own {
             Some(id) => self.names.joints[id.0].clone(),
             None => {
@@ -91,12 +114,28 @@ impl Writer<'_> {
             }
         };
         let child = self.names.links[link.0].clone();
-        self.begin(&End { name, kind: "fixed", parent: "world", child: &child });
+        self.begin(&End {
+            name,
+            kind: "fixed",
+            parent: "world",
+            child: &child,
+        });
         self.to.close();
     }
 
-    fn begin(&mut self, End { name, kind, parent, child }: &End<'_>) {
-        self.to.open("joint", vec![("name", name.clone()), ("type", (*kind).to_owned())]);
+    fn begin(
+        &mut self,
+        End {
+            name,
+            kind,
+            parent,
+            child,
+        }: &End<'_>,
+    ) {
+        self.to.open(
+            "joint",
+            vec![("name", name.clone()), ("type", (*kind).to_owned())],
+        );
         self.leaf("parent", parent);
         self.leaf("child", child);
     }
@@ -108,7 +147,12 @@ impl Writer<'_> {
         let child = self.names.links[joint.child.0].clone();
         let on = if parent == MODEL { "world" } else { &parent };
         let kind = joint.kind.as_str();
-        self.begin(&End { name: self.names.joints[id.0].clone(), kind, parent: on, child: &child });
+        self.begin(&End {
+            name: self.names.joints[id.0].clone(),
+            kind,
+            parent: on,
+            child: &child,
+        });
         self.pose(Some(&parent), &joint.origin);
         if joint.kind != JointKind::Fixed {
             self.axis(id, joint);
@@ -124,16 +168,26 @@ impl Writer<'_> {
         let (lower, upper) = joint.bounds().sides();
         let known = |value: Option<f64>| value.filter(|value| value.is_finite() && *value >= 0.0);
         self.to.open("limit", Vec::new());
-        for (name, value) in
-            [("lower", lower), ("upper", upper), ("effort", known(limit.effort)), ("velocity", known(limit.velocity))]
-        {
-            value.iter().for_each(|value| self.leaf(name, &number(*value)));
+        for (name, value) in [
+            ("lower", lower),
+            ("upper", upper),
+            ("effort", known(limit.effort)),
+            ("velocity", known(limit.velocity)),
+        ] {
+            value
+                .iter()
+                .for_each(|value| self.leaf(name, &number(*value)));
         }
         self.to.close();
         if let Some(dynamics) = joint.dynamics {
             self.to.open("dynamics", Vec::new());
-            for (name, value) in [("damping", known(dynamics.damping)), ("friction", known(dynamics.friction))] {
-                value.iter().for_each(|value| self.leaf(name, &number(*value)));
+            for (name, value) in [
+                ("damping", known(dynamics.damping)),
+                ("friction", known(dynamics.friction)),
+            ] {
+                value
+                    .iter()
+                    .for_each(|value| self.leaf(name, &number(*value)));
             }
             self.to.close();
         }
@@ -147,11 +201,19 @@ impl Writer<'_> {
         let robot = self.robot;
         if !self.moves(follower) || !self.moves(mimic.joint) {
             let [joint, leader] = [follower, mimic.joint].map(|id| &robot.joints[id.0]);
-            let message = format!("joint \"{}\" can't follow \"{}\" in SDFormat", joint.name, leader.name);
+            let message = format!(
+                "joint \"{}\" can't follow \"{}\" in SDFormat",
+                joint.name, leader.name
+            );
             let help = "let joints with one degree of freedom follow each other";
-            return self.findings.report(&codes::MIMIC, &joint.place, message, help);
+            return self
+                .findings
+                .report(&codes::MIMIC, &joint.place, message, help);
         }
-        self.to.open("mimic", vec![("joint", self.names.joints[mimic.joint.0].clone())]);
+        self.to.open(
+            "mimic",
+            vec![("joint", self.names.joints[mimic.joint.0].clone())],
+        );
         self.leaf("multiplier", &number(mimic.multiplier));
         self.leaf("offset", &number(mimic.offset));
         self.leaf("reference", "0");
@@ -161,7 +223,9 @@ impl Writer<'_> {
     /// Where a link or frame is: the frame that its place is given in, and its place there.
     pub(super) fn place(&self, link: LinkId) -> (String, Pose) {
         let robot = self.robot;
-        let Some(id) = robot.tree.parent_joint[link.0] else { return (MODEL.to_owned(), Pose::identity()) };
+        let Some(id) = robot.tree.parent_joint[link.0] else {
+            return (MODEL.to_owned(), Pose::identity());
+        };
         let joint = &robot.joints[id.0];
         match self.groups.motion[link.0] {
             Motion::Joint(id) => (self.names.joints[id.0].clone(), Pose::identity()),

@@ -4,7 +4,9 @@ use nalgebra::{Matrix3, Vector3};
 
 use super::names::Scope;
 use super::{Writer, codes};
-use urdf_usd_robot::{Geometry, Light, LightKind, LinkId, Mass, Material, MaterialId, PLAIN_IOR, Pose, Shape, decimal};
+use urdf_usd_robot::{
+    Geometry, Light, LightKind, LinkId, Mass, Material, MaterialId, PLAIN_IOR, Pose, Shape, decimal,
+};
 use urdf_usd_xml::{number, numbers};
 
 /// What is in a link of the SDF and has a name.
@@ -16,7 +18,11 @@ pub(super) struct Inside {
 
 impl Inside {
     pub fn name(&mut self, name: &str, fallback: &str) -> String {
-        let name = if name.trim().is_empty() { fallback } else { name };
+        let name = if name.trim().is_empty() {
+            fallback
+        } else {
+            name
+        };
         self.names.first([name])
     }
 }
@@ -37,7 +43,8 @@ impl Writer<'_> {
                 let carrier = self.names.links[self.groups.carrier[link.0].0].clone();
                 let name = self.names.links[link.0].clone();
                 let (frame, pose) = self.place(link);
-                self.to.open("frame", vec![("name", name), ("attached_to", carrier)]);
+                self.to
+                    .open("frame", vec![("name", name), ("attached_to", carrier)]);
                 self.pose(Some(&frame), &pose);
                 self.to.close();
             }
@@ -58,14 +65,22 @@ impl Writer<'_> {
 
     fn link(&mut self, link: LinkId, frames: &[LinkId]) {
         let robot = self.robot;
-        self.to.open("link", vec![("name", self.names.links[link.0].clone())]);
+        self.to
+            .open("link", vec![("name", self.names.links[link.0].clone())]);
         let (frame, pose) = self.place(link);
         self.pose(Some(&frame), &pose);
         self.inertial(link);
-        let mut inside = Inside { names: Scope::default(), collisions: Vec::new() };
+        let mut inside = Inside {
+            names: Scope::default(),
+            collisions: Vec::new(),
+        };
         for &of in frames {
             for is_visual in [true, false] {
-                let shapes = if is_visual { &robot.links[of.0].visuals } else { &robot.links[of.0].collisions };
+                let shapes = if is_visual {
+                    &robot.links[of.0].visuals
+                } else {
+                    &robot.links[of.0].collisions
+                };
                 for (index, shape) in shapes.iter().enumerate() {
                     self.shape((link, of), is_visual, (index, shape), &mut inside);
                 }
@@ -80,7 +95,8 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    /// The frame to name for what is on `of`, which is in the link `link` of the SDF; none if they are the same.
+    /// The frame to name for what is on `of`, which is in the link `link` of the SDF; none if they
+    /// are the same.
     pub(super) fn frame_in(&self, (link, of): (LinkId, LinkId)) -> Option<String> {
         (link != of).then(|| self.names.links[of.0].clone())
     }
@@ -90,8 +106,15 @@ impl Writer<'_> {
         let given = of.inertial.as_ref();
         let mass = if self.groups.massless[link.0] {
             let message = format!("link \"{}\" moves and has no mass", of.name);
-            self.findings.report(&codes::MASS, &of.place, message, "give it the mass and inertia that it has");
-            Mass::stand_in(given.map_or_else(Vector3::zeros, |inertial| inertial.origin.translation.vector))
+            self.findings.report(
+                &codes::MASS,
+                &of.place,
+                message,
+                "give it the mass and inertia that it has",
+            );
+            Mass::stand_in(given.map_or_else(Vector3::zeros, |inertial| {
+                inertial.origin.translation.vector
+            }))
         } else if let Some(mass) = given.and_then(Mass::of) {
             mass
         } else {
@@ -100,48 +123,94 @@ impl Writer<'_> {
         };
         if let Some(inertial) = given.filter(|_| mass.repaired) {
             let message = format!("the inertia of link \"{}\" is that of no body", of.name);
-            self.findings.report(&codes::INERTIA, &inertial.place, message, "correct the tensor");
+            self.findings.report(
+                &codes::INERTIA,
+                &inertial.place,
+                message,
+                "correct the tensor",
+            );
         }
         // As it is given, if it can stay so; otherwise along the principal axes.
         let moments = sound(mass.moments);
-        let (pose, tensor) = match given.filter(|_| !self.groups.massless[link.0] && !mass.repaired && moments == mass.moments)
+        let (pose, tensor) = match given
+            .filter(|_| !self.groups.massless[link.0] && !mass.repaired && moments == mass.moments)
         {
             Some(inertial) => (inertial.origin, inertial.inertia),
-            None => (Pose::from_parts(mass.centre.into(), mass.axes), Matrix3::from_diagonal(&moments)),
+            None => (
+                Pose::from_parts(mass.centre.into(), mass.axes),
+                Matrix3::from_diagonal(&moments),
+            ),
         };
         self.to.open("inertial", Vec::new());
         self.pose(None, &pose);
         self.leaf("mass", &number(mass.mass));
         self.to.open("inertia", Vec::new());
         let i = &tensor;
-        for (name, value) in [("ixx", i.m11), ("ixy", i.m12), ("ixz", i.m13), ("iyy", i.m22), ("iyz", i.m23), ("izz", i.m33)] {
+        for (name, value) in [
+            ("ixx", i.m11),
+            ("ixy", i.m12),
+            ("ixz", i.m13),
+            ("iyy", i.m22),
+            ("iyz", i.m23),
+            ("izz", i.m33),
+        ] {
             self.leaf(name, &number(value));
         }
         self.to.close();
         self.to.close();
     }
 
-    fn shape(&mut self, place: (LinkId, LinkId), is_visual: bool, (index, shape): (usize, &Shape), inside: &mut Inside) {
+    fn shape(
+        &mut self,
+        place: (LinkId, LinkId),
+        is_visual: bool,
+        (index, shape): (usize, &Shape),
+        inside: &mut Inside,
+    ) {
         let what = if is_visual { "visual" } else { "collision" };
-        let files = if is_visual { &self.files.visuals } else { &self.files.collisions };
-        let file = files.get(place.1.0).and_then(|files| files.get(index)?.clone());
-        let is_mesh = matches!(shape.geometry, Geometry::Mesh { .. } | Geometry::Missing { .. });
+        let files = if is_visual {
+            &self.files.visuals
+        } else {
+            &self.files.collisions
+        };
+        let file = files
+            .get(place.1.0)
+            .and_then(|files| files.get(index)?.clone());
+        let is_mesh = matches!(
+            shape.geometry,
+            Geometry::Mesh { .. } | Geometry::Missing { .. }
+        );
         if is_mesh && file.is_none() || !has_extent(&shape.geometry) {
-            let why = if is_mesh { "has a mesh that was not read" } else { "has no extent" };
+            let why = if is_mesh {
+                "has a mesh that was not read"
+            } else {
+                "has no extent"
+            };
             let message = format!("a {what} {why}; the SDF does without it");
-            return self.findings.report(&codes::SHAPE, &shape.place, message, "give it a form with a surface or volume");
+            return self.findings.report(
+                &codes::SHAPE,
+                &shape.place,
+                message,
+                "give it a form with a surface or volume",
+            );
         }
         let own = format!("{}_{what}", self.names.links[place.1.0]);
         let name = inside.name(shape.name.as_deref().unwrap_or_default(), &own);
         if !is_visual {
             inside.collisions.push((place.1, name.clone()));
         }
-        self.to.open(if is_visual { "visual" } else { "collision" }, vec![("name", name)]);
+        self.to.open(
+            if is_visual { "visual" } else { "collision" },
+            vec![("name", name)],
+        );
         self.pose(self.frame_in(place).as_deref(), &shape.origin);
         self.geometry(&shape.geometry, &file.unwrap_or_default());
         if !is_visual {
             self.surface(place.1);
-        } else if let Some(id) = shape.material.filter(|_| !is_mesh || !self.files.have_materials) {
+        } else if let Some(id) = shape
+            .material
+            .filter(|_| !is_mesh || !self.files.have_materials)
+        {
             self.material(id, shape);
         }
         self.to.close();
@@ -151,11 +220,20 @@ impl Writer<'_> {
         self.to.open("geometry", Vec::new());
         let (form, sizes): (_, Vec<(&str, String)>) = match *geometry {
             Geometry::Box { size } => ("box", vec![("size", numbers(size.iter().copied()))]),
-            Geometry::Cylinder { radius, length } => ("cylinder", vec![("radius", number(radius)), ("length", number(length))]),
+            Geometry::Cylinder { radius, length } => (
+                "cylinder",
+                vec![("radius", number(radius)), ("length", number(length))],
+            ),
             Geometry::Sphere { radius } => ("sphere", vec![("radius", number(radius))]),
             // What is between its ends may be nothing, for SDFormat too; a ball is a ball.
-            Geometry::Capsule { radius, length: 0.0 } => ("sphere", vec![("radius", number(radius))]),
-            Geometry::Capsule { radius, length } => ("capsule", vec![("radius", number(radius)), ("length", number(length))]),
+            Geometry::Capsule {
+                radius,
+                length: 0.0,
+            } => ("sphere", vec![("radius", number(radius))]),
+            Geometry::Capsule { radius, length } => (
+                "capsule",
+                vec![("radius", number(radius)), ("length", number(length))],
+            ),
             Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => {
                 let mut of = vec![("uri", file.to_owned())];
                 if scale != Vector3::repeat(1.0) {
@@ -174,7 +252,9 @@ impl Writer<'_> {
 
     /// What contact is like, if the robot says.
     fn surface(&mut self, link: LinkId) {
-        let Some(contact) = self.robot.links[link.0].contact else { return };
+        let Some(contact) = self.robot.links[link.0].contact else {
+            return;
+        };
         self.to.open("surface", Vec::new());
         if let Some(restitution) = contact.restitution {
             self.to.open("bounce", Vec::new());
@@ -192,16 +272,31 @@ impl Writer<'_> {
     }
 
     fn material(&mut self, id: MaterialId, shape: &Shape) {
-        let Some(material) = self.robot.materials.get(id.0) else { return };
+        let Some(material) = self.robot.materials.get(id.0) else {
+            return;
+        };
         let file = self.files.textures.get(id.0).cloned().flatten();
         let mut lost: Vec<&str> = material.maps.keys().map(|role| role.name()).collect();
         lost.extend((material.ior != PLAIN_IOR).then_some("index of refraction"));
         if !lost.is_empty() {
-            let message = format!("material \"{}\" is in the SDF without its {}", material.name, lost.join(", "));
-            self.findings.report(&codes::LOOKS, &shape.place, message, "give the visual a mesh file in place of a solid");
+            let message = format!(
+                "material \"{}\" is in the SDF without its {}",
+                material.name,
+                lost.join(", ")
+            );
+            self.findings.report(
+                &codes::LOOKS,
+                &shape.place,
+                message,
+                "give the visual a mesh file in place of a solid",
+            );
         }
         // The image has the colour, which stands in for it elsewhere.
-        let color = if file.is_some() { [1.0, 1.0, 1.0, f64::from(material.base_color[3])] } else { srgb(material.base_color) };
+        let color = if file.is_some() {
+            [1.0, 1.0, 1.0, f64::from(material.base_color[3])]
+        } else {
+            srgb(material.base_color)
+        };
         self.to.open("material", Vec::new());
         for name in ["ambient", "diffuse"] {
             self.leaf(name, &numbers(color));
@@ -211,7 +306,10 @@ impl Writer<'_> {
             self.leaf("emissive", &numbers(srgb([red, green, blue, 1.0])));
         }
         let plain = Material::plain("", [1.0; 4]);
-        if material.metallic != plain.metallic || material.roughness != plain.roughness || file.is_some() {
+        if material.metallic != plain.metallic
+            || material.roughness != plain.roughness
+            || file.is_some()
+        {
             self.to.open("pbr", Vec::new());
             self.to.open("metal", Vec::new());
             file.iter().for_each(|file| self.leaf("albedo_map", file));
@@ -231,8 +329,14 @@ impl Writer<'_> {
         };
         let name = inside.name(&light.name, "light");
         let message = format!("light \"{name}\" has the power 1 in the SDF");
-        self.findings.report(&codes::LIGHT, &light.place, message, "set <intensity> in the SDF as the renderer wants it");
-        self.to.open("light", vec![("name", name), ("type", kind.to_owned())]);
+        self.findings.report(
+            &codes::LIGHT,
+            &light.place,
+            message,
+            "set <intensity> in the SDF as the renderer wants it",
+        );
+        self.to
+            .open("light", vec![("name", name), ("type", kind.to_owned())]);
         self.pose(self.frame_in((link, light.link)).as_deref(), &light.origin);
         let color = numbers(light.color.into_iter().map(shortest).chain([1.0]));
         self.leaf("diffuse", &color);
@@ -272,16 +376,28 @@ fn sound(moments: Vector3<f64>) -> Vector3<f64> {
         return moments;
     }
     // Half to each of the others, and a little for rounding.
-    moments.map(|moment| if moment < largest { moment + 0.5 * deficit + 1e-12 * largest } else { moment })
+    moments.map(|moment| {
+        if moment < largest {
+            moment + 0.5 * deficit + 1e-12 * largest
+        } else {
+            moment
+        }
+    })
 }
 
 /// A linear colour in sRGB, and its opacity: the shortest decimals that are read as the same.
 fn srgb([red, green, blue, alpha]: [f32; 4]) -> [f64; 4] {
     let component = |linear: f32| {
-        let is_same = |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
+        let is_same =
+            |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
         decimal::shortest(Material::srgb(f64::from(linear)), is_same)
     };
-    [component(red), component(green), component(blue), shortest(alpha)]
+    [
+        component(red),
+        component(green),
+        component(blue),
+        shortest(alpha),
+    ]
 }
 
 fn shortest(value: f32) -> f64 {

@@ -1,4 +1,5 @@
-//! What things are called: links, joints and frames of a model share their names, and so does all that is in a link.
+//! What things are called: links, joints and frames of a model share their names, and so does all
+//! that is in a link.
 
 use std::collections::HashSet;
 
@@ -15,11 +16,17 @@ impl Scope {
         let names = names.map(|name| name.replace("::", "__"));
         let last = names.last().cloned().unwrap_or_default();
         let numbered = (1..).map(|number| format!("{last}_{number}"));
-        names.into_iter().chain(numbered).find(|name| self.take(name)).unwrap_or_default()
+        names
+            .into_iter()
+            .chain(numbered)
+            .find(|name| self.take(name))
+            .unwrap_or_default()
     }
 
     fn take(&mut self, name: &str) -> bool {
-        let is_reserved = name.trim().is_empty() || name == "world" || name.starts_with("__") && name.ends_with("__");
+        let is_reserved = name.trim().is_empty()
+            || name == "world"
+            || name.starts_with("__") && name.ends_with("__");
         !is_reserved && self.0.insert(name.to_owned())
     }
 }
@@ -40,12 +47,21 @@ impl Names {
         let mut links = Vec::new();
         let world = robot.world_root().map(|world| world.0);
         for (index, link) in robot.links.iter().enumerate() {
-            let fallback = if link.name.trim().is_empty() { "link" } else { &link.name };
+            let fallback = if link.name.trim().is_empty() {
+                "link"
+            } else {
+                &link.name
+            };
             let name = model.first([link.name.as_str(), fallback]);
             // The world is not called so, but is the world.
             if name != link.name && world != Some(index) {
                 let message = format!("link \"{}\" is called \"{name}\" in the SDF", link.name);
-                findings.report(&codes::RENAMED, &link.place, message, "give the link a name of its own");
+                findings.report(
+                    &codes::RENAMED,
+                    &link.place,
+                    message,
+                    "give the link a name of its own",
+                );
             }
             links.push(name);
         }
@@ -63,6 +79,10 @@ impl Names {
             }
             joints.push(name);
         }
-        Self { links, joints, model }
+        Self {
+            links,
+            joints,
+            model,
+        }
     }
 }

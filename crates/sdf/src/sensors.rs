@@ -71,7 +71,10 @@ impl<'a> Writer<'a> {
         for sensor in robot.sensors.iter().filter(|sensor| sensor.link == place.1) {
             let source = self.source(sensor);
             let has = |name: &[&str]| {
-                source.iter().flat_map(|source| &source.children).any(|child| name.contains(&child.name.as_str()))
+                source
+                    .iter()
+                    .flat_map(|source| &source.children)
+                    .any(|child| name.contains(&child.name.as_str()))
             };
             let is_whole = match sensor.kind {
                 SensorKind::Camera(_) => has(&["camera"]),
@@ -86,7 +89,9 @@ impl<'a> Writer<'a> {
                     }
                     continue;
                 }
-                (SensorKind::Contact, _) if !inside.collisions.iter().any(|(of, _)| *of == place.1) => {
+                (SensorKind::Contact, _)
+                    if !inside.collisions.iter().any(|(of, _)| *of == place.1) =>
+                {
                     self.left_out(sensor, "is on a link without collisions");
                     continue;
                 }
@@ -105,13 +110,15 @@ impl<'a> Writer<'a> {
                 }
             };
             let name = inside.name(&sensor.name, kind);
-            self.to.open("sensor", vec![("name", name), ("type", kind.to_owned())]);
+            self.to
+                .open("sensor", vec![("name", name), ("type", kind.to_owned())]);
             self.pose(self.frame_in(place).as_deref(), &sensor.origin);
             match (sensor.kind, of_source.and(source)) {
                 (SensorKind::Contact, source) => {
                     self.settings(sensor, source, "contact");
                     self.to.open("contact", Vec::new());
-                    for (_, collision) in inside.collisions.iter().filter(|(of, _)| *of == place.1) {
+                    for (_, collision) in inside.collisions.iter().filter(|(of, _)| *of == place.1)
+                    {
                         self.to.text("collision", Vec::new(), collision);
                     }
                     self.to.close();
@@ -127,13 +134,18 @@ impl<'a> Writer<'a> {
     pub(super) fn joint_sensors(&mut self, id: JointId) {
         let robot = self.robot;
         let mut inside = super::names::Scope::default();
-        for sensor in robot.sensors.iter().filter(|sensor| sensor.kind == SensorKind::ForceTorque) {
+        for sensor in robot
+            .sensors
+            .iter()
+            .filter(|sensor| sensor.kind == SensorKind::ForceTorque)
+        {
             if robot.tree.parent_joint[sensor.link.0] != Some(id) {
                 continue;
             }
             let kind = "force_torque";
             let name = inside.first([sensor.name.as_str(), kind]);
-            self.to.open("sensor", vec![("name", name), ("type", kind.to_owned())]);
+            self.to
+                .open("sensor", vec![("name", name), ("type", kind.to_owned())]);
             let frame = self.names.links[sensor.link.0].clone();
             self.pose(Some(&frame), &sensor.origin);
             let source = self.source(sensor);
@@ -161,11 +173,17 @@ impl<'a> Writer<'a> {
         );
     }
 
-    /// The element of a URDF that the sensor was read from, if it is SDF: it knows more than the robot.
+    /// The element of a URDF that the sensor was read from, if it is SDF: it knows more than the
+    /// robot.
     fn source(&self, sensor: &Sensor) -> Option<&'a Element> {
-        let sensors = self.blocks(true).flat_map(|block| &block.children).filter(|child| child.name == "sensor");
+        let sensors = self
+            .blocks(true)
+            .flat_map(|block| &block.children)
+            .filter(|child| child.name == "sensor");
         // Without a place there is no telling which.
-        sensors.into_iter().find(|source| source.place == sensor.place && source.place.line > 0)
+        sensors
+            .into_iter()
+            .find(|source| source.place == sensor.place && source.place.line > 0)
     }
 
     /// What a sensor's source says of it, but where it is and what `without` names.
@@ -192,7 +210,8 @@ impl<'a> Writer<'a> {
                 unknown.join(", ")
             );
             let help = "write elements of your own with a prefix, as in <my:noise>, into the SDF";
-            self.findings.report(&codes::SENSOR, &sensor.place, message, help);
+            self.findings
+                .report(&codes::SENSOR, &sensor.place, message, help);
         }
     }
 
@@ -219,10 +238,16 @@ fn known_type(source: &Element) -> Option<&'static str> {
 
 /// Whether a camera sees colours, depth or both, by what it offers to ROS.
 fn camera_type(sensor: &Sensor) -> &'static str {
-    let offers = |is: &dyn Fn(&str, &str) -> bool| sensor.interfaces.iter().any(|of| is(&of.name, &of.type_name));
+    let offers = |is: &dyn Fn(&str, &str) -> bool| {
+        sensor
+            .interfaces
+            .iter()
+            .any(|of| is(&of.name, &of.type_name))
+    };
     let has_points = offers(&|_, message| message == "sensor_msgs/msg/PointCloud2");
     let has_depth = offers(&|name, _| name.contains("depth"));
-    let has_color = offers(&|name, message| message == "sensor_msgs/msg/Image" && !name.contains("depth"));
+    let has_color =
+        offers(&|name, message| message == "sensor_msgs/msg/Image" && !name.contains("depth"));
     match (has_depth || has_points, has_color) {
         (true, true) => "rgbd_camera",
         (true, false) => "depth_camera",

@@ -3,8 +3,8 @@ use roxmltree::Document as Xml;
 
 use super::*;
 use urdf_usd_robot::{
-    Bounds, Camera, Custom, Geometry, Inertial, Joint, JointId, JointKind, Light, LightKind, Limit, Link, Mimic, Planning,
-    Sensor, SensorKind, Shape, Tree,
+    Bounds, Camera, Custom, Geometry, Inertial, Joint, JointId, JointKind, Light, LightKind, Limit,
+    Link, Mimic, Planning, Sensor, SensorKind, Shape, Tree,
 };
 
 fn link(name: &str, mass: f64) -> Link {
@@ -40,7 +40,10 @@ fn ball(radius: f64) -> Shape {
 }
 
 fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> Joint {
-    Joint { origin: Pose::translation(1.0, 0.0, 0.0), ..Joint::new(name, kind, LinkId(parent), LinkId(child)) }
+    Joint {
+        origin: Pose::translation(1.0, 0.0, 0.0),
+        ..Joint::new(name, kind, LinkId(parent), LinkId(child))
+    }
 }
 
 fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
@@ -69,36 +72,59 @@ fn written(robot: &Robot, base: Base) -> Written {
 }
 
 fn codes_of(written: &Written) -> Vec<&'static str> {
-    written.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    written
+        .diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.code)
+        .collect()
 }
 
 /// Of all elements of a name: the values of an attribute.
 fn values(text: &str, element: &str, attribute: &str) -> Vec<String> {
     let xml = Xml::parse(text).unwrap();
-    let found = xml.descendants().filter(|node| node.has_tag_name(element)).filter_map(|node| node.attribute(attribute));
+    let found = xml
+        .descendants()
+        .filter(|node| node.has_tag_name(element))
+        .filter_map(|node| node.attribute(attribute));
     found.map(str::to_owned).collect()
 }
 
 /// Of all elements of a name: their text.
 fn texts(text: &str, element: &str) -> Vec<String> {
     let xml = Xml::parse(text).unwrap();
-    let found = xml.descendants().filter(|node| node.has_tag_name(element)).filter_map(|node| node.text());
+    let found = xml
+        .descendants()
+        .filter(|node| node.has_tag_name(element))
+        .filter_map(|node| node.text());
     found.map(|text| text.trim().to_owned()).collect()
 }
 
 /// Of all joints: what they join, `parent>child`.
 fn ends(text: &str) -> Vec<String> {
-    texts(text, "parent").iter().zip(texts(text, "child")).map(|(parent, child)| format!("{parent}>{child}")).collect()
+    texts(text, "parent")
+        .iter()
+        .zip(texts(text, "child"))
+        .map(|(parent, child)| format!("{parent}>{child}"))
+        .collect()
 }
 
 #[test]
 fn a_base_is_free_unless_it_is_held() {
-    let two = robot(vec![link("a", 1.0), link("b", 1.0)], vec![joint("j", JointKind::Revolute, 0, 1)]);
+    let two = robot(
+        vec![link("a", 1.0), link("b", 1.0)],
+        vec![joint("j", JointKind::Revolute, 0, 1)],
+    );
     assert_eq!(ends(&written(&two, Base::Auto).text), ["a>b"]);
     assert_eq!(ends(&written(&two, Base::Fixed).text), ["world>a", "a>b"]);
-    let on_world = robot(vec![link("world", 0.0), link("b", 1.0)], vec![joint("j", JointKind::Fixed, 0, 1)]);
+    let on_world = robot(
+        vec![link("world", 0.0), link("b", 1.0)],
+        vec![joint("j", JointKind::Fixed, 0, 1)],
+    );
     let held = written(&on_world, Base::Auto).text;
-    assert_eq!((ends(&held), values(&held, "link", "name")), (vec!["world>b".to_owned()], vec!["b".to_owned()]));
+    assert_eq!(
+        (ends(&held), values(&held, "link", "name")),
+        (vec!["world>b".to_owned()], vec!["b".to_owned()])
+    );
     assert_eq!(values(&held, "pose", "relative_to"), ["__model__"]);
     assert_eq!(texts(&held, "pose")[0], "1 0 0 0 0 0");
     assert!(ends(&written(&on_world, Base::Floating).text).is_empty());
@@ -106,18 +132,32 @@ fn a_base_is_free_unless_it_is_held() {
 
 #[test]
 fn what_is_on_the_world_is_fixed_to_it() {
-    let mut scene = robot(vec![link("world", 0.0), link("b", 1.0)], vec![joint("j", JointKind::Continuous, 0, 1)]);
+    let mut scene = robot(
+        vec![link("world", 0.0), link("b", 1.0)],
+        vec![joint("j", JointKind::Continuous, 0, 1)],
+    );
     scene.links[0].collisions = vec![ball(1.0)];
     let text = written(&scene, Base::Auto).text;
     assert_eq!(
         (ends(&text), values(&text, "joint", "type")),
-        (vec!["world>world_1".to_owned(), "world>b".to_owned()], vec!["fixed".to_owned(), "continuous".to_owned()])
+        (
+            vec!["world>world_1".to_owned(), "world>b".to_owned()],
+            vec!["fixed".to_owned(), "continuous".to_owned()]
+        )
     );
 }
 
 #[test]
 fn a_link_without_a_mass_is_a_frame_in_one_that_has_one() {
-    let links = || vec![link("a", 1.0), link("b", 0.0), link("c", 2.0), link("d", 0.0), link("e", 3.0)];
+    let links = || {
+        vec![
+            link("a", 1.0),
+            link("b", 0.0),
+            link("c", 2.0),
+            link("d", 0.0),
+            link("e", 3.0),
+        ]
+    };
     let mut four = robot(
         links(),
         vec![
@@ -132,24 +172,42 @@ fn a_link_without_a_mass_is_a_frame_in_one_that_has_one() {
     let text = &sdf.text;
     assert_eq!(codes_of(&sdf), Vec::<&str>::new());
     assert_eq!(
-        (values(text, "link", "name"), values(text, "frame", "attached_to")),
-        (vec!["a".to_owned(), "c".to_owned(), "e".to_owned()], vec!["c".to_owned(), "c".to_owned()])
+        (
+            values(text, "link", "name"),
+            values(text, "frame", "attached_to")
+        ),
+        (
+            vec!["a".to_owned(), "c".to_owned(), "e".to_owned()],
+            vec!["c".to_owned(), "c".to_owned()]
+        )
     );
     assert_eq!(
         (ends(text), values(text, "joint", "name")),
-        (vec!["a>b".to_owned(), "b>e".to_owned()], vec!["moves".to_owned(), "beside".to_owned()])
+        (
+            vec!["a>b".to_owned(), "b>e".to_owned()],
+            vec!["moves".to_owned(), "beside".to_owned()]
+        )
     );
     // The link c in b, the frame b at the joint, the visual of d in d.
-    assert_eq!(values(text, "pose", "relative_to"), ["__model__", "moves", "b", "d", "c", "b", "a", "b"]);
+    assert_eq!(
+        values(text, "pose", "relative_to"),
+        ["__model__", "moves", "b", "d", "c", "b", "a", "b"]
+    );
 }
 
 #[test]
 fn what_moves_has_a_mass() {
-    let massless = robot(vec![link("a", 1.0), link("b", 0.0)], vec![joint("j", JointKind::Continuous, 0, 1)]);
+    let massless = robot(
+        vec![link("a", 1.0), link("b", 0.0)],
+        vec![joint("j", JointKind::Continuous, 0, 1)],
+    );
     let sdf = written(&massless, Base::Fixed);
     assert_eq!(
         (codes_of(&sdf), texts(&sdf.text, "mass")),
-        (vec!["sdf-mass-missing"], vec!["1".to_owned(), "0.001".to_owned()])
+        (
+            vec!["sdf-mass-missing"],
+            vec!["1".to_owned(), "0.001".to_owned()]
+        )
     );
 }
 
@@ -157,70 +215,149 @@ fn what_moves_has_a_mass() {
 fn inertia_is_what_libsdformat_takes() {
     let mut one = robot(vec![link("a", 1.0)], Vec::new());
     let mut moments = |x, y, z| {
-        one.links[0].inertial.as_mut().unwrap().inertia = nalgebra::Matrix3::from_diagonal(&Vector3::new(x, y, z));
+        one.links[0].inertial.as_mut().unwrap().inertia =
+            nalgebra::Matrix3::from_diagonal(&Vector3::new(x, y, z));
         let sdf = written(&one, Base::Auto);
         let number = |name| texts(&sdf.text, name)[0].parse::<f64>().unwrap();
-        ([number("ixx"), number("iyy"), number("izz")], codes_of(&sdf))
+        (
+            [number("ixx"), number("iyy"), number("izz")],
+            codes_of(&sdf),
+        )
     };
     assert_eq!(moments(1.0, 2.0, 2.5), ([1.0, 2.0, 2.5], vec![]));
     let ([x, y, z], codes) = moments(1.0, 1.0, 2.000_000_1);
-    assert!(x + y >= z && x - 1.0 < 1e-7 && codes.is_empty(), "{x} {y} {z}");
-    assert_eq!(moments(1.0, 1.0, 4.0), ([2.0, 2.0, 4.0], vec!["sdf-inertia-repaired"]));
+    assert!(
+        x + y >= z && x - 1.0 < 1e-7 && codes.is_empty(),
+        "{x} {y} {z}"
+    );
+    assert_eq!(
+        moments(1.0, 1.0, 4.0),
+        ([2.0, 2.0, 4.0], vec!["sdf-inertia-repaired"])
+    );
 }
 
 #[test]
 fn limits_are_as_they_are_given() {
     let mut hinge = joint("j", JointKind::Revolute, 0, 1);
-    hinge.limit = Some(Limit { bounds: Bounds::between(Some(-1.0), None), effort: Some(0.0), velocity: Some(f64::INFINITY) });
+    hinge.limit = Some(Limit {
+        bounds: Bounds::between(Some(-1.0), None),
+        effort: Some(0.0),
+        velocity: Some(f64::INFINITY),
+    });
     let mut follower = joint("k", JointKind::Prismatic, 1, 2);
-    follower.mimic = Some(Mimic { joint: JointId(0), multiplier: -2.0, offset: 0.25 });
+    follower.mimic = Some(Mimic {
+        joint: JointId(0),
+        multiplier: -2.0,
+        offset: 0.25,
+    });
     let links = || vec![link("a", 1.0), link("b", 1.0), link("c", 1.0)];
-    let text = written(&robot(links(), vec![hinge.clone(), follower.clone()]), Base::Auto).text;
-    assert_eq!((texts(&text, "lower"), texts(&text, "effort")), (vec!["-1".to_owned()], vec!["0".to_owned()]));
+    let text = written(
+        &robot(links(), vec![hinge.clone(), follower.clone()]),
+        Base::Auto,
+    )
+    .text;
+    assert_eq!(
+        (texts(&text, "lower"), texts(&text, "effort")),
+        (vec!["-1".to_owned()], vec!["0".to_owned()])
+    );
     assert!(texts(&text, "upper").is_empty() && texts(&text, "velocity").is_empty());
     assert_eq!(
-        (values(&text, "mimic", "joint"), values(&text, "sdf", "version")),
+        (
+            values(&text, "mimic", "joint"),
+            values(&text, "sdf", "version")
+        ),
         (vec!["j".to_owned()], vec!["1.11".to_owned()])
     );
-    assert_eq!((texts(&text, "multiplier"), texts(&text, "offset")), (vec!["-2".to_owned()], vec!["0.25".to_owned()]));
+    assert_eq!(
+        (texts(&text, "multiplier"), texts(&text, "offset")),
+        (vec!["-2".to_owned()], vec!["0.25".to_owned()])
+    );
     hinge.kind = JointKind::Planar;
     let planar = written(&robot(links(), vec![hinge, follower]), Base::Auto);
-    assert_eq!((ends(&planar.text), codes_of(&planar)), (vec!["b>c".to_owned()], vec!["sdf-planar", "sdf-mimic"]));
+    assert_eq!(
+        (ends(&planar.text), codes_of(&planar)),
+        (vec!["b>c".to_owned()], vec!["sdf-planar", "sdf-mimic"])
+    );
 }
 
 #[test]
 fn a_loop_is_a_joint_like_others() {
     let links = || vec![link("a", 1.0), link("b", 1.0), link("c", 0.0)];
-    let arms = || vec![joint("j", JointKind::Continuous, 0, 1), joint("k", JointKind::Fixed, 1, 2)];
+    let arms = || {
+        vec![
+            joint("j", JointKind::Continuous, 0, 1),
+            joint("k", JointKind::Fixed, 1, 2),
+        ]
+    };
     let closing = |parent, child| {
-        let sdf = written(&robot(links(), [arms(), vec![joint("l", JointKind::Revolute, parent, child)]].concat()), Base::Auto);
+        let sdf = written(
+            &robot(
+                links(),
+                [arms(), vec![joint("l", JointKind::Revolute, parent, child)]].concat(),
+            ),
+            Base::Auto,
+        );
         (ends(&sdf.text), codes_of(&sdf))
     };
-    assert_eq!(closing(0, 2), (vec!["a>b".to_owned(), "a>c".to_owned()], vec![]));
+    assert_eq!(
+        closing(0, 2),
+        (vec!["a>b".to_owned(), "a>c".to_owned()], vec![])
+    );
     assert_eq!(closing(1, 2), (vec!["a>b".to_owned()], vec!["sdf-loop"]));
 }
 
 #[test]
 fn names_are_told_apart() {
     let links = vec![link("a", 1.0), link("world", 1.0), link("x::y\u{1}", 1.0)];
-    let joints = vec![joint("a", JointKind::Continuous, 0, 1), joint("__j__", JointKind::Continuous, 1, 2)];
+    let joints = vec![
+        joint("a", JointKind::Continuous, 0, 1),
+        joint("__j__", JointKind::Continuous, 1, 2),
+    ];
     let sdf = written(&robot(links, joints), Base::Auto);
-    assert_eq!(values(&sdf.text, "link", "name"), ["a", "world_1", "x__y\u{fffd}"]);
-    assert_eq!(values(&sdf.text, "joint", "name"), ["a_joint", "__j___joint"]);
-    assert_eq!(codes_of(&sdf), ["sdf-renamed", "sdf-renamed", "sdf-renamed", "sdf-renamed", "sdf-characters"]);
+    assert_eq!(
+        values(&sdf.text, "link", "name"),
+        ["a", "world_1", "x__y\u{fffd}"]
+    );
+    assert_eq!(
+        values(&sdf.text, "joint", "name"),
+        ["a_joint", "__j___joint"]
+    );
+    assert_eq!(
+        codes_of(&sdf),
+        [
+            "sdf-renamed",
+            "sdf-renamed",
+            "sdf-renamed",
+            "sdf-renamed",
+            "sdf-characters"
+        ]
+    );
     let mut shapes = robot(vec![link("a", 1.0)], Vec::new());
-    (shapes.links[0].visuals, shapes.links[0].collisions) = (vec![ball(1.0), ball(0.0)], vec![ball(1.0)]);
+    (shapes.links[0].visuals, shapes.links[0].collisions) =
+        (vec![ball(1.0), ball(0.0)], vec![ball(1.0)]);
     let sdf = written(&shapes, Base::Auto);
     assert_eq!(
-        (values(&sdf.text, "visual", "name"), values(&sdf.text, "collision", "name")),
+        (
+            values(&sdf.text, "visual", "name"),
+            values(&sdf.text, "collision", "name")
+        ),
         (vec!["ball".to_owned()], vec!["ball_1".to_owned()])
     );
     assert_eq!(codes_of(&sdf), ["sdf-shape"]);
 }
 
 fn element(name: &str, text: &str, line: u32, children: Vec<Element>) -> Element {
-    let place = Place { line, ..Place::default() };
-    Element { name: name.to_owned(), attributes: Vec::new(), text: text.to_owned(), children, place }
+    let place = Place {
+        line,
+        ..Place::default()
+    };
+    Element {
+        name: name.to_owned(),
+        attributes: Vec::new(),
+        text: text.to_owned(),
+        children,
+        place,
+    }
 }
 
 fn sensor(name: &str, kind: SensorKind, link: usize, line: u32) -> Sensor {
@@ -232,21 +369,42 @@ fn sensor(name: &str, kind: SensorKind, link: usize, line: u32) -> Sensor {
         frame: None,
         frame_name: None,
         interfaces: Vec::new(),
-        place: Place { line, ..Place::default() },
+        place: Place {
+            line,
+            ..Place::default()
+        },
     }
 }
 
 #[test]
 fn sensors_are_as_far_as_sdf_knows_them() {
-    let mut robot = robot(vec![link("a", 1.0), link("b", 1.0)], vec![joint("j", JointKind::Continuous, 0, 1)]);
+    let mut robot = robot(
+        vec![link("a", 1.0), link("b", 1.0)],
+        vec![joint("j", JointKind::Continuous, 0, 1)],
+    );
     let rays = element("ray", "", 0, vec![element("scan", "wide", 0, Vec::new())]);
     let noise = element("noise", "3", 0, Vec::new());
-    let mut lidar = element("sensor", "", 7, vec![element("pose", "9 9 9 0 0 0", 0, Vec::new()), noise, rays]);
+    let mut lidar = element(
+        "sensor",
+        "",
+        7,
+        vec![element("pose", "9 9 9 0 0 0", 0, Vec::new()), noise, rays],
+    );
     lidar.attributes = vec![("type".to_owned(), "ray".to_owned())];
     let mut block = element("gazebo", "", 6, vec![lidar]);
     block.attributes = vec![("reference".to_owned(), "a".to_owned())];
-    robot.custom.elements = vec![block, element("gazebo", "", 9, vec![element("plugin", "", 10, Vec::new())])];
-    let view = Camera { horizontal_fov: 1.0, width: 4, height: 3, near: 0.5, far: 9.0, parallel_width: None };
+    robot.custom.elements = vec![
+        block,
+        element("gazebo", "", 9, vec![element("plugin", "", 10, Vec::new())]),
+    ];
+    let view = Camera {
+        horizontal_fov: 1.0,
+        width: 4,
+        height: 3,
+        near: 0.5,
+        far: 9.0,
+        parallel_width: None,
+    };
     robot.sensors = vec![
         sensor("rays", SensorKind::Lidar, 0, 7),
         sensor("blind", SensorKind::Lidar, 0, 0),
@@ -255,18 +413,50 @@ fn sensors_are_as_far_as_sdf_knows_them() {
         sensor("foot", SensorKind::ForceTorque, 0, 0),
         sensor("touch", SensorKind::Contact, 1, 0),
     ];
-    let kind = LightKind::Spot { radius: 0.1, inner: 0.25, outer: 0.5 };
+    let kind = LightKind::Spot {
+        radius: 0.1,
+        inner: 0.25,
+        outer: 0.5,
+    };
     let place = Place::default();
     let (color, intensity, range, origin) = ([1.0, 0.5, 0.0], 7.0, Some(5.0), Pose::identity());
-    robot.lights = vec![Light { name: String::new(), kind, link: LinkId(1), origin, color, intensity, range, place }];
+    robot.lights = vec![Light {
+        name: String::new(),
+        kind,
+        link: LinkId(1),
+        origin,
+        color,
+        intensity,
+        range,
+        place,
+    }];
     let sdf = written(&robot, Base::Auto);
-    assert_eq!(values(&sdf.text, "sensor", "type"), ["ray", "camera", "force_torque"]);
-    assert_eq!((texts(&sdf.text, "scan"), texts(&sdf.text, "width")), (vec!["wide".to_owned()], vec!["4".to_owned()]));
-    assert!(!sdf.text.contains("9 9 9") && !sdf.text.contains("noise") && sdf.text.contains("<plugin/>"));
     assert_eq!(
-        (values(&sdf.text, "light", "type"), texts(&sdf.text, "outer_angle")),
+        values(&sdf.text, "sensor", "type"),
+        ["ray", "camera", "force_torque"]
+    );
+    assert_eq!(
+        (texts(&sdf.text, "scan"), texts(&sdf.text, "width")),
+        (vec!["wide".to_owned()], vec!["4".to_owned()])
+    );
+    assert!(
+        !sdf.text.contains("9 9 9")
+            && !sdf.text.contains("noise")
+            && sdf.text.contains("<plugin/>")
+    );
+    assert_eq!(
+        (
+            values(&sdf.text, "light", "type"),
+            texts(&sdf.text, "outer_angle")
+        ),
         (vec!["spot".to_owned()], vec!["1".to_owned()])
     );
-    let found = ["sdf-sensor", "sdf-sensor", "sdf-sensor", "sdf-light", "sdf-sensor"];
+    let found = [
+        "sdf-sensor",
+        "sdf-sensor",
+        "sdf-sensor",
+        "sdf-light",
+        "sdf-sensor",
+    ];
     assert_eq!(codes_of(&sdf), found);
 }

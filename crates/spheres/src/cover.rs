@@ -1,4 +1,5 @@
-//! Few balls that have all of some points in them: greedily first, then again and again some of them anew.
+//! Few balls that have all of some points in them: greedily first, then again and again some of
+//! them anew.
 
 use crate::{Point, Random, add, norm, scale, subtract};
 
@@ -25,7 +26,11 @@ struct Table {
 impl Table {
     /// `points`: each with what must be around it.
     fn new(points: &[Ball]) -> Self {
-        Self { balls: Vec::new(), rows: Vec::new(), words: points.len().div_ceil(64) }
+        Self {
+            balls: Vec::new(),
+            rows: Vec::new(),
+            words: points.len().div_ceil(64),
+        }
     }
 
     fn add(&mut self, ball: Ball, points: &[Ball]) {
@@ -44,21 +49,36 @@ impl Table {
     /// How many of the points in `open` are in a ball.
     fn gain(&self, ball: usize, open: &[(usize, u64)]) -> u32 {
         let row = &self.rows[ball];
-        open.iter().map(|(word, bits)| (row[*word] & bits).count_ones()).sum()
+        open.iter()
+            .map(|(word, bits)| (row[*word] & bits).count_ones())
+            .sum()
     }
 }
 
 /// The words of a set of points that are not empty.
 fn words(bits: &[u64]) -> Vec<(usize, u64)> {
-    bits.iter().copied().enumerate().filter(|(_, bits)| *bits != 0).collect()
+    bits.iter()
+        .copied()
+        .enumerate()
+        .filter(|(_, bits)| *bits != 0)
+        .collect()
 }
 
-/// Few of `balls` that have all `points` in them, each with all that is within its reach. Where none of them has a point, `own` makes
-/// a ball for it. `None` if that doesn't have it either, or if there would be more than `most`.
-pub(crate) fn cover(balls: &[Ball], points: &[Ball], own: impl Fn(Point) -> Ball, most: usize) -> Option<Vec<Ball>> {
+/// Few of `balls` that have all `points` in them, each with all that is within its reach. Where
+/// none of them has a point, `own` makes a ball for it. `None` if that doesn't have it either, or
+/// if there would be more than `most`.
+pub(crate) fn cover(
+    balls: &[Ball],
+    points: &[Ball],
+    own: impl Fn(Point) -> Ball,
+    most: usize,
+) -> Option<Vec<Ball>> {
     let mut table = Table::new(points);
     let stride = balls.len().div_ceil(MOST_BALLS).max(1);
-    balls.iter().step_by(stride).for_each(|ball| table.add(*ball, points));
+    balls
+        .iter()
+        .step_by(stride)
+        .for_each(|ball| table.add(*ball, points));
     let mut open = vec![u64::MAX; table.words];
     if let Some(last) = open.last_mut()
         && !points.len().is_multiple_of(64)
@@ -67,13 +87,19 @@ pub(crate) fn cover(balls: &[Ball], points: &[Ball], own: impl Fn(Point) -> Ball
     }
     // A gain only becomes smaller: what was the largest and still is, is.
     let mut heap: std::collections::BinaryHeap<(u32, std::cmp::Reverse<usize>)> =
-        (0..table.balls.len()).map(|ball| (u32::MAX, std::cmp::Reverse(ball))).collect();
+        (0..table.balls.len())
+            .map(|ball| (u32::MAX, std::cmp::Reverse(ball)))
+            .collect();
     let mut chosen: Vec<usize> = Vec::new();
     loop {
         let left = words(&open);
-        let Some((first, bits)) = left.first() else { break };
+        let Some((first, bits)) = left.first() else {
+            break;
+        };
         let ball = loop {
-            let Some((_, std::cmp::Reverse(ball))) = heap.pop() else { break None };
+            let Some((_, std::cmp::Reverse(ball))) = heap.pop() else {
+                break None;
+            };
             let gain = table.gain(ball, &left);
             if gain == 0 {
                 continue;
@@ -100,7 +126,9 @@ pub(crate) fn cover(balls: &[Ball], points: &[Ball], own: impl Fn(Point) -> Ball
         if chosen.len() > most.saturating_mul(2) {
             return None;
         }
-        open.iter_mut().zip(&table.rows[ball]).for_each(|(open, row)| *open &= !row);
+        open.iter_mut()
+            .zip(&table.rows[ball])
+            .for_each(|(open, row)| *open &= !row);
     }
     improve(&table, &mut chosen, points.len());
     (chosen.len() <= most).then(|| chosen.into_iter().map(|ball| table.balls[ball]).collect())
@@ -113,23 +141,34 @@ fn improve(table: &Table, chosen: &mut Vec<usize>, points: usize) {
         for (word, mut bits) in words(&table.rows[ball]) {
             while bits != 0 {
                 let point = word * 64 + bits.trailing_zeros() as usize;
-                counts[point] = if is_added { counts[point] + 1 } else { counts[point] - 1 };
+                counts[point] = if is_added {
+                    counts[point] + 1
+                } else {
+                    counts[point] - 1
+                };
                 bits &= bits - 1;
             }
         }
     };
-    chosen.iter().for_each(|ball| count(&mut counts, *ball, true));
+    chosen
+        .iter()
+        .for_each(|ball| count(&mut counts, *ball, true));
     let mut random = Random::new(1);
     for _ in 0..(TRIES * chosen.len()).min(MOST_TRIES) {
         if chosen.len() < 2 {
             return;
         }
         let seed = table.balls[chosen[random.number() as usize % chosen.len()]];
-        let gap = |ball: &usize| norm(subtract(table.balls[*ball].0, seed.0)) - table.balls[*ball].1;
+        let gap =
+            |ball: &usize| norm(subtract(table.balls[*ball].0, seed.0)) - table.balls[*ball].1;
         chosen.sort_by(|a, b| gap(a).total_cmp(&gap(b)));
-        let most = chosen.len().min((AT_ONCE.0 + random.number() % (AT_ONCE.1 - AT_ONCE.0 + 1)) as usize);
+        let most = chosen
+            .len()
+            .min((AT_ONCE.0 + random.number() % (AT_ONCE.1 - AT_ONCE.0 + 1)) as usize);
         let removed: Vec<usize> = chosen.drain(..most).collect();
-        removed.iter().for_each(|ball| count(&mut counts, *ball, false));
+        removed
+            .iter()
+            .for_each(|ball| count(&mut counts, *ball, false));
         let mut open = vec![0_u64; table.words];
         for ball in &removed {
             for (word, mut bits) in words(&table.rows[*ball]) {
@@ -143,22 +182,36 @@ fn improve(table: &Table, chosen: &mut Vec<usize>, points: usize) {
             }
         }
         // Balls elsewhere have nothing of it.
-        let middle = removed.iter().fold([0.0; 3], |sum, ball| add(sum, scale(table.balls[*ball].0, 1.0 / most as f64)));
+        let middle = removed.iter().fold([0.0; 3], |sum, ball| {
+            add(sum, scale(table.balls[*ball].0, 1.0 / most as f64))
+        });
         let reach = |(center, radius): Ball| norm(subtract(center, middle)) + radius;
-        let around = removed.iter().map(|ball| reach(table.balls[*ball])).fold(0.0, f64::max);
+        let around = removed
+            .iter()
+            .map(|ball| reach(table.balls[*ball]))
+            .fold(0.0, f64::max);
         let is_near = |ball: &usize| {
             let (center, radius) = table.balls[*ball];
             norm(subtract(center, middle)) <= radius + around
         };
         let useful = (0..table.balls.len()).filter(is_near).collect();
         let added = again(table, &words(&open), useful, most, &mut random).unwrap_or(removed);
-        added.iter().for_each(|ball| count(&mut counts, *ball, true));
+        added
+            .iter()
+            .for_each(|ball| count(&mut counts, *ball, true));
         chosen.extend(added);
     }
 }
 
-/// At most `most` of the `useful` balls that have the points in `open` in them, chosen greedily with some chance. The last must do alone.
-fn again(table: &Table, open: &[(usize, u64)], mut useful: Vec<usize>, most: usize, random: &mut Random) -> Option<Vec<usize>> {
+/// At most `most` of the `useful` balls that have the points in `open` in them, chosen greedily
+/// with some chance. The last must do alone.
+fn again(
+    table: &Table,
+    open: &[(usize, u64)],
+    mut useful: Vec<usize>,
+    most: usize,
+    random: &mut Random,
+) -> Option<Vec<usize>> {
     let mut open = open.to_vec();
     let mut added = Vec::new();
     while !open.is_empty() {
@@ -169,7 +222,11 @@ fn again(table: &Table, open: &[(usize, u64)], mut useful: Vec<usize>, most: usi
         let mut best: Option<(f64, usize)> = None;
         useful.retain(|&ball| {
             let gain = table.gain(ball, &open);
-            let worth = if gain == left { f64::INFINITY } else { f64::from(gain) * (0.85 + 0.15 * random.unit()) };
+            let worth = if gain == left {
+                f64::INFINITY
+            } else {
+                f64::from(gain) * (0.85 + 0.15 * random.unit())
+            };
             if gain > 0 && best.is_none_or(|(most, _)| worth > most) {
                 best = Some((worth, ball));
             }
@@ -177,7 +234,8 @@ fn again(table: &Table, open: &[(usize, u64)], mut useful: Vec<usize>, most: usi
         });
         let (_, ball) = best?;
         added.push(ball);
-        open.iter_mut().for_each(|(word, bits)| *bits &= !table.rows[ball][*word]);
+        open.iter_mut()
+            .for_each(|(word, bits)| *bits &= !table.rows[ball][*word]);
         open.retain(|(_, bits)| *bits != 0);
     }
     Some(added)

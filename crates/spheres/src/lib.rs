@@ -1,9 +1,10 @@
 //! Spheres that cover a body: few of them, none of which stands out by more than is said.
 //!
-//! A ball whose centre is `d` deep in a body and whose radius is `d + e` stands out by at most `e`: the ball of radius `d` is inside. The
-//! largest balls of that kind have their centres in the middle of the body (on its medial axis). Of those the fewest are sought that
-//! have samples of the body in them: points, each with the radius within which it stands for the body. So what is covered is proved for
-//! what lies between the samples, too.
+//! A ball whose centre is `d` deep in a body and whose radius is `d + e` stands out by at most `e`:
+//! the ball of radius `d` is inside. The largest balls of that kind have their centres in the
+//! middle of the body (on its medial axis). Of those the fewest are sought that have samples of the
+//! body in them: points, each with the radius within which it stands for the body. So what is
+//! covered is proved for what lies between the samples, too.
 //!
 //! This module knows nothing but triangles.
 
@@ -26,7 +27,8 @@ pub type Triangle = [Point; 3];
 
 /// How far samples of the surface may stand for it, in parts of the error.
 const SURFACE: f64 = 0.2;
-/// How deep under the surface it is not sampled, in parts of the error: the samples of the surface stand for it.
+/// How deep under the surface it is not sampled, in parts of the error: the samples of the surface
+/// stand for it.
 const SKIN: f64 = 0.125;
 /// How far samples of the volume next to the surface stand for it, in parts of the error.
 const VOLUME: f64 = 1.0 / 6.0;
@@ -99,11 +101,18 @@ pub(crate) fn norm(a: Point) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// Covers the body that `triangles` are the surface of. Where the surface has holes the body is what it goes around (a winding number
-/// above a half) and the triangles themselves; hollows that can't be seen from outside are part of it. `None` if there is no triangle,
-/// a number is not finite, or it needs more than [`MOST_SPHERES`].
+/// Covers the body that `triangles` are the surface of. Where the surface has holes the body is
+/// what it goes around (a winding number above a half) and the triangles themselves; hollows that
+/// can't be seen from outside are part of it. `None` if there is no triangle, a number is not
+/// finite, or it needs more than [`MOST_SPHERES`].
 pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
-    if triangles.is_empty() || !triangles.iter().flatten().flatten().all(|at| at.is_finite()) {
+    if triangles.is_empty()
+        || !triangles
+            .iter()
+            .flatten()
+            .flatten()
+            .all(|at| at.is_finite())
+    {
         return None;
     }
     let solid = Solid::new(triangles);
@@ -116,7 +125,11 @@ pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
 
 /// At most `most` spheres that stand out by at most `error`.
 fn with_error(solid: &Solid, middles: &[(Point, f64)], error: f64, most: usize) -> Option<Fit> {
-    let area: f64 = solid.seen.iter().map(|[a, b, c]| norm(surface::cross(subtract(*b, *a), subtract(*c, *a))) / 2.0).sum();
+    let area: f64 = solid
+        .seen
+        .iter()
+        .map(|[a, b, c]| norm(surface::cross(subtract(*b, *a), subtract(*c, *a))) / 2.0)
+        .sum();
     let edge = (error * SURFACE).max((area / MOST_SAMPLES).sqrt());
     // Samples that are farther apart than the error leave no room for spheres.
     if edge > error / 2.0 {
@@ -128,23 +141,38 @@ fn with_error(solid: &Solid, middles: &[(Point, f64)], error: f64, most: usize) 
     points.iter_mut().for_each(|(_, reach)| *reach += skin);
     points.extend(solid.inner_samples(skin, volume));
     sort_by_place(&mut points);
-    let balls: Vec<Ball> = middles.iter().map(|(center, depth)| (*center, depth + error)).collect();
+    let balls: Vec<Ball> = middles
+        .iter()
+        .map(|(center, depth)| (*center, depth + error))
+        .collect();
     let own = |point: Point| (point, solid.depth(point) + error);
     let mut spheres = cover(&balls, &points, own, most)?;
     shrink(&mut spheres, &points);
-    let error = spheres.iter().map(|(center, radius)| radius - solid.depth(*center)).fold(0.0, f64::max);
+    let error = spheres
+        .iter()
+        .map(|(center, radius)| radius - solid.depth(*center))
+        .fold(0.0, f64::max);
     Some(Fit { spheres, error })
 }
 
 /// Orders points so that near ones are near each other in the list.
 fn sort_by_place(points: &mut [Ball]) {
     let mut low = [f64::INFINITY; 3];
-    points.iter().for_each(|(point, _)| low = std::array::from_fn(|k| low[k].min(point[k])));
-    let size = points.iter().map(|(point, _)| norm(subtract(*point, low))).fold(1e-9, f64::max);
+    points
+        .iter()
+        .for_each(|(point, _)| low = std::array::from_fn(|k| low[k].min(point[k])));
+    let size = points
+        .iter()
+        .map(|(point, _)| norm(subtract(*point, low)))
+        .fold(1e-9, f64::max);
     let key = |(point, _): &Ball| {
         let at = subtract(*point, low).map(|at| (at / size * 1023.0) as u32);
         // The bits of the three in turn.
-        (0..10).fold(0_u32, |key, bit| (0..3).fold(key, |key, k| key | (at[k] >> bit & 1) << (3 * bit + k as u32)))
+        (0..10).fold(0_u32, |key, bit| {
+            (0..3).fold(key, |key, k| {
+                key | (at[k] >> bit & 1) << (3 * bit + k as u32)
+            })
+        })
     };
     points.sort_by_cached_key(key);
 }
@@ -161,7 +189,10 @@ fn shrink(spheres: &mut [Ball], points: &[Ball]) {
             radii[best] = radii[best].max(needs(&spheres[best], point));
         }
     }
-    spheres.iter_mut().zip(radii).for_each(|(sphere, radius)| sphere.1 = radius.min(sphere.1));
+    spheres
+        .iter_mut()
+        .zip(radii)
+        .for_each(|(sphere, radius)| sphere.1 = radius.min(sphere.1));
 }
 
 /// At most `count` spheres: the smallest error that so many do with, to some per cent.
@@ -196,32 +227,55 @@ mod tests {
 
     /// A box from `low` to `high`; `open`: without its upper side.
     fn cuboid(low: Point, high: Point, open: bool) -> Vec<Triangle> {
-        let corner = |index: usize| -> Point { std::array::from_fn(|k| if index >> k & 1 == 0 { low[k] } else { high[k] }) };
+        let corner = |index: usize| -> Point {
+            std::array::from_fn(|k| if index >> k & 1 == 0 { low[k] } else { high[k] })
+        };
         // Each side counter-clockwise from outside.
-        let sides = [[0, 2, 3, 1], [0, 1, 5, 4], [0, 4, 6, 2], [1, 3, 7, 5], [2, 6, 7, 3], [4, 5, 7, 6]];
+        let sides = [
+            [0, 2, 3, 1],
+            [0, 1, 5, 4],
+            [0, 4, 6, 2],
+            [1, 3, 7, 5],
+            [2, 6, 7, 3],
+            [4, 5, 7, 6],
+        ];
         let sides = &sides[..if open { 5 } else { 6 }];
-        sides.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).map(|corners| corners.map(corner)).collect()
+        sides
+            .iter()
+            .flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]])
+            .map(|corners| corners.map(corner))
+            .collect()
     }
 
-    /// Every point of the box is in a sphere, and none stands out by more than the fit says; by formulas of their own.
+    /// Every point of the box is in a sphere, and none stands out by more than the fit says; by
+    /// formulas of their own.
     fn check(fit: &Fit, low: Point, high: Point) {
         let mut random = Random::new(3);
         for index in 0..30_000 {
-            let mut point: Point = std::array::from_fn(|k| low[k] + (high[k] - low[k]) * random.unit());
+            let mut point: Point =
+                std::array::from_fn(|k| low[k] + (high[k] - low[k]) * random.unit());
             if index % 3 > 0 {
                 // On a side, and then on an edge too.
-                (0..index % 3).for_each(|k| point[k] = if random.unit() < 0.5 { low[k] } else { high[k] });
+                (0..index % 3)
+                    .for_each(|k| point[k] = if random.unit() < 0.5 { low[k] } else { high[k] });
             }
             let is_in = |(center, radius): &(Point, f64)| norm(subtract(point, *center)) <= *radius;
             assert!(fit.spheres.iter().any(is_in), "{point:?}");
         }
         for (center, radius) in &fit.spheres {
-            // The farthest that a sphere stands out of a box is along an axis or the like: all directions are tried.
+            // The farthest that a sphere stands out of a box is along an axis or the like: all
+            // directions are tried.
             for _ in 0..2000 {
                 let direction: Point = std::array::from_fn(|_| random.unit() - 0.5);
                 let point = add(*center, scale(direction, radius / norm(direction)));
-                let out: Point = std::array::from_fn(|k| (low[k] - point[k]).max(point[k] - high[k]).max(0.0));
-                assert!(norm(out) <= fit.error + 1e-9, "{center:?} {radius}: {} > {}", norm(out), fit.error);
+                let out: Point =
+                    std::array::from_fn(|k| (low[k] - point[k]).max(point[k] - high[k]).max(0.0));
+                assert!(
+                    norm(out) <= fit.error + 1e-9,
+                    "{center:?} {radius}: {} > {}",
+                    norm(out),
+                    fit.error
+                );
             }
         }
     }
@@ -233,7 +287,11 @@ mod tests {
         assert!(fit.error <= 0.05 && fit.error > 0.025, "{}", fit.error);
         check(&fit, low, high);
         // The edges take most of them.
-        assert!((4..40).contains(&fit.spheres.len()), "{}", fit.spheres.len());
+        assert!(
+            (4..40).contains(&fit.spheres.len()),
+            "{}",
+            fit.spheres.len()
+        );
     }
 
     #[test]
@@ -256,14 +314,36 @@ mod tests {
         let fit_of = |triangles: &[Triangle]| fit(triangles, Wanted::Error(0.06)).unwrap();
         let closed = fit_of(&cuboid(low, high, false));
         let open = fit_of(&cuboid(low, high, true));
-        // What is in it, up to a little below the hole, out of which spheres may stand by a cell of the grid more.
-        check(&Fit { error: open.error + 0.02, ..open.clone() }, low, [0.2, 0.2, 0.19]);
-        assert!(open.spheres.len() <= closed.spheres.len() * 2, "{} {}", open.spheres.len(), closed.spheres.len());
+        // What is in it, up to a little below the hole, out of which spheres may stand by a cell of
+        // the grid more.
+        check(
+            &Fit {
+                error: open.error + 0.02,
+                ..open.clone()
+            },
+            low,
+            [0.2, 0.2, 0.19],
+        );
+        assert!(
+            open.spheres.len() <= closed.spheres.len() * 2,
+            "{} {}",
+            open.spheres.len(),
+            closed.spheres.len()
+        );
         let mut hollow = cuboid(low, high, false);
-        hollow.extend(cuboid([0.02; 3], [0.18; 3], false).iter().map(|[a, b, c]| [*a, *c, *b]));
+        hollow.extend(
+            cuboid([0.02; 3], [0.18; 3], false)
+                .iter()
+                .map(|[a, b, c]| [*a, *c, *b]),
+        );
         let hollow = fit_of(&hollow);
         check(&hollow, low, high);
-        assert!(hollow.spheres.len() <= closed.spheres.len() * 2, "{} {}", hollow.spheres.len(), closed.spheres.len());
+        assert!(
+            hollow.spheres.len() <= closed.spheres.len() * 2,
+            "{} {}",
+            hollow.spheres.len(),
+            closed.spheres.len()
+        );
     }
 
     #[test]
@@ -278,8 +358,14 @@ mod tests {
         assert_eq!(fit(&[], Wanted::Error(0.1)), None);
         assert_eq!(fit(&[[[f64::NAN; 3]; 3]], Wanted::Error(0.1)), None);
         // Too fine for two thousand.
-        assert_eq!(fit(&cuboid([0.0; 3], [1.0; 3], false), Wanted::Error(1e-4)), None);
+        assert_eq!(
+            fit(&cuboid([0.0; 3], [1.0; 3], false), Wanted::Error(1e-4)),
+            None
+        );
         // A point is one sphere.
-        assert_eq!(fit(&[[[1.0; 3]; 3]], Wanted::Error(0.1)).map(|fit| fit.spheres.len()), Some(1));
+        assert_eq!(
+            fit(&[[[1.0; 3]; 3]], Wanted::Error(0.1)).map(|fit| fit.spheres.len()),
+            Some(1)
+        );
     }
 }

@@ -28,7 +28,8 @@ pub(crate) struct Solid {
     cells: Vec<Cell>,
     /// All triangles.
     all: Surface,
-    /// What separates the body from what is outside: the triangles that can be seen from there, and what closes holes.
+    /// What separates the body from what is outside: the triangles that can be seen from there, and
+    /// what closes holes.
     outer: Surface,
     /// The triangles that can be seen from outside.
     pub seen: Vec<Triangle>,
@@ -44,7 +45,10 @@ impl Solid {
         let size = subtract(high, low);
         let longest = size.iter().copied().fold(0.0, f64::max).max(1e-9);
         // What is flat has some thickness, so that its cells are no needles.
-        let volume: f64 = size.iter().map(|side| side.max(longest / MOST_ALONG)).product();
+        let volume: f64 = size
+            .iter()
+            .map(|side| side.max(longest / MOST_ALONG))
+            .product();
         let edge = (volume / CELLS).cbrt().max(longest / MOST_ALONG);
         let low = subtract(low, [edge * (MARGIN as f64 + 0.5); 3]);
         let count = size.map(|side| (side / edge).ceil() as usize + 2 * MARGIN + 2);
@@ -61,12 +65,21 @@ impl Solid {
         solid.mark_inside(is_closed(triangles));
         let mut is_seen = vec![false; triangles.len()];
         for (cell, triangle) in touched {
-            let near = |step: &[i64; 3]| solid.neighbour(cell, *step).is_some_and(|other| solid.cells[other] == Cell::Outside);
+            let near = |step: &[i64; 3]| {
+                solid
+                    .neighbour(cell, *step)
+                    .is_some_and(|other| solid.cells[other] == Cell::Outside)
+            };
             if !is_seen[triangle] && steps().iter().any(near) {
                 is_seen[triangle] = true;
             }
         }
-        solid.seen = triangles.iter().zip(&is_seen).filter(|(_, seen)| **seen).map(|(triangle, _)| *triangle).collect();
+        solid.seen = triangles
+            .iter()
+            .zip(&is_seen)
+            .filter(|(_, seen)| **seen)
+            .map(|(triangle, _)| *triangle)
+            .collect();
         let mut outer = solid.seen.clone();
         outer.extend(solid.caps());
         solid.outer = Surface::new(outer);
@@ -79,8 +92,12 @@ impl Solid {
         // What lies on the border of two cells is in both.
         let half = self.edge * (0.5 + 1e-6);
         for (index, triangle) in triangles.iter().enumerate() {
-            let side = |k: usize, pick: fn(f64, f64) -> f64| pick(pick(triangle[0][k], triangle[1][k]), triangle[2][k]);
-            let cell = |at: f64, k: usize| (((at - self.low[k]) / self.edge).floor().max(0.0) as usize).min(self.count[k] - 1);
+            let side = |k: usize, pick: fn(f64, f64) -> f64| {
+                pick(pick(triangle[0][k], triangle[1][k]), triangle[2][k])
+            };
+            let cell = |at: f64, k: usize| {
+                (((at - self.low[k]) / self.edge).floor().max(0.0) as usize).min(self.count[k] - 1)
+            };
             let slack = 1e-6 * self.edge;
             let from: [usize; 3] = std::array::from_fn(|k| cell(side(k, f64::min) - slack, k));
             let to: [usize; 3] = std::array::from_fn(|k| cell(side(k, f64::max) + slack, k));
@@ -99,13 +116,21 @@ impl Solid {
         touched
     }
 
-    /// Marks the cells inside: those that can't be reached from the border and, where the surface has holes, those that it goes around.
+    /// Marks the cells inside: those that can't be reached from the border and, where the surface
+    /// has holes, those that it goes around.
     fn mark_inside(&mut self, is_closed: bool) {
         let mut is_reached = vec![false; self.cells.len()];
         let mut stack = vec![0_usize];
         is_reached[0] = true;
         while let Some(cell) = stack.pop() {
-            for step in [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]] {
+            for step in [
+                [1, 0, 0],
+                [-1, 0, 0],
+                [0, 1, 0],
+                [0, -1, 0],
+                [0, 0, 1],
+                [0, 0, -1],
+            ] {
                 if let Some(next) = self.neighbour(cell, step)
                     && self.cells[next] == Cell::Outside
                     && !std::mem::replace(&mut is_reached[next], true)
@@ -129,7 +154,9 @@ impl Solid {
         for cell in 0..self.cells.len() {
             for axis in 0..3 {
                 let step: [i64; 3] = std::array::from_fn(|k| i64::from(k == axis));
-                let Some(next) = self.neighbour(cell, step) else { continue };
+                let Some(next) = self.neighbour(cell, step) else {
+                    continue;
+                };
                 if !matches!(
                     (self.cells[cell], self.cells[next]),
                     (Cell::Inside, Cell::Outside) | (Cell::Outside, Cell::Inside)
@@ -139,10 +166,16 @@ impl Solid {
                 let half = self.edge / 2.0;
                 let corner = |one: f64, other: f64| {
                     let mut offset = [0.0; 3];
-                    (offset[axis], offset[(axis + 1) % 3], offset[(axis + 2) % 3]) = (half, one * half, other * half);
+                    (offset[axis], offset[(axis + 1) % 3], offset[(axis + 2) % 3]) =
+                        (half, one * half, other * half);
                     add(self.center(cell), offset)
                 };
-                let [a, b, c, d] = [corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
+                let [a, b, c, d] = [
+                    corner(-1.0, -1.0),
+                    corner(1.0, -1.0),
+                    corner(1.0, 1.0),
+                    corner(-1.0, 1.0),
+                ];
                 caps.extend([[a, b, c], [a, c, d]]);
             }
         }
@@ -154,18 +187,27 @@ impl Solid {
     }
 
     fn place(&self, cell: usize) -> [usize; 3] {
-        [cell / (self.count[1] * self.count[2]), cell / self.count[2] % self.count[1], cell % self.count[2]]
+        [
+            cell / (self.count[1] * self.count[2]),
+            cell / self.count[2] % self.count[1],
+            cell % self.count[2],
+        ]
     }
 
     fn center(&self, cell: usize) -> Point {
-        add(self.low, self.place(cell).map(|at| (at as f64 + 0.5) * self.edge))
+        add(
+            self.low,
+            self.place(cell).map(|at| (at as f64 + 0.5) * self.edge),
+        )
     }
 
     fn neighbour(&self, cell: usize, step: [i64; 3]) -> Option<usize> {
         let place = self.place(cell);
         let mut next = [0; 3];
         for k in 0..3 {
-            next[k] = usize::try_from(place[k] as i64 + step[k]).ok().filter(|at| *at < self.count[k])?;
+            next[k] = usize::try_from(place[k] as i64 + step[k])
+                .ok()
+                .filter(|at| *at < self.count[k])?;
         }
         Some(self.index(next))
     }
@@ -187,7 +229,8 @@ impl Solid {
         if is_inside { distance } else { -distance }
     }
 
-    /// Points from which large balls fit into the body: no neighbour is deeper by (nearly) the distance to it. With their depths.
+    /// Points from which large balls fit into the body: no neighbour is deeper by (nearly) the
+    /// distance to it. With their depths.
     pub fn middles(&self) -> Vec<(Point, f64)> {
         let depths: HashMap<usize, f64> = (0..self.cells.len())
             .filter(|&cell| self.cells[cell] != Cell::Outside)
@@ -198,14 +241,22 @@ impl Solid {
         let is_middle = |cell: usize, depth: f64| {
             !steps.iter().any(|step| {
                 let length = self.edge * (step.iter().map(|k| k * k).sum::<i64>() as f64).sqrt();
-                let deeper = self.neighbour(cell, *step).and_then(|next| depths.get(&next));
+                let deeper = self
+                    .neighbour(cell, *step)
+                    .and_then(|next| depths.get(&next));
                 deeper.is_some_and(|deeper| deeper - depth > RIDGE * length)
             })
         };
-        let mut middles: Vec<usize> =
-            depths.iter().filter(|(cell, depth)| is_middle(**cell, **depth)).map(|(cell, _)| *cell).collect();
+        let mut middles: Vec<usize> = depths
+            .iter()
+            .filter(|(cell, depth)| is_middle(**cell, **depth))
+            .map(|(cell, _)| *cell)
+            .collect();
         middles.sort_unstable();
-        middles.into_iter().map(|cell| self.deeper(self.center(cell), depths[&cell])).collect()
+        middles
+            .into_iter()
+            .map(|cell| self.deeper(self.center(cell), depths[&cell]))
+            .collect()
     }
 
     /// A point beside `start` that is deeper, if there is one, and its depth.
@@ -226,11 +277,19 @@ impl Solid {
         (best, deepest)
     }
 
-    /// Points that are in the body, each with the radius of a ball around it; the balls have all in them that is deeper than `skin`.
-    /// None has a larger radius than `finest` and half of its depth.
+    /// Points that are in the body, each with the radius of a ball around it; the balls have all in
+    /// them that is deeper than `skin`. None has a larger radius than `finest` and half of its
+    /// depth.
     pub fn inner_samples(&self, skin: f64, finest: f64) -> Vec<(Point, f64)> {
         let mut samples = Vec::new();
-        let largest = self.count.iter().copied().max().unwrap_or(1).next_power_of_two() as f64 * self.edge;
+        let largest = self
+            .count
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or(1)
+            .next_power_of_two() as f64
+            * self.edge;
         let mut stack = vec![(add(self.low, [largest / 2.0; 3]), largest / 2.0)];
         while let Some((center, half)) = stack.pop() {
             let reach = half * 3.0_f64.sqrt();
@@ -247,7 +306,13 @@ impl Solid {
             }
             let quarter = half / 2.0;
             stack.extend((0..8).map(|corner: u8| {
-                let sign = |k: u8| if corner >> k & 1 == 0 { -quarter } else { quarter };
+                let sign = |k: u8| {
+                    if corner >> k & 1 == 0 {
+                        -quarter
+                    } else {
+                        quarter
+                    }
+                };
                 (add(center, [sign(0), sign(1), sign(2)]), quarter)
             }));
         }
@@ -255,7 +320,8 @@ impl Solid {
     }
 }
 
-/// How much deeper a neighbour must be, for each metre that it is away, for a point not to be in the middle.
+/// How much deeper a neighbour must be, for each metre that it is away, for a point not to be in
+/// the middle.
 const RIDGE: f64 = 0.75;
 
 /// To the 26 neighbours.
@@ -279,7 +345,11 @@ fn is_closed(triangles: &[Triangle]) -> bool {
         for (a, b) in [(0, 1), (1, 2), (2, 0)] {
             let (from, to) = (corners[a], corners[b]);
             if from != to {
-                let (edge, way) = if from < to { ([from, to], 1) } else { ([to, from], -1) };
+                let (edge, way) = if from < to {
+                    ([from, to], 1)
+                } else {
+                    ([to, from], -1)
+                };
                 *edges.entry(edge).or_default() += way;
             }
         }
@@ -287,7 +357,8 @@ fn is_closed(triangles: &[Triangle]) -> bool {
     edges.values().all(|ways| *ways == 0)
 }
 
-/// Points on triangles, each with the radius of a ball around it; the balls have all triangles in them. About `edge` apart.
+/// Points on triangles, each with the radius of a ball around it; the balls have all triangles in
+/// them. About `edge` apart.
 pub(crate) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, f64)> {
     let mut boxes: HashMap<[i64; 3], (Point, Point)> = HashMap::new();
     let mut stack = Vec::new();
@@ -297,7 +368,13 @@ pub(crate) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, 
             let [a, b, c] = piece;
             let sides = [(a, b, c), (b, c, a), (c, a, b)];
             let length = |(from, to, _): &(Point, Point, Point)| crate::norm(subtract(*to, *from));
-            let longest = sides.iter().fold(&sides[0], |best, side| if length(side) > length(best) { side } else { best });
+            let longest = sides.iter().fold(&sides[0], |best, side| {
+                if length(side) > length(best) {
+                    side
+                } else {
+                    best
+                }
+            });
             if length(longest) > edge / 2.0 {
                 let (from, to, tip) = *longest;
                 let half = scale(add(from, to), 0.5);
@@ -306,7 +383,9 @@ pub(crate) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, 
             }
             let middle = scale(add(add(a, b), c), 1.0 / 3.0);
             let key = middle.map(|at| (at / edge).floor() as i64);
-            let (low, high) = boxes.entry(key).or_insert(([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]));
+            let (low, high) = boxes
+                .entry(key)
+                .or_insert(([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]));
             for point in piece {
                 *low = std::array::from_fn(|k| low[k].min(point[k]));
                 *high = std::array::from_fn(|k| high[k].max(point[k]));
@@ -315,7 +394,11 @@ pub(crate) fn surface_samples(triangles: &[Triangle], edge: f64) -> Vec<(Point, 
     }
     let mut boxes: Vec<_> = boxes.into_iter().collect();
     boxes.sort_by_key(|(key, _)| *key);
-    let sample =
-        |(_, (low, high)): ([i64; 3], (Point, Point))| (scale(add(low, high), 0.5), crate::norm(subtract(high, low)) / 2.0);
+    let sample = |(_, (low, high)): ([i64; 3], (Point, Point))| {
+        (
+            scale(add(low, high), 0.5),
+            crate::norm(subtract(high, low)) / 2.0,
+        )
+    };
     boxes.into_iter().map(sample).collect()
 }

@@ -21,7 +21,8 @@ struct Node {
     end: usize,
     /// The second child; the first is the next node. Zero in leaves.
     second: usize,
-    /// The middle of the triangles by their areas, their normals times their areas, and the radius around the middle.
+    /// The middle of the triangles by their areas, their normals times their areas, and the radius
+    /// around the middle.
     middle: Point,
     normal: Point,
     radius: f64,
@@ -29,14 +30,18 @@ struct Node {
 
 impl Surface {
     pub fn new(triangles: Vec<Triangle>) -> Self {
-        let mut surface = Self { triangles, nodes: Vec::new() };
+        let mut surface = Self {
+            triangles,
+            nodes: Vec::new(),
+        };
         if !surface.triangles.is_empty() {
             surface.build(0, surface.triangles.len());
         }
         surface
     }
 
-    /// Adds the node of the triangles from `start` to `end`; gives its number. No deeper than the logarithm of their count.
+    /// Adds the node of the triangles from `start` to `end`; gives its number. No deeper than the
+    /// logarithm of their count.
     fn build(&mut self, start: usize, end: usize) -> usize {
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         let (mut middle, mut normal, mut area) = ([0.0; 3], [0.0; 3], 0.0);
@@ -52,17 +57,36 @@ impl Surface {
             middle = add(middle, scale(add(add(*a, *b), *c), twice / 3.0));
             area += twice;
         }
-        let middle = if area > 0.0 { scale(middle, 1.0 / area) } else { scale(add(low, high), 0.5) };
+        let middle = if area > 0.0 {
+            scale(middle, 1.0 / area)
+        } else {
+            scale(add(low, high), 0.5)
+        };
         let square = |point: &Point| dot(subtract(*point, middle), subtract(*point, middle));
-        let radius = triangles.iter().flatten().map(square).fold(0.0, f64::max).sqrt();
+        let radius = triangles
+            .iter()
+            .flatten()
+            .map(square)
+            .fold(0.0, f64::max)
+            .sqrt();
         let node = self.nodes.len();
-        self.nodes.push(Node { low, high, start, end, second: 0, middle, normal, radius });
+        self.nodes.push(Node {
+            low,
+            high,
+            start,
+            end,
+            second: 0,
+            middle,
+            normal,
+            radius,
+        });
         if end - start > LEAF {
             let size = subtract(high, low);
             let axis = (0..3).fold(0, |best, k| if size[k] > size[best] { k } else { best });
             let key = |[a, b, c]: &Triangle| a[axis] + b[axis] + c[axis];
             let half = (end - start) / 2;
-            self.triangles[start..end].select_nth_unstable_by(half, |a, b| key(a).total_cmp(&key(b)));
+            self.triangles[start..end]
+                .select_nth_unstable_by(half, |a, b| key(a).total_cmp(&key(b)));
             self.build(start, start + half);
             let second = self.build(start + half, end);
             self.nodes[node].second = second;
@@ -70,13 +94,16 @@ impl Surface {
         node
     }
 
-    /// The distance of a point to the nearest triangle; infinity if there is none nearer than `most`.
+    /// The distance of a point to the nearest triangle; infinity if there is none nearer than
+    /// `most`.
     pub fn distance(&self, point: Point, most: f64) -> f64 {
         let mut best = most * most;
         let mut is_found = false;
         let mut stack = vec![0_usize];
         while let Some(index) = stack.pop() {
-            let Some(node) = self.nodes.get(index) else { continue };
+            let Some(node) = self.nodes.get(index) else {
+                continue;
+            };
             if outside_square(node, point) > best {
                 continue;
             }
@@ -90,26 +117,40 @@ impl Surface {
                 continue;
             }
             let (first, second) = (index + 1, node.second);
-            let near = |child: usize| self.nodes.get(child).map_or(f64::INFINITY, |node| outside_square(node, point));
+            let near = |child: usize| {
+                self.nodes
+                    .get(child)
+                    .map_or(f64::INFINITY, |node| outside_square(node, point))
+            };
             let (near_first, near_second) = (near(first), near(second));
-            let order = if near_first <= near_second { [second, first] } else { [first, second] };
+            let order = if near_first <= near_second {
+                [second, first]
+            } else {
+                [first, second]
+            };
             stack.extend(order);
         }
         if is_found { best.sqrt() } else { f64::INFINITY }
     }
 
-    /// How often the triangles go around a point: 1 inside of a closed surface, 0 outside, and something between where it has holes.
+    /// How often the triangles go around a point: 1 inside of a closed surface, 0 outside, and
+    /// something between where it has holes.
     pub fn winding(&self, point: Point) -> f64 {
         let mut angle = 0.0;
         let mut stack = vec![0_usize];
         while let Some(index) = stack.pop() {
-            let Some(node) = self.nodes.get(index) else { continue };
+            let Some(node) = self.nodes.get(index) else {
+                continue;
+            };
             let offset = subtract(node.middle, point);
             let distance = dot(offset, offset).sqrt();
             if distance > FAR * node.radius && distance > 0.0 {
                 angle += dot(offset, node.normal) / (distance * distance * distance);
             } else if node.second == 0 {
-                angle += self.triangles[node.start..node.end].iter().map(|triangle| solid_angle(point, triangle)).sum::<f64>();
+                angle += self.triangles[node.start..node.end]
+                    .iter()
+                    .map(|triangle| solid_angle(point, triangle))
+                    .sum::<f64>();
             } else {
                 stack.extend([index + 1, node.second]);
             }
@@ -119,11 +160,19 @@ impl Surface {
 }
 
 pub(crate) fn cross(a: Point, b: Point) -> Point {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
 }
 
 fn outside_square(node: &Node, point: Point) -> f64 {
-    let outside = |k: usize| (node.low[k] - point[k]).max(point[k] - node.high[k]).max(0.0);
+    let outside = |k: usize| {
+        (node.low[k] - point[k])
+            .max(point[k] - node.high[k])
+            .max(0.0)
+    };
     let offset = [outside(0), outside(1), outside(2)];
     dot(offset, offset)
 }
@@ -133,7 +182,10 @@ fn solid_angle(point: Point, triangle: &Triangle) -> f64 {
     let [a, b, c] = triangle.map(|corner| subtract(corner, point));
     let [length_a, length_b, length_c] = [a, b, c].map(|offset| dot(offset, offset).sqrt());
     let volume = dot(a, cross(b, c));
-    let below = length_a * length_b * length_c + dot(a, b) * length_c + dot(b, c) * length_a + dot(c, a) * length_b;
+    let below = length_a * length_b * length_c
+        + dot(a, b) * length_c
+        + dot(b, c) * length_a
+        + dot(c, a) * length_b;
     2.0 * volume.atan2(below)
 }
 
@@ -154,23 +206,38 @@ fn distance_square(point: Point, [a, b, c]: &Triangle) -> f64 {
     let edge = |from: Point, to: Point| {
         let (along, offset) = (subtract(to, from), subtract(point, from));
         let length = dot(along, along);
-        let at = if length > 0.0 { (dot(offset, along) / length).clamp(0.0, 1.0) } else { 0.0 };
+        let at = if length > 0.0 {
+            (dot(offset, along) / length).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
         let rest = subtract(offset, scale(along, at));
         dot(rest, rest)
     };
     edge(*a, *b).min(edge(*b, *c)).min(edge(*c, *a))
 }
 
-/// Whether a triangle and a box have a point in common: no axis that could be between them is (Akenine-Möller 2001).
+/// Whether a triangle and a box have a point in common: no axis that could be between them is
+/// (Akenine-Möller 2001).
 pub(crate) fn meets_box(triangle: &Triangle, center: Point, half: f64) -> bool {
     let corners = triangle.map(|corner| subtract(corner, center));
-    let edges = [subtract(corners[1], corners[0]), subtract(corners[2], corners[1]), subtract(corners[0], corners[2])];
+    let edges = [
+        subtract(corners[1], corners[0]),
+        subtract(corners[2], corners[1]),
+        subtract(corners[0], corners[2]),
+    ];
     let is_between = |axis: Point| {
         let along = corners.map(|corner| dot(corner, axis));
         let reach = half * (axis[0].abs() + axis[1].abs() + axis[2].abs());
         along.iter().all(|at| *at > reach) || along.iter().all(|at| *at < -reach)
     };
     let units = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    let across = edges.iter().flat_map(|edge| units.map(|unit| cross(*edge, unit)));
-    !units.into_iter().chain([cross(edges[0], edges[1])]).chain(across).any(is_between)
+    let across = edges
+        .iter()
+        .flat_map(|edge| units.map(|unit| cross(*edge, unit)));
+    !units
+        .into_iter()
+        .chain([cross(edges[0], edges[1])])
+        .chain(across)
+        .any(is_between)
 }

@@ -58,7 +58,8 @@ pub struct LayerProperty {
     pub name: String,
     /// Whether it is a relationship.
     pub is_relationship: bool,
-    /// Whether it is a relationship whose targets take the place of those of weaker layers, and are not added to them.
+    /// Whether it is a relationship whose targets take the place of those of weaker layers, and are
+    /// not added to them.
     pub is_explicit: bool,
     /// `float3[]`; empty for a relationship.
     pub type_name: String,
@@ -71,18 +72,30 @@ pub struct LayerProperty {
 impl Layer {
     /// The name of its file; that in the package if it is in one.
     pub fn file_name(&self) -> &str {
-        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or(&self.identifier);
-        name.strip_suffix(']').and_then(|name| name.rsplit_once('[')).map_or(name, |(_, inside)| inside)
+        let name = self
+            .path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or(&self.identifier);
+        name.strip_suffix(']')
+            .and_then(|name| name.rsplit_once('['))
+            .map_or(name, |(_, inside)| inside)
     }
 
     /// What it says of the prim at `path`, variants included.
     pub fn prim(&self, path: &str) -> Option<&LayerPrim> {
-        self.prims.binary_search_by(|prim| prim.path.as_str().cmp(path)).ok().map(|index| &self.prims[index])
+        self.prims
+            .binary_search_by(|prim| prim.path.as_str().cmp(path))
+            .ok()
+            .map(|index| &self.prims[index])
     }
 
     /// The layers that it includes, as written.
     pub fn sublayers(&self) -> Vec<&str> {
-        self.metadata.get("subLayers").and_then(super::texts).unwrap_or_default()
+        self.metadata
+            .get("subLayers")
+            .and_then(super::texts)
+            .unwrap_or_default()
     }
 
     pub(super) fn read(id: LayerId, layer: &sdf::Layer, is_local: bool, is_binary: bool) -> Self {
@@ -90,7 +103,9 @@ impl Layer {
         let identifier = layer.identifier().to_owned();
         let path = PathBuf::from(layer.resolved_path().unwrap_or(&identifier));
         let root = sdf::Path::abs_root();
-        let metadata = fields(data, &root).filter(|(key, _)| !is_list_of_specs(key)).collect();
+        let metadata = fields(data, &root)
+            .filter(|(key, _)| !is_list_of_specs(key))
+            .collect();
         let mut prims = BTreeMap::new();
         let mut properties = Vec::new();
         for path in data.spec_paths() {
@@ -106,16 +121,31 @@ impl Layer {
         }
         properties.sort_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
         for (path, is_relationship) in properties {
-            let Some((owner, name)) = path.split_property() else { continue };
-            let Some(prim) = prims.get_mut(owner.as_str()) else { continue };
-            prim.properties.push(property(data, &path, name, is_relationship, is_binary));
+            let Some((owner, name)) = path.split_property() else {
+                continue;
+            };
+            let Some(prim) = prims.get_mut(owner.as_str()) else {
+                continue;
+            };
+            prim.properties
+                .push(property(data, &path, name, is_relationship, is_binary));
         }
-        Self { identifier, path, is_binary, is_local, metadata, prims: prims.into_values().collect() }
+        Self {
+            identifier,
+            path,
+            is_binary,
+            is_local,
+            metadata,
+            prims: prims.into_values().collect(),
+        }
     }
 }
 
 /// The fields of a spec that can be read.
-pub(super) fn fields<'a>(data: &'a dyn AbstractData, path: &'a sdf::Path) -> impl Iterator<Item = (String, Value)> + 'a {
+pub(super) fn fields<'a>(
+    data: &'a dyn AbstractData,
+    path: &'a sdf::Path,
+) -> impl Iterator<Item = (String, Value)> + 'a {
     let names = data.list_fields(path).unwrap_or_default();
     names.into_iter().filter_map(move |name| {
         let value = data.try_field(path, &name).ok()??.into_owned();
@@ -124,7 +154,9 @@ pub(super) fn fields<'a>(data: &'a dyn AbstractData, path: &'a sdf::Path) -> imp
 }
 
 fn field(data: &dyn AbstractData, path: &sdf::Path, key: &str) -> Option<Value> {
-    data.try_field(path, key).ok()?.map(std::borrow::Cow::into_owned)
+    data.try_field(path, key)
+        .ok()?
+        .map(std::borrow::Cow::into_owned)
 }
 
 /// Whether a field only lists the specs below.
@@ -142,7 +174,13 @@ pub(super) fn is_list_of_specs(key: &str) -> bool {
 }
 
 fn prim(layer: LayerId, data: &dyn AbstractData, path: &sdf::Path) -> LayerPrim {
-    let token = |key: FieldKey| field(data, path, key.as_str()).as_ref().and_then(super::text).unwrap_or_default().to_owned();
+    let token = |key: FieldKey| {
+        field(data, path, key.as_str())
+            .as_ref()
+            .and_then(super::text)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let schemas = match field(data, path, FieldKey::ApiSchemas.as_str()) {
         Some(Value::TokenListOp(op)) => op.iter().map(ToString::to_string).collect(),
         _ => Vec::new(),
@@ -174,32 +212,63 @@ pub(super) fn specifier(value: Option<&Value>) -> Specifier {
     }
 }
 
-fn property(data: &dyn AbstractData, path: &sdf::Path, name: &str, is_relationship: bool, is_binary: bool) -> LayerProperty {
+fn property(
+    data: &dyn AbstractData,
+    path: &sdf::Path,
+    name: &str,
+    is_relationship: bool,
+    is_binary: bool,
+) -> LayerProperty {
     let type_name = match field(data, path, FieldKey::TypeName.as_str()) {
         Some(value) if !is_relationship => super::text(&value).unwrap_or_default().to_owned(),
         _ => String::new(),
     };
     // In a binary layer arrays may be large, and nobody asks.
     let is_asked = !is_relationship && (!is_binary || type_name.starts_with("asset"));
-    let value = if is_asked { field(data, path, FieldKey::Default.as_str()) } else { None };
-    let samples = if type_name.starts_with("asset") { field(data, path, FieldKey::TimeSamples.as_str()) } else { None };
-    let targets = if is_relationship { field(data, path, FieldKey::TargetPaths.as_str()) } else { None };
+    let value = if is_asked {
+        field(data, path, FieldKey::Default.as_str())
+    } else {
+        None
+    };
+    let samples = if type_name.starts_with("asset") {
+        field(data, path, FieldKey::TimeSamples.as_str())
+    } else {
+        None
+    };
+    let targets = if is_relationship {
+        field(data, path, FieldKey::TargetPaths.as_str())
+    } else {
+        None
+    };
     LayerProperty {
         name: name.to_owned(),
         is_relationship,
         is_explicit: matches!(targets, Some(Value::PathListOp(op)) if op.explicit),
         type_name,
         elements: value.as_ref().and_then(array_len).unwrap_or(0),
-        assets: value.iter().chain(&samples).flat_map(asset_paths).map(|(authored, _)| authored).collect(),
+        assets: value
+            .iter()
+            .chain(&samples)
+            .flat_map(asset_paths)
+            .map(|(authored, _)| authored)
+            .collect(),
     }
 }
 
 /// The arcs that a prim of a layer has.
 pub(super) fn arcs(layer: LayerId, data: &dyn AbstractData, path: &sdf::Path) -> Vec<Arc> {
-    let site = || Site { layer, path: path.as_str().to_owned() };
+    let site = || Site {
+        layer,
+        path: path.as_str().to_owned(),
+    };
     let mut arcs = Vec::new();
     let mut add = |kind, asset: &str, prim: &sdf::Path| {
-        arcs.push(Arc { kind, asset: asset.to_owned(), prim: prim.as_str().to_owned(), site: site() });
+        arcs.push(Arc {
+            kind,
+            asset: asset.to_owned(),
+            prim: prim.as_str().to_owned(),
+            site: site(),
+        });
     };
     if let Some(Value::ReferenceListOp(op)) = field(data, path, FieldKey::References.as_str()) {
         let deleted = &op.deleted_items;
@@ -217,10 +286,15 @@ pub(super) fn arcs(layer: LayerId, data: &dyn AbstractData, path: &sdf::Path) ->
         Some(Value::Payload(item)) => add(ArcKind::Payload, &item.asset_path, &item.prim_path),
         _ => {}
     }
-    for (kind, key) in [(ArcKind::Inherit, FieldKey::InheritPaths), (ArcKind::Specialize, FieldKey::Specializes)] {
+    for (kind, key) in [
+        (ArcKind::Inherit, FieldKey::InheritPaths),
+        (ArcKind::Specialize, FieldKey::Specializes),
+    ] {
         if let Some(Value::PathListOp(op)) = field(data, path, key.as_str()) {
             let deleted = &op.deleted_items;
-            op.iter().filter(|item| !deleted.contains(item)).for_each(|item| add(kind, "", item));
+            op.iter()
+                .filter(|item| !deleted.contains(item))
+                .for_each(|item| add(kind, "", item));
         }
     }
     arcs

@@ -11,16 +11,24 @@ pub enum Part {
     Byte(u8),
 }
 
-/// The part that `text` begins with and its length in bytes. None at the end, and where a string, reference or comment is not closed: that
-/// is an error for the lexer, beyond which nothing is read.
+/// The part that `text` begins with and its length in bytes. None at the end, and where a string,
+/// reference or comment is not closed: that is an error for the lexer, beyond which nothing is
+/// read.
 pub fn part(text: &[u8]) -> Option<(Part, usize)> {
     let byte = *text.first()?;
     match byte {
         b'"' | b'\'' => string(text, byte).map(|length| (Part::String, length)),
         b'@' => reference(text).map(|length| (Part::Opaque, length)),
         b'<' => find(text, b">").map(|end| (Part::Opaque, end + 1)),
-        b'#' => Some((Part::Opaque, text.iter().position(|b| matches!(b, b'\r' | b'\n')).unwrap_or(text.len()))),
-        b'/' if text.get(1) == Some(&b'*') => find(&text[2..], b"*/").map(|end| (Part::Opaque, end + 4)),
+        b'#' => Some((
+            Part::Opaque,
+            text.iter()
+                .position(|b| matches!(b, b'\r' | b'\n'))
+                .unwrap_or(text.len()),
+        )),
+        b'/' if text.get(1) == Some(&b'*') => {
+            find(&text[2..], b"*/").map(|end| (Part::Opaque, end + 4))
+        }
         _ => Some((Part::Byte(byte), 1)),
     }
 }
@@ -28,7 +36,10 @@ pub fn part(text: &[u8]) -> Option<(Part, usize)> {
 /// The length of the string that `text` begins with, in one or three of `quote`.
 fn string(text: &[u8], quote: u8) -> Option<usize> {
     let three = [quote; 3];
-    if let Some(end) = text.strip_prefix(&three).and_then(|inside| find(inside, &three)) {
+    if let Some(end) = text
+        .strip_prefix(&three)
+        .and_then(|inside| find(inside, &three))
+    {
         return Some(end + 6);
     }
     let mut at = 1;
@@ -43,7 +54,10 @@ fn string(text: &[u8], quote: u8) -> Option<usize> {
 
 /// The length of the reference that `text` begins with, in one or three `@`.
 fn reference(text: &[u8]) -> Option<usize> {
-    if let Some(end) = text.strip_prefix(b"@@@").and_then(|inside| find(inside, b"@@@")) {
+    if let Some(end) = text
+        .strip_prefix(b"@@@")
+        .and_then(|inside| find(inside, b"@@@"))
+    {
         return Some(end + 6);
     }
     find(&text[1..], b"@").map(|end| end + 2)

@@ -1,10 +1,12 @@
-//! A composed OpenUSD stage as plain values: its prims with their properties, its layers, and what went wrong while composing.
+//! A composed OpenUSD stage as plain values: its prims with their properties, its layers, and what
+//! went wrong while composing.
 //!
-//! [`Stage::open`] reads any asset once (`.usd`, `.usda`, `.usdc`, `.usdz`) and lets go of the library that read it. So a [`Stage`] can
-//! be kept, sent to another thread and compared with another one, and whoever looks at it need not know `openusd` but for
-//! [`Value`].
+//! [`Stage::open`] reads any asset once (`.usd`, `.usda`, `.usdc`, `.usdz`) and lets go of the
+//! library that read it. So a [`Stage`] can be kept, sent to another thread and compared with
+//! another one, and whoever looks at it need not know `openusd` but for [`Value`].
 //!
-//! This module must not know robots, REP-158 or any schema but those of transforms; nothing in a file makes it panic.
+//! This module must not know robots, REP-158 or any schema but those of transforms; nothing in a
+//! file makes it panic.
 
 #![allow(
     clippy::indexing_slicing,
@@ -35,8 +37,8 @@ pub use shallow::{DEEPEST, Shallow, asset_bytes, on_large_stack};
 pub use shared::SharedValue;
 pub use transform::{Local, Op, OpKind, XformStack, rigid};
 pub use value::{
-    array_len, asset_paths, double, double_array, doubles, int_array, long_array, numbers, pairs, quaternions, text, texts,
-    vectors,
+    array_len, asset_paths, double, double_array, doubles, int_array, long_array, numbers, pairs,
+    quaternions, text, texts, vectors,
 };
 
 /// A stage, composed and read.
@@ -44,9 +46,11 @@ pub use value::{
 pub struct Stage {
     /// The file that was opened.
     pub entry: PathBuf,
-    /// All layers that the composition used, the root layer first, without the one that holds [`Options::variants`].
+    /// All layers that the composition used, the root layer first, without the one that holds
+    /// [`Options::variants`].
     pub layers: Vec<Layer>,
-    /// Every composed prim, parents before their children, in the order of the stage; prims below an instance too.
+    /// Every composed prim, parents before their children, in the order of the stage; prims below
+    /// an instance too.
     pub prims: Vec<Prim>,
     /// The prim that the root layer names as its default prim, if it names one that exists.
     pub default_prim: Option<PrimId>,
@@ -79,8 +83,8 @@ impl Stage {
         self.at(path).map(|id| &self[id])
     }
 
-    /// The bytes of a file that a property names, at a path as [`asset_paths`] has it resolved; only of files that [`Options::files`] lets
-    /// through.
+    /// The bytes of a file that a property names, at a path as [`asset_paths`] has it resolved;
+    /// only of files that [`Options::files`] lets through.
     ///
     /// # Errors
     /// Those of [`asset_bytes`], and if the file may not be read.
@@ -90,7 +94,10 @@ impl Stage {
 
     /// All prims with their ids.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (PrimId, &Prim)> {
-        self.prims.iter().enumerate().map(|(index, prim)| (PrimId(index), prim))
+        self.prims
+            .iter()
+            .enumerate()
+            .map(|(index, prim)| (PrimId(index), prim))
     }
 
     /// The prims above one, the nearest first.
@@ -120,12 +127,18 @@ impl Stage {
 
     /// Metres in a unit of length, 0.01 where the root layer says nothing (UsdGeomLinearUnits).
     pub fn meters_per_unit(&self) -> f64 {
-        self.metadata("metersPerUnit").and_then(double).filter(|unit| *unit > 0.0 && unit.is_finite()).unwrap_or(0.01)
+        self.metadata("metersPerUnit")
+            .and_then(double)
+            .filter(|unit| *unit > 0.0 && unit.is_finite())
+            .unwrap_or(0.01)
     }
 
     /// Kilograms in a unit of mass, 1 where the root layer says nothing (UsdPhysicsMassUnits).
     pub fn kilograms_per_unit(&self) -> f64 {
-        self.metadata("kilogramsPerUnit").and_then(double).filter(|unit| *unit > 0.0 && unit.is_finite()).unwrap_or(1.0)
+        self.metadata("kilogramsPerUnit")
+            .and_then(double)
+            .filter(|unit| *unit > 0.0 && unit.is_finite())
+            .unwrap_or(1.0)
     }
 
     /// Whether z points up; y does where the root layer says nothing.
@@ -136,22 +149,40 @@ impl Stage {
     /// The names of all variant sets and variants of the composed prims: path, set, variants.
     pub fn variants(&self) -> BTreeSet<(String, String, Vec<String>)> {
         let sets = self.prims.iter().filter(|prim| prim.instance.is_none());
-        sets.flat_map(|prim| prim.variant_sets.iter().map(|set| (prim.path.clone(), set.name.clone(), set.variants.clone())))
-            .collect()
+        sets.flat_map(|prim| {
+            prim.variant_sets
+                .iter()
+                .map(|set| (prim.path.clone(), set.name.clone(), set.variants.clone()))
+        })
+        .collect()
     }
 
-    /// The variants that are neither composed nor of a set that `chosen` settles, to be composed one after the other. Those of sets of one
-    /// name, as an asset has on every link, are taken together.
+    /// The variants that are neither composed nor of a set that `chosen` settles, to be composed
+    /// one after the other. Those of sets of one name, as an asset has on every link, are taken
+    /// together.
     pub fn other_variants(&self, chosen: &[VariantChoice]) -> Vec<VariantChoice> {
         let mut others: Vec<VariantChoice> = Vec::new();
         for prim in self.prims.iter().filter(|prim| prim.instance.is_none()) {
             for set in &prim.variant_sets {
-                let is_here = |choice: &VariantChoice| choice.prim.as_ref().is_none_or(|path| *path == prim.path);
-                if chosen.iter().any(|choice| choice.set == set.name && is_here(choice)) {
+                let is_here = |choice: &VariantChoice| {
+                    choice.prim.as_ref().is_none_or(|path| *path == prim.path)
+                };
+                if chosen
+                    .iter()
+                    .any(|choice| choice.set == set.name && is_here(choice))
+                {
                     continue;
                 }
-                for variant in set.variants.iter().filter(|variant| set.selection.as_ref() != Some(*variant)) {
-                    let choice = VariantChoice { prim: None, set: set.name.clone(), variant: variant.clone() };
+                for variant in set
+                    .variants
+                    .iter()
+                    .filter(|variant| set.selection.as_ref() != Some(*variant))
+                {
+                    let choice = VariantChoice {
+                        prim: None,
+                        set: set.name.clone(),
+                        variant: variant.clone(),
+                    };
                     if !others.contains(&choice) {
                         others.push(choice);
                     }

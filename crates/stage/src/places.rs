@@ -4,20 +4,27 @@ use std::collections::HashMap;
 
 use super::lex::{Part, part};
 
-/// Line and column of every prim, variant and property of a text layer, by its path in the layer: `/robot{set=v}base.physics:mass`.
+/// Line and column of every prim, variant and property of a text layer, by its path in the layer:
+/// `/robot{set=v}base.physics:mass`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places(HashMap<String, (u32, u32)>);
 
 impl Places {
     /// The places in the text of a layer. Of what is no layer, some or none; the text is read once.
     pub fn of(text: &[u8]) -> Self {
-        let mut scanner = Scanner { text, counted: 0, line: 1, column: 1, places: HashMap::new() };
+        let mut scanner = Scanner {
+            text,
+            counted: 0,
+            line: 1,
+            column: 1,
+            places: HashMap::new(),
+        };
         scanner.scan();
         Self(scanner.places)
     }
 
-    /// Line and column of the name of the prim or property at `path`, both from 1, columns in characters; of a property that is not
-    /// there, those of its prim.
+    /// Line and column of the name of the prim or property at `path`, both from 1, columns in
+    /// characters; of a property that is not there, those of its prim.
     pub fn at(&self, path: &str) -> Option<(u32, u32)> {
         let prim = || self.0.get(path.rsplit_once('.')?.0);
         self.0.get(path).or_else(prim).copied()
@@ -47,7 +54,8 @@ impl Scanner<'_> {
     fn scan(&mut self) {
         let text = self.text;
         let mut blocks = vec![Block::Body(String::new())];
-        // Of the statement that is read: its first and last word so far, whether its name is known, and what its braces will hold.
+        // Of the statement that is read: its first and last word so far, whether its name is known,
+        // and what its braces will hold.
         let (mut first, mut last, mut is_named, mut next) = (None, None, false, None);
         let (mut at, mut brackets) = (0, 0_usize);
         while let Some((part, length)) = part(&text[at..]) {
@@ -81,9 +89,16 @@ impl Scanner<'_> {
                 }
                 _ if matches!(blocks.last(), Some(Block::Value)) => {}
                 Part::String => {
-                    let quotes = if length >= 6 && text[start..].starts_with(&[text[start]; 3]) { 3 } else { 1 };
-                    let name = String::from_utf8_lossy(&text[start + quotes..at - quotes]).into_owned();
-                    let word = |word: Option<(usize, usize)>| word.map_or(&b""[..], |(from, to)| &text[from..to]);
+                    let quotes = if length >= 6 && text[start..].starts_with(&[text[start]; 3]) {
+                        3
+                    } else {
+                        1
+                    };
+                    let name =
+                        String::from_utf8_lossy(&text[start + quotes..at - quotes]).into_owned();
+                    let word = |word: Option<(usize, usize)>| {
+                        word.map_or(&b""[..], |(from, to)| &text[from..to])
+                    };
                     let path = match (blocks.last(), word(first)) {
                         (Some(Block::Body(above)), b"def" | b"over" | b"class") if !is_named => {
                             let slash = if above.ends_with('}') { "" } else { "/" };
@@ -94,7 +109,9 @@ impl Scanner<'_> {
                             is_named = true;
                             None
                         }
-                        (Some(Block::Variants(above, set)), _) => Some(format!("{above}{{{set}={name}}}")),
+                        (Some(Block::Variants(above, set)), _) => {
+                            Some(format!("{above}{{{set}={name}}}"))
+                        }
                         _ => None,
                     };
                     if let Some(path) = path {
@@ -112,7 +129,10 @@ impl Scanner<'_> {
                     }
                 }
                 Part::Byte(byte) if is_of_word(byte) => {
-                    let end = text[at..].iter().position(|&b| !is_of_word(b)).map_or(text.len(), |end| at + end);
+                    let end = text[at..]
+                        .iter()
+                        .position(|&b| !is_of_word(b))
+                        .map_or(text.len(), |end| at + end);
                     let word = Some((start, end));
                     (first, last, at) = (first.or(word), word, end);
                 }
@@ -122,8 +142,16 @@ impl Scanner<'_> {
     }
 
     /// Notes the property that a statement is about, if it is about one: its last word names it.
-    fn property(&mut self, blocks: &[Block], first: Option<(usize, usize)>, last: Option<(usize, usize)>, is_named: &mut bool) {
-        let (Some(Block::Body(owner)), Some((from, to))) = (blocks.last(), last.filter(|_| last != first && !*is_named)) else {
+    fn property(
+        &mut self,
+        blocks: &[Block],
+        first: Option<(usize, usize)>,
+        last: Option<(usize, usize)>,
+        is_named: &mut bool,
+    ) {
+        let (Some(Block::Body(owner)), Some((from, to))) =
+            (blocks.last(), last.filter(|_| last != first && !*is_named))
+        else {
             return;
         };
         *is_named = true;
@@ -133,7 +161,8 @@ impl Scanner<'_> {
         self.note(format!("{owner}.{name}"), from);
     }
 
-    /// Notes the place of what is at `path`, unless it was named before. `offset` grows from call to call.
+    /// Notes the place of what is at `path`, unless it was named before. `offset` grows from call
+    /// to call.
     fn note(&mut self, path: String, offset: usize) {
         for &byte in &self.text[self.counted..offset] {
             if byte == b'\n' {
@@ -233,15 +262,26 @@ def Xform "robot" (
             ("/robot/last", "\"last\""),
             ("/robot/beside", "\"beside\""),
         ] {
-            let (line, column) = places.at(path).unwrap_or_else(|| panic!("{path}: {places:?}"));
-            let found: String = LAYER.lines().nth(line as usize - 1).unwrap().chars().skip(column as usize - 1).collect();
+            let (line, column) = places
+                .at(path)
+                .unwrap_or_else(|| panic!("{path}: {places:?}"));
+            let found: String = LAYER
+                .lines()
+                .nth(line as usize - 1)
+                .unwrap()
+                .chars()
+                .skip(column as usize - 1)
+                .collect();
             assert!(found.starts_with(name), "{path}: {found}");
             all.push((path, name));
         }
         assert_eq!(places.0.len(), all.len(), "{places:?}");
         // A property that is not there stands where its prim does.
         assert_eq!(places.at("/robot/last.none"), places.at("/robot/last"));
-        assert_eq!((places.at("/robot"), places.at("/none"), places.at("")), (Some((9, 11)), None, None));
+        assert_eq!(
+            (places.at("/robot"), places.at("/none"), places.at("")),
+            (Some((9, 11)), None, None)
+        );
     }
 
     #[test]
@@ -254,7 +294,13 @@ def Xform "robot" (
         for prim in &stage.layers[0].prims {
             assert!(places.0.contains_key(&prim.path), "{}", prim.path);
             for property in &prim.properties {
-                assert!(places.0.contains_key(&format!("{}.{}", prim.path, property.name)), "{}", property.name);
+                assert!(
+                    places
+                        .0
+                        .contains_key(&format!("{}.{}", prim.path, property.name)),
+                    "{}",
+                    property.name
+                );
             }
         }
     }

@@ -22,7 +22,8 @@ pub struct Prim {
     pub type_name: String,
     /// The strongest of its layers' that defines it, or `Over` if none does.
     pub specifier: Specifier,
-    /// Whether it or a prim above is a class: it is there to be inherited from, and is no part of the scene.
+    /// Whether it or a prim above is a class: it is there to be inherited from, and is no part of
+    /// the scene.
     pub is_abstract: bool,
     /// Applied schemas, instance names included (`CollectionAPI:colliders`).
     pub schemas: Vec<String>,
@@ -34,13 +35,16 @@ pub struct Prim {
     pub is_instanceable: bool,
     /// Whether it is instanced: it asks for it, and has an arc to share.
     pub is_instance: bool,
-    /// The nearest instance above, if it stands below one: then it is the same as in every other instance.
+    /// The nearest instance above, if it stands below one: then it is the same as in every other
+    /// instance.
     pub instance: Option<PrimId>,
-    /// Whether it is there because of a payload of its own or of a prim above: without that, no layer defines it.
+    /// Whether it is there because of a payload of its own or of a prim above: without that, no
+    /// layer defines it.
     pub in_payload: bool,
     /// Those of its schemas, and its type, that it has because of a payload only.
     pub payload_schemas: Vec<String>,
-    /// Metadata other than what has fields of its own here: `assetInfo`, `customData`, `displayName`.
+    /// Metadata other than what has fields of its own here: `assetInfo`, `customData`,
+    /// `displayName`.
     pub metadata: BTreeMap<String, Value>,
     /// Attributes by name; those of prims below instances are shared.
     pub attributes: sync::Arc<BTreeMap<String, Attribute>>,
@@ -83,7 +87,8 @@ pub struct Attribute {
     pub is_custom: bool,
     /// Whether it may not vary in time.
     pub is_uniform: bool,
-    /// Its value: the default, or else that of the first time sample. None if it has neither, or blocks it.
+    /// Its value: the default, or else that of the first time sample. None if it has neither, or
+    /// blocks it.
     pub value: Option<SharedValue>,
     /// The times of its samples.
     pub times: Vec<f64>,
@@ -158,12 +163,15 @@ impl Prim {
         self.instances_of(schema).next().is_some()
     }
 
-    /// The instance names of a schema that can be applied many times; an empty name for one that is applied without.
+    /// The instance names of a schema that can be applied many times; an empty name for one that is
+    /// applied without.
     pub fn instances_of<'a>(&'a self, schema: &'a str) -> impl Iterator<Item = &'a str> {
-        self.schemas.iter().filter_map(move |applied| match applied.strip_prefix(schema)? {
-            "" => Some(""),
-            rest => rest.strip_prefix(':'),
-        })
+        self.schemas
+            .iter()
+            .filter_map(move |applied| match applied.strip_prefix(schema)? {
+                "" => Some(""),
+                rest => rest.strip_prefix(':'),
+            })
     }
 
     /// Whether it is here: defined and active, and no class.
@@ -201,14 +209,22 @@ impl Prim {
 
     /// What a relationship points to; nothing if it is not there.
     pub fn targets(&self, relationship: &str) -> &[String] {
-        self.relationships.get(relationship).map_or(&[], |relationship| &relationship.targets)
+        self.relationships
+            .get(relationship)
+            .map_or(&[], |relationship| &relationship.targets)
     }
 
     /// Where the strongest opinion about a property stands, or else about the prim.
     pub fn site(&self, property: Option<&str>) -> Option<&Site> {
         let of_property = property.and_then(|name| {
             let attribute = self.attributes.get(name).map(|attribute| &attribute.sites);
-            attribute.or_else(|| self.relationships.get(name).map(|relationship| &relationship.sites))?.first()
+            attribute
+                .or_else(|| {
+                    self.relationships
+                        .get(name)
+                        .map(|relationship| &relationship.sites)
+                })?
+                .first()
         });
         of_property.or_else(|| self.sites.first())
     }

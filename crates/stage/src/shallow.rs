@@ -1,8 +1,9 @@
 //! Opening layers of strangers without running out of stack.
 //!
-//! `openusd` goes down a layer's text, and the paths in it, by recursion, and composing a prim takes time with the cube of its depth.
-//! So nothing deep reaches it: [`Shallow`] refuses text that is nested beyond [`DEEPEST`], and [`on_large_stack`] gives what is
-//! allowed the stack that it can need, wherever it is called from.
+//! `openusd` goes down a layer's text, and the paths in it, by recursion, and composing a prim
+//! takes time with the cube of its depth. So nothing deep reaches it: [`Shallow`] refuses text that
+//! is nested beyond [`DEEPEST`], and [`on_large_stack`] gives what is allowed the stack that it can
+//! need, wherever it is called from.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,7 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
 
-use openusd::ar::{self, Asset, AssetBuffer, AssetInfo, DefaultResolver, ResolvedPath, Resolver, SharedBuffer};
+use openusd::ar::{
+    self, Asset, AssetBuffer, AssetInfo, DefaultResolver, ResolvedPath, Resolver, SharedBuffer,
+};
 use openusd::usdc::CrateFile;
 use urdf_usd_resolve::{Files, Opened, Resolver as Packages};
 
@@ -23,7 +26,8 @@ use super::lex::{Part, part};
 use super::shared::{CodedArrays, coded_arrays};
 use super::tables;
 
-/// The deepest nesting of prims, and of brackets in the text of a layer. What this program writes has less than 80.
+/// The deepest nesting of prims, and of brackets in the text of a layer. What this program writes
+/// has less than 80.
 pub const DEEPEST: usize = 256;
 
 /// The stack for reading an asset: hundreds of KiB for each level. Only what is used is ever taken.
@@ -40,10 +44,12 @@ const MAX_BYTES: u64 = 4 << 30;
 /// Maximum number of blocks in braces of a text layer: of prims, variants and dictionaries.
 pub const MAX_LAYER_BLOCKS: usize = 1_000_000;
 
-/// Maximum number of arcs to other layers that the composition of one prim resolves. A prim that many ways lead to resolves them for each.
+/// Maximum number of arcs to other layers that the composition of one prim resolves. A prim that
+/// many ways lead to resolves them for each.
 pub const MAX_ARCS: usize = 8192;
 
-/// What the resolver of an asset learns of its layers while it opens them, for the reader of the stage.
+/// What the resolver of an asset learns of its layers while it opens them, for the reader of the
+/// stage.
 #[derive(Default)]
 pub(super) struct Watch {
     census: Mutex<Census>,
@@ -54,7 +60,8 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Counts the arcs that `work` resolves, which composes one prim; those beyond [`MAX_ARCS`] lead nowhere. None if there were such.
+    /// Counts the arcs that `work` resolves, which composes one prim; those beyond [`MAX_ARCS`]
+    /// lead nowhere. None if there were such.
     pub fn counted<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         self.arcs.store(0, Ordering::Relaxed);
         self.is_counting.store(true, Ordering::Relaxed);
@@ -65,18 +72,28 @@ impl Watch {
 
     /// The large arrays of the layer at `location`.
     pub fn arrays(&self, location: &str) -> Option<Arc<CodedArrays>> {
-        self.arrays.lock().unwrap_or_else(PoisonError::into_inner).get(location).cloned()
+        self.arrays
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(location)
+            .cloned()
     }
 }
 
-/// Does `work` on a thread with a stack for layers as deep as [`DEEPEST`] allows. A panic goes on in the caller.
+/// Does `work` on a thread with a stack for layers as deep as [`DEEPEST`] allows. A panic goes on
+/// in the caller.
 ///
 /// # Errors
 /// If there is no thread to be had.
 pub fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
-        let thread = thread::Builder::new().name("usd reader".to_owned()).stack_size(STACK).spawn_scoped(scope, work)?;
-        thread.join().map_or_else(|panic| std::panic::resume_unwind(panic), Ok)
+        let thread = thread::Builder::new()
+            .name("usd reader".to_owned())
+            .stack_size(STACK)
+            .spawn_scoped(scope, work)?;
+        thread
+            .join()
+            .map_or_else(|panic| std::panic::resume_unwind(panic), Ok)
     })
 }
 
@@ -86,8 +103,8 @@ const BEYOND: &str = "urdf_usd-beyond-the-bound";
 /// The asset path of a layer that exists in memory only: it selects variants.
 pub(super) const SESSION: &str = "/urdf_usd-selected-variants.usda";
 
-/// Resolves as OpenUSD does by default, and `package://` as ROS does (REP-158 §1.2.5); opens regular files only, text only if it is
-/// not nested too deeply.
+/// Resolves as OpenUSD does by default, and `package://` as ROS does (REP-158 §1.2.5); opens
+/// regular files only, text only if it is not nested too deeply.
 #[derive(Default)]
 pub struct Shallow {
     paths: DefaultResolver,
@@ -101,27 +118,41 @@ pub struct Shallow {
 }
 
 impl Shallow {
-    /// One that knows where packages are, layers in memory by their absolute paths, and what may be opened.
+    /// One that knows where packages are, layers in memory by their absolute paths, and what may be
+    /// opened.
     pub(super) fn new(
         packages: Option<Arc<Packages>>,
         memory: Vec<(String, Arc<[u8]>)>,
         files: Option<Arc<Files>>,
         watch: Arc<Watch>,
     ) -> Self {
-        Self { paths: DefaultResolver::default(), packages, memory, files, watch }
+        Self {
+            paths: DefaultResolver::default(),
+            packages,
+            memory,
+            files,
+            watch,
+        }
     }
 
     /// Looks into a layer before it is composed.
     fn survey(&self, location: &ResolvedPath, bytes: &SharedBuffer) -> io::Result<()> {
         let path = location.to_string_lossy();
         let contents = if bytes.starts_with(b"PXR-USDC") {
-            tables::check(bytes).map_err(|reason| refusal(format!("{path} is not read: {reason}")))?;
+            tables::check(bytes)
+                .map_err(|reason| refusal(format!("{path} is not read: {reason}")))?;
             // What is damaged is reported where it is read again.
-            let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else { return Ok(()) };
+            let Ok(file) = CrateFile::open(AssetBuffer::Shared(bytes.clone())) else {
+                return Ok(());
+            };
             let contents = Contents::of_binary(&file, bytes);
             let arrays = coded_arrays(file);
             if !arrays.is_empty() {
-                let mut known = self.watch.arrays.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut known = self
+                    .watch
+                    .arrays
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
                 known.insert(path.clone().into_owned(), Arc::new(arrays));
             }
             contents
@@ -129,9 +160,20 @@ impl Shallow {
             Contents::of_text(bytes)
         };
         let place = |sublayer: &String| self.resolve(&self.identifier(sublayer, Some(location)));
-        let sublayers = contents.sublayers.iter().filter_map(place).map(|path| path.to_string_lossy().into_owned()).collect();
-        let mut census = self.watch.census.lock().unwrap_or_else(PoisonError::into_inner);
-        census.add(&path, &contents, sublayers).map_err(|reason| refusal(format!("{path} is not composed: {reason}")))
+        let sublayers = contents
+            .sublayers
+            .iter()
+            .filter_map(place)
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect();
+        let mut census = self
+            .watch
+            .census
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        census
+            .add(&path, &contents, sublayers)
+            .map_err(|reason| refusal(format!("{path} is not composed: {reason}")))
     }
 
     fn identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
@@ -143,7 +185,10 @@ impl Shallow {
 
     /// What is in a layer that exists in memory only.
     fn in_memory(&self, path: &str) -> Option<Arc<[u8]>> {
-        self.memory.iter().find(|(name, _)| name == path).map(|(_, content)| content.clone())
+        self.memory
+            .iter()
+            .find(|(name, _)| name == path)
+            .map(|(_, content)| content.clone())
     }
 
     /// The file that `package://NAME/…` means.
@@ -156,8 +201,8 @@ impl Shallow {
 
 impl Resolver for Shallow {
     fn create_identifier(&self, asset_path: &str, anchor: Option<&ResolvedPath>) -> String {
-        // The composition asks here for each arc that it follows, and can't be told to stop. Arcs that lead nowhere end it; the reader of
-        // the stage refuses the asset then.
+        // The composition asks here for each arc that it follows, and can't be told to stop. Arcs
+        // that lead nowhere end it; the reader of the stage refuses the asset then.
         let is_counting = self.watch.is_counting.load(Ordering::Relaxed);
         if is_counting && self.watch.arcs.fetch_add(1, Ordering::Relaxed) >= MAX_ARCS {
             return BEYOND.to_owned();
@@ -179,12 +224,17 @@ impl Resolver for Shallow {
             Some((package, inner)) => self.paths.resolve(&package).and_then(|package| {
                 let package = package.to_string_lossy();
                 let is_there = openusd::usdz::package_contains(self, &package, &inner);
-                is_there.then(|| ResolvedPath::new(ar::join_package_relative_path(&package, &inner)))
+                is_there
+                    .then(|| ResolvedPath::new(ar::join_package_relative_path(&package, &inner)))
             }),
             None => self.paths.resolve(path),
         };
         // What is missing now may come.
-        if let Some(files) = self.files.as_ref().filter(|_| found.is_none() && path.starts_with('/')) {
+        if let Some(files) = self
+            .files
+            .as_ref()
+            .filter(|_| found.is_none() && path.starts_with('/'))
+        {
             files.rely_on(Path::new(path));
         }
         found
@@ -196,11 +246,20 @@ impl Resolver for Shallow {
 
     fn open_asset(&self, resolved_path: &ResolvedPath) -> io::Result<Box<dyn Asset>> {
         let path = resolved_path.to_string_lossy();
-        let bytes = match (self.in_memory(&path), ar::split_package_relative_path_outer(&path)) {
+        let bytes = match (
+            self.in_memory(&path),
+            ar::split_package_relative_path_outer(&path),
+        ) {
             (Some(content), _) => content.to_vec(),
-            (None, Some((package, inner))) => openusd::usdz::package_entry(self, &package, &inner)?.to_vec(),
+            (None, Some((package, inner))) => {
+                openusd::usdz::package_entry(self, &package, &inner)?.to_vec()
+            }
             (None, None) => {
-                let note = |error: &io::Error| self.files.iter().for_each(|files| files.note_failure(error));
+                let note = |error: &io::Error| {
+                    self.files
+                        .iter()
+                        .for_each(|files| files.note_failure(error))
+                };
                 let mut file = opened(self.files.as_deref(), &path).inspect_err(note)?;
                 // What is in a package is read from the very file.
                 if begins_with(&mut file, PACKAGE)? {
@@ -214,10 +273,14 @@ impl Resolver for Shallow {
         if !is_binary {
             let (deepest, blocks) = nesting(&bytes);
             if deepest > DEEPEST {
-                return Err(refusal(format!("{path} is nested more than {DEEPEST} deep")));
+                return Err(refusal(format!(
+                    "{path} is nested more than {DEEPEST} deep"
+                )));
             }
             if blocks > MAX_LAYER_BLOCKS {
-                return Err(refusal(format!("{path} has more than {MAX_LAYER_BLOCKS} prims, variants and dictionaries")));
+                return Err(refusal(format!(
+                    "{path} has more than {MAX_LAYER_BLOCKS} prims, variants and dictionaries"
+                )));
             }
         }
         let bytes = AssetBuffer::Owned(bytes).into_shared();
@@ -243,8 +306,13 @@ impl Resolver for Shallow {
         self.paths.get_asset_info(asset_path, resolved_path)
     }
 
-    fn get_modification_timestamp(&self, asset_path: &str, resolved_path: &ResolvedPath) -> Option<SystemTime> {
-        self.paths.get_modification_timestamp(asset_path, resolved_path)
+    fn get_modification_timestamp(
+        &self,
+        asset_path: &str,
+        resolved_path: &ResolvedPath,
+    ) -> Option<SystemTime> {
+        self.paths
+            .get_modification_timestamp(asset_path, resolved_path)
     }
 
     fn identity(&self) -> String {
@@ -256,18 +324,23 @@ impl Resolver for Shallow {
     }
 }
 
-/// Opens a regular file, if it may be read, where `files` says which may. Nothing looks at its path again.
+/// Opens a regular file, if it may be read, where `files` says which may. Nothing looks at its path
+/// again.
 ///
 /// # Errors
 /// If it may not be read, can't be, or is larger than 4 GiB.
 fn opened(files: Option<&Files>, path: &str) -> io::Result<fs::File> {
-    let denied = |error: urdf_usd_resolve::Error| io::Error::new(io::ErrorKind::PermissionDenied, error);
+    let denied =
+        |error: urdf_usd_resolve::Error| io::Error::new(io::ErrorKind::PermissionDenied, error);
     let opened = match files {
         Some(files) => files.open_path(Path::new(path)).map_err(denied)?,
         None => Opened::at(Path::new(path))?,
     };
     if opened.meta.len() > MAX_BYTES {
-        return Err(refusal(format!("{path} is larger than {} GiB", MAX_BYTES >> 30)));
+        return Err(refusal(format!(
+            "{path} is larger than {} GiB",
+            MAX_BYTES >> 30
+        )));
     }
     Ok(opened.file)
 }
@@ -278,8 +351,8 @@ fn content(mut file: fs::File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The bytes of a file, or of one in a package (`package.usdz[textures/paint.png]`), at a path as [`asset_paths`](super::asset_paths) has
-/// it resolved.
+/// The bytes of a file, or of one in a package (`package.usdz[textures/paint.png]`), at a path as
+/// [`asset_paths`](super::asset_paths) has it resolved.
 ///
 /// # Errors
 /// If it is no regular file, can't be read, or is larger than 4 GiB.
@@ -294,7 +367,10 @@ pub fn asset_bytes(resolved_path: &str) -> io::Result<Vec<u8>> {
 pub(super) fn bytes_within(files: Option<&Arc<Files>>, resolved_path: &str) -> io::Result<Vec<u8>> {
     match ar::split_package_relative_path_outer(resolved_path) {
         Some((package, inner)) => {
-            let resolver = Shallow { files: files.cloned(), ..Shallow::default() };
+            let resolver = Shallow {
+                files: files.cloned(),
+                ..Shallow::default()
+            };
             Ok(openusd::usdz::package_entry(&resolver, &package, &inner)?.to_vec())
         }
         None => content(opened(files.map(Arc::as_ref), resolved_path)?),
@@ -303,13 +379,17 @@ pub(super) fn bytes_within(files: Option<&Arc<Files>>, resolved_path: &str) -> i
 
 /// Whether a file that is not in a package is a binary layer, by what it begins with.
 pub(super) fn is_binary(path: &str) -> bool {
-    opened(None, path).and_then(|mut file| begins_with(&mut file, BINARY)).unwrap_or(false)
+    opened(None, path)
+        .and_then(|mut file| begins_with(&mut file, BINARY))
+        .unwrap_or(false)
 }
 
 /// Whether a file begins with `start`. It is at its beginning before and after.
 fn begins_with(file: &mut fs::File, start: &[u8]) -> io::Result<bool> {
     let mut read = Vec::new();
-    file.by_ref().take(start.len() as u64).read_to_end(&mut read)?;
+    file.by_ref()
+        .take(start.len() as u64)
+        .read_to_end(&mut read)?;
     file.rewind()?;
     Ok(read == start)
 }
@@ -318,8 +398,9 @@ fn refusal(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// How deeply brackets are nested in the text of a layer, up to where it stops being one, and the number of opening braces. What is in
-/// strings, references and comments is none, by the rules of `openusd`'s lexer: a part that it takes for text must not hide brackets here.
+/// How deeply brackets are nested in the text of a layer, up to where it stops being one, and the
+/// number of opening braces. What is in strings, references and comments is none, by the rules of
+/// `openusd`'s lexer: a part that it takes for text must not hide brackets here.
 fn nesting(text: &[u8]) -> (usize, usize) {
     let (mut at, mut depth, mut deepest, mut blocks) = (0, 0_usize, 0, 0);
     while let Some((part, length)) = part(&text[at..]) {
@@ -345,7 +426,10 @@ mod tests {
     fn brackets_count_where_they_are_brackets() {
         for (text, depth) in [
             ("def \"a\" ( x = [(1, 2)] ) { def \"b\" {} }", 3),
-            ("\"{{{\" 'a\\'{{' \"\"\" \"{{ \"\"\" ''' {{' ''' @a{{@ @@@ @{ @@@ </a{b=c}d> # {{{\n {", 1),
+            (
+                "\"{{{\" 'a\\'{{' \"\"\" \"{{ \"\"\" ''' {{' ''' @a{{@ @@@ @{ @@@ </a{b=c}d> # {{{\n {",
+                1,
+            ),
             ("/* {{ * { */ { /**/ }", 1),
             ("\"\" { ''{ @@ {", 3),
             ("{ \"open {{{{", 1),
@@ -360,7 +444,11 @@ mod tests {
     fn work_has_a_large_stack_and_its_panics_go_on() {
         fn down(levels: usize) -> usize {
             let frame = std::hint::black_box([levels; 1024]);
-            if levels == 0 { 0 } else { down(levels - 1) + usize::from(frame[levels % 1024] == levels) }
+            if levels == 0 {
+                0
+            } else {
+                down(levels - 1) + usize::from(frame[levels % 1024] == levels)
+            }
         }
         // 80 MiB at least: no thread has that by default.
         assert_eq!(on_large_stack(|| down(10_000)).unwrap(), 10_000);
@@ -368,13 +456,15 @@ mod tests {
         assert_eq!(panic.downcast_ref(), Some(&"so"));
     }
 
-    /// Reads `text` as the entry of an asset, on a thread with the stack that tokio gives to its own.
+    /// Reads `text` as the entry of an asset, on a thread with the stack that tokio gives to its
+    /// own.
     fn inspected(text: String) -> Result<crate::Stage, String> {
         let thread = thread::Builder::new().stack_size(2 << 20).spawn(move || {
             let folder = tempfile::tempdir().unwrap();
             let entry = folder.path().join("a.usda");
             fs::write(&entry, text).unwrap();
-            crate::Stage::open(&entry, &crate::Options::default()).map_err(|error| error.to_string())
+            crate::Stage::open(&entry, &crate::Options::default())
+                .map_err(|error| error.to_string())
         });
         thread.unwrap().join().unwrap()
     }
@@ -388,11 +478,22 @@ mod tests {
         };
         let dictionaries = |depth: usize| {
             let (open, close) = ("dictionary d = {\n".repeat(depth), "}\n".repeat(depth));
-            layer(&format!("def Xform \"a\" (\n customData = {{\n{open}{close}}}\n)\n{{\n}}\n"))
+            layer(&format!(
+                "def Xform \"a\" (\n customData = {{\n{open}{close}}}\n)\n{{\n}}\n"
+            ))
         };
         assert_eq!(inspected(prims(40)).unwrap().prims[0].name(), "a");
-        assert_eq!(inspected(dictionaries(DEEPEST - 2)).unwrap().prims[0].name(), "a");
-        for text in [prims(DEEPEST + 1), prims(1500), prims(100_000), dictionaries(DEEPEST - 1), dictionaries(50_000)] {
+        assert_eq!(
+            inspected(dictionaries(DEEPEST - 2)).unwrap().prims[0].name(),
+            "a"
+        );
+        for text in [
+            prims(DEEPEST + 1),
+            prims(1500),
+            prims(100_000),
+            dictionaries(DEEPEST - 1),
+            dictionaries(50_000),
+        ] {
             let error = inspected(text).unwrap_err();
             assert!(error.contains("nested more than 256 deep"), "{error}");
         }
@@ -406,12 +507,20 @@ mod tests {
         for path in [Path::new("/dev/zero"), folder.path(), &pipe] {
             let entry = folder.path().join("a.usda");
             std::os::unix::fs::symlink(path, &entry).unwrap();
-            assert!(crate::Stage::open(&entry, &crate::Options::default()).is_err(), "{}", path.display());
+            assert!(
+                crate::Stage::open(&entry, &crate::Options::default()).is_err(),
+                "{}",
+                path.display()
+            );
             fs::remove_file(&entry).unwrap();
         }
         // A package is looked into when a reference to what is in it is resolved.
         let entry = folder.path().join("b.usda");
-        fs::write(&entry, "#usda 1.0\ndef \"a\" (\n    references = @./pipe.usdz[a.usda]@</a>\n)\n{\n}\n").unwrap();
+        fs::write(
+            &entry,
+            "#usda 1.0\ndef \"a\" (\n    references = @./pipe.usdz[a.usda]@</a>\n)\n{\n}\n",
+        )
+        .unwrap();
         let stage = crate::Stage::open(&entry, &crate::Options::default()).unwrap();
         assert_eq!(stage.errors.len(), 1, "{:?}", stage.errors);
     }

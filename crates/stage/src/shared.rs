@@ -1,8 +1,10 @@
 //! Values of attributes, shared and decoded on demand.
 //!
-//! A binary layer stores equal arrays once, compressed: 27 KB hold three thousand attributes of a million integers each. `openusd`
-//! decodes an array anew for every attribute that has it. So the large arrays of a binary layer are found in its tables before it is
-//! composed, and an attribute holds a handle: the array is decoded when it is first looked at, once for all attributes that share it.
+//! A binary layer stores equal arrays once, compressed: 27 KB hold three thousand attributes of a
+//! million integers each. `openusd` decodes an array anew for every attribute that has it. So the
+//! large arrays of a binary layer are found in its tables before it is composed, and an attribute
+//! holds a handle: the array is decoded when it is first looked at, once for all attributes that
+//! share it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,7 +19,8 @@ use super::value::array_len;
 /// Arrays of fewer decoded bytes are read at once.
 const MIN_LAZY_BYTES: usize = 4 << 10;
 
-/// The value of an attribute. Clones share it; large arrays of binary layers are decoded when they are first looked at.
+/// The value of an attribute. Clones share it; large arrays of binary layers are decoded when they
+/// are first looked at.
 #[derive(Clone)]
 pub struct SharedValue(Inner);
 
@@ -49,7 +52,12 @@ impl CodedArray {
     }
 
     fn value(&self) -> &Value {
-        let decode = || self.file.fields.get(self.field).and_then(|field| self.file.value(field.value_rep).ok());
+        let decode = || {
+            self.file
+                .fields
+                .get(self.field)
+                .and_then(|field| self.file.value(field.value_rep).ok())
+        };
         // A damaged array is a value of no type, which no one takes for an array.
         self.decoded.get_or_init(|| decode().unwrap_or(Value::None))
     }
@@ -68,7 +76,8 @@ impl SharedValue {
         }
     }
 
-    /// The value, unless it is a large array of numbers: those are not decoded to find out that they are no asset paths.
+    /// The value, unless it is a large array of numbers: those are not decoded to find out that
+    /// they are no asset paths.
     pub fn unless_large_array(&self) -> Option<&Value> {
         match &self.0 {
             Inner::Known(value) => Some(value),
@@ -129,36 +138,69 @@ pub(super) type CodedArrays = HashMap<sdf::Path, Arc<CodedArray>>;
 
 /// Finds the large arrays of a binary layer. `file` keeps nothing but what decoding them takes.
 pub(super) fn coded_arrays(mut file: CrateFile) -> CodedArrays {
-    let lengths: Vec<Option<(usize, usize)>> = file.fields.iter().map(|field| large_array(&file, field.value_rep.0)).collect();
+    let lengths: Vec<Option<(usize, usize)>> = file
+        .fields
+        .iter()
+        .map(|field| large_array(&file, field.value_rep.0))
+        .collect();
     if lengths.iter().all(Option::is_none) {
         return CodedArrays::new();
     }
     let mut found: Vec<(sdf::Path, usize)> = Vec::new();
     for spec in &file.specs {
-        let fields = file.fieldsets.get(spec.fieldset_index..).unwrap_or_default().iter().map_while(|field| *field);
+        let fields = file
+            .fieldsets
+            .get(spec.fieldset_index..)
+            .unwrap_or_default()
+            .iter()
+            .map_while(|field| *field);
         let is_default = |field: &usize| {
-            let name = file.fields.get(*field).and_then(|field| file.tokens.get(field.token_index));
+            let name = file
+                .fields
+                .get(*field)
+                .and_then(|field| file.tokens.get(field.token_index));
             name.is_some_and(|name| name == "default") && lengths[*field].is_some()
         };
-        if let (Some(field), Some(path)) = (fields.into_iter().find(is_default), file.paths.get(spec.path_index)) {
+        if let (Some(field), Some(path)) = (
+            fields.into_iter().find(is_default),
+            file.paths.get(spec.path_index),
+        ) {
             found.push((path.clone(), field));
         }
     }
-    (file.paths, file.specs, file.fieldsets, file.strings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    (file.paths, file.specs, file.fieldsets, file.strings) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let file = Arc::new(file);
     let mut by_code: HashMap<u64, Arc<CodedArray>> = HashMap::new();
     let mut shared = |field: usize| {
         let (len, bytes) = lengths[field]?;
-        let new = || Arc::new(CodedArray { file: Arc::clone(&file), field, len, bytes, decoded: OnceLock::new() });
-        Some(Arc::clone(by_code.entry(file.fields[field].value_rep.0).or_insert_with(new)))
+        let new = || {
+            Arc::new(CodedArray {
+                file: Arc::clone(&file),
+                field,
+                len,
+                bytes,
+                decoded: OnceLock::new(),
+            })
+        };
+        Some(Arc::clone(
+            by_code
+                .entry(file.fields[field].value_rep.0)
+                .or_insert_with(new),
+        ))
     };
-    found.into_iter().filter_map(|(path, field)| Some((path, shared(field)?))).collect()
+    found
+        .into_iter()
+        .filter_map(|(path, field)| Some((path, shared(field)?)))
+        .collect()
 }
 
-/// Length and decoded size of the array of numbers that a value representation describes, if that is large.
+/// Length and decoded size of the array of numbers that a value representation describes, if that
+/// is large.
 ///
-/// The layout is that of `ValueRep` in OpenUSD's `crateFile.h`: the array bit, the inlined bit and the compressed bit, then 8 bits of
-/// type and 48 of offset. At the offset is the number of elements, 32 bits wide before version 0.7.0, and before 0.5.0 behind a rank.
+/// The layout is that of `ValueRep` in OpenUSD's `crateFile.h`: the array bit, the inlined bit and
+/// the compressed bit, then 8 bits of type and 48 of offset. At the offset is the number of
+/// elements, 32 bits wide before version 0.7.0, and before 0.5.0 behind a rank.
 fn large_array(file: &CrateFile, code: u64) -> Option<(usize, usize)> {
     const ARRAY: u64 = 1 << 63;
     const INLINED: u64 = 1 << 62;
@@ -168,7 +210,11 @@ fn large_array(file: &CrateFile, code: u64) -> Option<(usize, usize)> {
     }
     let element = element_bytes((code >> 48) & 0xff)?;
     let version = file.version();
-    let offset = if (version.major, version.minor) < (0, 5) { offset + 4 } else { offset };
+    let offset = if (version.major, version.minor) < (0, 5) {
+        offset + 4
+    } else {
+        offset
+    };
     let header = file.bytes().get(offset..)?;
     let len = if (version.major, version.minor) < (0, 7) {
         u64::from(u32::from_le_bytes(*header.first_chunk()?))
@@ -180,7 +226,8 @@ fn large_array(file: &CrateFile, code: u64) -> Option<(usize, usize)> {
     (bytes >= MIN_LAZY_BYTES).then_some((len, bytes))
 }
 
-/// Size of an element of an array, by the number of its type in OpenUSD's `crateDataTypes.h`; none for what is not made of numbers.
+/// Size of an element of an array, by the number of its type in OpenUSD's `crateDataTypes.h`; none
+/// for what is not made of numbers.
 fn element_bytes(kind: u64) -> Option<usize> {
     Some(match kind {
         1 | 2 => 1,
@@ -203,10 +250,14 @@ pub(super) fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::StringVec(texts) => texts.iter().map(|text| 24 + text.len()).sum(),
-        Value::AssetPathVec(paths) => {
-            paths.iter().map(|path| 96 + path.authored_path.len() + path.resolved_path().map_or(0, str::len)).sum()
-        }
-        Value::Dictionary(entries) => entries.iter().map(|(name, value)| 96 + name.len() + weight(value)).sum(),
+        Value::AssetPathVec(paths) => paths
+            .iter()
+            .map(|path| 96 + path.authored_path.len() + path.resolved_path().map_or(0, str::len))
+            .sum(),
+        Value::Dictionary(entries) => entries
+            .iter()
+            .map(|(name, value)| 96 + name.len() + weight(value))
+            .sum(),
         Value::ValueVec(values) => values.iter().map(|value| 64 + weight(value)).sum(),
         Value::TimeSamples(samples) => samples.iter().map(|(_, value)| 64 + weight(value)).sum(),
         Value::TokenListOp(op) => 32 * op.iter().count(),
@@ -214,7 +265,9 @@ pub(super) fn weight(value: &Value) -> usize {
         Value::PathListOp(op) => 32 * op.iter().count(),
         Value::Matrix4dVec(all) => 128 * all.len(),
         Value::Matrix3dVec(all) => 72 * all.len(),
-        Value::IntVec(_) | Value::UintVec(_) | Value::FloatVec(_) => 4 * array_len(value).unwrap_or(0),
+        Value::IntVec(_) | Value::UintVec(_) | Value::FloatVec(_) => {
+            4 * array_len(value).unwrap_or(0)
+        }
         _ => 16 * array_len(value).unwrap_or(0),
     }
 }

@@ -1,13 +1,16 @@
 //! Bounds on the tables of a binary layer, before they are decoded.
 //!
-//! The tables of a crate file are compressed, integers up to 4000 to 1 and names up to 255 to 1, so some hundred KB may stand for
-//! gigabytes. Each begins with its count. The layout is that of OpenUSD's `crateFile.h`: a header of 8 bytes of magic, 8 of version and 8
-//! with the offset of the table of contents; there a count, and for each section 16 bytes of name, 8 of offset and 8 of size.
+//! The tables of a crate file are compressed, integers up to 4000 to 1 and names up to 255 to 1, so
+//! some hundred KB may stand for gigabytes. Each begins with its count. The layout is that of
+//! OpenUSD's `crateFile.h`: a header of 8 bytes of magic, 8 of version and 8 with the offset of the
+//! table of contents; there a count, and for each section 16 bytes of name, 8 of offset and 8 of
+//! size.
 
 /// Maximum size of all names of a binary layer, in bytes.
 pub const MAX_NAME_BYTES: u64 = 64 << 20;
 
-/// Maximum number of prims, variants and properties of a binary layer, and of its distinct fields and paths.
+/// Maximum number of prims, variants and properties of a binary layer, and of its distinct fields
+/// and paths.
 pub const MAX_SPECS: u64 = 8_000_000;
 
 /// Maximum number of fields in all distinct sets of fields.
@@ -21,19 +24,35 @@ const MAX_SECTIONS: u64 = 64;
 /// # Errors
 /// The table that is too large.
 pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
-    let Some(contents) = number(bytes, 16) else { return Ok(()) };
+    let Some(contents) = number(bytes, 16) else {
+        return Ok(());
+    };
     let sections = number(bytes, contents).unwrap_or(0);
     if sections > MAX_SECTIONS {
         return Err(format!("it has more than {MAX_SECTIONS} sections"));
     }
     for index in 0..sections {
         let entry = contents.saturating_add(8 + 32 * index);
-        let (Some(name), Some(start)) = (at(bytes, entry), number(bytes, entry.saturating_add(16))) else { return Ok(()) };
-        let is = |section: &str| name.strip_prefix(section.as_bytes()).is_some_and(|rest| rest.first() == Some(&0));
+        let (Some(name), Some(start)) = (at(bytes, entry), number(bytes, entry.saturating_add(16)))
+        else {
+            return Ok(());
+        };
+        let is = |section: &str| {
+            name.strip_prefix(section.as_bytes())
+                .is_some_and(|rest| rest.first() == Some(&0))
+        };
         let (what, count, max) = if is("TOKENS") {
-            ("bytes of names", number(bytes, start.saturating_add(8)), MAX_NAME_BYTES)
+            (
+                "bytes of names",
+                number(bytes, start.saturating_add(8)),
+                MAX_NAME_BYTES,
+            )
         } else if is("FIELDSETS") {
-            ("fields of prims and properties", number(bytes, start), MAX_FIELDSETS)
+            (
+                "fields of prims and properties",
+                number(bytes, start),
+                MAX_FIELDSETS,
+            )
         } else if is("FIELDS") || is("PATHS") || is("SPECS") || is("STRINGS") {
             ("prims and properties", number(bytes, start), MAX_SPECS)
         } else {
@@ -52,7 +71,10 @@ fn at(bytes: &[u8], offset: u64) -> Option<&[u8]> {
 }
 
 fn number(bytes: &[u8], offset: u64) -> Option<u64> {
-    at(bytes, offset)?.first_chunk().copied().map(u64::from_le_bytes)
+    at(bytes, offset)?
+        .first_chunk()
+        .copied()
+        .map(u64::from_le_bytes)
 }
 
 #[cfg(test)]
@@ -84,7 +106,11 @@ mod tests {
             ("SPECS", [1 << 30, 0], false),
             ("OTHER", [u64::MAX, u64::MAX], true),
         ] {
-            assert_eq!(check(&file(section, numbers)).is_ok(), is_fine, "{section} {numbers:?}");
+            assert_eq!(
+                check(&file(section, numbers)).is_ok(),
+                is_fine,
+                "{section} {numbers:?}"
+            );
         }
         let whole = file("SPECS", [1 << 30, 0]);
         (0..whole.len()).for_each(|end| drop(check(&whole[..end])));

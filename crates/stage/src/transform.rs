@@ -1,6 +1,8 @@
 //! Transforms of prims: stacks of operations (UsdGeomXformable), of any kind and precision.
 
-use nalgebra::{Isometry3, Matrix3, Matrix4, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3};
+use nalgebra::{
+    Isometry3, Matrix3, Matrix4, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3,
+};
 
 use super::{Prim, PrimId, Stage, Value, doubles, texts};
 
@@ -58,11 +60,16 @@ impl Prim {
     /// The operations that `xformOpOrder` lists.
     pub fn xform(&self) -> XformStack {
         let mut stack = XformStack::default();
-        let Some(order) = self.value("xformOpOrder").and_then(texts) else { return stack };
+        let Some(order) = self.value("xformOpOrder").and_then(texts) else {
+            return stack;
+        };
         for name in order {
             if name == "!resetXformStack!" {
                 // Whatever stands before does not count.
-                stack = XformStack { resets: true, ..XformStack::default() };
+                stack = XformStack {
+                    resets: true,
+                    ..XformStack::default()
+                };
                 continue;
             }
             match self.op(name) {
@@ -74,19 +81,37 @@ impl Prim {
     }
 
     fn op(&self, name: &str) -> Option<Op> {
-        let (attribute, is_inverse) = name.strip_prefix("!invert!").map_or((name, false), |name| (name, true));
+        let (attribute, is_inverse) = name
+            .strip_prefix("!invert!")
+            .map_or((name, false), |name| (name, true));
         let kind_name = attribute.strip_prefix("xformOp:")?.split(':').next()?;
         let authored = self.attributes.get(attribute)?;
         let value = authored.value.as_ref()?;
         let (kind, matrix) = matrix(kind_name, value)?;
-        let matrix = if is_inverse { matrix.try_inverse()? } else { matrix };
-        Some(Op { attribute: attribute.to_owned(), kind, is_inverse, matrix, is_animated: authored.times.len() > 1 })
+        let matrix = if is_inverse {
+            matrix.try_inverse()?
+        } else {
+            matrix
+        };
+        Some(Op {
+            attribute: attribute.to_owned(),
+            kind,
+            is_inverse,
+            matrix,
+            is_animated: authored.times.len() > 1,
+        })
     }
 
     /// Where it is in its parent, in the stage's units.
     pub fn local(&self) -> Local {
         let stack = self.xform();
-        Local { resets: stack.resets, matrix: stack.ops.iter().fold(Matrix4::identity(), |all, op| all * op.matrix) }
+        Local {
+            resets: stack.resets,
+            matrix: stack
+                .ops
+                .iter()
+                .fold(Matrix4::identity(), |all, op| all * op.matrix),
+        }
     }
 }
 
@@ -109,25 +134,41 @@ impl Stage {
         let mut worlds: Vec<Matrix4<f64>> = Vec::with_capacity(self.prims.len());
         for prim in &self.prims {
             let local = prim.local();
-            let above = prim.parent.filter(|_| !local.resets).map(|PrimId(parent)| worlds[parent]);
+            let above = prim
+                .parent
+                .filter(|_| !local.resets)
+                .map(|PrimId(parent)| worlds[parent]);
             worlds.push(above.unwrap_or_else(Matrix4::identity) * local.matrix);
         }
         worlds
     }
 }
 
-/// The rigid part of a transform and the scale that stands before it, if it is made of these: no shear.
+/// The rigid part of a transform and the scale that stands before it, if it is made of these: no
+/// shear.
 pub fn rigid(matrix: &Matrix4<f64>) -> Option<(Isometry3<f64>, Vector3<f64>)> {
     let linear: Matrix3<f64> = matrix.fixed_view::<3, 3>(0, 0).into_owned();
-    let mut scale = Vector3::new(linear.column(0).norm(), linear.column(1).norm(), linear.column(2).norm());
+    let mut scale = Vector3::new(
+        linear.column(0).norm(),
+        linear.column(1).norm(),
+        linear.column(2).norm(),
+    );
     if !linear.iter().all(|c| c.is_finite()) || scale.iter().any(|factor| *factor < 1e-12) {
         return None;
     }
     if linear.determinant() < 0.0 {
         scale.x = -scale.x;
     }
-    let turned = Matrix3::from_columns(&[linear.column(0) / scale.x, linear.column(1) / scale.y, linear.column(2) / scale.z]);
-    if (turned.transpose() * turned - Matrix3::identity()).abs().max() > 1e-6 {
+    let turned = Matrix3::from_columns(&[
+        linear.column(0) / scale.x,
+        linear.column(1) / scale.y,
+        linear.column(2) / scale.z,
+    ]);
+    if (turned.transpose() * turned - Matrix3::identity())
+        .abs()
+        .max()
+        > 1e-6
+    {
         return None;
     }
     let rotation = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(turned));
@@ -144,18 +185,30 @@ fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
         Some(v)
     };
     let single = |axis: usize| {
-        let (&[angle], axis) = (components.as_slice(), [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()][axis]) else {
+        let (&[angle], axis) = (
+            components.as_slice(),
+            [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()][axis],
+        ) else {
             return None;
         };
         Some(Rotation3::from_axis_angle(&axis, angle.to_radians()).to_homogeneous())
     };
     Some(match kind {
-        "translate" => (OpKind::Translate, Translation3::from(Vector3::from(vector()?)).to_homogeneous()),
+        "translate" => (
+            OpKind::Translate,
+            Translation3::from(Vector3::from(vector()?)).to_homogeneous(),
+        ),
         "translateX" | "translateY" | "translateZ" => {
             let moved = one(axis_of(kind)?)?;
-            (OpKind::Translate, Translation3::from(Vector3::from(moved)).to_homogeneous())
+            (
+                OpKind::Translate,
+                Translation3::from(Vector3::from(moved)).to_homogeneous(),
+            )
         }
-        "scale" => (OpKind::Scale, Matrix4::new_nonuniform_scaling(&Vector3::from(vector()?))),
+        "scale" => (
+            OpKind::Scale,
+            Matrix4::new_nonuniform_scaling(&Vector3::from(vector()?)),
+        ),
         "scaleX" | "scaleY" | "scaleZ" => {
             let mut scale = Vector3::repeat(1.0);
             scale[axis_of(kind)?] = *components.first()?;
@@ -166,13 +219,19 @@ fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
             let [w, x, y, z] = components.try_into().ok()?;
             let quaternion = Quaternion::new(w, x, y, z);
             let is_unit = quaternion.norm() > 1e-9 && quaternion.norm().is_finite();
-            let turned = if is_unit { UnitQuaternion::from_quaternion(quaternion) } else { UnitQuaternion::identity() };
+            let turned = if is_unit {
+                UnitQuaternion::from_quaternion(quaternion)
+            } else {
+                UnitQuaternion::identity()
+            };
             (OpKind::Orient, turned.to_homogeneous())
         }
-        // Rows are where the axes lead, and the last one is the translation: vectors stand on the left.
-        "transform" => {
-            (OpKind::Transform, Matrix4::from_row_slice(<[f64; 16]>::try_from(components).ok()?.as_slice()).transpose())
-        }
+        // Rows are where the axes lead, and the last one is the translation: vectors stand on the
+        // left.
+        "transform" => (
+            OpKind::Transform,
+            Matrix4::from_row_slice(<[f64; 16]>::try_from(components).ok()?.as_slice()).transpose(),
+        ),
         _ => {
             // rotateXYZ turns about x first.
             let order = kind.strip_prefix("rotate")?;

@@ -2,8 +2,8 @@
 
 use openusd::sdf::Value;
 
-/// A number, whatever its precision. A single-precision number is read as the shortest decimal that means it: 4.2, and not
-/// 4.199999809265137.
+/// A number, whatever its precision. A single-precision number is read as the shortest decimal that
+/// means it: 4.2, and not 4.199999809265137.
 pub fn double(value: &Value) -> Option<f64> {
     match value {
         Value::Double(number) => Some(*number),
@@ -23,7 +23,14 @@ pub fn double(value: &Value) -> Option<f64> {
 
 /// The double whose shortest decimal is that of a single-precision number.
 fn shortest(number: f32) -> f64 {
-    if number.is_finite() { number.to_string().parse().unwrap_or_else(|_| f64::from(number)) } else { f64::from(number) }
+    if number.is_finite() {
+        number
+            .to_string()
+            .parse()
+            .unwrap_or_else(|_| f64::from(number))
+    } else {
+        f64::from(number)
+    }
 }
 
 /// A string or token.
@@ -45,7 +52,8 @@ pub fn texts(value: &Value) -> Option<Vec<&str>> {
     }
 }
 
-/// The components of a vector, quaternion (real part first) or matrix (row after row), or one number.
+/// The components of a vector, quaternion (real part first) or matrix (row after row), or one
+/// number.
 pub fn doubles(value: &Value) -> Option<Vec<f64>> {
     let single = |components: &[f32]| Some(components.iter().map(|&c| shortest(c)).collect());
     let half = |components: &[f32]| Some(components.iter().map(|&c| f64::from(c)).collect());
@@ -99,9 +107,19 @@ pub fn int_array(value: &Value) -> Option<&[i32]> {
 /// The vectors of an array of vectors of three.
 pub fn vectors(value: &Value) -> Option<Vec<[f64; 3]>> {
     match value {
-        Value::Vec3fVec(vectors) => Some(vectors.iter().map(|v| [v.x, v.y, v.z].map(f64::from)).collect()),
+        Value::Vec3fVec(vectors) => Some(
+            vectors
+                .iter()
+                .map(|v| [v.x, v.y, v.z].map(f64::from))
+                .collect(),
+        ),
         Value::Vec3dVec(vectors) => Some(vectors.iter().map(|v| [v.x, v.y, v.z]).collect()),
-        Value::Vec3hVec(vectors) => Some(vectors.iter().map(|v| [v.x, v.y, v.z].map(|c| f64::from(f32::from(c)))).collect()),
+        Value::Vec3hVec(vectors) => Some(
+            vectors
+                .iter()
+                .map(|v| [v.x, v.y, v.z].map(|c| f64::from(f32::from(c))))
+                .collect(),
+        ),
         _ => None,
     }
 }
@@ -121,16 +139,25 @@ pub fn array_len(value: &Value) -> Option<usize> {
         Matrix3dVec Matrix4dVec)
 }
 
-/// The asset paths in a value, in dictionaries and lists too: as written, and where they were found.
+/// The asset paths in a value, in dictionaries and lists too: as written, and where they were
+/// found.
 pub fn asset_paths(value: &Value) -> Vec<(String, Option<String>)> {
-    let path = |path: &openusd::sdf::AssetPath| (path.authored_path.clone(), path.resolved_path().map(str::to_owned));
+    let path = |path: &openusd::sdf::AssetPath| {
+        (
+            path.authored_path.clone(),
+            path.resolved_path().map(str::to_owned),
+        )
+    };
     match value {
         Value::AssetPath(one) if one.is_empty() => Vec::new(),
         Value::AssetPath(one) => vec![path(one)],
         Value::AssetPathVec(many) => many.iter().map(path).collect(),
         Value::Dictionary(entries) => entries.values().flat_map(asset_paths).collect(),
         Value::ValueVec(values) => values.iter().flat_map(asset_paths).collect(),
-        Value::TimeSamples(samples) => samples.iter().flat_map(|(_, value)| asset_paths(value)).collect(),
+        Value::TimeSamples(samples) => samples
+            .iter()
+            .flat_map(|(_, value)| asset_paths(value))
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -138,8 +165,16 @@ pub fn asset_paths(value: &Value) -> Vec<(String, Option<String>)> {
 /// The quaternions of an array, real part first.
 pub fn quaternions(value: &Value) -> Option<Vec<[f64; 4]>> {
     match value {
-        Value::QuathVec(all) => Some(all.iter().map(|q| [q.w, q.x, q.y, q.z].map(|c| f64::from(f32::from(c)))).collect()),
-        Value::QuatfVec(all) => Some(all.iter().map(|q| [q.w, q.x, q.y, q.z].map(f64::from)).collect()),
+        Value::QuathVec(all) => Some(
+            all.iter()
+                .map(|q| [q.w, q.x, q.y, q.z].map(|c| f64::from(f32::from(c))))
+                .collect(),
+        ),
+        Value::QuatfVec(all) => Some(
+            all.iter()
+                .map(|q| [q.w, q.x, q.y, q.z].map(f64::from))
+                .collect(),
+        ),
         Value::QuatdVec(all) => Some(all.iter().map(|q| [q.w, q.x, q.y, q.z]).collect()),
         _ => None,
     }
@@ -150,7 +185,11 @@ pub fn pairs(value: &Value) -> Option<Vec<[f64; 2]>> {
     match value {
         Value::Vec2fVec(all) => Some(all.iter().map(|v| [v.x, v.y].map(f64::from)).collect()),
         Value::Vec2dVec(all) => Some(all.iter().map(|v| [v.x, v.y]).collect()),
-        Value::Vec2hVec(all) => Some(all.iter().map(|v| [v.x, v.y].map(|c| f64::from(f32::from(c)))).collect()),
+        Value::Vec2hVec(all) => Some(
+            all.iter()
+                .map(|v| [v.x, v.y].map(|c| f64::from(f32::from(c))))
+                .collect(),
+        ),
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
-//! That a stage is composed as OpenUSD composes it: what `usd-core` says of the same assets stands beside them, and
-//! `test/usd/test_stage.py` holds it against `usd-core`.
+//! That a stage is composed as OpenUSD composes it: what `usd-core` says of the same assets stands
+//! beside them, and `test/usd/test_stage.py` holds it against `usd-core`.
 
 #![allow(clippy::unwrap_used)] // a test that fails may panic
 
@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use urdf_usd_stage::{
-    Attribute, Options, Prim, Specifier, Stage, Value, array_len, asset_paths, double_array, doubles, texts, vectors,
+    Attribute, Options, Prim, Specifier, Stage, Value, array_len, asset_paths, double_array,
+    doubles, texts, vectors,
 };
 
 /// How many elements of an array are shown.
@@ -15,7 +16,10 @@ const SHOWN: usize = 12;
 
 /// All that a stage says of its prims, as text.
 fn dump(stage: &Stage) -> String {
-    let mut text = format!("default prim {}\n", stage.default_prim.map_or("-", |id| &stage[id].path));
+    let mut text = format!(
+        "default prim {}\n",
+        stage.default_prim.map_or("-", |id| &stage[id].path)
+    );
     for prim in &stage.prims {
         show(&mut text, prim);
     }
@@ -24,8 +28,15 @@ fn dump(stage: &Stage) -> String {
         .layers
         .iter()
         .map(|layer| {
-            let path = layer.path.canonicalize().unwrap_or_else(|_| layer.path.clone());
-            let path = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
+            let path = layer
+                .path
+                .canonicalize()
+                .unwrap_or_else(|_| layer.path.clone());
+            let path = path
+                .strip_prefix(&folder)
+                .unwrap_or(&path)
+                .display()
+                .to_string();
             let words: String = [(" local", layer.is_local), (" binary", layer.is_binary)]
                 .iter()
                 .filter(|(_, is)| *is)
@@ -35,10 +46,19 @@ fn dump(stage: &Stage) -> String {
         })
         .collect();
     layers.sort();
-    let errors = stage.errors.iter().filter(|error| error.path.as_ref().is_none_or(|path| !path.contains('.')));
-    let mut errors: Vec<String> = errors.map(|error| format!("error {}", error.path.as_deref().unwrap_or("-"))).collect();
+    let errors = stage
+        .errors
+        .iter()
+        .filter(|error| error.path.as_ref().is_none_or(|path| !path.contains('.')));
+    let mut errors: Vec<String> = errors
+        .map(|error| format!("error {}", error.path.as_deref().unwrap_or("-")))
+        .collect();
     errors.sort();
-    text + &layers.into_iter().chain(errors).map(|line| line + "\n").collect::<String>()
+    text + &layers
+        .into_iter()
+        .chain(errors)
+        .map(|line| line + "\n")
+        .collect::<String>()
 }
 
 fn show(text: &mut String, prim: &Prim) {
@@ -47,7 +67,16 @@ fn show(text: &mut String, prim: &Prim) {
         Specifier::Over => "over",
         Specifier::Class => "class",
     };
-    let _ = write!(text, "{} {specifier} {}", prim.path, if prim.type_name.is_empty() { "-" } else { &prim.type_name });
+    let _ = write!(
+        text,
+        "{} {specifier} {}",
+        prim.path,
+        if prim.type_name.is_empty() {
+            "-"
+        } else {
+            &prim.type_name
+        }
+    );
     let words = [
         ("abstract", prim.is_abstract),
         ("inactive", !prim.is_active),
@@ -59,7 +88,12 @@ fn show(text: &mut String, prim: &Prim) {
     for (word, _) in words.iter().filter(|(_, is)| *is) {
         let _ = write!(text, " {word}");
     }
-    let _ = writeln!(text, " kind={} schemas={}", prim.kind.as_deref().unwrap_or("-"), prim.schemas.join(","));
+    let _ = writeln!(
+        text,
+        " kind={} schemas={}",
+        prim.kind.as_deref().unwrap_or("-"),
+        prim.schemas.join(",")
+    );
     let mut sets: Vec<_> = prim.variant_sets.iter().collect();
     sets.sort_by(|a, b| a.name.cmp(&b.name));
     for set in sets {
@@ -92,10 +126,23 @@ fn show(text: &mut String, prim: &Prim) {
 
 fn show_attribute(text: &mut String, name: &str, attribute: &Attribute) {
     let _ = write!(text, "  {name} {}", attribute.type_name);
-    for (word, _) in [("custom", attribute.is_custom), ("uniform", attribute.is_uniform)].iter().filter(|(_, is)| *is) {
+    for (word, _) in [
+        ("custom", attribute.is_custom),
+        ("uniform", attribute.is_uniform),
+    ]
+    .iter()
+    .filter(|(_, is)| *is)
+    {
         let _ = write!(text, " {word}");
     }
-    let _ = write!(text, " = {}", attribute.value.as_deref().map_or_else(|| "-".to_owned(), shown));
+    let _ = write!(
+        text,
+        " = {}",
+        attribute
+            .value
+            .as_deref()
+            .map_or_else(|| "-".to_owned(), shown)
+    );
     if !attribute.times.is_empty() {
         let _ = write!(text, " at {}", list(&attribute.times));
     }
@@ -103,16 +150,32 @@ fn show_attribute(text: &mut String, name: &str, attribute: &Attribute) {
         let _ = write!(text, " <- {}", attribute.connections.join(" "));
     }
     if !attribute.metadata.is_empty() {
-        let _ = write!(text, " ({})", attribute.metadata.keys().map(String::as_str).collect::<Vec<_>>().join(","));
+        let _ = write!(
+            text,
+            " ({})",
+            attribute
+                .metadata
+                .keys()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(",")
+        );
     }
     text.push('\n');
 }
 
 fn shown(value: &Value) -> String {
-    let count = array_len(value).map(|length| format!("{length}: ")).unwrap_or_default();
+    let count = array_len(value)
+        .map(|length| format!("{length}: "))
+        .unwrap_or_default();
     let inside = match value {
         Value::Bool(flag) => flag.to_string(),
-        Value::BoolVec(flags) => flags.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join(" "),
+        Value::BoolVec(flags) => flags
+            .iter()
+            .take(SHOWN)
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" "),
         Value::AssetPath(_) | Value::AssetPathVec(_) => asset_paths(value)
             .iter()
             .take(SHOWN)
@@ -121,14 +184,26 @@ fn shown(value: &Value) -> String {
             .join(" "),
         Value::String(text) => format!("{text:?}"),
         Value::Token(text) => format!("{:?}", text.as_str()),
-        Value::StringVec(_) | Value::TokenVec(_) => {
-            texts(value).unwrap().iter().take(SHOWN).map(|text| format!("{text:?}")).collect::<Vec<_>>().join(" ")
-        }
-        Value::Vec2fVec(v) => list(&v.iter().take(SHOWN).flat_map(|v| [v.x, v.y]).map(f64::from).collect::<Vec<_>>()),
+        Value::StringVec(_) | Value::TokenVec(_) => texts(value)
+            .unwrap()
+            .iter()
+            .take(SHOWN)
+            .map(|text| format!("{text:?}"))
+            .collect::<Vec<_>>()
+            .join(" "),
+        Value::Vec2fVec(v) => list(
+            &v.iter()
+                .take(SHOWN)
+                .flat_map(|v| [v.x, v.y])
+                .map(f64::from)
+                .collect::<Vec<_>>(),
+        ),
         value => {
-            let vectors = vectors(value).map(|v| v.into_iter().take(SHOWN).flatten().collect::<Vec<f64>>());
-            let numbers =
-                vectors.or_else(|| double_array(value).map(|v| v.into_iter().take(SHOWN).collect())).or_else(|| doubles(value));
+            let vectors =
+                vectors(value).map(|v| v.into_iter().take(SHOWN).flatten().collect::<Vec<f64>>());
+            let numbers = vectors
+                .or_else(|| double_array(value).map(|v| v.into_iter().take(SHOWN).collect()))
+                .or_else(|| doubles(value));
             numbers.map_or_else(|| format!("{value:?}"), |numbers| list(&numbers))
         }
     };
@@ -137,7 +212,17 @@ fn shown(value: &Value) -> String {
 
 /// Numbers to six digits.
 fn list(numbers: &[f64]) -> String {
-    numbers.iter().map(|n| if n.is_infinite() { n.to_string() } else { format!("{n:.5e}") }).collect::<Vec<_>>().join(" ")
+    numbers
+        .iter()
+        .map(|n| {
+            if n.is_infinite() {
+                n.to_string()
+            } else {
+                format!("{n:.5e}")
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
@@ -150,6 +235,10 @@ fn stages_are_composed_as_openusd_composes_them() {
         for (line, (is, should)) in composed.lines().zip(expected.lines()).enumerate() {
             assert_eq!(is, should, "{name}.txt, line {}", line + 1);
         }
-        assert_eq!(composed.lines().count(), expected.lines().count(), "{name}.txt");
+        assert_eq!(
+            composed.lines().count(),
+            expected.lines().count(),
+            "{name}.txt"
+        );
     }
 }

@@ -21,7 +21,10 @@ fn schemas_of_payloads_are_told_from_others() {
     };
     // Explicit schemas stand in the way of those that a payload prepends.
     assert_eq!(of("/robot"), (false, String::new()));
-    assert_eq!(of("/robot/a"), (false, "Cube PhysicsCollisionAPI".to_owned()));
+    assert_eq!(
+        of("/robot/a"),
+        (false, "Cube PhysicsCollisionAPI".to_owned())
+    );
     assert_eq!(of("/robot/b"), (true, "Xform".to_owned()));
 }
 
@@ -30,7 +33,9 @@ fn what_is_inherited_twice_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("robots.usda");
     let robot = |name: &str, (all, arm): (&str, &str)| {
-        format!("def \"{name}\" (\n    {all}\n)\n{{\n    def \"arm\" (\n        {arm}\n    )\n    {{\n    }}\n}}\n")
+        format!(
+            "def \"{name}\" (\n    {all}\n)\n{{\n    def \"arm\" (\n        {arm}\n    )\n    {{\n    }}\n}}\n"
+        )
     };
     let opened = |second: (&str, &str)| {
         let arm = "def \"arm\"\n{\n    def \"hand\"\n    {\n    }\n}\n";
@@ -43,7 +48,10 @@ fn what_is_inherited_twice_is_refused() {
     assert_eq!(opened(("inherits = </a>", "")), Ok(true));
     assert_eq!(opened(("", "inherits = </a/arm>")), Ok(true));
     let error = opened(("inherits = </a>", "inherits = </a/arm>")).unwrap_err();
-    assert!(error.contains("/b/arm in robots.usda inherits /a/arm, which it already inherits by /b"), "{error}");
+    assert!(
+        error.contains("/b/arm in robots.usda inherits /a/arm, which it already inherits by /b"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -54,16 +62,28 @@ fn payloads_above_a_target_are_told_where_it_is_referenced() {
     let classes = "class \"_wheel\" (\n    apiSchemas = [\"PhysicsRigidBodyAPI\"]\n)\n{\n}\n";
     let parts = "def \"parts\"\n{\n    def Cube \"arm\" (\n        apiSchemas = [\"PhysicsCollisionAPI\"]\n    )\n    {\n        def \"hand\"\n        \
                  {\n        }\n    }\n}\n";
-    std::fs::write(&entry, format!("#usda 1.0\n{whole}{classes}def \"part\" (\n    references = </whole/arm>\n)\n{{\n}}\n"))
-        .unwrap();
-    std::fs::write(folder.path().join("parts.usda"), format!("#usda 1.0\n(\n    defaultPrim = \"parts\"\n)\n{parts}")).unwrap();
+    std::fs::write(
+        &entry,
+        format!(
+            "#usda 1.0\n{whole}{classes}def \"part\" (\n    references = </whole/arm>\n)\n{{\n}}\n"
+        ),
+    )
+    .unwrap();
+    std::fs::write(
+        folder.path().join("parts.usda"),
+        format!("#usda 1.0\n(\n    defaultPrim = \"parts\"\n)\n{parts}"),
+    )
+    .unwrap();
     let stage = Stage::open(&entry, &Options::default()).unwrap();
     let of = |path: &str| {
         let prim = stage.prim_at(path).unwrap();
         (prim.in_payload, prim.payload_schemas.join(" "))
     };
     assert_eq!(of("/whole"), (false, String::new()));
-    assert_eq!(of("/whole/arm"), (true, "Cube PhysicsCollisionAPI".to_owned()));
+    assert_eq!(
+        of("/whole/arm"),
+        (true, "Cube PhysicsCollisionAPI".to_owned())
+    );
     assert_eq!(of("/part"), (false, "Cube PhysicsCollisionAPI".to_owned()));
     assert_eq!(of("/part/hand"), (true, String::new()));
     // No payload reaches it.
@@ -76,26 +96,49 @@ fn what_is_opened_again_is_what_is_opened() {
     for name in ["variants.usda", "isaac_layout.usda"] {
         let stage = Stage::open(&assets.join(name), &Options::default()).unwrap();
         for choice in stage.other_variants(&[]) {
-            let options = Options { variants: vec![choice.clone()], ..Options::default() };
-            let (new, again) = (Stage::open(&assets.join(name), &options).unwrap(), stage.reopen(&options).unwrap());
-            assert_eq!(format!("{:?}", new.prims), format!("{:?}", again.prims), "{name} {choice}");
+            let options = Options {
+                variants: vec![choice.clone()],
+                ..Options::default()
+            };
+            let (new, again) = (
+                Stage::open(&assets.join(name), &options).unwrap(),
+                stage.reopen(&options).unwrap(),
+            );
+            assert_eq!(
+                format!("{:?}", new.prims),
+                format!("{:?}", again.prims),
+                "{name} {choice}"
+            );
         }
     }
     let stage = Stage::open(&assets.join("variants.usda"), &Options::default()).unwrap();
     assert!(!stage.other_variants(&[]).is_empty());
-    let none = Options { variants: vec!["none=such".parse().unwrap()], ..Options::default() };
-    assert!(stage.reopen(&none).unwrap_err().to_string().contains("no prim has the variant none=such"));
+    let none = Options {
+        variants: vec!["none=such".parse().unwrap()],
+        ..Options::default()
+    };
+    assert!(
+        stage
+            .reopen(&none)
+            .unwrap_err()
+            .to_string()
+            .contains("no prim has the variant none=such")
+    );
 }
 
 #[test]
 fn what_inherits_itself_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("robot.usda");
-    let prim = |name: &str, arc: &str, inside: &str| format!("def Xform \"{name}\" (\n{arc}\n)\n{{\n{inside}\n}}\n");
+    let prim = |name: &str, arc: &str, inside: &str| {
+        format!("def Xform \"{name}\" (\n{arc}\n)\n{{\n{inside}\n}}\n")
+    };
     let child = prim("c", "", "");
     let opened = |text: &str| {
         std::fs::write(&entry, format!("#usda 1.0\n{text}")).unwrap();
-        Stage::open(&entry, &Options::default()).map(|stage| stage.errors.len()).map_err(|error| error.reason)
+        Stage::open(&entry, &Options::default())
+            .map(|stage| stage.errors.len())
+            .map_err(|error| error.reason)
     };
     let a = |arc: &str, inside: &str| prim("a", arc, inside);
     let b = |arc: &str, inside: &str| prim("b", arc, inside);
@@ -106,9 +149,16 @@ fn what_inherits_itself_is_refused() {
         a("inherits = </b>", &child) + &b("specializes = </a>", &child),
         a("", &x("inherits = </b/x>")) + &b("references = </a>", &child),
         a("references = </b>", &x("")) + &b("", &x("inherits = </a/x>")),
-        a("inherits = </b>", &x("")) + &b("", &x("inherits = </e/x>")) + &prim("e", "inherits = </a>", ""),
+        a("inherits = </b>", &x(""))
+            + &b("", &x("inherits = </e/x>"))
+            + &prim("e", "inherits = </a>", ""),
     ] {
-        assert!(opened(&text).unwrap_err().contains("inherits or specializes itself"), "{text}");
+        assert!(
+            opened(&text)
+                .unwrap_err()
+                .contains("inherits or specializes itself"),
+            "{text}"
+        );
     }
     // In a layer that another brings in, with its sublayer.
     std::fs::write(
@@ -119,10 +169,21 @@ fn what_inherits_itself_is_refused() {
     let two = a("", &child) + &b("inherits = </a>", &child);
     std::fs::write(folder.path().join("two.usda"), format!("#usda 1.0\n{two}")).unwrap();
     let brought = prim("r", "", &prim("part", "references = @one.usda@</a>", ""));
-    assert!(opened(&brought).unwrap_err().contains("inherits or specializes itself"));
+    assert!(
+        opened(&brought)
+            .unwrap_err()
+            .contains("inherits or specializes itself")
+    );
     // A class for many, and what only leads back above or below, which composing tells.
-    assert_eq!(opened(&(prim("_c", "", &child) + &a("inherits = </_c>", "") + &b("inherits = </_c>", ""))), Ok(0));
-    for text in [a("", &b("inherits = </a>", &child)), a("inherits = </a/c>", &child), a("references = </a>", &child)] {
+    assert_eq!(
+        opened(&(prim("_c", "", &child) + &a("inherits = </_c>", "") + &b("inherits = </_c>", ""))),
+        Ok(0)
+    );
+    for text in [
+        a("", &b("inherits = </a>", &child)),
+        a("inherits = </a/c>", &child),
+        a("references = </a>", &child),
+    ] {
         assert_ne!(opened(&text).unwrap(), 0, "{text}");
     }
 }
@@ -130,22 +191,41 @@ fn what_inherits_itself_is_refused() {
 #[test]
 fn what_is_no_openusd_file_is_told_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
-    let (entry, layer) = (folder.path().join("robot.usda"), folder.path().join("layer.usda"));
+    let (entry, layer) = (
+        folder.path().join("robot.usda"),
+        folder.path().join("layer.usda"),
+    );
     let reason = |bytes: &[u8], name: &str| {
         let file = folder.path().join(name);
         std::fs::write(&file, bytes).unwrap();
         Stage::open(&file, &Options::default()).unwrap_err().reason
     };
     for bytes in [&b"hello"[..], b""] {
-        assert!(reason(bytes, "robot.usda").starts_with("it is no OpenUSD file"), "{}", reason(bytes, "robot.usda"));
+        assert!(
+            reason(bytes, "robot.usda").starts_with("it is no OpenUSD file"),
+            "{}",
+            reason(bytes, "robot.usda")
+        );
     }
     assert_eq!(reason(b"x", "robot.usdc"), "the file is cut off or damaged");
     let broken = b"#usda 1.0\ndef \"a\" {\n  float x = \n}\n";
     let told = reason(broken, "robot.usda");
-    assert!(told.ends_with(", robot.usda:4:1") && !told.contains('\n') && !told.contains("pseudo"), "{told}");
+    assert!(
+        told.ends_with(", robot.usda:4:1") && !told.contains('\n') && !told.contains("pseudo"),
+        "{told}"
+    );
     // A sublayer says the same.
     std::fs::write(&layer, "hello").unwrap();
-    std::fs::write(&entry, "#usda 1.0\n(\n    subLayers = [@./layer.usda@]\n)\n").unwrap();
+    std::fs::write(
+        &entry,
+        "#usda 1.0\n(\n    subLayers = [@./layer.usda@]\n)\n",
+    )
+    .unwrap();
     let errors = Stage::open(&entry, &Options::default()).unwrap().errors;
-    assert!(errors[0].message.starts_with("the sublayer @./layer.usda@ can't be read: it is no OpenUSD file"), "{errors:?}");
+    assert!(
+        errors[0]
+            .message
+            .starts_with("the sublayer @./layer.usda@ can't be read: it is no OpenUSD file"),
+        "{errors:?}"
+    );
 }

@@ -38,14 +38,19 @@ pub(super) struct Disk {
     limit: u64,
     /// Bytes that were put since the limit was looked at.
     put: AtomicU64,
-    /// What only this user's programs on this machine know, so that nobody else can make an entry. `None` if there can be no such secret:
-    /// then nothing is kept.
+    /// What only this user's programs on this machine know, so that nobody else can make an entry.
+    /// `None` if there can be no such secret: then nothing is kept.
     secret: OnceLock<Option<[u8; blake3::KEY_LEN]>>,
 }
 
 impl Disk {
     pub fn new(root: &Path, limit: u64) -> Self {
-        Self { root: root.to_owned(), limit, put: AtomicU64::new(0), secret: OnceLock::new() }
+        Self {
+            root: root.to_owned(),
+            limit,
+            put: AtomicU64::new(0),
+            secret: OnceLock::new(),
+        }
     }
 
     fn path(&self, key: &Key) -> PathBuf {
@@ -74,7 +79,9 @@ impl Disk {
 
     /// Whether there is an entry, spoilt or not.
     pub fn has(&self, key: &Key) -> bool {
-        opened(&self.path(key)).inspect(|(file, _)| note_use(file)).is_some()
+        opened(&self.path(key))
+            .inspect(|(file, _)| note_use(file))
+            .is_some()
     }
 
     pub fn put(&self, key: &Key, content: &Content) {
@@ -87,7 +94,8 @@ impl Disk {
         }
     }
 
-    /// The hash of an entry, to which its content is to be added. It is of this entry alone: no other can take its place.
+    /// The hash of an entry, to which its content is to be added. It is of this entry alone: no
+    /// other can take its place.
     fn hash(&self, key: &Key) -> Option<blake3::Hasher> {
         let secret = (*self.secret.get_or_init(|| secret(&self.root)))?;
         let mut hash = blake3::Hasher::new_keyed(&secret);
@@ -95,10 +103,12 @@ impl Disk {
         Some(hash)
     }
 
-    /// Removes what was used longest ago, whichever build put it there, until the entries are at most three quarters of the limit,
-    /// if they are above it.
+    /// Removes what was used longest ago, whichever build put it there, until the entries are at
+    /// most three quarters of the limit, if they are above it.
     pub fn trim(&self) {
-        let chance = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.subsec_micros());
+        let chance = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |time| time.subsec_micros());
         match self.put.swap(0, Ordering::Relaxed) {
             0 => return,
             put if put < LOOK_AFTER && !chance.is_multiple_of(LOOK_ONCE_IN) => return,
@@ -122,10 +132,15 @@ impl Disk {
     }
 }
 
-/// Opens a regular file, and says how long it is. A pipe in its place is not waited for, and a link is not followed.
+/// Opens a regular file, and says how long it is. A pipe in its place is not waited for, and a link
+/// is not followed.
 fn opened(path: &Path) -> Option<(File, u64)> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
+    let file = File::options()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .ok()?;
     let meta = file.metadata().ok().filter(fs::Metadata::is_file)?;
     Some((file, meta.len()))
 }
@@ -139,7 +154,8 @@ fn note_use(file: &File) {
     }
 }
 
-/// The secret of the store in `root`, which is made if there is none. `None` if there can be none, or others could have made or read it.
+/// The secret of the store in `root`, which is made if there is none. `None` if there can be none,
+/// or others could have made or read it.
 fn secret(root: &Path) -> Option<[u8; blake3::KEY_LEN]> {
     let path = root.join(SECRET);
     read_secret(&path).or_else(|| {
@@ -165,9 +181,12 @@ fn read_secret(path: &Path) -> Option<[u8; blake3::KEY_LEN]> {
 }
 
 fn write(path: &Path, content: &Content, mut hash: blake3::Hasher) -> io::Result<()> {
-    let Some(folder) = path.parent() else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let Some(folder) = path.parent() else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
     fs::create_dir_all(folder)?;
-    // A name of its own until it is whole: nobody reads a part of it, and of two writers either may win.
+    // A name of its own until it is whole: nobody reads a part of it, and of two writers either may
+    // win.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     for chunk in content.chunks() {
         let chunk = chunk.ok_or(io::ErrorKind::NotFound)?;
@@ -185,7 +204,8 @@ struct Entry {
     used: SystemTime,
 }
 
-/// All entries below `folder`, which is `depth` levels below the root, where the key is. No symbolic link is followed.
+/// All entries below `folder`, which is `depth` levels below the root, where the key is. No
+/// symbolic link is followed.
 fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
     /// Build, first two digits, entry.
     const DEPTH: usize = 3;
@@ -195,12 +215,17 @@ fn collect(folder: &Path, depth: usize, entries: &mut Vec<Entry>) {
             collect(&item.path(), depth + 1, entries);
         } else if meta.is_file() && depth > 0 {
             let used = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            entries.push(Entry { path: item.path(), bytes: meta.len(), used });
+            entries.push(Entry {
+                path: item.path(),
+                bytes: meta.len(),
+                used,
+            });
         }
     }
 }
 
-/// A name for this build of the program, so that no build uses what another one made: a fault that was mended must not live on.
+/// A name for this build of the program, so that no build uses what another one made: a fault that
+/// was mended must not live on.
 fn build() -> &'static str {
     const HEAD: u64 = 4096;
     static BUILD: OnceLock<String> = OnceLock::new();
@@ -210,12 +235,20 @@ fn build() -> &'static str {
             && let Ok(meta) = fs::metadata(&program)
         {
             hash.update(format!("{} {:?}", meta.len(), meta.modified().ok()));
-            // Where times are set by rule: the headers, in which the linker's identification of the build stands.
+            // Where times are set by rule: the headers, in which the linker's identification of the
+            // build stands.
             let mut head = Vec::with_capacity(HEAD as usize);
             let _ = File::open(program).and_then(|file| file.take(HEAD).read_to_end(&mut head));
             hash.update(&head);
         }
-        format!("{}-{}", env!("CARGO_PKG_VERSION"), hex(hash.finalize().first_chunk::<8>().map_or(&[], |first| first)))
+        format!(
+            "{}-{}",
+            env!("CARGO_PKG_VERSION"),
+            hex(hash
+                .finalize()
+                .first_chunk::<8>()
+                .map_or(&[], |first| first))
+        )
     })
 }
 
@@ -258,7 +291,12 @@ mod tests {
         assert!(disk.get(&key(0)).is_none() && !disk.has(&key(0)));
         disk.put(&key(0), &"2".into());
         assert_eq!(disk.get(&key(0)).unwrap(), b"2");
-        File::options().append(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        File::options()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
         assert_eq!(disk.get(&key(0)), None);
     }
 
@@ -275,11 +313,20 @@ mod tests {
         disk.put(&key(0), &"true".into());
         fs::create_dir_all(disk.path(&key(1)).parent().unwrap()).unwrap();
         fs::copy(disk.path(&key(0)), disk.path(&key(1))).unwrap();
-        assert_eq!((disk.get(&key(0)).unwrap(), disk.get(&key(1))), (b"true".to_vec(), None));
+        assert_eq!(
+            (disk.get(&key(0)).unwrap(), disk.get(&key(1))),
+            (b"true".to_vec(), None)
+        );
         // Another process has the same key; nobody has one that others may know.
         let secret = folder.path().join(SECRET);
         let again = || Disk::new(folder.path(), 1000);
-        assert_eq!((fs::metadata(&secret).unwrap().mode() & 0o777, again().get(&key(0)).unwrap()), (0o600, b"true".to_vec()));
+        assert_eq!(
+            (
+                fs::metadata(&secret).unwrap().mode() & 0o777,
+                again().get(&key(0)).unwrap()
+            ),
+            (0o600, b"true".to_vec())
+        );
         fs::set_permissions(&secret, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
         again().put(&key(2), &"2".into());
         assert!(again().get(&key(0)).is_none() && again().get(&key(2)).is_none());
@@ -301,7 +348,10 @@ mod tests {
         let old = SystemTime::now() - Duration::from_secs(100_000);
         for i in 0..12 {
             disk.put(&key(i), &vec![0; LOOK_AFTER as usize - TRAILER].into());
-            let file = File::options().append(true).open(disk.path(&key(i))).unwrap();
+            let file = File::options()
+                .append(true)
+                .open(disk.path(&key(i)))
+                .unwrap();
             file.set_modified(old + Duration::from_secs(i)).unwrap();
         }
         // Whoever asks for an entry makes it young.

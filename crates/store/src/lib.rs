@@ -1,9 +1,10 @@
-//! What took time to make, kept under the hash of all that it was made from: so it need not be made again, and is never out of
-//! date.
+//! What took time to make, kept under the hash of all that it was made from: so it need not be made
+//! again, and is never out of date.
 //!
-//! A store is in memory, for a program that stays, or on disk, shared by all processes of a person. Losing any of it costs time
-//! and nothing else; so a disk that is full, read-only or spoilt is no error. [`Content`] is what a file is to hold, which may be in a store
-//! alone, or in the temporary file that a job spills to. This module knows bytes, nothing of what they mean.
+//! A store is in memory, for a program that stays, or on disk, shared by all processes of a person.
+//! Losing any of it costs time and nothing else; so a disk that is full, read-only or spoilt is no
+//! error. [`Content`] is what a file is to hold, which may be in a store alone, or in the temporary
+//! file that a job spills to. This module knows bytes, nothing of what they mean.
 
 mod content;
 mod disk;
@@ -32,14 +33,19 @@ pub const MEMORY_BYTES: u64 = 512 << 20;
 /// … and on disk.
 pub const DISK_BYTES: u64 = 2 << 30;
 
-/// The name of what is kept: a hash of what it was made from, or of whom it is about, where what is put later takes its place.
+/// The name of what is kept: a hash of what it was made from, or of whom it is about, where what is
+/// put later takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key([u8; 32]);
 
 /// Bytes in lower-case hex.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(digit).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(digit)
+        .collect()
 }
 
 /// Has what is kept; `None` if it is not there any more.
@@ -81,8 +87,8 @@ impl KeyOf {
     }
 }
 
-/// Keeps bytes by their [`Key`]; nothing, if its limit is 0. Safe to share between threads, and on disk between processes. Clones are the
-/// same store.
+/// Keeps bytes by their [`Key`]; nothing, if its limit is 0. Safe to share between threads, and on
+/// disk between processes. Clones are the same store.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
     place: Arc<Place>,
@@ -111,36 +117,59 @@ impl Store {
 
     /// One in memory. What was not asked for longest goes when there are more than `limit` bytes.
     pub fn in_memory(limit: u64) -> Self {
-        if limit == 0 { Self::none() } else { Self::at(Place::Memory(Memory::new(limit))) }
+        if limit == 0 {
+            Self::none()
+        } else {
+            Self::at(Place::Memory(Memory::new(limit)))
+        }
     }
 
-    /// One in a directory, which is made when it is first written to. What was not asked for longest goes when there are more than
-    /// `limit` bytes, which [`Self::trim`] looks at.
+    /// One in a directory, which is made when it is first written to. What was not asked for
+    /// longest goes when there are more than `limit` bytes, which [`Self::trim`] looks at.
     ///
     /// What other builds of this program put there is not used.
     pub fn on_disk(directory: &Path, limit: u64) -> Self {
-        if limit == 0 { Self::none() } else { Self::at(Place::Disk(Disk::new(directory, limit))) }
+        if limit == 0 {
+            Self::none()
+        } else {
+            Self::at(Place::Disk(Disk::new(directory, limit)))
+        }
     }
 
     fn at(place: Place) -> Self {
-        Self { place: place.into(), ..Self::default() }
+        Self {
+            place: place.into(),
+            ..Self::default()
+        }
     }
 
-    /// The same store for whoever makes all anew: nothing that it has is given, and what is made is kept. All stays in memory.
+    /// The same store for whoever makes all anew: nothing that it has is given, and what is made is
+    /// kept. All stays in memory.
     #[must_use]
     pub fn anew(&self) -> Self {
-        Self { is_anew: true, spill: None, ..self.clone() }
+        Self {
+            is_anew: true,
+            spill: None,
+            ..self.clone()
+        }
     }
 
-    /// The same store for a job that puts what it makes into a temporary file once much is in memory.
+    /// The same store for a job that puts what it makes into a temporary file once much is in
+    /// memory.
     #[must_use]
     pub fn spilling(self, spill: Spill) -> Self {
-        Self { spill: Some(spill.into()), ..self }
+        Self {
+            spill: Some(spill.into()),
+            ..self
+        }
     }
 
-    /// Counts so many bytes that the job is going to hold, and says whether they are too many to stay in memory.
+    /// Counts so many bytes that the job is going to hold, and says whether they are too many to
+    /// stay in memory.
     pub fn is_to_spill(&self, length: usize) -> bool {
-        self.spill.as_ref().is_some_and(|spill| spill.is_due(length))
+        self.spill
+            .as_ref()
+            .is_some_and(|spill| spill.is_due(length))
     }
 
     /// Puts `bytes` into the job's temporary file. `None` if that can't be.
@@ -151,19 +180,30 @@ impl Store {
     /// The bytes, in the job's temporary file if they are too many to stay in memory.
     pub fn piece(&self, bytes: Bytes) -> Piece {
         let is_to_spill = bytes.len() >= pieces::LARGE && self.is_to_spill(bytes.len());
-        let spilled = if is_to_spill { self.spill(&bytes) } else { None };
+        let spilled = if is_to_spill {
+            self.spill(&bytes)
+        } else {
+            None
+        };
         spilled.unwrap_or_else(|| bytes.into())
     }
 
-    /// The same store for a job that asks for the same again and again, named by `key`: on disk, the small entries that it asks for are
-    /// also kept together in one entry, which is read here and written by [`Self::keep_together`].
+    /// The same store for a job that asks for the same again and again, named by `key`: on disk,
+    /// the small entries that it asks for are also kept together in one entry, which is read here
+    /// and written by [`Self::keep_together`].
     #[must_use]
     pub fn for_job(&self, key: &Key) -> Self {
-        let Place::Disk(disk) = &*self.place else { return self.clone() };
-        Self { together: Some(Together::new(*key, disk.get(key).map(Bytes::from)).into()), ..self.clone() }
+        let Place::Disk(disk) = &*self.place else {
+            return self.clone();
+        };
+        Self {
+            together: Some(Together::new(*key, disk.get(key).map(Bytes::from)).into()),
+            ..self.clone()
+        }
     }
 
-    /// Keeps the small entries of the job that this store is for, if they are others than the last time.
+    /// Keeps the small entries of the job that this store is for, if they are others than the last
+    /// time.
     pub fn keep_together(&self) {
         if let (Place::Disk(disk), Some(together)) = (&*self.place, &self.together)
             && let Some(bytes) = together.changed()
@@ -174,24 +214,36 @@ impl Store {
 
     /// Notes that a large entry took the place of one of the job.
     fn note_large(&self, key: &Key) {
-        self.together.iter().for_each(|together| together.note_large(key));
+        self.together
+            .iter()
+            .for_each(|together| together.note_large(key));
     }
 
     /// Notes an entry of the job.
     fn note(&self, key: &Key, bytes: &[u8]) {
-        self.together.iter().for_each(|together| together.note(key, bytes));
+        self.together
+            .iter()
+            .for_each(|together| together.note(key, bytes));
     }
 
     /// The place that is asked.
     fn asked(&self) -> &Place {
-        if self.is_anew { &Place::Nowhere } else { &self.place }
+        if self.is_anew {
+            &Place::Nowhere
+        } else {
+            &self.place
+        }
     }
 
-    /// Where the person's programs keep such things: `$XDG_CACHE_HOME/urdf_usd`, or `~/.cache/urdf_usd`; `None` if there is no
-    /// home either.
+    /// Where the person's programs keep such things: `$XDG_CACHE_HOME/urdf_usd`, or
+    /// `~/.cache/urdf_usd`; `None` if there is no home either.
     pub fn directory() -> Option<PathBuf> {
         // By the XDG base directory specification, relative paths do not count.
-        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let absolute = |name| {
+            std::env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
         let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
         Some(base.join("urdf_usd"))
     }
@@ -201,12 +253,14 @@ impl Store {
         !matches!(*self.place, Place::Nowhere)
     }
 
-    /// What is kept under `key`, for whoever may need it later. `None` if there is nothing. What is on disk may be spoilt, or go until then;
-    /// what is in memory stays.
+    /// What is kept under `key`, for whoever may need it later. `None` if there is nothing. What is
+    /// on disk may be spoilt, or go until then; what is in memory stays.
     pub fn later(&self, key: &Key) -> Option<Later> {
         match self.asked() {
             Place::Nowhere => None,
-            Place::Memory(memory) => memory.get(key).map(|bytes| -> Later { Box::new(move || Some(bytes.clone())) }),
+            Place::Memory(memory) => memory
+                .get(key)
+                .map(|bytes| -> Later { Box::new(move || Some(bytes.clone())) }),
             Place::Disk(disk) => disk.has(key).then(|| {
                 let (store, key) = (self.clone(), *key);
                 let later: Later = Box::new(move || store.take(&key));
@@ -215,7 +269,8 @@ impl Store {
         }
     }
 
-    /// What is kept under `key`, made into a value; `None` also if `read` cannot make anything of it.
+    /// What is kept under `key`, made into a value; `None` also if `read` cannot make anything of
+    /// it.
     pub fn get<T>(&self, key: &Key, read: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
         read(&self.take(key)?)
     }
@@ -225,11 +280,15 @@ impl Store {
         match self.asked() {
             Place::Nowhere => None,
             Place::Memory(memory) => memory.get(key),
-            Place::Disk(disk) => self.together.as_ref().and_then(|together| together.get(key)).or_else(|| {
-                let bytes = disk.get(key)?;
-                self.note(key, &bytes);
-                Some(bytes.into())
-            }),
+            Place::Disk(disk) => self
+                .together
+                .as_ref()
+                .and_then(|together| together.get(key))
+                .or_else(|| {
+                    let bytes = disk.get(key)?;
+                    self.note(key, &bytes);
+                    Some(bytes.into())
+                }),
         }
     }
 
@@ -250,9 +309,16 @@ impl Store {
     pub fn put_content(&self, key: &Key, content: &Content) {
         match &*self.place {
             Place::Nowhere => {}
-            Place::Memory(memory) => content.bytes().into_iter().for_each(|bytes| memory.put(*key, bytes)),
+            Place::Memory(memory) => content
+                .bytes()
+                .into_iter()
+                .for_each(|bytes| memory.put(*key, bytes)),
             Place::Disk(disk) => {
-                let small = if content.length() <= together::SMALL as u64 { content.bytes() } else { None };
+                let small = if content.length() <= together::SMALL as u64 {
+                    content.bytes()
+                } else {
+                    None
+                };
                 match small {
                     Some(bytes) => self.note(key, &bytes),
                     None => self.note_large(key),
@@ -270,12 +336,15 @@ impl Store {
     }
 }
 
-/// An entry of arrays as they are in memory, and of a head, in JSON, that says what they are. It stands behind them: so who owns the
-/// entry can cut it off and has the arrays.
+/// An entry of arrays as they are in memory, and of a head, in JSON, that says what they are. It
+/// stands behind them: so who owns the entry can cut it off and has the arrays.
 pub fn pack(head: &impl Serialize, arrays: impl IntoIterator<Item: Into<Piece>>) -> Content {
     let mut head = serde_json::to_vec(head).unwrap_or_default();
     head.extend((head.len() as u64).to_le_bytes());
-    Content::of(arrays.into_iter().map(Into::into).chain([head.into()]), None)
+    Content::of(
+        arrays.into_iter().map(Into::into).chain([head.into()]),
+        None,
+    )
 }
 
 /// Takes apart what [`pack`] made: the head, and the arrays one after the other.
@@ -315,7 +384,9 @@ mod tests {
     fn small_entries_of_a_job_are_kept_together() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::on_disk(folder.path(), 1 << 20);
-        let (job, large, small) = (Key::of("job").key(), Key::of("large").key(), |i: u8| Key::of("small").and(&[i]).key());
+        let (job, large, small) = (Key::of("job").key(), Key::of("large").key(), |i: u8| {
+            Key::of("small").and(&[i]).key()
+        });
         let together = |key: &Key| store.take(key).map(|bytes| bytes.len());
         let with_job = store.for_job(&job);
         with_job.put(&large, || vec![1; 5000]);
@@ -327,11 +398,18 @@ mod tests {
         let with_job = store.for_job(&job);
         for i in 0..2 {
             assert_eq!(with_job.take(&small(i)).unwrap(), vec![i; 10]);
-            assert_eq!((with_job.anew().take(&small(i)), store.take(&small(i)).unwrap()), (None, vec![7; 20].into()));
+            assert_eq!(
+                (
+                    with_job.anew().take(&small(i)),
+                    store.take(&small(i)).unwrap()
+                ),
+                (None, vec![7; 20].into())
+            );
         }
         assert_eq!(bytes(&with_job, &large).unwrap(), [1; 5000]);
         with_job.put(&small(4), || vec![4; 30]);
-        // What was put is what is given, also where something large takes the place of something small.
+        // What was put is what is given, also where something large takes the place of something
+        // small.
         with_job.put(&small(0), || vec![9; 11]);
         assert_eq!(with_job.take(&small(0)).unwrap(), vec![9; 11]);
         with_job.put_content(&small(2), &vec![8; 6000].into());
@@ -357,7 +435,10 @@ mod tests {
             assert_eq!(store.get(&key, |_| None::<()>), None);
         }
         // Another process finds what is on disk.
-        assert_eq!(bytes(&Store::on_disk(&directory, 1000), &key).unwrap(), b"newer");
+        assert_eq!(
+            bytes(&Store::on_disk(&directory, 1000), &key).unwrap(),
+            b"newer"
+        );
         let none = Store::none();
         none.put(&key, || -> Bytes { unreachable!() });
         assert!(!Store::in_memory(0).keeps() && !Store::on_disk(&directory, 0).keeps());

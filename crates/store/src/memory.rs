@@ -30,7 +30,10 @@ struct Entry {
 
 impl Memory {
     pub fn new(limit: u64) -> Self {
-        Self { limit, state: Mutex::default() }
+        Self {
+            limit,
+            state: Mutex::default(),
+        }
     }
 
     pub fn get(&self, key: &Key) -> Option<Bytes> {
@@ -48,7 +51,10 @@ impl Memory {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.now += 1;
-        let entry = Entry { used: state.now, bytes };
+        let entry = Entry {
+            used: state.now,
+            bytes,
+        };
         state.bytes += entry.bytes.len() as u64;
         if let Some(old) = state.entries.insert(key, entry) {
             state.bytes -= old.bytes.len() as u64;
@@ -62,13 +68,20 @@ impl Memory {
 impl State {
     /// Lets the entries go that were used longest ago, until there are at most `limit` bytes.
     fn shrink(&mut self, limit: u64) {
-        let mut by_age: Vec<(u64, Key)> = self.entries.iter().map(|(key, entry)| (entry.used, *key)).collect();
+        let mut by_age: Vec<(u64, Key)> = self
+            .entries
+            .iter()
+            .map(|(key, entry)| (entry.used, *key))
+            .collect();
         by_age.sort_unstable_by_key(|(used, _)| *used);
         for (_, key) in by_age {
             if self.bytes <= limit {
                 break;
             }
-            self.bytes -= self.entries.remove(&key).map_or(0, |entry| entry.bytes.len() as u64);
+            self.bytes -= self
+                .entries
+                .remove(&key)
+                .map_or(0, |entry| entry.bytes.len() as u64);
         }
     }
 }
@@ -86,7 +99,9 @@ mod tests {
         }
         assert!(memory.get(&key(0)).is_some());
         memory.put(key(10), vec![0; 10].into());
-        let left: Vec<u64> = (0..=10).filter(|i| memory.get(&key(*i)).is_some()).collect();
+        let left: Vec<u64> = (0..=10)
+            .filter(|i| memory.get(&key(*i)).is_some())
+            .collect();
         assert_eq!(left, [0, 5, 6, 7, 8, 9, 10]);
         memory.put(key(11), vec![0; 101].into());
         assert!(memory.get(&key(11)).is_none(), "larger than all");

@@ -5,7 +5,8 @@ use bytes::Bytes;
 
 use super::spill::Piece;
 
-/// The bytes of `values` as they are in memory, and so in the files of little-endian formats on the machines that this is for. Room that is not used is given back.
+/// The bytes of `values` as they are in memory, and so in the files of little-endian formats on the
+/// machines that this is for. Room that is not used is given back.
 pub fn bytes_of<T: NoUninit + Send>(mut values: Vec<T>) -> Bytes {
     struct Owner<T>(Vec<T>);
     impl<T: NoUninit> AsRef<[u8]> for Owner<T> {
@@ -21,7 +22,8 @@ pub fn bytes_of<T: NoUninit + Send>(mut values: Vec<T>) -> Bytes {
 /// So many bytes at least are a piece of their own.
 pub(super) const LARGE: usize = 16 << 10;
 
-/// Bytes in pieces that follow each other, so that what is large need not be copied to be put behind something else.
+/// Bytes in pieces that follow each other, so that what is large need not be copied to be put
+/// behind something else.
 #[derive(Debug, Default)]
 pub struct Pieces {
     pieces: Vec<Piece>,
@@ -34,7 +36,11 @@ pub struct Pieces {
 impl Pieces {
     /// Puts `piece` behind them, without a copy if it is large.
     pub fn push(&mut self, piece: &Piece) {
-        let small = if piece.len() < LARGE { piece.bytes() } else { None };
+        let small = if piece.len() < LARGE {
+            piece.bytes()
+        } else {
+            None
+        };
         match small {
             Some(bytes) => self.extend(&bytes),
             None => {
@@ -58,7 +64,8 @@ impl Pieces {
         self.length += zeros;
     }
 
-    /// Takes so many bytes away that were put behind the last large piece; fewer if there are not so many.
+    /// Takes so many bytes away that were put behind the last large piece; fewer if there are not
+    /// so many.
     pub fn shorten(&mut self, bytes: usize) {
         let left = self.last.len().saturating_sub(bytes);
         self.length -= self.last.len() - left;
@@ -95,7 +102,11 @@ impl Pieces {
 
 impl From<Vec<u8>> for Pieces {
     fn from(bytes: Vec<u8>) -> Self {
-        Self { length: bytes.len(), pieces: Vec::new(), last: bytes }
+        Self {
+            length: bytes.len(),
+            pieces: Vec::new(),
+            last: bytes,
+        }
     }
 }
 

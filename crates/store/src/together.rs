@@ -1,5 +1,5 @@
-//! The small entries that one job asks for, also kept together in one entry: to open hundreds of files takes longer than all else that is done
-//! with them.
+//! The small entries that one job asks for, also kept together in one entry: to open hundreds of
+//! files takes longer than all else that is done with them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,12 @@ pub(super) struct Together {
 impl Together {
     /// `kept`: what [`Self::changed`] gave the last time.
     pub fn new(key: Key, kept: Option<Bytes>) -> Self {
-        Self { key, known: kept.map(entries).unwrap_or_default(), used: Mutex::default(), replaced: Mutex::default() }
+        Self {
+            key,
+            known: kept.map(entries).unwrap_or_default(),
+            used: Mutex::default(),
+            replaced: Mutex::default(),
+        }
     }
 
     pub fn get(&self, key: &Key) -> Option<Bytes> {
@@ -36,7 +41,10 @@ impl Together {
         if let Some(bytes) = used.get(key) {
             return Some(bytes.clone());
         }
-        let bytes = self.known.get(key).filter(|_| !self.replaced().contains(key))?;
+        let bytes = self
+            .known
+            .get(key)
+            .filter(|_| !self.replaced().contains(key))?;
         used.insert(*key, bytes.clone());
         Some(bytes.clone())
     }

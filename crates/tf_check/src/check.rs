@@ -39,13 +39,20 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { position: 1e-3, angle: 1e-2, timeout: Duration::from_secs(5), ignore: Vec::new() }
+        Self {
+            position: 1e-3,
+            angle: 1e-2,
+            timeout: Duration::from_secs(5),
+            ignore: Vec::new(),
+        }
     }
 }
 
 impl Limits {
     pub(crate) fn ignores(&self, frame: &str) -> bool {
-        self.ignore.iter().any(|pattern| matches(plain(pattern), frame))
+        self.ignore
+            .iter()
+            .any(|pattern| matches(plain(pattern), frame))
     }
 
     fn exceeded(&self, (position, angle): (f64, f64)) -> bool {
@@ -55,7 +62,8 @@ impl Limits {
 
 /// Whether `text` is what `pattern` says: `*` stands for any characters, `?` for one.
 pub fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);
     // Where the last star was, and what it stood for up to now.
     let mut star = None;
@@ -67,7 +75,9 @@ pub fn matches(pattern: &str, text: &str) -> bool {
             }
             Some(&c) if c == '?' || c == text[t] => (p, t) = (p + 1, t + 1),
             _ => {
-                let Some((at, until)) = star else { return false };
+                let Some((at, until)) = star else {
+                    return false;
+                };
                 star = Some((at, until + 1));
                 (p, t) = (at + 1, until + 1);
             }
@@ -97,8 +107,15 @@ pub enum FrameStatus {
 
 impl FrameStatus {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Missing, Self::WrongParent, Self::WrongTopic, Self::Off, Self::Stale, Self::Extra, Self::Ok];
+    pub const ALL: [Self; 7] = [
+        Self::Missing,
+        Self::WrongParent,
+        Self::WrongTopic,
+        Self::Off,
+        Self::Stale,
+        Self::Extra,
+        Self::Ok,
+    ];
 
     /// Its word, which stays.
     pub fn as_str(self) -> &'static str {
@@ -158,7 +175,8 @@ impl Finding {
 /// What was found about a robot's frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrameCheck {
-    /// One for each frame of the asset in its order, or for each asked for; then what TF has beyond them.
+    /// One for each frame of the asset in its order, or for each asked for; then what TF has beyond
+    /// them.
     pub findings: Vec<Finding>,
     /// Why, where several findings have one reason.
     pub causes: Vec<Cause>,
@@ -167,40 +185,72 @@ pub struct FrameCheck {
 impl FrameCheck {
     /// Whether all frames of the asset are as it says.
     pub fn is_ok(&self) -> bool {
-        !self.findings.iter().any(|finding| finding.verdict.is_fault())
+        !self
+            .findings
+            .iter()
+            .any(|finding| finding.verdict.is_fault())
     }
 }
 
-/// Compares the frames of an asset with what is heard of the robot: those named in `only`, or all if it is empty, and those that are
-/// heard under the robot beyond them. A frame that is asked for and that the asset does not declare gets a finding too.
-pub fn check_frames(expected: &Expected, only: &[String], heard: &Sources<'_>, limits: &Limits, now: Instant) -> FrameCheck {
+/// Compares the frames of an asset with what is heard of the robot: those named in `only`, or all
+/// if it is empty, and those that are heard under the robot beyond them. A frame that is asked for
+/// and that the asset does not declare gets a finding too.
+pub fn check_frames(
+    expected: &Expected,
+    only: &[String],
+    heard: &Sources<'_>,
+    limits: &Limits,
+    now: Instant,
+) -> FrameCheck {
     let aliases = aliases(expected, heard.transforms.tree(), "");
-    let snapshot = Snapshot { expected, heard, limits, now, prefix: "", aliases: &aliases };
+    let snapshot = Snapshot {
+        expected,
+        heard,
+        limits,
+        now,
+        prefix: "",
+        aliases: &aliases,
+    };
     let mut observed = snapshot.all();
     let extra = snapshot.extra();
     let mut causes = diagnosis::causes(&snapshot, &mut observed, &extra);
     causes.extend(diagnosis::encoded_names(&snapshot, &mut observed));
-    let mut findings: Vec<Finding> = observed.into_iter().map(|observed| observed.finding).collect();
+    let mut findings: Vec<Finding> = observed
+        .into_iter()
+        .map(|observed| observed.finding)
+        .collect();
     if only.is_empty() {
         findings.extend(snapshot.ros_root());
         findings.extend(extra);
     } else {
-        let asked =
-            |id: &String| snapshot.find(plain(id)).map_or_else(|| snapshot.undeclared(id), |index| findings[index].clone());
+        let asked = |id: &String| {
+            snapshot
+                .find(plain(id))
+                .map_or_else(|| snapshot.undeclared(id), |index| findings[index].clone())
+        };
         findings = only.iter().map(asked).collect();
     }
     FrameCheck { findings, causes }
 }
 
-/// What TF calls frames whose names in ROS no prim can have, behind a prefix: by their names in the asset.
-pub(crate) fn aliases<'a>(expected: &'a Expected, tree: &Tree, prefix: &str) -> HashMap<&'a str, &'a str> {
+/// What TF calls frames whose names in ROS no prim can have, behind a prefix: by their names in the
+/// asset.
+pub(crate) fn aliases<'a>(
+    expected: &'a Expected,
+    tree: &Tree,
+    prefix: &str,
+) -> HashMap<&'a str, &'a str> {
     let is_there = |name: &str| {
         let name = format!("{prefix}{name}");
         tree.get(&name).is_some() || tree.is_parent(&name)
     };
-    let names = expected.iter().filter_map(|frame| Some((plain(&frame.id), plain(frame.display_name.as_deref()?))));
+    let names = expected
+        .iter()
+        .filter_map(|frame| Some((plain(&frame.id), plain(frame.display_name.as_deref()?))));
     // A name that a prim can have is one that is shown to people and nothing else.
-    names.filter(|(id, name)| !is_identifier(name) && !is_there(id) && is_there(name)).collect()
+    names
+        .filter(|(id, name)| !is_identifier(name) && !is_there(id) && is_there(name))
+        .collect()
 }
 
 /// A finding, with what it was made from.
@@ -211,15 +261,24 @@ pub(crate) struct Observation {
 
 /// How a frame that is off is off.
 pub(crate) enum Deviation {
-    /// It is not where it is fixed, or where its joint can't take it; the same at all moments or not.
+    /// It is not where it is fixed, or where its joint can't take it; the same at all moments or
+    /// not.
     Place { is_constant: bool },
-    /// It is where its joint can take it, but not where the joint state puts it: radians or metres, by either.
-    Joint { by_tf: f64, by_joint_state: f64, is_constant: bool },
+    /// It is where its joint can take it, but not where the joint state puts it: radians or metres,
+    /// by either.
+    Joint {
+        by_tf: f64,
+        by_joint_state: f64,
+        is_constant: bool,
+    },
 }
 
 impl From<Finding> for Observation {
     fn from(finding: Finding) -> Self {
-        Self { finding, deviation: None }
+        Self {
+            finding,
+            deviation: None,
+        }
     }
 }
 
@@ -242,7 +301,9 @@ impl Snapshot<'_> {
 
     /// What was found about every frame of the asset.
     pub(crate) fn all(&self) -> Vec<Observation> {
-        (0..self.expected.len()).map(|index| self.frame(index)).collect()
+        (0..self.expected.len())
+            .map(|index| self.frame(index))
+            .collect()
     }
 
     fn name(&self, id: &str) -> String {
@@ -256,16 +317,28 @@ impl Snapshot<'_> {
     /// The frame of the asset that has this name in TF.
     fn find(&self, name: &str) -> Option<usize> {
         let name = name.strip_prefix(self.prefix)?;
-        let alias = || self.aliases.iter().find(|(_, alias)| **alias == name).map(|(id, _)| *id);
-        self.expected.find(name).or_else(|| self.expected.find(alias()?))
+        let alias = || {
+            self.aliases
+                .iter()
+                .find(|(_, alias)| **alias == name)
+                .map(|(id, _)| *id)
+        };
+        self.expected
+            .find(name)
+            .or_else(|| self.expected.find(alias()?))
     }
 
-    /// The last transform of a frame on a topic, if it still counts: what moves is current or it is nothing, if the other topic has
-    /// the frame too.
+    /// The last transform of a frame on a topic, if it still counts: what moves is current or it is
+    /// nothing, if the other topic has the frame too.
     pub(crate) fn edges(&self, id: &str) -> (Option<&Edge>, Option<&Edge>) {
-        let Some(heard) = self.tree().get(&self.name(id)) else { return (None, None) };
+        let Some(heard) = self.tree().get(&self.name(id)) else {
+            return (None, None);
+        };
         let (moving, fixed) = (heard.on(Topic::Moving), heard.on(Topic::Static));
-        (moving.filter(|edge| fixed.is_none() || !self.is_silent(edge)), fixed)
+        (
+            moving.filter(|edge| fixed.is_none() || !self.is_silent(edge)),
+            fixed,
+        )
     }
 
     pub(crate) fn is_silent(&self, edge: &Edge) -> bool {
@@ -282,24 +355,46 @@ impl Snapshot<'_> {
         let frame = &self.expected[index];
         let id = plain(&frame.id);
         if self.ignores(id, frame.display_name.as_deref()) {
-            return Finding::new(id, FrameStatus::Ok, "not looked at: a pattern of frames to ignore fits it").into();
+            return Finding::new(
+                id,
+                FrameStatus::Ok,
+                "not looked at: a pattern of frames to ignore fits it",
+            )
+            .into();
         }
-        if frame.is_root { self.root(frame, id).into() } else { self.child(index, frame, id) }
+        if frame.is_root {
+            self.root(frame, id).into()
+        } else {
+            self.child(index, frame, id)
+        }
     }
 
-    /// A root of the robot may hang on anything (`odom`, `map`, `world`) or on nothing, unless the asset says what; where it is, and on
-    /// which topic, is not for the asset to say.
+    /// A root of the robot may hang on anything (`odom`, `map`, `world`) or on nothing, unless the
+    /// asset says what; where it is, and on which topic, is not for the asset to say.
     fn root(&self, frame: &AssetFrame, id: &str) -> Finding {
         let parent = frame.parent.as_deref().map(plain);
-        let found = Finding { expected_parent: parent.map(str::to_owned), ..Finding::new(id, FrameStatus::Ok, "") };
-        let above = self.tree().get(&self.name(id)).and_then(|heard| heard.newest());
+        let found = Finding {
+            expected_parent: parent.map(str::to_owned),
+            ..Finding::new(id, FrameStatus::Ok, "")
+        };
+        let above = self
+            .tree()
+            .get(&self.name(id))
+            .and_then(|heard| heard.newest());
         let Some((topic, edge)) = above else {
             let (verdict, detail) = if self.tree().is_parent(&self.name(id)) {
-                (FrameStatus::Ok, "the robot's root, and the root of its tree in TF")
+                (
+                    FrameStatus::Ok,
+                    "the robot's root, and the root of its tree in TF",
+                )
             } else {
                 (FrameStatus::Missing, "no transform names this frame")
             };
-            return Finding { verdict, detail: detail.to_owned(), ..found };
+            return Finding {
+                verdict,
+                detail: detail.to_owned(),
+                ..found
+            };
         };
         let found = Finding {
             actual_parent: Some(edge.parent.clone()),
@@ -309,23 +404,33 @@ impl Snapshot<'_> {
         };
         match parent {
             Some(parent) if !self.is_parent(parent, &edge.parent) => {
-                let detail = format!("the robot's root is under {:?}, the asset says {parent:?}", edge.parent);
-                Finding { verdict: FrameStatus::WrongParent, detail, ..found }
+                let detail = format!(
+                    "the robot's root is under {:?}, the asset says {parent:?}",
+                    edge.parent
+                );
+                Finding {
+                    verdict: FrameStatus::WrongParent,
+                    detail,
+                    ..found
+                }
             }
             _ => found,
         }
     }
 
-    /// Whether a parent in TF is the one that the asset says. The ROS root stands for what it hangs on: its frame lies there.
+    /// Whether a parent in TF is the one that the asset says. The ROS root stands for what it hangs
+    /// on: its frame lies there.
     fn is_parent(&self, says: &str, is: &str) -> bool {
         let context = &self.expected.asset().context;
         let is_world = context.parent_frame.as_deref().map(plain) == Some(says);
-        is == self.name(says) || is_world && (is == says || context.root.as_deref().map(plain) == Some(is))
+        is == self.name(says)
+            || is_world && (is == says || context.root.as_deref().map(plain) == Some(is))
     }
 
-    /// Where what a frame hangs on in TF is in what the asset says that it hangs on, if the two go together: they are the same; or the
-    /// asset says only which body its joint names, and in TF it hangs on one of the frames that are rigid in that body, as it does by
-    /// robot_state_publisher where an empty link is between two bodies.
+    /// Where what a frame hangs on in TF is in what the asset says that it hangs on, if the two go
+    /// together: they are the same; or the asset says only which body its joint names, and in TF it
+    /// hangs on one of the frames that are rigid in that body, as it does by robot_state_publisher
+    /// where an empty link is between two bodies.
     fn above(&self, frame: &AssetFrame, says: &str, is: &str) -> Option<Pose> {
         if self.is_parent(says, is) {
             return Some(Pose::identity());
@@ -339,14 +444,21 @@ impl Snapshot<'_> {
             if between.kind != FrameKind::Frame || !between.is_static {
                 return None;
             }
-            (at, pose) = (self.expected.find(between.parent.as_deref()?)?, between.pose * pose);
+            (at, pose) = (
+                self.expected.find(between.parent.as_deref()?)?,
+                between.pose * pose,
+            );
         }
         Some(pose)
     }
 
     fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Observation {
         let parent = frame.parent.as_deref().map_or("", plain);
-        let (topic, other) = if frame.is_static { (Topic::Static, Topic::Moving) } else { (Topic::Moving, Topic::Static) };
+        let (topic, other) = if frame.is_static {
+            (Topic::Static, Topic::Moving)
+        } else {
+            (Topic::Moving, Topic::Static)
+        };
         let tree = self.tree();
         let found = Finding {
             expected_parent: Some(parent.to_owned()),
@@ -354,20 +466,46 @@ impl Snapshot<'_> {
             ..Finding::new(id, FrameStatus::Missing, "no transform names this frame")
         };
         let (moving, fixed) = self.edges(id);
-        let (right, wrong) = if frame.is_static { (fixed, moving) } else { (moving, fixed) };
-        let Some((edge, on)) = right.map(|edge| (edge, topic)).or(wrong.map(|edge| (edge, other))) else {
-            return if frame.from_sensor { unheard_sensor(found).into() } else { found.into() };
+        let (right, wrong) = if frame.is_static {
+            (fixed, moving)
+        } else {
+            (moving, fixed)
         };
-        let found = Finding { actual_parent: Some(edge.parent.clone()), actual_topic: Some(tree.name(on).to_owned()), ..found };
-        let say = |verdict, detail: String| Observation::from(Finding { verdict, detail, ..found.clone() });
+        let Some((edge, on)) = right
+            .map(|edge| (edge, topic))
+            .or(wrong.map(|edge| (edge, other)))
+        else {
+            return if frame.from_sensor {
+                unheard_sensor(found).into()
+            } else {
+                found.into()
+            };
+        };
+        let found = Finding {
+            actual_parent: Some(edge.parent.clone()),
+            actual_topic: Some(tree.name(on).to_owned()),
+            ..found
+        };
+        let say = |verdict, detail: String| {
+            Observation::from(Finding {
+                verdict,
+                detail,
+                ..found.clone()
+            })
+        };
         let Some(above) = self.above(frame, parent, &edge.parent) else {
-            return say(FrameStatus::WrongParent, format!("under {:?}, the asset says {parent:?}", edge.parent));
+            return say(
+                FrameStatus::WrongParent,
+                format!("under {:?}, the asset says {parent:?}", edge.parent),
+            );
         };
         let rival = match edge.rival(self.now, self.limits.timeout) {
             Some((other, moment)) => match self.above(frame, parent, other) {
                 Some(above) => Some(moment.under(&above)),
                 None => {
-                    let detail = format!("a second publisher has it under {other:?}, the asset says {parent:?}");
+                    let detail = format!(
+                        "a second publisher has it under {other:?}, the asset says {parent:?}"
+                    );
                     return say(FrameStatus::WrongParent, detail);
                 }
             },
@@ -376,37 +514,75 @@ impl Snapshot<'_> {
         // Two topics at once is as wrong as the wrong one: who listens gets one or the other.
         if wrong.is_some() {
             let also = if right.is_some() { "also " } else { "" };
-            let kind = if frame.is_static { "does not move" } else { "moves" };
+            let kind = if frame.is_static {
+                "does not move"
+            } else {
+                "moves"
+            };
             return say(
                 FrameStatus::WrongTopic,
-                format!("{also}on {}, but the asset says that it {kind}: {}", tree.name(other), tree.name(topic)),
+                format!(
+                    "{also}on {}, but the asset says that it {kind}: {}",
+                    tree.name(other),
+                    tree.name(topic)
+                ),
             );
         }
         if !frame.is_static && self.is_silent(edge) {
             let age = self.now.saturating_duration_since(edge.heard).as_secs_f64();
             let timeout = self.limits.timeout.as_secs_f64();
-            return say(FrameStatus::Stale, format!("last heard {age:.1} s ago; the timeout is {timeout} s"));
+            return say(
+                FrameStatus::Stale,
+                format!("last heard {age:.1} s ago; the timeout is {timeout} s"),
+            );
         }
         let mut observed = match self.expected.joint(frame) {
             _ if frame.is_static => self.fixed(frame, &(above * edge.pose), rival, found),
             Some((joint, of)) => self.moving(index, (joint, of), edge, &above, rival, found),
             // Animated, or moved by something that the asset does not describe.
-            None => say(FrameStatus::Ok, "under the right parent, on the right topic".to_owned()),
+            None => say(
+                FrameStatus::Ok,
+                "under the right parent, on the right topic".to_owned(),
+            ),
         };
         if !self.is_parent(parent, &edge.parent) {
-            let _ = write!(observed.finding.detail, "; under {:?}, which is rigid in {parent:?}", edge.parent);
+            let _ = write!(
+                observed.finding.detail,
+                "; under {:?}, which is rigid in {parent:?}",
+                edge.parent
+            );
         }
         observed
     }
 
-    fn fixed(&self, frame: &AssetFrame, pose: &Pose, rival: Option<Moment>, found: Finding) -> Observation {
+    fn fixed(
+        &self,
+        frame: &AssetFrame,
+        pose: &Pose,
+        rival: Option<Moment>,
+        found: Finding,
+    ) -> Observation {
         let error = distance(&frame.pose, pose);
         let others = rival.map(|moment| distance(&frame.pose, &moment.pose));
-        let found = Finding { error: Some(error), ..found };
+        let found = Finding {
+            error: Some(error),
+            ..found
+        };
         match others.filter(|&others| self.limits.exceeded(others)) {
             _ if self.limits.exceeded(error) => self.off(error, "where the asset says", found),
-            Some(others) => self.off(others, "where the asset says, as a second publisher has it", found),
-            None => return Finding { verdict: FrameStatus::Ok, detail: "where the asset says".to_owned(), ..found }.into(),
+            Some(others) => self.off(
+                others,
+                "where the asset says, as a second publisher has it",
+                found,
+            ),
+            None => {
+                return Finding {
+                    verdict: FrameStatus::Ok,
+                    detail: "where the asset says".to_owned(),
+                    ..found
+                }
+                .into();
+            }
         }
         .with(Deviation::Place { is_constant: true })
     }
@@ -420,11 +596,17 @@ impl Snapshot<'_> {
             self.limits.position,
             self.limits.angle
         );
-        Finding { verdict: FrameStatus::Off, error: Some(error), detail, ..found }
+        Finding {
+            verdict: FrameStatus::Off,
+            error: Some(error),
+            detail,
+            ..found
+        }
     }
 
-    /// A frame that a joint moves: it must be where the joint can take it, and where the joint state of the same moment puts it.
-    /// `above`: where what it hangs on in TF is in what it hangs on in the asset.
+    /// A frame that a joint moves: it must be where the joint can take it, and where the joint
+    /// state of the same moment puts it. `above`: where what it hangs on in TF is in what it hangs
+    /// on in the asset.
     fn moving(
         &self,
         index: usize,
@@ -435,8 +617,9 @@ impl Snapshot<'_> {
         found: Finding,
     ) -> Observation {
         let newest = edge.heard;
-        let is_recent =
-            |(count, moment): &(usize, Moment)| *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW;
+        let is_recent = |(count, moment): &(usize, Moment)| {
+            *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW
+        };
         let counts = |moment: &Moment| moment.heard >= self.expected.since();
         let moments = edge.moments().take(MOMENTS).enumerate().filter(is_recent);
         let moments = moments.map(|(_, moment)| moment.under(above)).chain(rival);
@@ -448,45 +631,81 @@ impl Snapshot<'_> {
                 None => expected::nearest(joint, &moment.pose),
             };
             let (by_tf, rest) = (position.unwrap_or(0.0), moment.pose * reachable.inverse());
-            free.push(MomentError { error: distance(&reachable, &moment.pose), offset: rest, by_tf, by_joint_state: by_tf });
+            free.push(MomentError {
+                error: distance(&reachable, &moment.pose),
+                offset: rest,
+                by_tf,
+                by_joint_state: by_tf,
+            });
             let position = position.filter(|_| edge.is_calm(&moment));
-            let bounds = position.and_then(|position| Some((position, self.bounds(number, joint, &moment)?)));
+            let bounds = position
+                .and_then(|position| Some((position, self.bounds(number, joint, &moment)?)));
             if let Some((position, bounds)) = bounds {
                 let nearest = bounds.nearest(position, joint.kind);
                 let pose = self.expected.place(index, nearest);
                 let offset = moment.pose * pose.inverse();
-                stated.push(MomentError { error: distance(&pose, &moment.pose), offset, by_tf, by_joint_state: nearest });
+                stated.push(MomentError {
+                    error: distance(&pose, &moment.pose),
+                    offset,
+                    by_tf,
+                    by_joint_state: nearest,
+                });
             }
         }
         let exceeded = |away: &&MomentError| self.limits.exceeded(away.error);
         if let Some(worst) = free.iter().find(exceeded) {
             let detail = format!("where its joint {:?} can take it", joint.name);
-            return self.off(worst.error, &detail, found).with(Deviation::Place { is_constant: is_constant(&stated, &free) });
+            return self
+                .off(worst.error, &detail, found)
+                .with(Deviation::Place {
+                    is_constant: is_constant(&stated, &free),
+                });
         }
         let off: Vec<&MomentError> = stated.iter().filter(exceeded).collect();
         if let [first, ..] = off[..]
             && off.len() >= PROOF
         {
             let (by_tf, at) = (first.by_tf, first.by_joint_state);
-            let unit = if joint.kind == JointKind::Prismatic { "m" } else { "rad" };
+            let unit = if joint.kind == JointKind::Prismatic {
+                "m"
+            } else {
+                "rad"
+            };
             let detail = format!(
                 "where the joint state of the same moment puts it (joint {:?}: TF {} {unit}, joint state {} {unit})",
                 joint.name,
                 short(by_tf),
                 short(at)
             );
-            let deviation = Deviation::Joint { by_tf, by_joint_state: at, is_constant: is_constant(&stated, &free) };
+            let deviation = Deviation::Joint {
+                by_tf,
+                by_joint_state: at,
+                is_constant: is_constant(&stated, &free),
+            };
             return self.off(first.error, &detail, found).with(deviation);
         }
         let (error, detail) = match (stated.iter().find(|away| !exceeded(away)), free.first()) {
-            (Some(away), _) => (Some(away.error), "where the joint state of the same moment puts it"),
-            (None, Some(away)) => (Some(away.error), "where its joint can take it; no joint state tells of the same moment"),
+            (Some(away), _) => (
+                Some(away.error),
+                "where the joint state of the same moment puts it",
+            ),
+            (None, Some(away)) => (
+                Some(away.error),
+                "where its joint can take it; no joint state tells of the same moment",
+            ),
             (None, None) => (None, "under the right parent, on the right topic"),
         };
-        Finding { verdict: FrameStatus::Ok, error, detail: detail.to_owned(), ..found }.into()
+        Finding {
+            verdict: FrameStatus::Ok,
+            error,
+            detail: detail.to_owned(),
+            ..found
+        }
+        .into()
     }
 
-    /// What positions a joint may have had at a moment: by its own joint state, or by that of the joint that it follows.
+    /// What positions a joint may have had at a moment: by its own joint state, or by that of the
+    /// joint that it follows.
     fn bounds(&self, number: usize, joint: &AssetJoint, moment: &Moment) -> Option<Bounds> {
         // Without a stamp there is no moment.
         if moment.stamp == 0 {
@@ -498,7 +717,10 @@ impl Snapshot<'_> {
             let (leader, multiplier, offset) = self.expected.leader(number)?;
             let Bounds { lower, upper } = joints.at(&leader.name, moment.stamp, moment.heard)?;
             let (a, b) = (multiplier * lower + offset, multiplier * upper + offset);
-            Some(Bounds { lower: a.min(b), upper: a.max(b) })
+            Some(Bounds {
+                lower: a.min(b),
+                upper: a.max(b),
+            })
         })
         // Positions beyond all measure leave nothing to compare with.
         .filter(|bounds| bounds.lower.is_finite() && bounds.upper.is_finite())
@@ -508,7 +730,11 @@ impl Snapshot<'_> {
     fn extra(&self) -> Vec<Finding> {
         let tree = self.tree();
         let mut names: BTreeSet<&str> = BTreeSet::new();
-        let mut below: Vec<&str> = self.expected.iter().flat_map(|frame| tree.children(self.alias(&frame.id))).collect();
+        let mut below: Vec<&str> = self
+            .expected
+            .iter()
+            .flat_map(|frame| tree.children(self.alias(&frame.id)))
+            .collect();
         let root = self.expected.asset().context.root.as_deref().map(plain);
         while let Some(name) = below.pop() {
             let is_known = self.find(name).is_some() || root == Some(name);
@@ -516,11 +742,19 @@ impl Snapshot<'_> {
                 Some((Topic::Moving, edge)) => !self.is_silent(edge),
                 other => other.is_some(),
             };
-            if !is_known && !self.limits.ignores(name) && names.len() < MOST_EXTRA && is_heard() && names.insert(name) {
+            if !is_known
+                && !self.limits.ignores(name)
+                && names.len() < MOST_EXTRA
+                && is_heard()
+                && names.insert(name)
+            {
                 below.extend(tree.children(name));
             }
         }
-        names.into_iter().map(|name| self.undeclared(name)).collect()
+        names
+            .into_iter()
+            .map(|name| self.undeclared(name))
+            .collect()
     }
 
     /// A frame that the asset does not declare.
@@ -530,16 +764,28 @@ impl Snapshot<'_> {
             Some((topic, edge)) => Finding {
                 actual_parent: Some(edge.parent.clone()),
                 actual_topic: Some(self.tree().name(topic).to_owned()),
-                ..Finding::new(id, FrameStatus::Extra, "the asset does not declare this frame")
+                ..Finding::new(
+                    id,
+                    FrameStatus::Extra,
+                    "the asset does not declare this frame",
+                )
             },
-            None => Finding::new(id, FrameStatus::Missing, "neither the asset nor TF has this frame"),
+            None => Finding::new(
+                id,
+                FrameStatus::Missing,
+                "neither the asset nor TF has this frame",
+            ),
         }
     }
 
     /// The ROS root, where it is no body: only if something broadcasts it, as a simulator does.
     fn ros_root(&self) -> Option<Finding> {
         let context = &self.expected.asset().context;
-        let id = context.root.as_deref().map(plain).filter(|id| self.expected.find(id).is_none())?;
+        let id = context
+            .root
+            .as_deref()
+            .map(plain)
+            .filter(|id| self.expected.find(id).is_none())?;
         let frame = AssetFrame {
             id: id.to_owned(),
             display_name: None,
@@ -558,7 +804,10 @@ impl Snapshot<'_> {
 
 impl Finding {
     fn with(self, deviation: Deviation) -> Observation {
-        Observation { finding: self, deviation: Some(deviation) }
+        Observation {
+            finding: self,
+            deviation: Some(deviation),
+        }
     }
 }
 
@@ -569,7 +818,11 @@ impl Bounds {
         let middle = 0.5 * (lower + upper);
         let is_turn = matches!(kind, JointKind::Revolute | JointKind::Continuous);
         let turn = std::f64::consts::TAU;
-        let around = if is_turn { position + ((middle - position) / turn).round() * turn } else { position };
+        let around = if is_turn {
+            position + ((middle - position) / turn).round() * turn
+        } else {
+            position
+        };
         around.clamp(lower, upper)
     }
 }
@@ -583,10 +836,13 @@ struct MomentError {
     by_joint_state: f64,
 }
 
-/// Whether a frame is away by the same offset at all moments: by its joint states where there are some.
+/// Whether a frame is away by the same offset at all moments: by its joint states where there are
+/// some.
 fn is_constant(stated: &[MomentError], free: &[MomentError]) -> bool {
     let all = if stated.len() >= PROOF { stated } else { free };
-    let Some(first) = all.first() else { return true };
+    let Some(first) = all.first() else {
+        return true;
+    };
     let size = first.error.0 + first.error.1;
     all.iter().all(|away| {
         let (position, angle) = distance(&first.offset, &away.offset);
@@ -594,18 +850,32 @@ fn is_constant(stated: &[MomentError], free: &[MomentError]) -> bool {
     })
 }
 
-/// A camera's optical frame that is in the asset only: who runs the robot without the asset has no way to broadcast it.
+/// A camera's optical frame that is in the asset only: who runs the robot without the asset has no
+/// way to broadcast it.
 fn unheard_sensor(expected: Finding) -> Finding {
-    let detail = "a camera's own frame: simulators broadcast it, robot_state_publisher does not know it".to_owned();
-    Finding { verdict: FrameStatus::Ok, detail, ..expected }
+    let detail =
+        "a camera's own frame: simulators broadcast it, robot_state_publisher does not know it"
+            .to_owned();
+    Finding {
+        verdict: FrameStatus::Ok,
+        detail,
+        ..expected
+    }
 }
 
 /// Metres and radians between two poses.
 pub(crate) fn distance(a: &Pose, b: &Pose) -> (f64, f64) {
-    ((a.translation.vector - b.translation.vector).norm(), a.rotation.angle_to(&b.rotation))
+    (
+        (a.translation.vector - b.translation.vector).norm(),
+        a.rotation.angle_to(&b.rotation),
+    )
 }
 
 /// Four digits that count.
 pub(crate) fn short(value: f64) -> String {
-    if value == 0.0 || (1e-3..1e4).contains(&value.abs()) { format!("{value:.4}") } else { format!("{value:.1e}") }
+    if value == 0.0 || (1e-3..1e4).contains(&value.abs()) {
+        format!("{value:.4}")
+    } else {
+        format!("{value:.1e}")
+    }
 }

@@ -75,13 +75,22 @@ impl fmt::Display for Cause {
     }
 }
 
-/// That frames have names in TF which no prim can have, and so others in the asset. Whoever looks one of them up by the other name does not
-/// find it, so it is missing; what else is found about it stays.
-pub(crate) fn encoded_names(snapshot: &Snapshot<'_>, observed: &mut [Observation]) -> Option<Cause> {
-    let ok = observed.iter().filter(|observed| !observed.finding.verdict.is_fault()).count();
+/// That frames have names in TF which no prim can have, and so others in the asset. Whoever looks
+/// one of them up by the other name does not find it, so it is missing; what else is found about it
+/// stays.
+pub(crate) fn encoded_names(
+    snapshot: &Snapshot<'_>,
+    observed: &mut [Observation],
+) -> Option<Cause> {
+    let ok = observed
+        .iter()
+        .filter(|observed| !observed.finding.verdict.is_fault())
+        .count();
     let mut names = Vec::new();
     for Observation { finding, .. } in observed.iter_mut() {
-        let Some(name) = snapshot.aliases.get(finding.frame.as_str()) else { continue };
+        let Some(name) = snapshot.aliases.get(finding.frame.as_str()) else {
+            continue;
+        };
         if snapshot.ignores(&finding.frame, Some(name)) {
             continue;
         }
@@ -94,7 +103,11 @@ pub(crate) fn encoded_names(snapshot: &Snapshot<'_>, observed: &mut [Observation
     }
     let (count, all) = (names.len(), observed.len());
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let apart = if ok == all { "all are as the asset says".to_owned() } else { format!("{ok} of {all} are as the asset says") };
+    let apart = if ok == all {
+        "all are as the asset says".to_owned()
+    } else {
+        format!("{ok} of {all} are as the asset says")
+    };
     (count > 0).then(|| Cause {
         kind: CauseKind::EncodedNames,
         sentence: format!(
@@ -106,49 +119,96 @@ pub(crate) fn encoded_names(snapshot: &Snapshot<'_>, observed: &mut [Observation
 }
 
 /// The causes of what was found, the most likely first. Findings that a cause explains say so.
-pub(crate) fn causes(snapshot: &Snapshot<'_>, observed: &mut [Observation], extra: &[Finding]) -> Vec<Cause> {
+pub(crate) fn causes(
+    snapshot: &Snapshot<'_>,
+    observed: &mut [Observation],
+    extra: &[Finding],
+) -> Vec<Cause> {
     let mut causes = Vec::new();
-    let mut add = |kind, sentence: Option<String>| causes.extend(sentence.map(|sentence| Cause { kind, sentence }));
+    let mut add = |kind, sentence: Option<String>| {
+        causes.extend(sentence.map(|sentence| Cause { kind, sentence }))
+    };
     add(CauseKind::SecondPublisher, second_publisher(snapshot));
-    if !observed.iter().any(|observed| observed.finding.verdict.is_fault()) {
+    if !observed
+        .iter()
+        .any(|observed| observed.finding.verdict.is_fault())
+    {
         return causes;
     }
     let prefix = prefix(snapshot, observed);
-    let is_elsewhere = if prefix.is_none() { other_namespace(snapshot, observed) } else { None };
+    let is_elsewhere = if prefix.is_none() {
+        other_namespace(snapshot, observed)
+    } else {
+        None
+    };
     let is_heard_otherwise = prefix.is_some() || is_elsewhere.is_some();
-    add(CauseKind::FramePrefix, prefix.map(|prefix| tell_prefix(snapshot, observed, &prefix)));
+    add(
+        CauseKind::FramePrefix,
+        prefix.map(|prefix| tell_prefix(snapshot, observed, &prefix)),
+    );
     add(CauseKind::OtherNamespace, is_elsewhere);
     if is_heard_otherwise {
         return causes;
     }
-    add(CauseKind::OlderDescription, older_description(snapshot, observed, extra));
+    add(
+        CauseKind::OlderDescription,
+        older_description(snapshot, observed, extra),
+    );
     if is_unmoved(snapshot, observed) {
         let unstamped = unstamped(snapshot);
-        add(CauseKind::NoJointStates, if unstamped.is_none() { no_joint_states(snapshot) } else { None });
+        add(
+            CauseKind::NoJointStates,
+            if unstamped.is_none() {
+                no_joint_states(snapshot)
+            } else {
+                None
+            },
+        );
         add(CauseKind::UnstampedJointStates, unstamped);
-        add(CauseKind::UnpublishedMimics, unpublished_mimics(snapshot, observed));
+        add(
+            CauseKind::UnpublishedMimics,
+            unpublished_mimics(snapshot, observed),
+        );
     }
-    add(CauseKind::StaticAsMoving, static_as_moving(snapshot, observed));
+    add(
+        CauseKind::StaticAsMoving,
+        static_as_moving(snapshot, observed),
+    );
     let calibration = calibration(observed);
     let is_calibrated = calibration.is_some();
     add(CauseKind::Calibration, calibration);
-    add(CauseKind::JointStates, if is_calibrated { None } else { joint_states(snapshot, observed) });
+    add(
+        CauseKind::JointStates,
+        if is_calibrated {
+            None
+        } else {
+            joint_states(snapshot, observed)
+        },
+    );
     causes
 }
 
 /// Frames that an asset's user would miss: neither ignored nor a camera's own.
-fn missing<'a>(snapshot: &'a Snapshot<'_>, observed: &'a [Observation]) -> impl Iterator<Item = &'a AssetFrame> {
+fn missing<'a>(
+    snapshot: &'a Snapshot<'_>,
+    observed: &'a [Observation],
+) -> impl Iterator<Item = &'a AssetFrame> {
     let frames = snapshot.expected.iter().zip(observed);
-    frames.filter(|(_, observed)| observed.finding.verdict == FrameStatus::Missing).map(|(frame, _)| frame)
+    frames
+        .filter(|(_, observed)| observed.finding.verdict == FrameStatus::Missing)
+        .map(|(frame, _)| frame)
 }
 
 fn is_most(part: usize, of: usize) -> bool {
     part > 0 && 2 * part >= of
 }
 
-/// What stands in front of every frame's name in TF, if most frames are missing and are there with it.
+/// What stands in front of every frame's name in TF, if most frames are missing and are there with
+/// it.
 fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
-    let missing: Vec<&str> = missing(snapshot, observed).map(|frame| plain(&frame.id)).collect();
+    let missing: Vec<&str> = missing(snapshot, observed)
+        .map(|frame| plain(&frame.id))
+        .collect();
     if !is_most(missing.len(), observed.len()) {
         return None;
     }
@@ -172,11 +232,26 @@ fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
         };
         missing.iter().filter(is_there).count()
     };
-    // Of many robots with prefixes in one TF each has its own, which is most likely its namespace; it spares looking at the others.
-    let namespace = snapshot.expected.asset().context.namespace.trim_matches('/');
-    let own = prefixes.iter().find(|prefix| prefix.trim_matches(['/', '_']) == namespace).map(|own| (there(own), *own));
+    // Of many robots with prefixes in one TF each has its own, which is most likely its namespace;
+    // it spares looking at the others.
+    let namespace = snapshot
+        .expected
+        .asset()
+        .context
+        .namespace
+        .trim_matches('/');
+    let own = prefixes
+        .iter()
+        .find(|prefix| prefix.trim_matches(['/', '_']) == namespace)
+        .map(|own| (there(own), *own));
     let own = own.filter(|(count, _)| *count == missing.len());
-    let best = || prefixes.iter().rev().map(|prefix| (there(prefix), *prefix)).max_by_key(|(count, _)| *count);
+    let best = || {
+        prefixes
+            .iter()
+            .rev()
+            .map(|prefix| (there(prefix), *prefix))
+            .max_by_key(|(count, _)| *count)
+    };
     let (count, prefix) = own.or_else(best)?;
     // One name that ends like another is no prefix.
     let is_one = missing.len() == 1 && prefix.ends_with('/');
@@ -185,15 +260,25 @@ fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
 
 fn tell_prefix(snapshot: &Snapshot<'_>, observed: &mut [Observation], prefix: &str) -> String {
     let aliases = aliases(snapshot.expected, snapshot.tree(), prefix);
-    let prefixed = Snapshot { prefix, aliases: &aliases, ..*snapshot };
+    let prefixed = Snapshot {
+        prefix,
+        aliases: &aliases,
+        ..*snapshot
+    };
     let mut ok = 0;
     for (index, observed) in observed.iter_mut().enumerate() {
         let found = prefixed.frame(index).finding;
         ok += usize::from(found.verdict == FrameStatus::Ok);
-        if observed.finding.verdict == FrameStatus::Missing && found.verdict != FrameStatus::Missing {
+        if observed.finding.verdict == FrameStatus::Missing && found.verdict != FrameStatus::Missing
+        {
             observed.finding.detail = match found.verdict {
                 FrameStatus::Ok => format!("TF has it as \"{prefix}{}\"", observed.finding.frame),
-                other => format!("TF has it as \"{prefix}{}\", {}: {}", observed.finding.frame, other.as_str(), found.detail),
+                other => format!(
+                    "TF has it as \"{prefix}{}\", {}: {}",
+                    observed.finding.frame,
+                    other.as_str(),
+                    found.detail
+                ),
             };
         }
     }
@@ -203,7 +288,9 @@ fn tell_prefix(snapshot: &Snapshot<'_>, observed: &mut [Observation], prefix: &s
     } else {
         format!("with it {ok} of {all} are as the asset says")
     };
-    format!("TF has the frames with the prefix {prefix:?}, as by the parameter frame_prefix of robot_state_publisher; {apart}")
+    format!(
+        "TF has the frames with the prefix {prefix:?}, as by the parameter frame_prefix of robot_state_publisher; {apart}"
+    )
 }
 
 /// Where else most of the missing frames are heard.
@@ -212,8 +299,18 @@ fn other_namespace(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<
     if !is_most(missing.len(), observed.len()) {
         return None;
     }
-    let there = |live: &Live| missing.iter().filter(|frame| live.tree().get(&frame.id).is_some()).count();
-    let (count, live) = snapshot.heard.elsewhere.iter().map(|live| (there(live), *live)).max_by_key(|(count, _)| *count)?;
+    let there = |live: &Live| {
+        missing
+            .iter()
+            .filter(|frame| live.tree().get(&frame.id).is_some())
+            .count()
+    };
+    let (count, live) = snapshot
+        .heard
+        .elsewhere
+        .iter()
+        .map(|live| (there(live), *live))
+        .max_by_key(|(count, _)| *count)?;
     let topics = snapshot.heard.transforms.topics();
     (is_most(count, missing.len()) && live.topics() != topics).then(|| {
         let other = live.topics();
@@ -229,22 +326,38 @@ fn other_namespace(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<
 }
 
 /// That the robot still runs with the description of the revision before.
-fn older_description(snapshot: &Snapshot<'_>, observed: &[Observation], extra: &[Finding]) -> Option<String> {
+fn older_description(
+    snapshot: &Snapshot<'_>,
+    observed: &[Observation],
+    extra: &[Finding],
+) -> Option<String> {
     let previous = snapshot.expected.previous()?;
-    let before = Snapshot { expected: previous, ..*snapshot };
+    let before = Snapshot {
+        expected: previous,
+        ..*snapshot
+    };
     let mut proofs = 0;
-    for observed in observed.iter().filter(|observed| observed.finding.verdict.is_fault()) {
-        let verdict = previous.find(&observed.finding.frame).map(|index| before.frame(index).finding.verdict);
+    for observed in observed
+        .iter()
+        .filter(|observed| observed.finding.verdict.is_fault())
+    {
+        let verdict = previous
+            .find(&observed.finding.frame)
+            .map(|index| before.frame(index).finding.verdict);
         match (observed.finding.verdict, verdict) {
             // It falls silent with either.
             (FrameStatus::Stale, _) => {}
-            // It did not exist then; or it was the same then and is missing now, which is another matter.
+            // It did not exist then; or it was the same then and is missing now, which is another
+            // matter.
             (FrameStatus::Missing, None) => {}
             (_, Some(FrameStatus::Ok)) => proofs += 1,
             _ => return None,
         }
     }
-    proofs += extra.iter().filter(|finding| previous.find(&finding.frame).is_some()).count();
+    proofs += extra
+        .iter()
+        .filter(|finding| previous.find(&finding.frame).is_some())
+        .count();
     (proofs > 0).then(|| {
         "TF is as the asset's previous revision says: the robot's publishers still run with the older description; restart them"
             .to_owned()
@@ -256,21 +369,37 @@ fn is_unmoved(snapshot: &Snapshot<'_>, observed: &[Observation]) -> bool {
     unmoved(snapshot, observed).next().is_some()
 }
 
-fn unmoved<'a>(snapshot: &'a Snapshot<'_>, observed: &'a [Observation]) -> impl Iterator<Item = &'a AssetFrame> {
+fn unmoved<'a>(
+    snapshot: &'a Snapshot<'_>,
+    observed: &'a [Observation],
+) -> impl Iterator<Item = &'a AssetFrame> {
     let is_unmoved = |(frame, observed): &(&AssetFrame, &Observation)| {
-        !frame.is_static && !frame.is_root && matches!(observed.finding.verdict, FrameStatus::Missing | FrameStatus::Stale)
+        !frame.is_static
+            && !frame.is_root
+            && matches!(
+                observed.finding.verdict,
+                FrameStatus::Missing | FrameStatus::Stale
+            )
     };
-    snapshot.expected.iter().zip(observed).filter(is_unmoved).map(|(frame, _)| frame)
+    snapshot
+        .expected
+        .iter()
+        .zip(observed)
+        .filter(is_unmoved)
+        .map(|(frame, _)| frame)
 }
 
 fn is_recent(snapshot: &Snapshot<'_>, heard: Option<std::time::Instant>) -> bool {
-    heard.is_some_and(|heard| snapshot.now.saturating_duration_since(heard) <= snapshot.limits.timeout)
+    heard.is_some_and(|heard| {
+        snapshot.now.saturating_duration_since(heard) <= snapshot.limits.timeout
+    })
 }
 
 fn no_joint_states(snapshot: &Snapshot<'_>) -> Option<String> {
     let topic = &snapshot.heard.joints.topics().joints;
-    (!is_recent(snapshot, snapshot.heard.joints.joints_heard()))
-        .then(|| format!("nothing is heard on {topic} either, which robot_state_publisher moves frames by"))
+    (!is_recent(snapshot, snapshot.heard.joints.joints_heard())).then(|| {
+        format!("nothing is heard on {topic} either, which robot_state_publisher moves frames by")
+    })
 }
 
 fn unstamped(snapshot: &Snapshot<'_>) -> Option<String> {
@@ -280,24 +409,40 @@ fn unstamped(snapshot: &Snapshot<'_>) -> Option<String> {
 }
 
 fn unpublished_mimics(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
-    let mimic =
-        |frame: &AssetFrame| snapshot.expected.joint(frame).filter(|(_, joint)| joint.mimic.is_some()).map(|(_, joint)| joint);
-    let unmoved: Option<Vec<&str>> =
-        unmoved(snapshot, observed).map(|frame| mimic(frame).map(|joint| joint.name.as_str())).collect();
+    let mimic = |frame: &AssetFrame| {
+        snapshot
+            .expected
+            .joint(frame)
+            .filter(|(_, joint)| joint.mimic.is_some())
+            .map(|(_, joint)| joint)
+    };
+    let unmoved: Option<Vec<&str>> = unmoved(snapshot, observed)
+        .map(|frame| mimic(frame).map(|joint| joint.name.as_str()))
+        .collect();
     let mut frames = snapshot.expected.iter().zip(observed);
     let is_moved = |(frame, observed): (&AssetFrame, &Observation)| {
-        !frame.is_static && frame.joint.is_some() && mimic(frame).is_none() && observed.finding.verdict == FrameStatus::Ok
+        !frame.is_static
+            && frame.joint.is_some()
+            && mimic(frame).is_none()
+            && observed.finding.verdict == FrameStatus::Ok
     };
     let joints = unmoved?;
-    let is_untold = |joint: &&str| !is_recent(snapshot, snapshot.heard.joints.joints().heard_of(joint));
+    let is_untold =
+        |joint: &&str| !is_recent(snapshot, snapshot.heard.joints.joints().heard_of(joint));
     let untold = if joints.iter().all(is_untold) {
-        format!("; {} does not tell them either", snapshot.heard.joints.topics().joints)
+        format!(
+            "; {} does not tell them either",
+            snapshot.heard.joints.topics().joints
+        )
     } else {
         String::new()
     };
-    frames
-        .any(is_moved)
-        .then(|| format!("only joints that follow another are not heard ({}): nobody moves them along{untold}", list(&joints)))
+    frames.any(is_moved).then(|| {
+        format!(
+            "only joints that follow another are not heard ({}): nobody moves them along{untold}",
+            list(&joints)
+        )
+    })
 }
 
 fn second_publisher(snapshot: &Snapshot<'_>) -> Option<String> {
@@ -305,18 +450,45 @@ fn second_publisher(snapshot: &Snapshot<'_>) -> Option<String> {
     let mut frames: Vec<&str> = Vec::new();
     for frame in snapshot.expected.iter() {
         let (moving, fixed) = snapshot.edges(&frame.id);
-        if [moving, fixed].into_iter().flatten().any(|edge| edge.rival(now, timeout).is_some()) {
+        if [moving, fixed]
+            .into_iter()
+            .flatten()
+            .any(|edge| edge.rival(now, timeout).is_some())
+        {
             frames.push(plain(&frame.id));
         }
     }
-    let is_contested = |joint: &&str| snapshot.heard.joints.joints().is_contested(joint, now, timeout);
-    let joints: Vec<&str> =
-        snapshot.expected.asset().joints.iter().map(|joint| joint.name.as_str()).filter(is_contested).collect();
-    let of = |what: &str, names: &[&str], on: &str| {
-        (!names.is_empty()).then(|| format!("two publishers take turns to tell {what} {} on {on}", list(names)))
+    let is_contested = |joint: &&str| {
+        snapshot
+            .heard
+            .joints
+            .joints()
+            .is_contested(joint, now, timeout)
     };
-    let (tf, joint_states) = (&snapshot.heard.transforms.topics().moving, &snapshot.heard.joints.topics().joints);
-    let sentences: Vec<String> = [of("frame", &frames, tf), of("joint", &joints, joint_states)].into_iter().flatten().collect();
+    let joints: Vec<&str> = snapshot
+        .expected
+        .asset()
+        .joints
+        .iter()
+        .map(|joint| joint.name.as_str())
+        .filter(is_contested)
+        .collect();
+    let of = |what: &str, names: &[&str], on: &str| {
+        (!names.is_empty()).then(|| {
+            format!(
+                "two publishers take turns to tell {what} {} on {on}",
+                list(names)
+            )
+        })
+    };
+    let (tf, joint_states) = (
+        &snapshot.heard.transforms.topics().moving,
+        &snapshot.heard.joints.topics().joints,
+    );
+    let sentences: Vec<String> = [of("frame", &frames, tf), of("joint", &joints, joint_states)]
+        .into_iter()
+        .flatten()
+        .collect();
     (!sentences.is_empty()).then(|| format!("{}: stop one of them", sentences.join(", and ")))
 }
 
@@ -340,11 +512,18 @@ fn static_as_moving(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option
 }
 
 fn calibration(observed: &[Observation]) -> Option<String> {
-    let mut off = observed.iter().filter(|observed| observed.finding.verdict == FrameStatus::Off).peekable();
+    let mut off = observed
+        .iter()
+        .filter(|observed| observed.finding.verdict == FrameStatus::Off)
+        .peekable();
     off.peek()?;
     let (mut count, mut most) = (0, (0.0_f64, 0.0_f64));
     for observed in off {
-        let (Some((position, angle)), Some(deviation)) = (observed.finding.error, &observed.deviation) else { return None };
+        let (Some((position, angle)), Some(deviation)) =
+            (observed.finding.error, &observed.deviation)
+        else {
+            return None;
+        };
         let (Deviation::Place { is_constant } | Deviation::Joint { is_constant, .. }) = deviation;
         if !is_constant || position > CALIBRATION.0 || angle > CALIBRATION.1 {
             return None;
@@ -365,20 +544,46 @@ fn calibration(observed: &[Observation]) -> Option<String> {
 fn joint_states(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
     let mut names = Vec::new();
     for (frame, observed) in snapshot.expected.iter().zip(observed) {
-        if let (Some(Deviation::Joint { by_tf, by_joint_state, .. }), Some((_, joint))) =
-            (&observed.deviation, snapshot.expected.joint(frame))
+        if let (
+            Some(Deviation::Joint {
+                by_tf,
+                by_joint_state,
+                ..
+            }),
+            Some((_, joint)),
+        ) = (&observed.deviation, snapshot.expected.joint(frame))
         {
-            names.push(format!("{:?} (TF {}, joint state {})", joint.name, short(*by_tf), short(*by_joint_state)));
+            names.push(format!(
+                "{:?} (TF {}, joint state {})",
+                joint.name,
+                short(*by_tf),
+                short(*by_joint_state)
+            ));
         }
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     (!names.is_empty()).then(|| {
-        let (tf, joint_states) = (&snapshot.heard.transforms.topics().moving, &snapshot.heard.joints.topics().joints);
-        format!("{tf} and {joint_states} disagree about the position of {}", list(&names))
+        let (tf, joint_states) = (
+            &snapshot.heard.transforms.topics().moving,
+            &snapshot.heard.joints.topics().joints,
+        );
+        format!(
+            "{tf} and {joint_states} disagree about the position of {}",
+            list(&names)
+        )
     })
 }
 
 fn list(names: &[&str]) -> String {
-    let shown = names.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > MOST_NAMES { format!("{shown} and {} more", names.len() - MOST_NAMES) } else { shown }
+    let shown = names
+        .iter()
+        .take(MOST_NAMES)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > MOST_NAMES {
+        format!("{shown} and {} more", names.len() - MOST_NAMES)
+    } else {
+        shown
+    }
 }

@@ -17,7 +17,8 @@ pub struct Expected {
     model: Model,
     /// Names without a leading slash.
     index: HashMap<String, usize>,
-    /// Since when it holds: moving frames that were heard before were those of an older description.
+    /// Since when it holds: moving frames that were heard before were those of an older
+    /// description.
     since: Instant,
     previous: Option<Arc<Self>>,
 }
@@ -29,13 +30,31 @@ impl Expected {
     /// If its frames hang on each other, or its joints follow each other, in a circle.
     pub fn new(asset: AssetFrames, since: Instant) -> Result<Self, ModelError> {
         let model = asset.model()?;
-        let index = asset.frames.iter().enumerate().rev().map(|(index, frame)| (plain(&frame.id).to_owned(), index)).collect();
-        Ok(Self { model, index, since, previous: None, asset })
+        let index = asset
+            .frames
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(index, frame)| (plain(&frame.id).to_owned(), index))
+            .collect();
+        Ok(Self {
+            model,
+            index,
+            since,
+            previous: None,
+            asset,
+        })
     }
 
-    /// The same, with what the revision before it said, by which a robot is recognised that still runs with the older description.
+    /// The same, with what the revision before it said, by which a robot is recognised that still
+    /// runs with the older description.
     pub fn after(self, previous: Option<Arc<Self>>) -> Self {
-        let previous = previous.map(|previous| Arc::new(Self { previous: None, ..(*previous).clone() }));
+        let previous = previous.map(|previous| {
+            Arc::new(Self {
+                previous: None,
+                ..(*previous).clone()
+            })
+        });
         Self { previous, ..self }
     }
 
@@ -84,8 +103,8 @@ impl Deref for Expected {
     }
 }
 
-/// The position of a joint that brings what it moves nearest to a pose, in radians or metres; `None` for joints that take more than
-/// one, or none.
+/// The position of a joint that brings what it moves nearest to a pose, in radians or metres;
+/// `None` for joints that take more than one, or none.
 pub(crate) fn position(joint: &AssetJoint, pose: &Pose) -> Option<f64> {
     let motion = joint.origin.inverse() * pose * joint.tail.inverse();
     match joint.kind {
@@ -98,8 +117,9 @@ pub(crate) fn position(joint: &AssetJoint, pose: &Pose) -> Option<f64> {
     }
 }
 
-/// The pose nearest to `pose` that a joint of more than one position allows: of a planar joint those in its plane, turned about its
-/// normal (as robots of this kind move, though URDF only lets them slide); of a floating one any.
+/// The pose nearest to `pose` that a joint of more than one position allows: of a planar joint
+/// those in its plane, turned about its normal (as robots of this kind move, though URDF only lets
+/// them slide); of a floating one any.
 pub(crate) fn nearest(joint: &AssetJoint, pose: &Pose) -> Pose {
     if joint.kind != JointKind::Planar {
         return *pose;

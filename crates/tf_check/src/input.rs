@@ -15,8 +15,8 @@ pub struct Transform<'a> {
     pub rotation: [f64; 4],
 }
 
-/// The positions of joints at one moment: `sensor_msgs/msg/JointState` without velocities and efforts. Of names and positions in
-/// different numbers the common part counts.
+/// The positions of joints at one moment: `sensor_msgs/msg/JointState` without velocities and
+/// efforts. Of names and positions in different numbers the common part counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JointPositions<'a> {
     /// When they hold, in ns of the publisher's clock; 0 if that is not said.

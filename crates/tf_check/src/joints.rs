@@ -1,6 +1,7 @@
 //! Joint states: the positions of every joint over the last seconds, by the publishers' clocks.
 //!
-//! Several publishers may each tell a part of the joints. Its memory is bounded by the number of joints.
+//! Several publishers may each tell a part of the joints. Its memory is bounded by the number of
+//! joints.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -57,25 +58,38 @@ pub(crate) struct Bounds {
 }
 
 impl Joints {
-    /// Takes in joint states, and tells whether a publisher's clock went back: then what was heard before says nothing about what
-    /// comes ([`Joints::forget_positions`]).
-    pub(crate) fn add(&mut self, state: &JointPositions<'_>, publisher: PublisherId, now: Instant) -> bool {
+    /// Takes in joint states, and tells whether a publisher's clock went back: then what was heard
+    /// before says nothing about what comes ([`Joints::forget_positions`]).
+    pub(crate) fn add(
+        &mut self,
+        state: &JointPositions<'_>,
+        publisher: PublisherId,
+        now: Instant,
+    ) -> bool {
         let stamp = state.stamp;
         let mut went_back = false;
-        // A publisher of velocities alone gives no positions; of arrays of different lengths the common part counts.
+        // A publisher of velocities alone gives no positions; of arrays of different lengths the
+        // common part counts.
         for (name, &position) in state.names.iter().zip(state.positions) {
             if !position.is_finite() {
                 continue;
             }
             self.heard = Some(now);
             let Some(joint) = self.joints.get_mut(name) else {
-                if self.joints.len() >= MOST_JOINTS && self.made_room.is_none_or(|at| now >= at + SILENCE) {
+                if self.joints.len() >= MOST_JOINTS
+                    && self.made_room.is_none_or(|at| now >= at + SILENCE)
+                {
                     self.made_room = Some(now);
-                    self.joints.retain(|_, joint| now.saturating_duration_since(joint.heard) < FORGOTTEN);
+                    self.joints
+                        .retain(|_, joint| now.saturating_duration_since(joint.heard) < FORGOTTEN);
                 }
                 if self.joints.len() < MOST_JOINTS && name.len() <= LONGEST_NAME {
                     let stream = Stream::new(publisher, stamp);
-                    let mut joint = Joint { positions: VecDeque::new(), heard: now, stream };
+                    let mut joint = Joint {
+                        positions: VecDeque::new(),
+                        heard: now,
+                        stream,
+                    };
                     joint.insert(stamp, position);
                     self.joints.insert(name.clone(), joint);
                 }
@@ -109,7 +123,9 @@ impl Joints {
 
     /// The position of each joint by its newest stamp.
     pub(crate) fn newest(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.joints.iter().filter_map(|(name, joint)| Some((name.as_str(), joint.positions.back()?.1)))
+        self.joints
+            .iter()
+            .filter_map(|(name, joint)| Some((name.as_str(), joint.positions.back()?.1)))
     }
 
     /// When joint states were heard last.
@@ -129,20 +145,29 @@ impl Joints {
 
     /// Whether two publishers have taken turns to tell a joint within `timeout`.
     pub(crate) fn is_contested(&self, joint: &str, now: Instant, timeout: Duration) -> bool {
-        self.joints.get(joint).is_some_and(|joint| joint.stream.take_turns(now, timeout))
+        self.joints
+            .get(joint)
+            .is_some_and(|joint| joint.stream.take_turns(now, timeout))
     }
 
-    /// What positions a joint may have had at `stamp` (ns), of which was heard at `heard`: the one of that very moment if it was heard, otherwise those between the
-    /// moments around it and as far beyond as it moves from one to the next there. `None` if that can't be told.
+    /// What positions a joint may have had at `stamp` (ns), of which was heard at `heard`: the one
+    /// of that very moment if it was heard, otherwise those between the moments around it and as
+    /// far beyond as it moves from one to the next there. `None` if that can't be told.
     pub(crate) fn at(&self, joint: &str, stamp: i64, heard: Instant) -> Option<Bounds> {
         let joint = self.joints.get(joint)?;
-        // Of a joint that was silent then, or whose publisher is new, the positions may be those of another life of the robot.
+        // Of a joint that was silent then, or whose publisher is new, the positions may be those of
+        // another life of the robot.
         if heard.saturating_duration_since(joint.heard) > SILENCE || !joint.stream.is_calm(heard) {
             return None;
         }
         let positions = &joint.positions;
         let after = match positions.binary_search_by_key(&stamp, |(at, _)| *at) {
-            Ok(exact) => return positions.get(exact).map(|&(_, position)| Bounds { lower: position, upper: position }),
+            Ok(exact) => {
+                return positions.get(exact).map(|&(_, position)| Bounds {
+                    lower: position,
+                    upper: position,
+                });
+            }
             Err(after) => after,
         };
         let get = |index: Option<usize>| index.and_then(|index| positions.get(index)).copied();
@@ -152,9 +177,16 @@ impl Joints {
         }
         let step = (b - a).abs();
         // Where nothing was heard on one side, it may have moved as it does here, and turned.
-        let beyond = |outer: Option<(i64, f64)>, inner: f64| outer.map_or(2.0 * step, |(_, position)| (position - inner).abs());
-        let slack = step.max(beyond(get(after.checked_sub(2)), a)).max(beyond(get(Some(after + 1)), b));
-        Some(Bounds { lower: a.min(b) - slack, upper: a.max(b) + slack })
+        let beyond = |outer: Option<(i64, f64)>, inner: f64| {
+            outer.map_or(2.0 * step, |(_, position)| (position - inner).abs())
+        };
+        let slack = step
+            .max(beyond(get(after.checked_sub(2)), a))
+            .max(beyond(get(Some(after + 1)), b));
+        Some(Bounds {
+            lower: a.min(b) - slack,
+            upper: a.max(b) + slack,
+        })
     }
 }
 
@@ -166,7 +198,11 @@ impl Joint {
         match self.positions.binary_search_by_key(&stamp, |(at, _)| *at) {
             Ok(same) => self.positions[same].1 = position,
             Err(after) => {
-                let is_near = |index: usize| self.positions.get(index).is_some_and(|(at, _)| stamp.abs_diff(*at) < SPACING);
+                let is_near = |index: usize| {
+                    self.positions
+                        .get(index)
+                        .is_some_and(|(at, _)| stamp.abs_diff(*at) < SPACING)
+                };
                 if is_near(after) || after.checked_sub(1).is_some_and(is_near) {
                     return;
                 }
@@ -197,7 +233,11 @@ pub(crate) mod tests {
 
     impl State {
         pub(crate) fn borrowed(&self) -> JointPositions<'_> {
-            JointPositions { stamp: self.stamp, names: &self.names, positions: &self.positions }
+            JointPositions {
+                stamp: self.stamp,
+                names: &self.names,
+                positions: &self.positions,
+            }
         }
     }
 
@@ -212,7 +252,11 @@ pub(crate) mod tests {
     fn heard(states: &[(u32, f64)]) -> Joints {
         let mut joints = Joints::default();
         for (at, position) in states {
-            joints.add(&state(*at, &[("j", *position)]).borrowed(), PublisherId::default(), Instant::now());
+            joints.add(
+                &state(*at, &[("j", *position)]).borrowed(),
+                PublisherId::default(),
+                Instant::now(),
+            );
         }
         joints
     }
@@ -222,9 +266,19 @@ pub(crate) mod tests {
     #[test]
     fn a_moment_that_was_heard_is_exact() {
         let joints = heard(&[(1000, 0.0), (1010, 0.1), (1020, 0.3)]);
-        assert_eq!(joints.at("j", 1010 * MS, Instant::now()), Some(Bounds { lower: 0.1, upper: 0.1 }));
         assert_eq!(
-            [("other", 1010), ("j", 999), ("j", 1021)].map(|(joint, at)| joints.at(joint, at * MS, Instant::now())),
+            joints.at("j", 1010 * MS, Instant::now()),
+            Some(Bounds {
+                lower: 0.1,
+                upper: 0.1
+            })
+        );
+        assert_eq!(
+            [("other", 1010), ("j", 999), ("j", 1021)].map(|(joint, at)| joints.at(
+                joint,
+                at * MS,
+                Instant::now()
+            )),
             [None; 3]
         );
     }
@@ -233,20 +287,33 @@ pub(crate) mod tests {
     fn between_two_moments_it_may_be_anywhere_near() {
         let joints = heard(&[(1000, 0.0), (1010, 0.1), (1020, 0.3), (1030, 0.35)]);
         let Bounds { lower, upper } = joints.at("j", 1015 * MS, Instant::now()).unwrap();
-        assert!((lower + 0.1).abs() < 1e-12 && (upper - 0.5).abs() < 1e-12, "{lower} {upper}");
+        assert!(
+            (lower + 0.1).abs() < 1e-12 && (upper - 0.5).abs() < 1e-12,
+            "{lower} {upper}"
+        );
     }
 
     #[test]
     fn a_long_silence_says_nothing() {
-        assert_eq!(heard(&[(1000, 0.0), (2000, 0.1)]).at("j", 1500 * MS, Instant::now()), None);
+        assert_eq!(
+            heard(&[(1000, 0.0), (2000, 0.1)]).at("j", 1500 * MS, Instant::now()),
+            None
+        );
     }
 
     #[test]
     fn moments_are_few_and_late_ones_go_without() {
         let mut joints = heard(&[(1000, 0.0), (1001, 5.0), (1020, 0.2), (1010, 0.1)]);
-        assert_eq!(joints.joints["j"].positions, [(1000 * MS, 0.0), (1020 * MS, 0.2)]);
+        assert_eq!(
+            joints.joints["j"].positions,
+            [(1000 * MS, 0.0), (1020 * MS, 0.2)]
+        );
         for at in 0..20_000 {
-            joints.add(&state(2000 + at, &[("j", 0.0)]).borrowed(), PublisherId::default(), Instant::now());
+            joints.add(
+                &state(2000 + at, &[("j", 0.0)]).borrowed(),
+                PublisherId::default(),
+                Instant::now(),
+            );
         }
         assert_eq!(joints.joints["j"].positions.len(), MOST_POSITIONS);
     }
@@ -255,10 +322,22 @@ pub(crate) mod tests {
     fn moments_of_two_publishers_come_in_any_order() {
         let (mut joints, start) = (heard(&[(1000, 0.0)]), Instant::now());
         for (at, who) in [(1010, 1), (1030, 0), (1020, 1), (1040, 0)] {
-            assert!(!joints.add(&state(at, &[("j", f64::from(at))]).borrowed(), PublisherId([who; 16]), start));
+            assert!(!joints.add(
+                &state(at, &[("j", f64::from(at))]).borrowed(),
+                PublisherId([who; 16]),
+                start
+            ));
         }
-        let positions: Vec<i64> = joints.joints["j"].positions.iter().map(|(at, _)| at / MS).collect();
-        assert_eq!(positions, [1010, 1020, 1030, 1040], "from the first word of the second on");
+        let positions: Vec<i64> = joints.joints["j"]
+            .positions
+            .iter()
+            .map(|(at, _)| at / MS)
+            .collect();
+        assert_eq!(
+            positions,
+            [1010, 1020, 1030, 1040],
+            "from the first word of the second on"
+        );
     }
 
     #[test]
@@ -266,18 +345,41 @@ pub(crate) mod tests {
         let (mut joints, start) = (heard(&[(1000, 0.0)]), Instant::now());
         let other = PublisherId([1; 16]);
         for (at, milliseconds) in [(1010, 0), (3500, 2490), (3520, 2510)] {
-            joints.add(&state(at, &[("j", 0.5)]).borrowed(), other, start + Duration::from_millis(milliseconds));
+            joints.add(
+                &state(at, &[("j", 0.5)]).borrowed(),
+                other,
+                start + Duration::from_millis(milliseconds),
+            );
         }
         let at = |heard| joints.at("j", 3520 * MS, start + Duration::from_millis(heard));
-        assert_eq!((at(2499), at(2510)), (None, Some(Bounds { lower: 0.5, upper: 0.5 })));
+        assert_eq!(
+            (at(2499), at(2510)),
+            (
+                None,
+                Some(Bounds {
+                    lower: 0.5,
+                    upper: 0.5
+                })
+            )
+        );
     }
 
     #[test]
     fn a_clock_that_goes_back_is_told_and_no_stamp_is_noted() {
         let mut joints = heard(&[(1000, 0.0), (1010, 0.0)]);
-        assert!(joints.add(&state(400, &[("j", 0.0)]).borrowed(), PublisherId::default(), Instant::now()));
-        assert!(joints.at("j", 1000 * MS, Instant::now()).is_none() && joints.unstamped().is_none());
-        assert!(!joints.add(&state(0, &[("j", 0.0)]).borrowed(), PublisherId::default(), Instant::now()));
+        assert!(joints.add(
+            &state(400, &[("j", 0.0)]).borrowed(),
+            PublisherId::default(),
+            Instant::now()
+        ));
+        assert!(
+            joints.at("j", 1000 * MS, Instant::now()).is_none() && joints.unstamped().is_none()
+        );
+        assert!(!joints.add(
+            &state(0, &[("j", 0.0)]).borrowed(),
+            PublisherId::default(),
+            Instant::now()
+        ));
         assert!(joints.unstamped().is_some());
     }
 
@@ -286,7 +388,8 @@ pub(crate) mod tests {
         let (mut joints, start) = (Joints::default(), Instant::now());
         for second in 0..600 {
             let names: Vec<String> = (0..100).map(|n| format!("j_{second}_{n}")).collect();
-            let positions: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 0.0)).collect();
+            let positions: Vec<(&str, f64)> =
+                names.iter().map(|name| (name.as_str(), 0.0)).collect();
             // The first are of long ago when there are too many.
             joints.add(
                 &state(second, &positions).borrowed(),
@@ -294,9 +397,17 @@ pub(crate) mod tests {
                 start + Duration::from_secs(10 * u64::from(second)),
             );
         }
-        assert!(joints.joints.len() <= MOST_JOINTS, "{}", joints.joints.len());
+        assert!(
+            joints.joints.len() <= MOST_JOINTS,
+            "{}",
+            joints.joints.len()
+        );
         assert!(joints.heard_of("j_599_99").is_some() && joints.heard_of("j_0_0").is_none());
-        joints.add(&state(700, &[("x".repeat(2000).as_str(), 0.0)]).borrowed(), PublisherId::default(), start);
+        joints.add(
+            &state(700, &[("x".repeat(2000).as_str(), 0.0)]).borrowed(),
+            PublisherId::default(),
+            start,
+        );
         assert!(joints.heard_of(&"x".repeat(2000)).is_none());
     }
 
@@ -305,7 +416,15 @@ pub(crate) mod tests {
         let mut joints = Joints::default();
         let names = ["j".to_owned()];
         for stamp in [i64::MAX, i64::MIN, -1, 1, i64::MAX] {
-            joints.add(&JointPositions { stamp, names: &names, positions: &[0.5] }, PublisherId::default(), Instant::now());
+            joints.add(
+                &JointPositions {
+                    stamp,
+                    names: &names,
+                    positions: &[0.5],
+                },
+                PublisherId::default(),
+                Instant::now(),
+            );
         }
         assert_eq!(joints.at("j", 5, Instant::now()), None);
     }

@@ -1,7 +1,9 @@
-//! Compares the frames of an asset with the running robot (REP-158 §2.7): which are missing, under another parent, on the wrong topic,
-//! not where the asset says, or silent; and why, where several of them have one reason.
+//! Compares the frames of an asset with the running robot (REP-158 §2.7): which are missing, under
+//! another parent, on the wrong topic, not where the asset says, or silent; and why, where several
+//! of them have one reason.
 //!
-//! [`Expected`] is what the asset says, [`Live`] what is heard of the robot, and [`check_frames`] compares the two:
+//! [`Expected`] is what the asset says, [`Live`] what is heard of the robot, and [`check_frames`]
+//! compares the two:
 //!
 //! ```
 //! use std::time::Instant;
@@ -50,9 +52,10 @@
 //!
 //! Plain data and arithmetic: it knows neither ROS nor USD nor files, and no input makes it panic.
 //!
-//! There are no false positives: frames and joints are compared at one stamp, never at one time of arrival; where the joint states do
-//! not tell the position at that stamp, every position that they allow counts; what was heard before a clock went back, before another
-//! publisher took over, or before the asset was written, does not count.
+//! There are no false positives: frames and joints are compared at one stamp, never at one time of
+//! arrival; where the joint states do not tell the position at that stamp, every position that they
+//! allow counts; what was heard before a clock went back, before another publisher took over, or
+//! before the asset was written, does not count.
 
 #![allow(
     clippy::indexing_slicing,

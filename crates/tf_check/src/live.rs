@@ -17,7 +17,8 @@ pub struct Topics {
     pub joints: String,
 }
 
-/// What a robot's asset is compared with. Its transforms and its joint states may be heard in different namespaces.
+/// What a robot's asset is compared with. Its transforms and its joint states may be heard in
+/// different namespaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources<'a> {
     /// Where its transforms are heard.
@@ -39,7 +40,11 @@ pub struct Live {
 impl Live {
     /// Nothing heard yet.
     pub fn new(topics: Topics) -> Self {
-        Self { tree: Tree::new(&*topics.moving, &*topics.fixed), joints: Joints::default(), topics }
+        Self {
+            tree: Tree::new(&*topics.moving, &*topics.fixed),
+            joints: Joints::default(),
+            topics,
+        }
     }
 
     /// The topics.
@@ -68,8 +73,13 @@ impl Live {
     }
 
     /// Takes in transforms. `now` is when they arrived, by a clock that never goes back.
-    pub fn add_transforms<'a, T>(&mut self, topic: Topic, transforms: T, publisher: PublisherId, now: Instant)
-    where
+    pub fn add_transforms<'a, T>(
+        &mut self,
+        topic: Topic,
+        transforms: T,
+        publisher: PublisherId,
+        now: Instant,
+    ) where
         T: IntoIterator<Item = Transform<'a>, IntoIter: ExactSizeIterator + Clone>,
     {
         let transforms = transforms.into_iter();
@@ -81,28 +91,34 @@ impl Live {
     }
 
     /// Takes in joint states. `now` is when they arrived, by a clock that never goes back.
-    pub fn add_joint_positions(&mut self, state: &JointPositions<'_>, publisher: PublisherId, now: Instant) {
+    pub fn add_joint_positions(
+        &mut self,
+        state: &JointPositions<'_>,
+        publisher: PublisherId,
+        now: Instant,
+    ) {
         if self.joints.add(state, publisher, now) {
             self.forget();
             self.joints.add(state, publisher, now);
         }
     }
 
-    /// Takes in who publishes on `/tf_static`, as the ROS graph has it. Whoever starts to listen now does not hear what one said that
-    /// has left; nor does it count here any more. Without ever being told, everything heard counts. `now` is by the clock of
-    /// [`Live::add_transforms`].
+    /// Takes in who publishes on `/tf_static`, as the ROS graph has it. Whoever starts to listen
+    /// now does not hear what one said that has left; nor does it count here any more. Without ever
+    /// being told, everything heard counts. `now` is by the clock of [`Live::add_transforms`].
     pub fn set_static_publishers(&mut self, present: &[PublisherId], now: Instant) {
         self.tree.set_static_publishers(present, now);
     }
 
-    /// Whether a static transform was heard of a publisher that had left, since a message may wait to be read while its publisher leaves, or of
-    /// one that was not told of yet. A [`Live::set_static_publishers`] to come forgets it, or keeps it if the publisher is there.
+    /// Whether a static transform was heard of a publisher that had left, since a message may wait
+    /// to be read while its publisher leaves, or of one that was not told of yet. A
+    /// [`Live::set_static_publishers`] to come forgets it, or keeps it if the publisher is there.
     pub fn is_waiting(&self) -> bool {
         self.tree.is_waiting()
     }
 
-    /// A clock went back: a simulation was reset, or a recording starts again. Stamps from before mean other moments than the same
-    /// stamps from now on.
+    /// A clock went back: a simulation was reset, or a recording starts again. Stamps from before
+    /// mean other moments than the same stamps from now on.
     fn forget(&mut self) {
         self.tree.forget_moments();
         self.joints.forget_positions();

@@ -10,7 +10,9 @@ use nalgebra::{Translation3, UnitQuaternion, Vector3};
 use super::*;
 use crate::joints::tests::state;
 use crate::tf::Topic;
-use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+use urdf_usd_robot::frames::{
+    AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
+};
 use urdf_usd_robot::kinematics::moved;
 use urdf_usd_robot::{JointKind, Pose};
 
@@ -19,11 +21,19 @@ const OTHER: PublisherId = PublisherId([2; 16]);
 
 pub(super) fn topics(namespace: &str) -> Topics {
     let name = |topic: &str| format!("{namespace}/{topic}");
-    Topics { moving: name("tf"), fixed: name("tf_static"), joints: name("joint_states") }
+    Topics {
+        moving: name("tf"),
+        fixed: name("tf_static"),
+        joints: name("joint_states"),
+    }
 }
 
 pub(super) fn only_here(live: &Live) -> Sources<'_> {
-    Sources { transforms: live, joints: live, elsewhere: &[] }
+    Sources {
+        transforms: live,
+        joints: live,
+        elsewhere: &[],
+    }
 }
 
 /// A transform that is not borrowed.
@@ -38,8 +48,20 @@ pub(super) struct Said {
 
 impl Said {
     pub(super) fn borrowed(&self) -> Transform<'_> {
-        let Self { parent, child, stamp, translation, rotation } = self;
-        Transform { parent, child, stamp: *stamp, translation: *translation, rotation: *rotation }
+        let Self {
+            parent,
+            child,
+            stamp,
+            translation,
+            rotation,
+        } = self;
+        Transform {
+            parent,
+            child,
+            stamp: *stamp,
+            translation: *translation,
+            rotation: *rotation,
+        }
     }
 }
 
@@ -54,7 +76,13 @@ pub(super) fn transform(parent: &str, child: &str, pose: &Pose, stamp: i64) -> S
     }
 }
 
-pub(super) fn hear(live: &mut Live, topic: Topic, said: &[Said], publisher: PublisherId, now: Instant) {
+pub(super) fn hear(
+    live: &mut Live,
+    topic: Topic,
+    said: &[Said],
+    publisher: PublisherId,
+    now: Instant,
+) {
     live.add_transforms(topic, said.iter().map(Said::borrowed), publisher, now);
 }
 
@@ -74,7 +102,11 @@ fn frame(id: &str, parent: Option<&str>, x: f64) -> AssetFrame {
 }
 
 fn moving(id: &str, parent: &str, joint: usize) -> AssetFrame {
-    AssetFrame { is_static: false, joint: Some(joint), ..frame(id, Some(parent), 0.0) }
+    AssetFrame {
+        is_static: false,
+        joint: Some(joint),
+        ..frame(id, Some(parent), 0.0)
+    }
 }
 
 fn joint(name: &str, kind: JointKind) -> AssetJoint {
@@ -88,11 +120,20 @@ fn joint(name: &str, kind: JointKind) -> AssetJoint {
     }
 }
 
-/// base → (turn) arm → (slide) hand → tool, and hand → (follow, twice the slide) finger, and arm → camera.
+/// base → (turn) arm → (slide) hand → tool, and hand → (follow, twice the slide) finger, and arm →
+/// camera.
 fn asset() -> AssetFrames {
-    let mimic = Some(AssetMimic { joint: 1, multiplier: 2.0, offset: 0.01 });
+    let mimic = Some(AssetMimic {
+        joint: 1,
+        multiplier: 2.0,
+        offset: 0.01,
+    });
     AssetFrames {
-        context: RosContext { namespace: "/".to_owned(), root: Some("robot".to_owned()), ..RosContext::default() },
+        context: RosContext {
+            namespace: "/".to_owned(),
+            root: Some("robot".to_owned()),
+            ..RosContext::default()
+        },
         frames: vec![
             frame("base", None, 0.0),
             moving("arm", "base", 0),
@@ -104,7 +145,10 @@ fn asset() -> AssetFrames {
         joints: vec![
             joint("turn", JointKind::Revolute),
             joint("slide", JointKind::Prismatic),
-            AssetJoint { mimic, ..joint("follow", JointKind::Prismatic) },
+            AssetJoint {
+                mimic,
+                ..joint("follow", JointKind::Prismatic)
+            },
         ],
     }
 }
@@ -139,7 +183,10 @@ impl Player {
     }
 
     fn bent(bend: impl Fn(Said, Topic) -> Vec<(Said, Topic, PublisherId)> + 'static) -> Self {
-        Self { bend: Box::new(bend), ..Self::new() }
+        Self {
+            bend: Box::new(bend),
+            ..Self::new()
+        }
     }
 
     fn now(&self) -> Instant {
@@ -160,14 +207,20 @@ impl Player {
             let (now, positions) = (self.now(), self.positions());
             if self.joints {
                 self.live.add_joint_positions(
-                    &state(1000 + self.at, &[("turn", positions[0]), ("slide", positions[1])]).borrowed(),
+                    &state(
+                        1000 + self.at,
+                        &[("turn", positions[0]), ("slide", positions[1])],
+                    )
+                    .borrowed(),
                     ID,
                     now,
                 );
             }
             let stamp = 1_000_000 * i64::from(1000 + self.at);
             for frame in self.asset.frames.clone() {
-                let Some(parent) = &frame.parent else { continue };
+                let Some(parent) = &frame.parent else {
+                    continue;
+                };
                 let (pose, topic) = match frame.joint {
                     Some(index) => {
                         let joint = &self.asset.joints[index];
@@ -176,7 +229,9 @@ impl Player {
                     }
                     None => (frame.pose, Topic::Static),
                 };
-                for (bent, topic, publisher) in (self.bend)(transform(parent, &frame.id, &pose, stamp), topic) {
+                for (bent, topic, publisher) in
+                    (self.bend)(transform(parent, &frame.id, &pose, stamp), topic)
+                {
                     hear(&mut self.live, topic, &[bent], publisher, now);
                 }
             }
@@ -186,13 +241,24 @@ impl Player {
 
     fn checked(&self) -> FrameCheck {
         let expected = Expected::new(asset(), self.start).expect("a model");
-        check_frames(&expected, &[], &only_here(&self.live), &Limits::default(), self.now())
+        check_frames(
+            &expected,
+            &[],
+            &only_here(&self.live),
+            &Limits::default(),
+            self.now(),
+        )
     }
 }
 
 fn faults(check: &FrameCheck) -> Vec<(&str, FrameStatus)> {
-    let faults = check.findings.iter().filter(|finding| finding.verdict != FrameStatus::Ok);
-    faults.map(|finding| (finding.frame.as_str(), finding.verdict)).collect()
+    let faults = check
+        .findings
+        .iter()
+        .filter(|finding| finding.verdict != FrameStatus::Ok);
+    faults
+        .map(|finding| (finding.frame.as_str(), finding.verdict))
+        .collect()
 }
 
 fn kinds(check: &FrameCheck) -> Vec<CauseKind> {
@@ -200,8 +266,17 @@ fn kinds(check: &FrameCheck) -> Vec<CauseKind> {
 }
 
 /// Bends one frame only.
-fn only(frame: &'static str, bend: impl Fn(Said, Topic) -> Vec<(Said, Topic, PublisherId)> + 'static) -> Player {
-    Player::bent(move |t, topic| if t.child == frame { bend(t, topic) } else { vec![(t, topic, ID)] })
+fn only(
+    frame: &'static str,
+    bend: impl Fn(Said, Topic) -> Vec<(Said, Topic, PublisherId)> + 'static,
+) -> Player {
+    Player::bent(move |t, topic| {
+        if t.child == frame {
+            bend(t, topic)
+        } else {
+            vec![(t, topic, ID)]
+        }
+    })
 }
 
 fn shifted(mut t: Said, x: f64) -> Said {
@@ -212,22 +287,40 @@ fn shifted(mut t: Said, x: f64) -> Said {
 #[test]
 fn an_honest_robot_is_ok() {
     let check = Player::new().play(3000).checked();
-    assert_eq!((faults(&check), kinds(&check)), (vec![], vec![]), "{check:?}");
+    assert_eq!(
+        (faults(&check), kinds(&check)),
+        (vec![], vec![]),
+        "{check:?}"
+    );
     let finger = &check.findings[4];
-    assert!(finger.detail.starts_with("where the joint state"), "{finger:?}");
+    assert!(
+        finger.detail.starts_with("where the joint state"),
+        "{finger:?}"
+    );
     assert!(finger.error.unwrap().0 < 1e-9);
 }
 
 #[test]
 fn a_shifted_static_frame_is_off() {
-    let check = only("tool", |t, topic| vec![(shifted(t, 0.1), topic, ID)]).play(100).checked();
+    let check = only("tool", |t, topic| vec![(shifted(t, 0.1), topic, ID)])
+        .play(100)
+        .checked();
     assert_eq!(faults(&check), [("tool", FrameStatus::Off)]);
     let tool = &check.findings[3];
     let (position, angle) = tool.error.unwrap();
     assert!((position - 0.1).abs() < 1e-12 && angle.abs() < 1e-9);
     assert!(tool.detail.contains("0.1000 m"), "{}", tool.detail);
-    assert_eq!((tool.expected_parent.as_deref(), tool.actual_parent.as_deref()), (Some("hand"), Some("hand")));
-    assert_eq!((tool.expected_topic.as_deref(), tool.actual_topic.as_deref()), (Some("/tf_static"), Some("/tf_static")));
+    assert_eq!(
+        (
+            tool.expected_parent.as_deref(),
+            tool.actual_parent.as_deref()
+        ),
+        (Some("hand"), Some("hand"))
+    );
+    assert_eq!(
+        (tool.expected_topic.as_deref(), tool.actual_topic.as_deref()),
+        (Some("/tf_static"), Some("/tf_static"))
+    );
 }
 
 #[test]
@@ -245,7 +338,11 @@ fn a_moving_frame_that_leaves_its_joint_is_off_even_without_joint_states() {
     player.joints = false;
     let check = player.play(1000).checked();
     assert_eq!(faults(&check), [("arm", FrameStatus::Off)]);
-    assert!(check.findings[1].detail.contains("\"turn\""), "{}", check.findings[1].detail);
+    assert!(
+        check.findings[1].detail.contains("\"turn\""),
+        "{}",
+        check.findings[1].detail
+    );
 }
 
 #[test]
@@ -254,7 +351,11 @@ fn without_joint_states_any_motion_of_the_joint_is_ok() {
     player.joints = false;
     let check = player.play(1000).checked();
     assert_eq!(faults(&check), []);
-    assert!(check.findings[1].detail.contains("no joint state"), "{:?}", check.findings[1]);
+    assert!(
+        check.findings[1].detail.contains("no joint state"),
+        "{:?}",
+        check.findings[1]
+    );
 }
 
 #[test]
@@ -266,7 +367,11 @@ fn a_lying_joint_is_off_and_named() {
     let check = only("hand", lie).play(2000).checked();
     assert_eq!(faults(&check), [("hand", FrameStatus::Off)]);
     assert_eq!(kinds(&check), [CauseKind::JointStates]);
-    assert!(check.causes[0].sentence.contains("\"slide\""), "{}", check.causes[0]);
+    assert!(
+        check.causes[0].sentence.contains("\"slide\""),
+        "{}",
+        check.causes[0]
+    );
     assert!((check.findings[2].error.unwrap().0 - 0.03).abs() < 1e-6);
 }
 
@@ -276,18 +381,32 @@ fn a_follower_that_does_not_follow_is_off() {
         t.translation[2] = 0.5;
         vec![(t, topic, ID)]
     };
-    assert_eq!(faults(&only("finger", still).play(2000).checked()), [("finger", FrameStatus::Off)]);
+    assert_eq!(
+        faults(&only("finger", still).play(2000).checked()),
+        [("finger", FrameStatus::Off)]
+    );
 }
 
 #[test]
 fn a_frame_on_the_wrong_topic() {
-    let check = only("tool", |t, _| vec![(t, Topic::Moving, ID)]).play(100).checked();
+    let check = only("tool", |t, _| vec![(t, Topic::Moving, ID)])
+        .play(100)
+        .checked();
     assert_eq!(faults(&check), [("tool", FrameStatus::WrongTopic)]);
-    let check = only("arm", |t, _| vec![(t, Topic::Static, ID)]).play(100).checked();
+    let check = only("arm", |t, _| vec![(t, Topic::Static, ID)])
+        .play(100)
+        .checked();
     assert_eq!(faults(&check), [("arm", FrameStatus::WrongTopic)]);
-    let both = only("tool", |t, _| vec![(t.clone(), Topic::Moving, ID), (t, Topic::Static, ID)]).play(100);
+    let both = only("tool", |t, _| {
+        vec![(t.clone(), Topic::Moving, ID), (t, Topic::Static, ID)]
+    })
+    .play(100);
     assert_eq!(faults(&both.checked()), [("tool", FrameStatus::WrongTopic)]);
-    assert!(both.checked().findings[3].detail.starts_with("also on /tf,"));
+    assert!(
+        both.checked().findings[3]
+            .detail
+            .starts_with("also on /tf,")
+    );
     // It was fixed: what moved is silent.
     let mut later = both;
     later.bend = Box::new(|t, topic| vec![(t, topic, ID)]);
@@ -296,8 +415,16 @@ fn a_frame_on_the_wrong_topic() {
 
 #[test]
 fn every_static_frame_on_the_moving_topic_has_one_cause() {
-    let check = Player::bent(|t, _| vec![(t, Topic::Moving, ID)]).play(100).checked();
-    assert_eq!(faults(&check), [("tool", FrameStatus::WrongTopic), ("camera", FrameStatus::WrongTopic)]);
+    let check = Player::bent(|t, _| vec![(t, Topic::Moving, ID)])
+        .play(100)
+        .checked();
+    assert_eq!(
+        faults(&check),
+        [
+            ("tool", FrameStatus::WrongTopic),
+            ("camera", FrameStatus::WrongTopic)
+        ]
+    );
     assert_eq!(kinds(&check), [CauseKind::StaticAsMoving]);
 }
 
@@ -309,16 +436,33 @@ fn a_wrong_parent() {
     };
     let check = only("camera", moved).play(100).checked();
     assert_eq!(faults(&check), [("camera", FrameStatus::WrongParent)]);
-    assert_eq!(check.findings[5].detail, "under \"base\", the asset says \"arm\"");
+    assert_eq!(
+        check.findings[5].detail,
+        "under \"base\", the asset says \"arm\""
+    );
 }
 
-/// base → mount, an empty link → (turn) arm: with flat bodies the asset says that the arm hangs on the base.
+/// base → mount, an empty link → (turn) arm: with flat bodies the asset says that the arm hangs on
+/// the base.
 #[test]
 fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_names() {
-    let mount = Pose::from_parts(Translation3::new(0.1, 0.2, 0.3), UnitQuaternion::from_euler_angles(0.4, 0.5, 0.6));
+    let mount = Pose::from_parts(
+        Translation3::new(0.1, 0.2, 0.3),
+        UnitQuaternion::from_euler_angles(0.4, 0.5, 0.6),
+    );
     let mut flat = asset();
-    let explicit = AssetFrame { pose: mount, kind: FrameKind::Frame, ..frame("mount", Some("base"), 0.0) };
-    flat.frames.extend([explicit, AssetFrame { kind: FrameKind::Frame, ..frame("plate", Some("mount"), 0.05) }]);
+    let explicit = AssetFrame {
+        pose: mount,
+        kind: FrameKind::Frame,
+        ..frame("mount", Some("base"), 0.0)
+    };
+    flat.frames.extend([
+        explicit,
+        AssetFrame {
+            kind: FrameKind::Frame,
+            ..frame("plate", Some("mount"), 0.05)
+        },
+    ]);
     flat.frames[1].is_apart = true;
     // The tool is a body on a fixed joint, which says no more.
     flat.frames[3].is_apart = true;
@@ -334,22 +478,52 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
         player.asset.frames.clone_from(&asset.frames);
         player = player.play(2000);
         let expected = Expected::new(asset.clone(), player.start).expect("a model");
-        check_frames(&expected, &[], &only_here(&player.live), &Limits::default(), player.now())
+        check_frames(
+            &expected,
+            &[],
+            &only_here(&player.live),
+            &Limits::default(),
+            player.now(),
+        )
     };
-    for (under, pose) in [("base", Pose::identity()), ("mount", mount), ("plate", plate)] {
+    for (under, pose) in [
+        ("base", Pose::identity()),
+        ("mount", mount),
+        ("plate", plate),
+    ] {
         let check = checked(under, pose, &flat);
         assert_eq!(faults(&check), [], "{under}");
         let arm = &check.findings[1];
-        assert!(arm.detail.starts_with("where the joint state") && arm.error.unwrap().0 < 1e-9, "{arm:?}");
-        assert_eq!(arm.detail.contains("which is rigid in \"base\""), under != "base", "{arm:?}");
-        assert_eq!((arm.expected_parent.as_deref(), arm.actual_parent.as_deref()), (Some("base"), Some(under)));
+        assert!(
+            arm.detail.starts_with("where the joint state") && arm.error.unwrap().0 < 1e-9,
+            "{arm:?}"
+        );
+        assert_eq!(
+            arm.detail.contains("which is rigid in \"base\""),
+            under != "base",
+            "{arm:?}"
+        );
+        assert_eq!(
+            (arm.expected_parent.as_deref(), arm.actual_parent.as_deref()),
+            (Some("base"), Some(under))
+        );
     }
     // It must be where its joint can take it all the same, and not just anywhere.
-    assert_eq!(faults(&checked("mount", Pose::identity(), &flat)), [("arm", FrameStatus::Off)]);
-    assert_eq!(faults(&checked("camera", mount, &flat))[0], ("arm", FrameStatus::WrongParent));
+    assert_eq!(
+        faults(&checked("mount", Pose::identity(), &flat)),
+        [("arm", FrameStatus::Off)]
+    );
+    assert_eq!(
+        faults(&checked("camera", mount, &flat))[0],
+        ("arm", FrameStatus::WrongParent)
+    );
     let mut nested = flat;
     nested.frames[1].is_apart = false;
-    assert_eq!(faults(&checked("mount", mount, &nested)), [("arm", FrameStatus::WrongParent)], "it lies in the base");
+    assert_eq!(
+        faults(&checked("mount", mount, &nested)),
+        [("arm", FrameStatus::WrongParent)],
+        "it lies in the base"
+    );
 }
 
 /// `/x` hangs on `y`, which hangs on `x`.
@@ -357,15 +531,25 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
 fn names_with_and_without_a_slash_may_lead_round_in_a_circle() {
     let mut flat = asset();
     flat.frames[1].is_apart = true;
-    let explicit = |id, parent| AssetFrame { kind: FrameKind::Frame, ..frame(id, Some(parent), 0.1) };
-    flat.frames.extend([explicit("/x", "y"), explicit("y", "x")]);
+    let explicit = |id, parent| AssetFrame {
+        kind: FrameKind::Frame,
+        ..frame(id, Some(parent), 0.1)
+    };
+    flat.frames
+        .extend([explicit("/x", "y"), explicit("y", "x")]);
     let moved = |mut t: Said, topic| {
         t.parent = "x".to_owned();
         vec![(t, topic, ID)]
     };
     let player = only("arm", moved).play(100);
     let expected = Expected::new(flat, player.start).expect("a model");
-    let check = check_frames(&expected, &["arm".to_owned()], &only_here(&player.live), &Limits::default(), player.now());
+    let check = check_frames(
+        &expected,
+        &["arm".to_owned()],
+        &only_here(&player.live),
+        &Limits::default(),
+        player.now(),
+    );
     assert_eq!(check.findings[0].verdict, FrameStatus::WrongParent);
 }
 
@@ -376,18 +560,33 @@ fn a_frame_that_is_not_told_is_missing_and_one_that_falls_silent_is_stale() {
     let mut player = Player::new().play(1000);
     player.at += 6000;
     let check = player.checked();
-    assert_eq!(faults(&check), [("arm", FrameStatus::Stale), ("hand", FrameStatus::Stale), ("finger", FrameStatus::Stale)]);
+    assert_eq!(
+        faults(&check),
+        [
+            ("arm", FrameStatus::Stale),
+            ("hand", FrameStatus::Stale),
+            ("finger", FrameStatus::Stale)
+        ]
+    );
     assert_eq!(kinds(&check), [CauseKind::NoJointStates]);
     assert!(check.causes[0].to_string().contains("/joint_states"));
 }
 
 #[test]
 fn joint_states_without_a_stamp_are_named() {
-    let mut player = Player::bent(|t, topic| if topic == Topic::Static { vec![(t, topic, ID)] } else { vec![] });
+    let mut player = Player::bent(|t, topic| {
+        if topic == Topic::Static {
+            vec![(t, topic, ID)]
+        } else {
+            vec![]
+        }
+    });
     player.joints = false;
     let mut player = player.play(100);
     let now = player.now();
-    player.live.add_joint_positions(&state(0, &[("turn", 0.0)]).borrowed(), ID, now);
+    player
+        .live
+        .add_joint_positions(&state(0, &[("turn", 0.0)]).borrowed(), ID, now);
     assert_eq!(kinds(&player.checked()), [CauseKind::UnstampedJointStates]);
 }
 
@@ -396,7 +595,11 @@ fn mimics_that_nobody_moves_are_named() {
     let check = only("finger", |_, _| vec![]).play(1000).checked();
     assert_eq!(faults(&check), [("finger", FrameStatus::Missing)]);
     assert_eq!(kinds(&check), [CauseKind::UnpublishedMimics]);
-    assert!(check.causes[0].sentence.contains("follow"), "{}", check.causes[0]);
+    assert!(
+        check.causes[0].sentence.contains("follow"),
+        "{}",
+        check.causes[0]
+    );
 }
 
 #[test]
@@ -409,8 +612,17 @@ fn a_prefix_is_said_once() {
     let check = Player::bent(prefixed).play(1000).checked();
     assert_eq!(kinds(&check), [CauseKind::FramePrefix]);
     let cause = &check.causes[0].sentence;
-    assert!(cause.contains("\"r1/\"") && cause.contains("all are as the asset says"), "{cause}");
-    assert!(check.findings.iter().all(|f| f.verdict == FrameStatus::Missing), "{check:?}");
+    assert!(
+        cause.contains("\"r1/\"") && cause.contains("all are as the asset says"),
+        "{cause}"
+    );
+    assert!(
+        check
+            .findings
+            .iter()
+            .all(|f| f.verdict == FrameStatus::Missing),
+        "{check:?}"
+    );
     assert_eq!(check.findings[1].detail, "TF has it as \"r1/arm\"");
 }
 
@@ -422,7 +634,11 @@ fn names_that_no_prim_can_have_are_said() {
                 name.insert_str(0, "r1/");
             }
         }
-        let below = Said { parent: t.child.clone(), child: "r1/lens".to_owned(), ..t.clone() };
+        let below = Said {
+            parent: t.child.clone(),
+            child: "r1/lens".to_owned(),
+            ..t.clone()
+        };
         let lens = (t.child == "r1/camera").then_some((below, topic, ID));
         [(t, topic, ID)].into_iter().chain(lens).collect()
     };
@@ -436,43 +652,81 @@ fn names_that_no_prim_can_have_are_said() {
     let checked = |player: &Player, asset: AssetFrames, only: &[&str]| {
         let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
         let expected = Expected::new(asset, player.start).expect("a model");
-        check_frames(&expected, &only, &only_here(&player.live), &Limits::default(), player.now())
+        check_frames(
+            &expected,
+            &only,
+            &only_here(&player.live),
+            &Limits::default(),
+            player.now(),
+        )
     };
     let player = Player::bent(renamed).play(1000);
     let check = checked(&player, named(), &[]);
     // What hangs on them is as the asset says, and what it lacks below them is found.
     assert_eq!(
         faults(&check),
-        [("arm", FrameStatus::Missing), ("camera", FrameStatus::Missing), ("r1/lens", FrameStatus::Extra)]
+        [
+            ("arm", FrameStatus::Missing),
+            ("camera", FrameStatus::Missing),
+            ("r1/lens", FrameStatus::Extra)
+        ]
     );
     assert_eq!(kinds(&check), [CauseKind::EncodedNames]);
     let cause = &check.causes[0].sentence;
-    assert!(cause.contains("\"r1/arm\", \"r1/camera\"") && cause.contains("all are as the asset says"), "{cause}");
+    assert!(
+        cause.contains("\"r1/arm\", \"r1/camera\"") && cause.contains("all are as the asset says"),
+        "{cause}"
+    );
     assert!(check.findings[1].detail.contains("\"r1/arm\""), "{check:?}");
-    assert_eq!(checked(&player, named(), &["r1/arm"]).findings, [check.findings[1].clone()]);
+    assert_eq!(
+        checked(&player, named(), &["r1/arm"]).findings,
+        [check.findings[1].clone()]
+    );
 
     // What else is wrong with them is found.
     let mut shifted = named();
     shifted.frames[5].pose = Pose::translation(0.4, 0.0, 0.0);
     let check = checked(&player, shifted, &["camera"]);
     assert_eq!(faults(&check), [("camera", FrameStatus::Off)]);
-    assert!(check.findings[0].detail.contains("\"r1/camera\""), "{check:?}");
+    assert!(
+        check.findings[0].detail.contains("\"r1/camera\""),
+        "{check:?}"
+    );
 
     // Either name is ignored, whatever is wrong.
     for pattern in ["camera", "r1/cam*"] {
-        let limits = Limits { ignore: vec![pattern.to_owned()], ..Limits::default() };
+        let limits = Limits {
+            ignore: vec![pattern.to_owned()],
+            ..Limits::default()
+        };
         let mut shifted = named();
         shifted.frames[5].pose = Pose::translation(0.4, 0.0, 0.0);
         let expected = Expected::new(shifted, player.start).expect("a model");
-        let check = check_frames(&expected, &["camera".to_owned()], &only_here(&player.live), &limits, player.now());
+        let check = check_frames(
+            &expected,
+            &["camera".to_owned()],
+            &only_here(&player.live),
+            &limits,
+            player.now(),
+        );
         assert!(check.is_ok(), "{pattern}: {check:?}");
     }
 
     // What is shown to people and could be a prim's name is no alias.
     let mut shown = named();
     shown.frames[3].display_name = Some("hand".to_owned());
-    let player = Player::bent(|t, topic| if t.child == "tool" { vec![] } else { vec![(t, topic, ID)] }).play(1000);
-    assert_eq!(faults(&checked(&player, shown, &["tool"])), [("tool", FrameStatus::Missing)]);
+    let player = Player::bent(|t, topic| {
+        if t.child == "tool" {
+            vec![]
+        } else {
+            vec![(t, topic, ID)]
+        }
+    })
+    .play(1000);
+    assert_eq!(
+        faults(&checked(&player, shown, &["tool"])),
+        [("tool", FrameStatus::Missing)]
+    );
 
     // Behind a prefix too.
     let prefixed = move |t, topic| {
@@ -485,7 +739,11 @@ fn names_that_no_prim_can_have_are_said() {
     };
     let check = checked(&Player::bent(prefixed).play(1000), named(), &[]);
     let cause = &check.causes[0];
-    assert!(cause.kind == CauseKind::FramePrefix && cause.sentence.contains("all are as the asset says"), "{check:?}");
+    assert!(
+        cause.kind == CauseKind::FramePrefix
+            && cause.sentence.contains("all are as the asset says"),
+        "{check:?}"
+    );
 
     // A robot that has the asset's names, as in simulation, is as it says.
     let check = checked(&Player::new().play(1000), named(), &[]);
@@ -507,22 +765,44 @@ fn of_many_robots_with_prefixes_each_has_its_own() {
         let mut robot = asset();
         robot.context.namespace = namespace.to_owned();
         let expected = Expected::new(robot, player.start).expect("a model");
-        check_frames(&expected, &[], &only_here(&player.live), &Limits::default(), player.now())
+        check_frames(
+            &expected,
+            &[],
+            &only_here(&player.live),
+            &Limits::default(),
+            player.now(),
+        )
     };
     // Of equals the first by name, so that it is the same every time.
-    for (namespace, prefix) in [("/r1", "r1/"), ("/r2", "r2/"), ("/r3", "r3/"), ("/", "r1/"), ("/r4", "r1/")] {
+    for (namespace, prefix) in [
+        ("/r1", "r1/"),
+        ("/r2", "r2/"),
+        ("/r3", "r3/"),
+        ("/", "r1/"),
+        ("/r4", "r1/"),
+    ] {
         let check = checked(namespace);
         assert_eq!(kinds(&check), [CauseKind::FramePrefix], "{namespace}");
         let cause = &check.causes[0].sentence;
-        assert!(cause.contains(&format!("{prefix:?}")), "{namespace}: {cause}");
-        assert_eq!(check.findings[3].detail, format!("TF has it as \"{prefix}tool\""));
+        assert!(
+            cause.contains(&format!("{prefix:?}")),
+            "{namespace}: {cause}"
+        );
+        assert_eq!(
+            check.findings[3].detail,
+            format!("TF has it as \"{prefix}tool\"")
+        );
     }
 }
 
 #[test]
 fn positions_beyond_all_measure_leave_nothing_to_compare_with() {
     let mut player = Player::new();
-    player.asset.joints[2].mimic = Some(AssetMimic { joint: 1, multiplier: 0.0, offset: 0.0 });
+    player.asset.joints[2].mimic = Some(AssetMimic {
+        joint: 1,
+        multiplier: 0.0,
+        offset: 0.0,
+    });
     let expected = Expected::new(player.asset.clone(), player.start).expect("a model");
     player.joints = false;
     // Between two of them the joint may have been anywhere, and no factor takes that anywhere.
@@ -531,34 +811,72 @@ fn positions_beyond_all_measure_leave_nothing_to_compare_with() {
         let position = if n % 2 == 0 { f64::MAX } else { f64::MIN };
         let now = player.now();
         player.live.add_joint_positions(
-            &state(1000 + player.at - 5, &[("turn", position), ("slide", position)]).borrowed(),
+            &state(
+                1000 + player.at - 5,
+                &[("turn", position), ("slide", position)],
+            )
+            .borrowed(),
             ID,
             now,
         );
     }
-    let check = check_frames(&expected, &[], &only_here(&player.live), &Limits::default(), player.now());
+    let check = check_frames(
+        &expected,
+        &[],
+        &only_here(&player.live),
+        &Limits::default(),
+        player.now(),
+    );
     assert_eq!(faults(&check), []);
     for moving in [1, 2, 4] {
-        assert!(check.findings[moving].detail.contains("no joint state"), "{:?}", check.findings[moving]);
+        assert!(
+            check.findings[moving].detail.contains("no joint state"),
+            "{:?}",
+            check.findings[moving]
+        );
     }
 }
 
 #[test]
 fn another_namespace_is_said() {
     let player = Player::new().play(1000);
-    let (mut there, expected) = (Live::new(topics("/r1")), Expected::new(asset(), player.start).unwrap());
+    let (mut there, expected) = (
+        Live::new(topics("/r1")),
+        Expected::new(asset(), player.start).unwrap(),
+    );
     let stamp = 0;
     for frame in asset().frames {
         let Some(parent) = frame.parent else { continue };
-        let topic = if frame.is_static { Topic::Static } else { Topic::Moving };
-        hear(&mut there, topic, &[transform(&parent, &frame.id, &frame.pose, stamp)], ID, player.now());
+        let topic = if frame.is_static {
+            Topic::Static
+        } else {
+            Topic::Moving
+        };
+        hear(
+            &mut there,
+            topic,
+            &[transform(&parent, &frame.id, &frame.pose, stamp)],
+            ID,
+            player.now(),
+        );
     }
     let here = Live::new(topics(""));
-    let check =
-        check_frames(&expected, &[], &Sources { elsewhere: &[&there], ..only_here(&here) }, &Limits::default(), player.now());
+    let check = check_frames(
+        &expected,
+        &[],
+        &Sources {
+            elsewhere: &[&there],
+            ..only_here(&here)
+        },
+        &Limits::default(),
+        player.now(),
+    );
     assert_eq!(kinds(&check), [CauseKind::OtherNamespace]);
     let cause = &check.causes[0].sentence;
-    assert!(cause.contains("/r1/tf_static") && cause.contains("instead of /tf "), "{cause}");
+    assert!(
+        cause.contains("/r1/tf_static") && cause.contains("instead of /tf "),
+        "{cause}"
+    );
 }
 
 #[test]
@@ -569,15 +887,32 @@ fn an_older_description_is_recognised() {
     newer.frames[5].parent = Some("hand".to_owned());
     newer.frames.push(frame("new", Some("tool"), 0.1));
     let older = Arc::new(Expected::new(asset(), player.start).unwrap());
-    let expected = Expected::new(newer.clone(), player.start).unwrap().after(Some(older));
-    let checked = |expected: &Expected| check_frames(expected, &[], &only_here(&player.live), &Limits::default(), player.now());
+    let expected = Expected::new(newer.clone(), player.start)
+        .unwrap()
+        .after(Some(older));
+    let checked = |expected: &Expected| {
+        check_frames(
+            expected,
+            &[],
+            &only_here(&player.live),
+            &Limits::default(),
+            player.now(),
+        )
+    };
     let check = checked(&expected);
     assert_eq!(
         faults(&check),
-        [("tool", FrameStatus::Off), ("camera", FrameStatus::WrongParent), ("new", FrameStatus::Missing)]
+        [
+            ("tool", FrameStatus::Off),
+            ("camera", FrameStatus::WrongParent),
+            ("new", FrameStatus::Missing)
+        ]
     );
     assert_eq!(kinds(&check), [CauseKind::OlderDescription]);
-    assert_eq!(kinds(&checked(&Expected::new(newer, player.start).unwrap())), []);
+    assert_eq!(
+        kinds(&checked(&Expected::new(newer, player.start).unwrap())),
+        []
+    );
 }
 
 #[test]
@@ -596,7 +931,13 @@ fn a_second_publisher_is_recognised() {
         vec![(other, topic, OTHER), (t, topic, ID)]
     };
     let check = only("hand", elsewhere).play(3000).checked();
-    assert_eq!((faults(&check), kinds(&check)), (vec![("hand", FrameStatus::WrongParent)], vec![CauseKind::SecondPublisher]));
+    assert_eq!(
+        (faults(&check), kinds(&check)),
+        (
+            vec![("hand", FrameStatus::WrongParent)],
+            vec![CauseKind::SecondPublisher]
+        )
+    );
 }
 
 #[test]
@@ -605,10 +946,18 @@ fn a_second_publisher_of_a_joint_is_recognised() {
     for _ in 0..300 {
         player = player.play(10);
         let (now, positions) = (player.now(), player.positions());
-        player.live.add_joint_positions(&state(1000 + player.at, &[("turn", positions[0] + 0.5)]).borrowed(), OTHER, now);
+        player.live.add_joint_positions(
+            &state(1000 + player.at, &[("turn", positions[0] + 0.5)]).borrowed(),
+            OTHER,
+            now,
+        );
     }
     let check = player.checked();
-    assert!(kinds(&check).contains(&CauseKind::SecondPublisher), "{:?}", check.causes);
+    assert!(
+        kinds(&check).contains(&CauseKind::SecondPublisher),
+        "{:?}",
+        check.causes
+    );
 }
 
 #[test]
@@ -620,7 +969,14 @@ fn a_calibrated_robot_is_recognised() {
         vec![(t, topic, ID)]
     };
     let check = Player::bent(bend).play(2000).checked();
-    assert_eq!(faults(&check), [("arm", FrameStatus::Off), ("hand", FrameStatus::Off), ("finger", FrameStatus::Off)]);
+    assert_eq!(
+        faults(&check),
+        [
+            ("arm", FrameStatus::Off),
+            ("hand", FrameStatus::Off),
+            ("finger", FrameStatus::Off)
+        ]
+    );
     assert_eq!(kinds(&check), [CauseKind::Calibration]);
 }
 
@@ -628,14 +984,26 @@ fn a_calibrated_robot_is_recognised() {
 fn what_hangs_on_the_robot_is_extra_and_no_fault() {
     let mut player = Player::new().play(500);
     let now = player.now();
-    let more = [("tool", "gripper"), ("gripper", "jaw"), ("map", "base"), ("map", "table"), ("robot", "odd")];
+    let more = [
+        ("tool", "gripper"),
+        ("gripper", "jaw"),
+        ("map", "base"),
+        ("map", "table"),
+        ("robot", "odd"),
+    ];
     let more = more.map(|(parent, child)| transform(parent, child, &Pose::identity(), 0));
     hear(&mut player.live, Topic::Static, &more, OTHER, now);
     let check = player.checked();
-    assert_eq!(faults(&check), [("gripper", FrameStatus::Extra), ("jaw", FrameStatus::Extra)]);
+    assert_eq!(
+        faults(&check),
+        [("gripper", FrameStatus::Extra), ("jaw", FrameStatus::Extra)]
+    );
     assert!(check.is_ok() && check.findings[0].actual_parent.as_deref() == Some("map"));
     let expected = Expected::new(asset(), player.start).unwrap();
-    let limits = Limits { ignore: vec!["grip*".to_owned(), "t??l".to_owned()], ..Limits::default() };
+    let limits = Limits {
+        ignore: vec!["grip*".to_owned(), "t??l".to_owned()],
+        ..Limits::default()
+    };
     let check = check_frames(&expected, &[], &only_here(&player.live), &limits, now);
     assert_eq!(faults(&check), []);
     assert!(check.findings[3].detail.starts_with("not looked at"));
@@ -643,7 +1011,13 @@ fn what_hangs_on_the_robot_is_extra_and_no_fault() {
 
 #[test]
 fn patterns() {
-    let ignores = |pattern: &str, frame: &str| Limits { ignore: vec![pattern.to_owned()], ..Limits::default() }.ignores(frame);
+    let ignores = |pattern: &str, frame: &str| {
+        Limits {
+            ignore: vec![pattern.to_owned()],
+            ..Limits::default()
+        }
+        .ignores(frame)
+    };
     for (pattern, frame, fits) in [
         ("*", "", true),
         ("tag_*", "tag_7", true),
@@ -663,7 +1037,13 @@ fn patterns() {
 fn the_root_hangs_on_anything_unless_the_asset_says_what() {
     let mut player = Player::new().play(100);
     let now = player.now();
-    hear(&mut player.live, Topic::Moving, &[transform("odom", "base", &Pose::identity(), 0)], ID, now);
+    hear(
+        &mut player.live,
+        Topic::Moving,
+        &[transform("odom", "base", &Pose::identity(), 0)],
+        ID,
+        now,
+    );
     assert_eq!(faults(&player.checked()), []);
     let mut held = asset();
     held.context.parent_frame = Some("world".to_owned());
@@ -677,7 +1057,10 @@ fn the_root_hangs_on_anything_unless_the_asset_says_what() {
             now,
         )
     };
-    assert_eq!(faults(&checked(&held)), [("base", FrameStatus::WrongParent)]);
+    assert_eq!(
+        faults(&checked(&held)),
+        [("base", FrameStatus::WrongParent)]
+    );
     held.frames[0].parent = Some("odom".to_owned());
     assert_eq!(faults(&checked(&held)), []);
 }
@@ -687,7 +1070,8 @@ fn the_ros_root_is_told_only_where_it_is_broadcast() {
     let mut player = Player::new().play(100);
     assert_eq!(player.checked().findings.len(), 6);
     let now = player.now();
-    let both = [("world", "robot"), ("robot", "base")].map(|(p, c)| transform(p, c, &Pose::identity(), 0));
+    let both =
+        [("world", "robot"), ("robot", "base")].map(|(p, c)| transform(p, c, &Pose::identity(), 0));
     hear(&mut player.live, Topic::Static, &both, ID, now);
     let check = player.checked();
     assert_eq!((faults(&check), check.findings.len()), (vec![], 7));
@@ -716,12 +1100,35 @@ fn a_cameras_own_frame_may_be_unheard_but_not_elsewhere() {
 fn only_the_frames_asked_for() {
     let mut player = Player::new().play(100);
     let now = player.now();
-    hear(&mut player.live, Topic::Static, &[transform("tool", "more", &Pose::identity(), 0)], ID, now);
+    hear(
+        &mut player.live,
+        Topic::Static,
+        &[transform("tool", "more", &Pose::identity(), 0)],
+        ID,
+        now,
+    );
     let expected = Expected::new(asset(), player.start).unwrap();
     let only = ["/arm".to_owned(), "more".to_owned(), "nowhere".to_owned()];
-    let check = check_frames(&expected, &only, &only_here(&player.live), &Limits::default(), now);
-    let found: Vec<_> = check.findings.iter().map(|f| (f.frame.as_str(), f.verdict)).collect();
-    assert_eq!(found, [("arm", FrameStatus::Ok), ("more", FrameStatus::Extra), ("nowhere", FrameStatus::Missing)]);
+    let check = check_frames(
+        &expected,
+        &only,
+        &only_here(&player.live),
+        &Limits::default(),
+        now,
+    );
+    let found: Vec<_> = check
+        .findings
+        .iter()
+        .map(|f| (f.frame.as_str(), f.verdict))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("arm", FrameStatus::Ok),
+            ("more", FrameStatus::Extra),
+            ("nowhere", FrameStatus::Missing)
+        ]
+    );
 }
 
 #[test]
@@ -731,15 +1138,38 @@ fn a_planar_joint_may_slide_and_turn_in_its_plane_and_nothing_else() {
     let expected = Expected::new(planar, Instant::now()).unwrap();
     let checked = |pose: Pose| {
         let (mut live, now) = (Live::new(topics("")), Instant::now());
-        hear(&mut live, Topic::Moving, &[transform("base", "arm", &pose, 0)], ID, now);
-        check_frames(&expected, &["arm".to_owned()], &only_here(&live), &Limits::default(), now).findings[0].verdict
+        hear(
+            &mut live,
+            Topic::Moving,
+            &[transform("base", "arm", &pose, 0)],
+            ID,
+            now,
+        );
+        check_frames(
+            &expected,
+            &["arm".to_owned()],
+            &only_here(&live),
+            &Limits::default(),
+            now,
+        )
+        .findings[0]
+            .verdict
     };
     let at = |x, y, z, rpy: [f64; 3]| {
-        Pose::from_parts(Translation3::new(x, y, z), UnitQuaternion::from_euler_angles(rpy[0], rpy[1], rpy[2]))
+        Pose::from_parts(
+            Translation3::new(x, y, z),
+            UnitQuaternion::from_euler_angles(rpy[0], rpy[1], rpy[2]),
+        )
     };
-    assert_eq!(checked(at(3.0, -2.0, 0.5, [0.0, 0.0, 2.0])), FrameStatus::Ok);
+    assert_eq!(
+        checked(at(3.0, -2.0, 0.5, [0.0, 0.0, 2.0])),
+        FrameStatus::Ok
+    );
     assert_eq!(checked(at(3.0, -2.0, 0.6, [0.0; 3])), FrameStatus::Off);
-    assert_eq!(checked(at(0.0, 0.0, 0.5, [0.1, 0.0, 0.0])), FrameStatus::Off);
+    assert_eq!(
+        checked(at(0.0, 0.0, 0.5, [0.1, 0.0, 0.0])),
+        FrameStatus::Off
+    );
 }
 
 #[test]
@@ -753,7 +1183,13 @@ fn what_was_heard_before_the_asset_was_written_is_of_an_older_description() {
     let since = player.now();
     let player = player.play(50);
     let checked = |since| {
-        check_frames(&Expected::new(asset(), since).unwrap(), &[], &only_here(&player.live), &Limits::default(), player.now())
+        check_frames(
+            &Expected::new(asset(), since).unwrap(),
+            &[],
+            &only_here(&player.live),
+            &Limits::default(),
+            player.now(),
+        )
     };
     assert_eq!(faults(&checked(since)), []);
     assert_eq!(faults(&checked(player.start)), [("arm", FrameStatus::Off)]);

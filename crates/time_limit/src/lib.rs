@@ -1,8 +1,10 @@
-//! How long a piece of work may go on: a deadline and a way to cancel, shared by all threads that do it.
+//! How long a piece of work may go on: a deadline and a way to cancel, shared by all threads that
+//! do it.
 //!
-//! It is cooperative. Every loop whose length follows from the input asks [`TimeLimit::is_over`] before its next step and leaves if
-//! it is; whoever began the work asks [`TimeLimit::ended`] afterwards and throws away what was made so far. This module knows
-//! neither what the work is nor who is told.
+//! It is cooperative. Every loop whose length follows from the input asks [`TimeLimit::is_over`]
+//! before its next step and leaves if it is; whoever began the work asks [`TimeLimit::ended`]
+//! afterwards and throws away what was made so far. This module knows neither what the work is nor
+//! who is told.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -33,12 +35,19 @@ pub struct Ended {
 }
 
 impl TimeLimit {
-    /// A limit for work that starts now: it ends `allowed` from now, if that is given, and when `cancelled` becomes true.
+    /// A limit for work that starts now: it ends `allowed` from now, if that is given, and when
+    /// `cancelled` becomes true.
     pub fn new(allowed: Option<Duration>, cancelled: Arc<AtomicBool>) -> Self {
-        Self(Some(Arc::new(Shared { started: Instant::now(), allowed, cancelled, ended: OnceLock::new() })))
+        Self(Some(Arc::new(Shared {
+            started: Instant::now(),
+            allowed,
+            cancelled,
+            ended: OnceLock::new(),
+        })))
     }
 
-    /// Whether the work has to end. `part` says what would be done next; the first to notice is the one that is told of.
+    /// Whether the work has to end. `part` says what would be done next; the first to notice is the
+    /// one that is told of.
     pub fn is_over(&self, part: impl FnOnce() -> String) -> bool {
         let Some(shared) = &self.0 else { return false };
         if shared.ended.get().is_some() {
@@ -49,7 +58,11 @@ impl TimeLimit {
         let is_late = shared.allowed.is_some_and(|allowed| after >= allowed);
         if is_cancelled || is_late {
             let allowed = shared.allowed.filter(|_| !is_cancelled);
-            shared.ended.get_or_init(|| Ended { part: part(), after, allowed });
+            shared.ended.get_or_init(|| Ended {
+                part: part(),
+                after,
+                allowed,
+            });
         }
         is_cancelled || is_late
     }
@@ -73,14 +86,21 @@ mod tests {
     #[test]
     fn it_ends_at_the_deadline_or_when_cancelled_and_says_where() {
         let none = TimeLimit::default();
-        assert!(!none.is_over(|| unreachable!()) && none.ended().is_none() && none.left().is_none());
+        assert!(
+            !none.is_over(|| unreachable!()) && none.ended().is_none() && none.left().is_none()
+        );
 
         let cancelled = Arc::new(AtomicBool::new(false));
         let limit = TimeLimit::new(Some(Duration::from_secs(3600)), cancelled.clone());
-        assert!(!limit.is_over(|| unreachable!()) && limit.left() > Some(Duration::from_secs(3000)));
+        assert!(
+            !limit.is_over(|| unreachable!()) && limit.left() > Some(Duration::from_secs(3000))
+        );
         cancelled.store(true, Ordering::Relaxed);
         let other = limit.clone();
-        assert!(other.is_over(|| "one".to_owned()) && limit.is_over(|| unreachable!("it was noticed already")));
+        assert!(
+            other.is_over(|| "one".to_owned())
+                && limit.is_over(|| unreachable!("it was noticed already"))
+        );
         let ended = limit.ended().unwrap();
         assert_eq!((ended.part.as_str(), ended.allowed), ("one", None));
 

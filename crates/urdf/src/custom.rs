@@ -5,12 +5,15 @@ use super::source::unbound_uri;
 use super::xml::{Node, Xml, elements, qualified_attribute, qualified_name};
 use urdf_usd_robot::{Custom, Element};
 
-/// How deep elements may be nested. What reads, writes and frees them goes down step by step, so this bounds the stack too.
+/// How deep elements may be nested. What reads, writes and frees them goes down step by step, so
+/// this bounds the stack too.
 const MAX_DEPTH: usize = 64;
-/// How many elements and attributes are kept. Real robots have up to 2000; each becomes a prim or an attribute.
+/// How many elements and attributes are kept. Real robots have up to 2000; each becomes a prim or
+/// an attribute.
 pub(super) const MAX_KEPT: usize = 50_000;
 
-/// An element of URDF, with the parts of it that the model has a place for. Everything else in it is custom.
+/// An element of URDF, with the parts of it that the model has a place for. Everything else in it
+/// is custom.
 pub(super) struct Known {
     pub name: &'static str,
     pub attributes: &'static [&'static str],
@@ -30,11 +33,21 @@ pub(super) enum Kind {
 }
 
 const fn single(name: &'static str, attributes: &'static [&'static str]) -> Known {
-    Known { name, attributes, children: &[], kind: Kind::Single }
+    Known {
+        name,
+        attributes,
+        children: &[],
+        kind: Kind::Single,
+    }
 }
 
 const fn owner(name: &'static str) -> Known {
-    Known { name, attributes: &[], children: &[], kind: Kind::Owner }
+    Known {
+        name,
+        attributes: &[],
+        children: &[],
+        kind: Kind::Owner,
+    }
 }
 
 const ORIGIN: Known = single("origin", &["xyz", "rpy", "quat_xyzw"]);
@@ -58,7 +71,12 @@ pub(super) const ROBOT: Known = Known {
     children: &[
         owner("link"),
         owner("joint"),
-        Known { name: "material", attributes: &["name"], children: MATERIAL_PARTS, kind: Kind::Many },
+        Known {
+            name: "material",
+            attributes: &["name"],
+            children: MATERIAL_PARTS,
+            kind: Kind::Many,
+        },
     ],
     kind: Kind::Single,
 };
@@ -69,7 +87,11 @@ pub(super) const LINK: Known = Known {
         Known {
             name: "inertial",
             attributes: &[],
-            children: &[ORIGIN, single("mass", &["value"]), single("inertia", &["ixx", "ixy", "ixz", "iyy", "iyz", "izz"])],
+            children: &[
+                ORIGIN,
+                single("mass", &["value"]),
+                single("inertia", &["ixx", "ixy", "ixz", "iyy", "iyz", "izz"]),
+            ],
             kind: Kind::Single,
         },
         owner("visual"),
@@ -83,12 +105,21 @@ pub(super) const VISUAL: Known = Known {
     children: &[
         ORIGIN,
         GEOMETRY,
-        Known { name: "material", attributes: &["name"], children: MATERIAL_PARTS, kind: Kind::Single },
+        Known {
+            name: "material",
+            attributes: &["name"],
+            children: MATERIAL_PARTS,
+            kind: Kind::Single,
+        },
     ],
     kind: Kind::Owner,
 };
-pub(super) const COLLISION: Known =
-    Known { name: "collision", attributes: &["name"], children: &[ORIGIN, GEOMETRY], kind: Kind::Owner };
+pub(super) const COLLISION: Known = Known {
+    name: "collision",
+    attributes: &["name"],
+    children: &[ORIGIN, GEOMETRY],
+    kind: Kind::Owner,
+};
 pub(super) const JOINT: Known = Known {
     name: "joint",
     attributes: &["name", "type"],
@@ -100,15 +131,23 @@ pub(super) const JOINT: Known = Known {
         single("limit", &["lower", "upper", "effort", "velocity"]),
         single("dynamics", &["damping", "friction"]),
         single("mimic", &["joint", "multiplier", "offset"]),
-        single("safety_controller", &["soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"]),
+        single(
+            "safety_controller",
+            &[
+                "soft_lower_limit",
+                "soft_upper_limit",
+                "k_position",
+                "k_velocity",
+            ],
+        ),
         single("calibration", &["rising", "falling", "reference_position"]),
     ],
     kind: Kind::Owner,
 };
 
 impl Xml<'_> {
-    /// What of `node`, a URDF element as in `known`, the model has no place for. An element within it of which only a part is
-    /// custom is kept with that part (and its name, if it has one).
+    /// What of `node`, a URDF element as in `known`, the model has no place for. An element within
+    /// it of which only a part is custom is kept with that part (and its name, if it has one).
     ///
     /// To be asked after everything in `node` was read: elements that were left out are kept whole.
     pub(super) fn custom(&mut self, node: Node<'_>, known: &Known) -> Custom {
@@ -118,13 +157,23 @@ impl Xml<'_> {
         if !attributes.is_empty() && !self.keeps(node, attributes.len()) {
             attributes.clear();
         }
-        let mut custom = Custom { attributes, elements: Vec::new() };
+        let mut custom = Custom {
+            attributes,
+            elements: Vec::new(),
+        };
         let mut seen: Vec<&str> = Vec::new();
         for child in elements(node) {
             let name = qualified_name(child);
             let repeated = seen.contains(&name);
-            match known.children.iter().find(|k| k.name == name).filter(|_| !self.is_left_out(child)) {
-                Some(Known { kind: Kind::Owner, .. }) => {}
+            match known
+                .children
+                .iter()
+                .find(|k| k.name == name)
+                .filter(|_| !self.is_left_out(child))
+            {
+                Some(Known {
+                    kind: Kind::Owner, ..
+                }) => {}
                 Some(inner) if inner.kind == Kind::Many || !repeated => {
                     seen.extend(Some(inner.name).filter(|_| !repeated));
                     custom.elements.extend(self.remnant(child, inner));
@@ -137,7 +186,10 @@ impl Xml<'_> {
 
     /// The custom part of an element that has no custom data of its own in the model.
     fn remnant(&mut self, node: Node<'_>, known: &Known) -> Option<Element> {
-        let Custom { mut attributes, elements } = self.custom(node, known);
+        let Custom {
+            mut attributes,
+            elements,
+        } = self.custom(node, known);
         if attributes.is_empty() && elements.is_empty() {
             return None;
         }
@@ -159,7 +211,12 @@ impl Xml<'_> {
     pub fn element(&mut self, node: Node<'_>) -> Option<Element> {
         if node.ancestors().take(MAX_DEPTH + 2).count() > MAX_DEPTH + 1 {
             let message = format!("elements are nested more than {MAX_DEPTH} deep here");
-            self.report(&codes::TOO_DEEP, node, message, "no robot needs that; correct the program that wrote it");
+            self.report(
+                &codes::TOO_DEEP,
+                node,
+                message,
+                "no robot needs that; correct the program that wrote it",
+            );
             return None;
         }
         let attributes = self.attributes(node);
@@ -167,12 +224,21 @@ impl Xml<'_> {
             return None;
         }
         self.report_instructions(node);
-        let children = elements(node).filter_map(|child| self.element(child)).collect();
+        let children = elements(node)
+            .filter_map(|child| self.element(child))
+            .collect();
         let name = qualified_name(node).to_owned();
-        Some(Element { name, attributes, text: text_in(node), children, place: self.place(node) })
+        Some(Element {
+            name,
+            attributes,
+            text: text_in(node),
+            children,
+            place: self.place(node),
+        })
     }
 
-    /// Whether there is room for `count` more custom elements and attributes; if not, that is reported at the first.
+    /// Whether there is room for `count` more custom elements and attributes; if not, that is
+    /// reported at the first.
     fn keeps(&mut self, node: Node<'_>, count: usize) -> bool {
         let before = self.kept;
         self.kept = before.saturating_add(count);
@@ -181,7 +247,12 @@ impl Xml<'_> {
                 "there are more than {MAX_KEPT} elements and attributes that URDF does not define or that repeat others; from here \
                  on they are left out"
             );
-            self.report_late(&codes::TOO_MANY_ELEMENTS, node, message, "remove what no program reads, or the repetitions");
+            self.report_late(
+                &codes::TOO_MANY_ELEMENTS,
+                node,
+                message,
+                "remove what no program reads, or the repetitions",
+            );
         }
         self.kept <= MAX_KEPT
     }
@@ -189,7 +260,12 @@ impl Xml<'_> {
     /// All attributes of `node` and the namespaces that it declares, by their names as written.
     fn attributes(&self, node: Node<'_>) -> Vec<(String, String)> {
         let declarations = declarations(node);
-        let written = node.attributes().map(|a| (qualified_attribute(node, a).to_owned(), a.value().to_owned()));
+        let written = node.attributes().map(|a| {
+            (
+                qualified_attribute(node, a).to_owned(),
+                a.value().to_owned(),
+            )
+        });
         declarations.into_iter().chain(written).collect()
     }
 
@@ -198,8 +274,16 @@ impl Xml<'_> {
         let text = text_in(node);
         let is_stray = |child: &Node<'_>| child.text().is_some_and(|text| !text.trim().is_empty());
         if let Some(first) = node.children().filter(Node::is_text).find(is_stray) {
-            let message = format!("the text \"{}\" stands between elements", super::xml::short(&text));
-            self.report_text(&codes::LEFT_OUT, first, message, "remove it, or make it a comment");
+            let message = format!(
+                "the text \"{}\" stands between elements",
+                super::xml::short(&text)
+            );
+            self.report_text(
+                &codes::LEFT_OUT,
+                first,
+                message,
+                "remove it, or make it a comment",
+            );
         }
         self.report_instructions(node);
     }
@@ -208,24 +292,38 @@ impl Xml<'_> {
     fn report_instructions(&mut self, node: Node<'_>) {
         for instruction in node.children().filter(|child| child.is_pi()) {
             let target = instruction.pi().map_or("", |pi| pi.target);
-            let message = format!("the processing instruction <?{} …?> means nothing here", super::xml::short(target));
+            let message = format!(
+                "the processing instruction <?{} …?> means nothing here",
+                super::xml::short(target)
+            );
             self.report(&codes::LEFT_OUT, instruction, message, "remove it");
         }
     }
 }
 
-/// The namespaces that `node` itself declares, as attributes. Those that were put in for the parser are none.
+/// The namespaces that `node` itself declares, as attributes. Those that were put in for the parser
+/// are none.
 fn declarations(node: Node<'_>) -> Vec<(String, String)> {
     let range = node.range();
-    let end = node.first_child().map_or(range.end, |child| child.range().start);
+    let end = node
+        .first_child()
+        .map_or(range.end, |child| child.range().start);
     // Asking the parser is slow; nearly always there is nothing to ask for.
-    if !node.document().input_text().get(range.start..end).is_some_and(|tag| tag.contains("xmlns")) {
+    if !node
+        .document()
+        .input_text()
+        .get(range.start..end)
+        .is_some_and(|tag| tag.contains("xmlns"))
+    {
         return Vec::new();
     }
     let inherited = |prefix: Option<&str>, uri: &str| {
-        node.parent_element().is_some_and(|parent| parent.lookup_namespace_uri(prefix) == Some(uri))
+        node.parent_element()
+            .is_some_and(|parent| parent.lookup_namespace_uri(prefix) == Some(uri))
     };
-    let declared = node.namespaces().filter(|namespace| !inherited(namespace.name(), namespace.uri()));
+    let declared = node
+        .namespaces()
+        .filter(|namespace| !inherited(namespace.name(), namespace.uri()));
     let named = declared.filter_map(|namespace| match namespace.name() {
         Some(prefix) if namespace.uri() == unbound_uri(prefix) => None,
         Some(prefix) => Some((format!("xmlns:{prefix}"), namespace.uri().to_owned())),
@@ -236,6 +334,13 @@ fn declarations(node: Node<'_>) -> Vec<(String, String)> {
 
 /// The text directly in `node`, each piece trimmed.
 fn text_in(node: Node<'_>) -> String {
-    let pieces = node.children().filter(|child| child.is_text()).filter_map(|child| child.text());
-    pieces.map(str::trim).filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(" ")
+    let pieces = node
+        .children()
+        .filter(|child| child.is_text())
+        .filter_map(|child| child.text());
+    pieces
+        .map(str::trim)
+        .filter(|piece| !piece.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

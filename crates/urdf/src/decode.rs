@@ -7,9 +7,10 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 
 /// Turns the bytes of a URDF file into text.
 ///
-/// A byte order mark decides (UTF-8, UTF-16); without one, UTF-16 is recognised by its first character, and otherwise the
-/// encoding that the XML declaration names is believed: UTF-8, US-ASCII, ISO-8859-1 or windows-1252. Bytes that the encoding
-/// does not have become U+FFFD, which [`super::read`] reports with its place.
+/// A byte order mark decides (UTF-8, UTF-16); without one, UTF-16 is recognised by its first
+/// character, and otherwise the encoding that the XML declaration names is believed: UTF-8,
+/// US-ASCII, ISO-8859-1 or windows-1252. Bytes that the encoding does not have become U+FFFD, which
+/// [`super::read`] reports with its place.
 ///
 /// # Errors
 /// If the file declares, or has the mark of, any other encoding.
@@ -21,9 +22,15 @@ pub fn decode(bytes: &[u8]) -> Result<String, Diagnostic> {
         [0xfe, 0xff, rest @ ..] => Ok(utf16(rest, u16::from_be_bytes)),
         [b'<', 0, ..] => Ok(utf16(bytes, u16::from_le_bytes)),
         [0, b'<', ..] => Ok(utf16(bytes, u16::from_be_bytes)),
-        _ => match declared(bytes).unwrap_or_default().to_ascii_lowercase().as_str() {
+        _ => match declared(bytes)
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+            .as_str()
+        {
             "" | "utf-8" | "utf8" | "us-ascii" | "ascii" => Ok(utf8(bytes)),
-            "iso-8859-1" | "iso8859-1" | "latin1" | "latin-1" => Ok(bytes.iter().map(|&byte| char::from(byte)).collect()),
+            "iso-8859-1" | "iso8859-1" | "latin1" | "latin-1" => {
+                Ok(bytes.iter().map(|&byte| char::from(byte)).collect())
+            }
             "windows-1252" | "cp1252" => Ok(bytes.iter().map(|&byte| windows_1252(byte)).collect()),
             other => Err(unsupported(other)),
         },
@@ -36,32 +43,49 @@ fn utf8(bytes: &[u8]) -> String {
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let (pairs, _) = bytes.as_chunks::<2>();
-    char::decode_utf16(pairs.iter().map(|&pair| unit(pair))).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    char::decode_utf16(pairs.iter().map(|&pair| unit(pair)))
+        .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
 }
 
 /// The encoding that the XML declaration names, if there is one.
 fn declared(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let head = String::from_utf8_lossy(bytes.get(..256).unwrap_or(bytes));
-    let declaration = head.trim_start().strip_prefix("<?xml")?.split("?>").next()?;
-    let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
+    let declaration = head
+        .trim_start()
+        .strip_prefix("<?xml")?
+        .split("?>")
+        .next()?;
+    let value = declaration
+        .split_once("encoding")?
+        .1
+        .trim_start()
+        .strip_prefix('=')?
+        .trim_start();
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     Some(Cow::Owned(value.get(1..)?.split(quote).next()?.to_owned()))
 }
 
 /// The 32 characters that windows-1252 has where ISO-8859-1 has control codes.
 const WINDOWS_1252: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’', '“',
-    '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
 fn windows_1252(byte: u8) -> char {
-    let special = usize::from(byte).checked_sub(0x80).and_then(|index| WINDOWS_1252.get(index));
+    let special = usize::from(byte)
+        .checked_sub(0x80)
+        .and_then(|index| WINDOWS_1252.get(index));
     special.copied().unwrap_or(char::from(byte))
 }
 
 fn unsupported(encoding: &str) -> Diagnostic {
     let message = format!("the text is encoded as {encoding}, which is not read");
-    let place = Place { line: 1, column: 1, ..Place::default() };
+    let place = Place {
+        line: 1,
+        column: 1,
+        ..Place::default()
+    };
     Diagnostic::new(&codes::UNSUPPORTED_ENCODING, place, message).help("save the file as UTF-8")
 }
 
@@ -90,10 +114,20 @@ mod tests {
             decode(&bytes)
         };
         assert!(declared("ISO-8859-1", b"\xe9").unwrap().ends_with('é'));
-        assert!(declared("windows-1252", b"\x80\xe9").unwrap().ends_with("€é"));
+        assert!(
+            declared("windows-1252", b"\x80\xe9")
+                .unwrap()
+                .ends_with("€é")
+        );
         assert!(declared("UTF-8", "é".as_bytes()).unwrap().ends_with('é'));
-        assert_eq!(declared("Shift_JIS", b"").unwrap_err().code, "urdf-unsupported-encoding");
-        assert_eq!(decode(b"\xff\xfe\0\0<\0\0\0").unwrap_err().code, "urdf-unsupported-encoding");
+        assert_eq!(
+            declared("Shift_JIS", b"").unwrap_err().code,
+            "urdf-unsupported-encoding"
+        );
+        assert_eq!(
+            decode(b"\xff\xfe\0\0<\0\0\0").unwrap_err().code,
+            "urdf-unsupported-encoding"
+        );
         assert_eq!(decode(b"a\xe9b").unwrap(), "a\u{fffd}b");
         assert_eq!(decode(b"").unwrap(), "");
     }

@@ -8,28 +8,41 @@ use super::codes;
 use super::links::origin;
 use super::xml::{Node, Xml, children, name_of, short};
 use urdf_usd_diagnostic::{did_you_mean, nearest};
-use urdf_usd_robot::{Bounds, Calibration, Custom, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety};
+use urdf_usd_robot::{
+    Bounds, Calibration, Custom, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety,
+};
 
-/// The most steps from a joint through those that it follows to the one that follows none. Whatever asks for the last goes through
-/// all of them.
+/// The most steps from a joint through those that it follows to the one that follows none. Whatever
+/// asks for the last goes through all of them.
 const MAX_FOLLOWED: usize = 64;
 
 /// How far an axis may be from unit length without a word: figures in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
 
-/// Reads all joints of a robot, each with the element that it was read from. Their custom data is still empty.
-pub(super) fn joints<'n>(xml: &mut Xml<'_>, robot: Node<'n>, links: &HashMap<String, LinkId>) -> Vec<(Joint, Node<'n>)> {
+/// Reads all joints of a robot, each with the element that it was read from. Their custom data is
+/// still empty.
+pub(super) fn joints<'n>(
+    xml: &mut Xml<'_>,
+    robot: Node<'n>,
+    links: &HashMap<String, LinkId>,
+) -> Vec<(Joint, Node<'n>)> {
     let mut joints: Vec<(Joint, Node<'n>)> = Vec::new();
     let mut names = Names::of(robot);
     let mut left_out = Vec::new();
     for node in children(robot, "joint") {
         let ends = ends(xml, node, links);
-        let before =
-            name_of(node).and_then(|name| names.taken.get(name)).and_then(|id| joints.get(id.0)).map(|(joint, _)| joint);
-        let is_repeated = ends.is_some() && before.map(|before| (before.parent, before.child)) == ends;
+        let before = name_of(node)
+            .and_then(|name| names.taken.get(name))
+            .and_then(|id| joints.get(id.0))
+            .map(|(joint, _)| joint);
+        let is_repeated =
+            ends.is_some() && before.map(|before| (before.parent, before.child)) == ends;
         let name = match ends {
             Some(_) if is_repeated => {
-                let message = format!("{} is there already and joins the same links; the first counts", xml.label(node));
+                let message = format!(
+                    "{} is there already and joins the same links; the first counts",
+                    xml.label(node)
+                );
                 xml.report(&codes::DUPLICATE_JOINT, node, message, "remove one of them");
                 None
             }
@@ -72,10 +85,16 @@ struct Names<'n> {
 impl<'n> Names<'n> {
     fn of(robot: Node<'n>) -> Self {
         let written = children(robot, "joint").filter_map(name_of).collect();
-        Self { taken: HashMap::new(), passed_over: HashSet::new(), written, last: HashMap::new() }
+        Self {
+            taken: HashMap::new(),
+            passed_over: HashSet::new(),
+            written,
+            last: HashMap::new(),
+        }
     }
 
-    /// Reports what is wrong with the name of the joint `node`, which is left out and so takes no name from others.
+    /// Reports what is wrong with the name of the joint `node`, which is left out and so takes no
+    /// name from others.
     fn pass_over(&mut self, xml: &mut Xml<'_>, node: Node<'n>) {
         match name_of(node) {
             Some(name) => {
@@ -83,17 +102,28 @@ impl<'n> Names<'n> {
                     Self::report_another(xml, node, name);
                 }
             }
-            None => xml.report(&codes::UNNAMED, node, "a joint has no name", "add name=\"…\""),
+            None => xml.report(
+                &codes::UNNAMED,
+                node,
+                "a joint has no name",
+                "add name=\"…\"",
+            ),
         }
     }
 
     /// Reports a name that another joint has too, where nothing has to be done about it.
     fn report_another(xml: &mut Xml<'_>, node: Node<'_>, name: &str) {
         let message = format!("there is another joint \"{}\"", short(name));
-        xml.report(&codes::DUPLICATE_JOINT, node, message, "give every joint a name of its own");
+        xml.report(
+            &codes::DUPLICATE_JOINT,
+            node,
+            message,
+            "give every joint a name of its own",
+        );
     }
 
-    /// The name of the joint `node`: its own, or a reported other one if it has none or that is taken.
+    /// The name of the joint `node`: its own, or a reported other one if it has none or that is
+    /// taken.
     fn give(&mut self, xml: &mut Xml<'_>, node: Node<'_>, id: JointId) -> String {
         let name = match name_of(node) {
             Some(name) if !self.taken.contains_key(name) => {
@@ -104,8 +134,17 @@ impl<'n> Names<'n> {
             }
             Some(name) => {
                 let new = self.numbered(name);
-                let message = format!("there is another joint \"{}\"; this one becomes \"{}\"", short(name), short(&new));
-                xml.report(&codes::DUPLICATE_JOINT, node, message, "give every joint a name of its own");
+                let message = format!(
+                    "there is another joint \"{}\"; this one becomes \"{}\"",
+                    short(name),
+                    short(&new)
+                );
+                xml.report(
+                    &codes::DUPLICATE_JOINT,
+                    node,
+                    message,
+                    "give every joint a name of its own",
+                );
                 new
             }
             None => {
@@ -132,33 +171,66 @@ impl<'n> Names<'n> {
 }
 
 /// The links that a joint joins. None, reported, if it does not say, or if they are not there.
-fn ends(xml: &mut Xml<'_>, node: Node<'_>, links: &HashMap<String, LinkId>) -> Option<(LinkId, LinkId)> {
+fn ends(
+    xml: &mut Xml<'_>,
+    node: Node<'_>,
+    links: &HashMap<String, LinkId>,
+) -> Option<(LinkId, LinkId)> {
     let parent = end(xml, node, "parent", links);
     let child = end(xml, node, "child", links);
     let (parent, child) = (parent?, child?);
     if parent == child {
         let message = format!("{} joins a link to itself", xml.label(node));
-        xml.report(&codes::JOINT_TO_ITSELF, node, message, "correct its parent or child");
+        xml.report(
+            &codes::JOINT_TO_ITSELF,
+            node,
+            message,
+            "correct its parent or child",
+        );
         return None;
     }
     Some((parent, child))
 }
 
-fn end(xml: &mut Xml<'_>, joint: Node<'_>, which: &str, links: &HashMap<String, LinkId>) -> Option<LinkId> {
+fn end(
+    xml: &mut Xml<'_>,
+    joint: Node<'_>,
+    which: &str,
+    links: &HashMap<String, LinkId>,
+) -> Option<LinkId> {
     let node = xml.child(joint, which);
-    let Some((node, name)) = node.and_then(|node| Some((node, node.attribute("link").filter(|name| !name.trim().is_empty())?)))
-    else {
+    let Some((node, name)) = node.and_then(|node| {
+        Some((
+            node,
+            node.attribute("link")
+                .filter(|name| !name.trim().is_empty())?,
+        ))
+    }) else {
         let message = format!("{} has no {which} link", xml.label(joint));
-        xml.report(&codes::NO_JOINT_LINK, node.unwrap_or(joint), message, format!("add <{which} link=\"…\"/>"));
+        xml.report(
+            &codes::NO_JOINT_LINK,
+            node.unwrap_or(joint),
+            message,
+            format!("add <{which} link=\"…\"/>"),
+        );
         return None;
     };
     let link = links.get(name).copied();
     if link.is_none() {
-        let message = format!("{} has the {which} link \"{}\", which the robot does not have", xml.label(joint), short(name));
+        let message = format!(
+            "{} has the {which} link \"{}\", which the robot does not have",
+            xml.label(joint),
+            short(name)
+        );
         let alike = |known: &&String| known.trim().eq_ignore_ascii_case(name.trim());
         // Looking at every link for every joint is worth it only for findings that are shown.
-        let near = if xml.is_full(&codes::UNKNOWN_LINK) { None } else { links.keys().filter(alike).min() };
-        let help = did_you_mean(near.map(|near| short(near))).unwrap_or_else(|| "correct the name, or add the link".to_owned());
+        let near = if xml.is_full(&codes::UNKNOWN_LINK) {
+            None
+        } else {
+            links.keys().filter(alike).min()
+        };
+        let help = did_you_mean(near.map(|near| short(near)))
+            .unwrap_or_else(|| "correct the name, or add the link".to_owned());
         xml.report_at(&codes::UNKNOWN_LINK, node, "link", message, help);
     }
     link
@@ -166,7 +238,10 @@ fn end(xml: &mut Xml<'_>, joint: Node<'_>, which: &str, links: &HashMap<String, 
 
 fn joint(xml: &mut Xml<'_>, node: Node<'_>, name: String, parent: LinkId, child: LinkId) -> Joint {
     let (kind, unknown) = kind(xml, node);
-    let attributes = unknown.into_iter().map(|kind| ("type".to_owned(), kind)).collect();
+    let attributes = unknown
+        .into_iter()
+        .map(|kind| ("type".to_owned(), kind))
+        .collect();
     Joint {
         name,
         kind,
@@ -177,7 +252,9 @@ fn joint(xml: &mut Xml<'_>, node: Node<'_>, name: String, parent: LinkId, child:
         limit: limit(xml, node, kind),
         dynamics: xml.child(node, "dynamics").map(|node| dynamics(xml, node)),
         mimic: None,
-        safety: xml.child(node, "safety_controller").map(|node| safety(xml, node)),
+        safety: xml
+            .child(node, "safety_controller")
+            .map(|node| safety(xml, node)),
         calibration: xml.child(node, "calibration").map(|node| Calibration {
             rising: optional(xml, node, "rising"),
             falling: optional(xml, node, "falling"),
@@ -185,7 +262,10 @@ fn joint(xml: &mut Xml<'_>, node: Node<'_>, name: String, parent: LinkId, child:
         }),
         drive: None,
         closes_loop: false,
-        custom: Custom { attributes, elements: Vec::new() },
+        custom: Custom {
+            attributes,
+            elements: Vec::new(),
+        },
         place: xml.place(node),
     }
 }
@@ -196,11 +276,21 @@ fn optional(xml: &mut Xml<'_>, node: Node<'_>, name: &str) -> Option<f64> {
 
 fn dynamics(xml: &mut Xml<'_>, node: Node<'_>) -> Dynamics {
     if !node.has_attribute("damping") && !node.has_attribute("friction") {
-        let message =
-            format!("{} has neither damping nor friction; ROS's URDF parser refuses the robot for it", xml.label(node));
-        xml.report(&codes::MISSING_ATTRIBUTE, node, message, "add damping=\"…\" or friction=\"…\", or remove the element");
+        let message = format!(
+            "{} has neither damping nor friction; ROS's URDF parser refuses the robot for it",
+            xml.label(node)
+        );
+        xml.report(
+            &codes::MISSING_ATTRIBUTE,
+            node,
+            message,
+            "add damping=\"…\" or friction=\"…\", or remove the element",
+        );
     }
-    Dynamics { damping: optional(xml, node, "damping"), friction: optional(xml, node, "friction") }
+    Dynamics {
+        damping: optional(xml, node, "damping"),
+        friction: optional(xml, node, "friction"),
+    }
 }
 
 fn safety(xml: &mut Xml<'_>, node: Node<'_>) -> Safety {
@@ -215,12 +305,28 @@ fn safety(xml: &mut Xml<'_>, node: Node<'_>) -> Safety {
 
 /// Reports which of the attributes `names`, all of which URDF requires, are missing.
 fn required(xml: &mut Xml<'_>, node: Node<'_>, names: &[&str]) {
-    let missing: Vec<&str> = names.iter().copied().filter(|name| !node.has_attribute(*name)).collect();
+    let missing: Vec<&str> = names
+        .iter()
+        .copied()
+        .filter(|name| !node.has_attribute(*name))
+        .collect();
     if !missing.is_empty() {
-        let message =
-            format!("{} has no {}; ROS's URDF parser refuses the robot for it", xml.label(node), missing.join(" and no "));
-        let help = missing.iter().map(|name| format!("{name}=\"…\"")).collect::<Vec<_>>().join(" and ");
-        xml.report(&codes::MISSING_ATTRIBUTE, node, message, format!("add {help}"));
+        let message = format!(
+            "{} has no {}; ROS's URDF parser refuses the robot for it",
+            xml.label(node),
+            missing.join(" and no ")
+        );
+        let help = missing
+            .iter()
+            .map(|name| format!("{name}=\"…\""))
+            .collect::<Vec<_>>()
+            .join(" and ");
+        xml.report(
+            &codes::MISSING_ATTRIBUTE,
+            node,
+            message,
+            format!("add {help}"),
+        );
     }
 }
 
@@ -229,23 +335,43 @@ fn kind(xml: &mut Xml<'_>, node: Node<'_>) -> (JointKind, Option<String>) {
     use JointKind::{Continuous, Fixed, Floating, Planar, Prismatic, Revolute};
     let word = node.attribute("type");
     let kinds = [Fixed, Revolute, Continuous, Prismatic, Planar, Floating];
-    if let Some(kind) = kinds.into_iter().find(|kind| Some(kind.as_str()) == word.map(str::trim)) {
+    if let Some(kind) = kinds
+        .into_iter()
+        .find(|kind| Some(kind.as_str()) == word.map(str::trim))
+    {
         return (kind, None);
     }
     let message = match word {
-        Some(word) => format!("{} has the type \"{}\", which URDF does not have; it is fixed", xml.label(node), short(word)),
+        Some(word) => format!(
+            "{} has the type \"{}\", which URDF does not have; it is fixed",
+            xml.label(node),
+            short(word)
+        ),
         None => format!("{} has no type; it is fixed", xml.label(node)),
     };
-    let known = ["fixed", "revolute", "continuous", "prismatic", "planar", "floating"];
+    let known = [
+        "fixed",
+        "revolute",
+        "continuous",
+        "prismatic",
+        "planar",
+        "floating",
+    ];
     let meant = word.and_then(|word| did_you_mean(nearest(word, known)));
-    let help = meant.unwrap_or_else(|| "use fixed, revolute, continuous, prismatic, planar or floating".to_owned());
+    let help = meant.unwrap_or_else(|| {
+        "use fixed, revolute, continuous, prismatic, planar or floating".to_owned()
+    });
     xml.report_at(&codes::UNKNOWN_JOINT_TYPE, node, "type", message, help);
     (Fixed, word.map(str::to_owned))
 }
 
 fn axis(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Unit<Vector3<f64>> {
-    let Some(node) = xml.child(joint, "axis") else { return Vector3::x_axis() };
-    let Some(xyz) = xml.numbers::<3>(node, "xyz", "1 0 0 is used") else { return Vector3::x_axis() };
+    let Some(node) = xml.child(joint, "axis") else {
+        return Vector3::x_axis();
+    };
+    let Some(xyz) = xml.numbers::<3>(node, "xyz", "1 0 0 is used") else {
+        return Vector3::x_axis();
+    };
     let axis = Vector3::from(xyz);
     let matters = !matches!(kind, JointKind::Fixed | JointKind::Floating);
     // Of unit size before it is measured: the square of a tiny number is zero.
@@ -253,17 +379,33 @@ fn axis(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Unit<Vector3<f64
     if largest == 0.0 {
         if matters {
             let message = "the axis is 0 0 0, which is no direction; 1 0 0 is used".to_owned();
-            xml.report_at(&codes::ZERO_AXIS, node, "xyz", message, "give the direction of the motion");
+            xml.report_at(
+                &codes::ZERO_AXIS,
+                node,
+                "xyz",
+                message,
+                "give the direction of the motion",
+            );
         }
         return Vector3::x_axis();
     }
     let length = (axis / largest).norm() * largest;
     if matters && (length - 1.0).abs() > UNIT_TOLERANCE {
         let message = format!("the axis has the length {length:.4}, not 1");
-        xml.report_at(&codes::AXIS_NOT_UNIT, node, "xyz", message, "only its direction counts");
+        xml.report_at(
+            &codes::AXIS_NOT_UNIT,
+            node,
+            "xyz",
+            message,
+            "only its direction counts",
+        );
     }
     // To divide what is of unit length by its length would only round it again.
-    if (axis.norm_squared() - 1.0).abs() < 1e-15 { Unit::new_unchecked(axis) } else { Unit::new_normalize(axis / largest) }
+    if (axis.norm_squared() - 1.0).abs() < 1e-15 {
+        Unit::new_unchecked(axis)
+    } else {
+        Unit::new_normalize(axis / largest)
+    }
 }
 
 /// Limits. A side of a revolute or prismatic joint's range that is missing has URDF's default.
@@ -272,7 +414,10 @@ fn limit(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Option<Limit> {
     let given = |name: &str| node.is_some_and(|node| node.has_attribute(name));
     let has_range = matches!(kind, JointKind::Revolute | JointKind::Prismatic);
     if has_range && !given("lower") && !given("upper") {
-        let message = format!("{} has no lower and upper limit; it is unlimited", xml.label(joint));
+        let message = format!(
+            "{} has no lower and upper limit; it is unlimited",
+            xml.label(joint)
+        );
         let help = "add <limit lower=\"…\" upper=\"…\" effort=\"…\" velocity=\"…\"/>, or make a revolute joint continuous";
         let limit = node.map(|node| limit_of(xml, node, false));
         xml.report(&codes::NO_LIMIT, node.unwrap_or(joint), message, help);
@@ -285,33 +430,60 @@ fn limit(xml: &mut Xml<'_>, joint: Node<'_>, kind: JointKind) -> Option<Limit> {
 fn limit_of(xml: &mut Xml<'_>, node: Node<'_>, is_range: bool) -> Limit {
     required(xml, node, &["effort", "velocity"]);
     let [mut lower, mut upper] = ["lower", "upper"].map(|name| xml.limit(node, name));
-    let effort = xml.limit(node, "effort").map(|value| magnitude(xml, node, "effort", value));
-    let velocity = xml.limit(node, "velocity").map(|value| magnitude(xml, node, "velocity", value));
+    let effort = xml
+        .limit(node, "effort")
+        .map(|value| magnitude(xml, node, "effort", value));
+    let velocity = xml
+        .limit(node, "velocity")
+        .map(|value| magnitude(xml, node, "velocity", value));
     for (name, side) in [("lower", &mut lower), ("upper", &mut upper)] {
         if is_range && !node.has_attribute(name) {
             *side = Some(0.0);
             let message = format!("{} has no {name}; it is 0, URDF's default", xml.label(node));
-            xml.report(&codes::HALF_LIMIT, node, message, format!("add {name}=\"…\""));
+            xml.report(
+                &codes::HALF_LIMIT,
+                node,
+                message,
+                format!("add {name}=\"…\""),
+            );
         }
     }
     if let (Some(lower), Some(upper)) = (lower, upper)
         && lower > upper
     {
-        let message = format!("the lower limit {lower} is above the upper limit {upper}; they are exchanged");
-        xml.report_at(&codes::LIMITS_SWAPPED, node, "lower", message, "exchange them, or correct a sign");
+        let message =
+            format!("the lower limit {lower} is above the upper limit {upper}; they are exchanged");
+        xml.report_at(
+            &codes::LIMITS_SWAPPED,
+            node,
+            "lower",
+            message,
+            "exchange them, or correct a sign",
+        );
     }
-    Limit { bounds: Bounds::between(lower, upper), effort, velocity }
+    Limit {
+        bounds: Bounds::between(lower, upper),
+        effort,
+        velocity,
+    }
 }
 
 fn magnitude(xml: &mut Xml<'_>, node: Node<'_>, name: &str, value: f64) -> f64 {
     if value < 0.0 {
         let message = format!("{name} is negative; its magnitude is used");
-        xml.report_at(&codes::NEGATIVE_LIMIT, node, name, message, "remove the sign");
+        xml.report_at(
+            &codes::NEGATIVE_LIMIT,
+            node,
+            name,
+            message,
+            "remove the sign",
+        );
     }
     value.abs()
 }
 
-/// Lets joints follow others: after this, every mimic has a leader, and none leads round in a circle.
+/// Lets joints follow others: after this, every mimic has a leader, and none leads round in a
+/// circle.
 fn mimics(xml: &mut Xml<'_>, joints: &mut [(Joint, Node<'_>)], names: &Names<'_>) {
     for index in 0..joints.len() {
         let node = joints[index].1;
@@ -326,8 +498,16 @@ fn mimics(xml: &mut Xml<'_>, joints: &mut [(Joint, Node<'_>)], names: &Names<'_>
         let (joint, node) = &mut joints[index];
         joint.mimic = None;
         if let Some(mimic) = children(*node, "mimic").next() {
-            let message = format!("{} follows itself through the joints that it follows", xml.label(*node));
-            xml.report(&codes::MIMIC_CYCLE, mimic, message, "remove one of the mimics of the circle");
+            let message = format!(
+                "{} follows itself through the joints that it follows",
+                xml.label(*node)
+            );
+            xml.report(
+                &codes::MIMIC_CYCLE,
+                mimic,
+                message,
+                "remove one of the mimics of the circle",
+            );
             xml.leave_out(mimic);
         }
     }
@@ -335,14 +515,23 @@ fn mimics(xml: &mut Xml<'_>, joints: &mut [(Joint, Node<'_>)], names: &Names<'_>
         let (joint, node) = &mut joints[index];
         joint.mimic = None;
         if let Some(mimic) = children(*node, "mimic").next() {
-            let message = format!("{} follows through more than {MAX_FOLLOWED} other joints", xml.label(*node));
-            xml.report(&codes::MIMIC_TOO_LONG, mimic, message, "let it follow the joint that leads the others");
+            let message = format!(
+                "{} follows through more than {MAX_FOLLOWED} other joints",
+                xml.label(*node)
+            );
+            xml.report(
+                &codes::MIMIC_TOO_LONG,
+                mimic,
+                message,
+                "let it follow the joint that leads the others",
+            );
             xml.leave_out(mimic);
         }
     }
 }
 
-/// Joints whose mimics, none of them circular, have to go so that no chain is longer than [`MAX_FOLLOWED`].
+/// Joints whose mimics, none of them circular, have to go so that no chain is longer than
+/// [`MAX_FOLLOWED`].
 fn too_long(joints: &[(Joint, Node<'_>)]) -> Vec<usize> {
     let mut cut = Vec::new();
     let mut steps: Vec<Option<usize>> = vec![None; joints.len()];
@@ -373,34 +562,75 @@ fn too_long(joints: &[(Joint, Node<'_>)]) -> Vec<usize> {
 }
 
 /// What a `mimic` element says. None, reported, if no joint can do that.
-fn mimic(xml: &mut Xml<'_>, node: Node<'_>, follower: usize, joints: &[(Joint, Node<'_>)], names: &Names<'_>) -> Option<Mimic> {
+fn mimic(
+    xml: &mut Xml<'_>,
+    node: Node<'_>,
+    follower: usize,
+    joints: &[(Joint, Node<'_>)],
+    names: &Names<'_>,
+) -> Option<Mimic> {
     let (leader, multiplier, offset) = leader(xml, node, names)?;
     if leader.0 == follower {
-        let message =
-            format!("{} follows itself", joints.get(follower).map_or_else(String::new, |&(_, joint)| xml.label(joint)));
-        xml.report_at(&codes::MIMIC_CYCLE, node, "joint", message, "name the joint that it should follow");
+        let message = format!(
+            "{} follows itself",
+            joints
+                .get(follower)
+                .map_or_else(String::new, |&(_, joint)| xml.label(joint))
+        );
+        xml.report_at(
+            &codes::MIMIC_CYCLE,
+            node,
+            "joint",
+            message,
+            "name the joint that it should follow",
+        );
         return None;
     }
-    let still = [leader.0, follower].into_iter().filter_map(|index| joints.get(index)).map(|(joint, _)| joint);
-    if let Some(still) = still.into_iter().find(|joint| urdf_usd_robot::kinematics::position_count(joint.kind) != 1) {
+    let still = [leader.0, follower]
+        .into_iter()
+        .filter_map(|index| joints.get(index))
+        .map(|(joint, _)| joint);
+    if let Some(still) = still
+        .into_iter()
+        .find(|joint| urdf_usd_robot::kinematics::position_count(joint.kind) != 1)
+    {
         let message = format!(
             "the joint \"{}\" is {}, so it has no position to follow or be followed",
             short(&still.name),
             still.kind.as_str()
         );
-        xml.report(&codes::MIMIC_WITHOUT_POSITION, node, message, "only revolute, continuous and prismatic joints can mimic");
+        xml.report(
+            &codes::MIMIC_WITHOUT_POSITION,
+            node,
+            message,
+            "only revolute, continuous and prismatic joints can mimic",
+        );
         return None;
     }
-    Some(Mimic { joint: leader, multiplier, offset })
+    Some(Mimic {
+        joint: leader,
+        multiplier,
+        offset,
+    })
 }
 
-/// Which joint a `mimic` element follows, by what multiplier and offset. None, reported, if that joint is not there.
+/// Which joint a `mimic` element follows, by what multiplier and offset. None, reported, if that
+/// joint is not there.
 fn leader(xml: &mut Xml<'_>, node: Node<'_>, names: &Names<'_>) -> Option<(JointId, f64, f64)> {
     let multiplier = xml.number(node, "multiplier", "1 is used").unwrap_or(1.0);
     let offset = xml.number(node, "offset", "0 is used").unwrap_or(0.0);
-    let Some(name) = node.attribute("joint").filter(|name| !name.trim().is_empty()) else {
+    let Some(name) = node
+        .attribute("joint")
+        .filter(|name| !name.trim().is_empty())
+    else {
         let message = format!("{} does not say which joint it follows", xml.label(node));
-        xml.report_at(&codes::DANGLING_MIMIC, node, "joint", message, "add joint=\"…\"");
+        xml.report_at(
+            &codes::DANGLING_MIMIC,
+            node,
+            "joint",
+            message,
+            "add joint=\"…\"",
+        );
         return None;
     };
     let leader = names.taken.get(name).copied();
@@ -409,7 +639,10 @@ fn leader(xml: &mut Xml<'_>, node: Node<'_>, names: &Names<'_>) -> Option<(Joint
             true => ("is left out", "mend that joint first"),
             false => ("is not there", "correct the name, or add the joint"),
         };
-        let message = format!("the joint \"{}\", which should be followed, {what}", short(name));
+        let message = format!(
+            "the joint \"{}\", which should be followed, {what}",
+            short(name)
+        );
         xml.report_at(&codes::DANGLING_MIMIC, node, "joint", message, help);
     }
     Some((leader?, multiplier, offset))

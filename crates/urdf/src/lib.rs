@@ -1,8 +1,9 @@
 //! URDF → [`Robot`], and [`Robot`] → URDF ([`write()`]).
 //!
-//! Everything that URDF 1.0 to 1.2 defines is read; everything else that the text has is kept as custom data, comments and
-//! white space excepted. What is wrong is reported with its line and column, and read as well as it can be: [`codes`] says for
-//! each kind of finding how it goes on. Only a text from which no robot can be had stops it.
+//! Everything that URDF 1.0 to 1.2 defines is read; everything else that the text has is kept as
+//! custom data, comments and white space excepted. What is wrong is reported with its line and
+//! column, and read as well as it can be: [`codes`] says for each kind of finding how it goes on.
+//! Only a text from which no robot can be had stops it.
 //!
 //! This module must not know files (apart from their names), meshes, or what the robot is read for.
 
@@ -47,8 +48,7 @@ use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 use urdf_usd_robot::{Joint, Link, LinkId, Robot, Tree};
 
 /// The remedy for what is still xacro.
-const RUN_XACRO: &str =
-    "name the file robot.urdf.xacro, so that it is expanded, or run xacro first: xacro robot.urdf.xacro > robot.urdf";
+const RUN_XACRO: &str = "name the file robot.urdf.xacro, so that it is expanded, or run xacro first: xacro robot.urdf.xacro > robot.urdf";
 /// How many elements that xacro left are reported.
 const MAX_LEFT: usize = 20;
 /// How many names a message lists.
@@ -59,14 +59,15 @@ pub const MAX_LINKS: usize = 10_000;
 pub const MAX_JOINTS: usize = 20_000;
 /// The most visuals and collisions of a robot together.
 pub const MAX_SHAPES: usize = 20_000;
-/// The most bytes of the name of a robot, link or joint: it is written with everything that belongs to it.
+/// The most bytes of the name of a robot, link or joint: it is written with everything that belongs
+/// to it.
 pub const MAX_NAME: usize = 1_000;
 
 /// What reading gave.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The robot, unless the text is such that there is none to be had; then there is an error among the diagnostics. What is in
-    /// other files is not in it yet.
+    /// The robot, unless the text is such that there is none to be had; then there is an error
+    /// among the diagnostics. What is in other files is not in it yet.
     pub robot: Option<Robot>,
     /// The other files that it refers to.
     pub references: References,
@@ -74,16 +75,27 @@ pub struct Outcome {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a robot from `text`; `file` is where the text is from, for the places in diagnostics and as a name for a robot without
-/// one. No mesh, texture or controller file is loaded: [`Outcome::references`] has them.
+/// Reads a robot from `text`; `file` is where the text is from, for the places in diagnostics and
+/// as a name for a robot without one. No mesh, texture or controller file is loaded:
+/// [`Outcome::references`] has them.
 pub fn read(text: &str, file: Option<&Path>) -> Outcome {
-    let (described, diagnostics) =
-        read_xml(text, file, |xml, root| if is_robot(xml, root, URDF) { robot(xml, root, file) } else { None });
+    let (described, diagnostics) = read_xml(text, file, |xml, root| {
+        if is_robot(xml, root, URDF) {
+            robot(xml, root, file)
+        } else {
+            None
+        }
+    });
     let (robot, references) = described.unzip();
-    Outcome { robot, references: references.unwrap_or_default(), diagnostics }
+    Outcome {
+        robot,
+        references: references.unwrap_or_default(),
+        diagnostics,
+    }
 }
 
-/// Parses `text` and gives what `read` makes of its root element, with all findings. `None` if the text can't be parsed.
+/// Parses `text` and gives what `read` makes of its root element, with all findings. `None` if the
+/// text can't be parsed.
 pub(crate) fn read_xml<T>(
     text: &str,
     file: Option<&Path>,
@@ -92,12 +104,23 @@ pub(crate) fn read_xml<T>(
     let file: Option<Arc<Path>> = file.map(Arc::from);
     let mut source = Source::new(text);
     let stop = |code: &'static Code, line: u32, column: u32, message: String, help: &str| {
-        let place = Place { file: file.clone(), line, column, ..Place::default() };
+        let place = Place {
+            file: file.clone(),
+            line,
+            column,
+            ..Place::default()
+        };
         (None, vec![Diagnostic::new(code, place, message).help(help)])
     };
     if let Some(excess) = source.excess() {
         let help = "no robot needs that; correct the program that wrote it";
-        return stop(&codes::TOO_LARGE, 1, 1, format!("the text is beyond the limits: {excess}"), help);
+        return stop(
+            &codes::TOO_LARGE,
+            1,
+            1,
+            format!("the text is beyond the limits: {excess}"),
+            help,
+        );
     }
     loop {
         let error = match source.parse() {
@@ -110,7 +133,12 @@ pub(crate) fn read_xml<T>(
             Err(error) => error,
         };
         if !source.mend(&error) {
-            if let Some(Unclosed { offset, message, help }) = unclosed::find(&error, &source) {
+            if let Some(Unclosed {
+                offset,
+                message,
+                help,
+            }) = unclosed::find(&error, &source)
+            {
                 let (line, column) = source.position(offset);
                 return stop(&codes::MALFORMED_XML, line, column, message, &help);
             }
@@ -125,9 +153,18 @@ pub(crate) fn read_xml<T>(
 fn explain(error: &roxmltree::Error, text: &str) -> (String, String) {
     use roxmltree::Error;
     let help = match error {
-        _ if text.trim().is_empty() => return ("the text is empty".to_owned(), "give the text of a URDF".to_owned()),
-        Error::UnclosedRootNode | Error::UnexpectedEndOfStream => "the text ends too early: close what is open".to_owned(),
-        Error::UnknownEntityReference(..) | Error::MalformedEntityReference(..) => "write &amp; for &".to_owned(),
+        _ if text.trim().is_empty() => {
+            return (
+                "the text is empty".to_owned(),
+                "give the text of a URDF".to_owned(),
+            );
+        }
+        Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
+            "the text ends too early: close what is open".to_owned()
+        }
+        Error::UnknownEntityReference(..) | Error::MalformedEntityReference(..) => {
+            "write &amp; for &".to_owned()
+        }
         Error::InvalidAttributeValue(..) => "write &lt; for < in an attribute".to_owned(),
         Error::UnexpectedDeclaration(..) => "put <?xml …?> at the very beginning".to_owned(),
         Error::DuplicatedAttribute(..) => "remove one of the attributes".to_owned(),
@@ -135,8 +172,17 @@ fn explain(error: &roxmltree::Error, text: &str) -> (String, String) {
     };
     let message = error.to_string();
     // The position is told on its own, and here it may be shifted.
-    let message = message.rfind(" at ").and_then(|end| message.get(..end)).unwrap_or(&message);
-    (format!("the text is not well-formed XML: {}", message.chars().take(200).collect::<String>()), help)
+    let message = message
+        .rfind(" at ")
+        .and_then(|end| message.get(..end))
+        .unwrap_or(&message);
+    (
+        format!(
+            "the text is not well-formed XML: {}",
+            message.chars().take(200).collect::<String>()
+        ),
+        help,
+    )
 }
 
 /// Reports what of the text had to be mended to be parsed.
@@ -151,11 +197,21 @@ fn report_mended(xml: &mut Xml<'_>, source: &Source<'_>) {
     }
     if let Some(offset) = source.loose_comment {
         let message = "a comment has -- in it, which XML does not allow".to_owned();
-        xml.report_original(&codes::LOOSE_COMMENT, offset, message, "write another character in its place");
+        xml.report_original(
+            &codes::LOOSE_COMMENT,
+            offset,
+            message,
+            "write another character in its place",
+        );
     }
     if let Some(offset) = source.original().find('\u{fffd}') {
         let message = "the text has a character that its encoding does not allow".to_owned();
-        xml.report_original(&codes::BROKEN_CHARACTERS, offset, message, "save the file as UTF-8");
+        xml.report_original(
+            &codes::BROKEN_CHARACTERS,
+            offset,
+            message,
+            "save the file as UTF-8",
+        );
     }
 }
 
@@ -170,59 +226,104 @@ pub(crate) struct Form {
     pub needs: Option<&'static str>,
 }
 
-const URDF: Form = Form { name: "URDF", run_xacro: RUN_XACRO, needs: Some("link") };
+const URDF: Form = Form {
+    name: "URDF",
+    run_xacro: RUN_XACRO,
+    needs: Some("link"),
+};
 
-/// Whether `root` is the robot element of a text of that form; if not, what it is instead is reported. Elements that xacro left are
-/// reported, too; they stop nothing if there is something to read beside them.
+/// Whether `root` is the robot element of a text of that form; if not, what it is instead is
+/// reported. Elements that xacro left are reported, too; they stop nothing if there is something to
+/// read beside them.
 pub(crate) fn is_robot(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
     let name = qualified_name(root);
     if name == "robot" {
         return is_expanded(xml, root, form);
     }
     let (what, help) = match name {
-        "sdf" | "gazebo" => ("SDF, Gazebo's format", "convert it to URDF, or use the URDF that it was made from"),
+        "sdf" | "gazebo" => (
+            "SDF, Gazebo's format",
+            "convert it to URDF, or use the URDF that it was made from",
+        ),
         "mujoco" | "mujocoinclude" => ("MJCF, MuJoCo's format", "use the URDF of the robot"),
-        "COLLADA" => ("a COLLADA mesh", "refer to it from a URDF: <mesh filename=\"…\"/>"),
+        "COLLADA" => (
+            "a COLLADA mesh",
+            "refer to it from a URDF: <mesh filename=\"…\"/>",
+        ),
         "launch" => ("a launch file", "use the URDF that it loads"),
         "package" => ("a package.xml", "use the URDF in the package"),
         "html" => ("a web page", "download the raw file"),
         _ => ("something else", "the root element must be <robot>"),
     };
-    let message = format!("the root element is <{}>, not <robot>: this is {what}", short(name));
+    let message = format!(
+        "the root element is <{}>, not <robot>: this is {what}",
+        short(name)
+    );
     xml.report(&codes::NOT_URDF, root, message, help);
     false
 }
 
-/// Whether there is something to read in `root` without xacro. Reports the elements that xacro left.
+/// Whether there is something to read in `root` without xacro. Reports the elements that xacro
+/// left.
 fn is_expanded(xml: &mut Xml<'_>, root: Node<'_>, form: Form) -> bool {
-    let Form { name, run_xacro, needs } = form;
-    let is_needed = |child: Node<'_>| !is_xacro(child) && needs.is_none_or(|needed| qualified_name(child) == needed);
+    let Form {
+        name,
+        run_xacro,
+        needs,
+    } = form;
+    let is_needed = |child: Node<'_>| {
+        !is_xacro(child) && needs.is_none_or(|needed| qualified_name(child) == needed)
+    };
     let mut left = outermost_xacro(root);
-    let Some(first) = left.next() else { return true };
+    let Some(first) = left.next() else {
+        return true;
+    };
     if !elements(root).any(is_needed) {
-        let message = format!("this is xacro, not {name}: <{}> has yet to be expanded", short(qualified_name(first)));
+        let message = format!(
+            "this is xacro, not {name}: <{}> has yet to be expanded",
+            short(qualified_name(first))
+        );
         xml.report(&codes::XACRO, first, message, run_xacro);
         return false;
     }
     let mut report = |element: Node<'_>, more: &str| {
-        let message =
-            format!("<{}> is of xacro and was never expanded: nothing is read from it{more}", short(qualified_name(element)));
+        let message = format!(
+            "<{}> is of xacro and was never expanded: nothing is read from it{more}",
+            short(qualified_name(element))
+        );
         let help = format!("remove it if the {name} is complete without it; otherwise {run_xacro}");
         xml.report(&codes::XACRO_LEFT, element, message, help);
     };
     report(first, "");
-    left.by_ref().take(MAX_LEFT - 2).for_each(|element| report(element, ""));
+    left.by_ref()
+        .take(MAX_LEFT - 2)
+        .for_each(|element| report(element, ""));
     if let Some(last) = left.next() {
         let more = left.count();
-        report(last, &if more > 0 { format!(", nor from {more} more like it after it") } else { String::new() });
+        report(
+            last,
+            &if more > 0 {
+                format!(", nor from {more} more like it after it")
+            } else {
+                String::new()
+            },
+        );
     }
     true
 }
 
 /// Whether an element is one of xacro's: its prefix says so, or what that is bound to.
 fn is_xacro(node: Node<'_>) -> bool {
-    let prefix = qualified_name(node).split_once(':').map(|(prefix, _)| prefix);
-    prefix.is_some_and(|prefix| prefix == "xacro" || node.tag_name().namespace().is_some_and(|uri| uri.contains("xacro")))
+    let prefix = qualified_name(node)
+        .split_once(':')
+        .map(|(prefix, _)| prefix);
+    prefix.is_some_and(|prefix| {
+        prefix == "xacro"
+            || node
+                .tag_name()
+                .namespace()
+                .is_some_and(|uri| uri.contains("xacro"))
+    })
 }
 
 /// The elements of xacro in `root` that stand in no other.
@@ -240,12 +341,25 @@ fn outermost_xacro(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
 /// Reads the robot element. None, reported, if it has no links.
 fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robot, References)> {
     if children(root, "link").next().is_none() {
-        let message = format!("{} has no link: there is nothing to convert", xml.label(root));
-        xml.report(&codes::NO_LINKS, root, message, "a robot needs at least one <link name=\"…\"/>");
+        let message = format!(
+            "{} has no link: there is nothing to convert",
+            xml.label(root)
+        );
+        xml.report(
+            &codes::NO_LINKS,
+            root,
+            message,
+            "a robot needs at least one <link name=\"…\"/>",
+        );
         return None;
     }
     if let Some((node, message)) = excess(xml, root) {
-        xml.report(&codes::TOO_MANY, node, message, "no robot needs that; correct the program that wrote it");
+        xml.report(
+            &codes::TOO_MANY,
+            node,
+            message,
+            "no robot needs that; correct the program that wrote it",
+        );
         return None;
     }
     let name = robot_name(xml, root, file);
@@ -259,11 +373,23 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
         joint.custom.elements.extend(custom.elements);
         joint
     };
-    let (nodes, joints): (Vec<_>, Vec<_>) = joints.into_iter().map(|pair| (pair.1, custom_of(xml, pair))).unzip();
+    let (nodes, joints): (Vec<_>, Vec<_>) = joints
+        .into_iter()
+        .map(|pair| (pair.1, custom_of(xml, pair)))
+        .unzip();
     let mut joints = joints;
     let tree = Tree::build(links.len(), &mut joints);
     report_shape(xml, root, &tree, &links, &joints, &nodes);
-    let Assets { materials: Materials { list: materials, textures, .. }, meshes, .. } = assets;
+    let Assets {
+        materials:
+            Materials {
+                list: materials,
+                textures,
+                ..
+            },
+        meshes,
+        ..
+    } = assets;
     let (custom, place) = (xml.custom(root, &custom::ROBOT), xml.place(root));
     let mut robot = Robot {
         name,
@@ -284,10 +410,18 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
     };
     let (controller_files, found) = extensions::read(&mut robot);
     found.into_iter().for_each(|finding| xml.push(finding));
-    Some((robot, References { meshes, textures, controller_files }))
+    Some((
+        robot,
+        References {
+            meshes,
+            textures,
+            controller_files,
+        },
+    ))
 }
 
-/// What of a robot goes beyond the limits, if anything does: counted before anything is read, since each finding takes time too.
+/// What of a robot goes beyond the limits, if anything does: counted before anything is read, since
+/// each finding takes time too.
 fn excess<'n>(xml: &Xml<'_>, root: Node<'n>) -> Option<(Node<'n>, String)> {
     let shapes = || {
         let links = children(root, "link");
@@ -295,17 +429,33 @@ fn excess<'n>(xml: &Xml<'_>, root: Node<'n>) -> Option<(Node<'n>, String)> {
     };
     let counts: [(&str, usize, Option<Node<'n>>); 3] = [
         ("links", MAX_LINKS, children(root, "link").nth(MAX_LINKS)),
-        ("joints", MAX_JOINTS, children(root, "joint").nth(MAX_JOINTS)),
-        ("visuals and collisions", MAX_SHAPES, shapes().nth(MAX_SHAPES)),
+        (
+            "joints",
+            MAX_JOINTS,
+            children(root, "joint").nth(MAX_JOINTS),
+        ),
+        (
+            "visuals and collisions",
+            MAX_SHAPES,
+            shapes().nth(MAX_SHAPES),
+        ),
     ];
     for (what, most, beyond) in counts {
         if let Some(node) = beyond {
             return Some((node, format!("the robot has more than {most} {what}")));
         }
     }
-    let mut named = std::iter::once(root).chain(children(root, "link")).chain(children(root, "joint"));
+    let mut named = std::iter::once(root)
+        .chain(children(root, "link"))
+        .chain(children(root, "joint"));
     let node = named.find(|&node| name_of(node).is_some_and(|name| name.len() > MAX_NAME))?;
-    Some((node, format!("{} has a name of more than {MAX_NAME} bytes", xml.label(node))))
+    Some((
+        node,
+        format!(
+            "{} has a name of more than {MAX_NAME} bytes",
+            xml.label(node)
+        ),
+    ))
 }
 
 fn robot_name(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> String {
@@ -313,11 +463,24 @@ fn robot_name(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> String 
         return name.to_owned();
     }
     // As in robot.urdf, and in robot.urdf.xacro.
-    let stem = file.and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-    let stem = stem.map(|stem| stem.strip_suffix(".urdf").map(str::to_owned).unwrap_or(stem));
-    let name = stem.filter(|stem| !stem.trim().is_empty()).unwrap_or_else(|| "robot".to_owned());
+    let stem = file
+        .and_then(Path::file_stem)
+        .map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem.map(|stem| {
+        stem.strip_suffix(".urdf")
+            .map(str::to_owned)
+            .unwrap_or(stem)
+    });
+    let name = stem
+        .filter(|stem| !stem.trim().is_empty())
+        .unwrap_or_else(|| "robot".to_owned());
     let message = format!("the robot has no name; it is called \"{}\"", short(&name));
-    xml.report(&codes::NO_NAME, root, message, "add name=\"…\" to the robot element");
+    xml.report(
+        &codes::NO_NAME,
+        root,
+        message,
+        "add name=\"…\" to the robot element",
+    );
     name
 }
 
@@ -340,10 +503,15 @@ fn version(xml: &mut Xml<'_>, root: Node<'_>) {
 }
 
 /// Reads all links, and gives their numbers by name.
-fn links(xml: &mut Xml<'_>, root: Node<'_>, assets: &mut Assets) -> (Vec<Link>, HashMap<String, LinkId>) {
+fn links(
+    xml: &mut Xml<'_>,
+    root: Node<'_>,
+    assets: &mut Assets,
+) -> (Vec<Link>, HashMap<String, LinkId>) {
     let mut links = Vec::new();
     let mut ids: HashMap<String, LinkId> = HashMap::new();
-    let written: std::collections::HashSet<&str> = children(root, "link").filter_map(name_of).collect();
+    let written: std::collections::HashSet<&str> =
+        children(root, "link").filter_map(name_of).collect();
     let mut unnamed = 0_usize;
     for node in children(root, "link") {
         let name = match name_of(node) {
@@ -356,14 +524,27 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, assets: &mut Assets) -> (Vec<Link>, 
                         break name;
                     }
                 };
-                xml.report(&codes::UNNAMED, node, format!("a link has no name; it becomes \"{name}\""), "add name=\"…\"");
+                xml.report(
+                    &codes::UNNAMED,
+                    node,
+                    format!("a link has no name; it becomes \"{name}\""),
+                    "add name=\"…\"",
+                );
                 name
             }
         };
         if let Some(&LinkId(first)) = ids.get(&name) {
             let line = links.get(first).map_or(0, |link: &Link| link.place.line);
-            let message = format!("there is another link \"{}\" on line {line}; that one counts", short(&name));
-            xml.report(&codes::DUPLICATE_LINK, node, message, "rename or remove one of them");
+            let message = format!(
+                "there is another link \"{}\" on line {line}; that one counts",
+                short(&name)
+            );
+            xml.report(
+                &codes::DUPLICATE_LINK,
+                node,
+                message,
+                "rename or remove one of them",
+            );
             // It is read all the same, for what else is wrong with it; its meshes are nobody's.
             let mut apart = Assets::new(std::mem::take(&mut assets.materials));
             link(xml, node, name, LinkId(links.len()), &mut apart);
@@ -390,11 +571,31 @@ fn link(xml: &mut Xml<'_>, node: Node<'_>, name: String, id: LinkId, assets: &mu
 }
 
 /// Reports loops and several roots, and what becomes of them.
-fn report_shape(xml: &mut Xml<'_>, root: Node<'_>, tree: &Tree, links: &[Link], joints: &[Joint], nodes: &[Node<'_>]) {
-    let link_name = |id: LinkId| links.get(id.0).map_or_else(String::new, |link| short(&link.name));
-    for (joint, &node) in joints.iter().zip(nodes).filter(|(joint, _)| joint.closes_loop) {
+fn report_shape(
+    xml: &mut Xml<'_>,
+    root: Node<'_>,
+    tree: &Tree,
+    links: &[Link],
+    joints: &[Joint],
+    nodes: &[Node<'_>],
+) {
+    let link_name = |id: LinkId| {
+        links
+            .get(id.0)
+            .map_or_else(String::new, |link| short(&link.name))
+    };
+    for (joint, &node) in joints
+        .iter()
+        .zip(nodes)
+        .filter(|(joint, _)| joint.closes_loop)
+    {
         let (label, child) = (xml.label(node), link_name(joint.child));
-        let above = tree.parent_joint.get(joint.child.0).copied().flatten().and_then(|id| joints.get(id.0));
+        let above = tree
+            .parent_joint
+            .get(joint.child.0)
+            .copied()
+            .flatten()
+            .and_then(|id| joints.get(id.0));
         let stays = above.map_or_else(
             || format!("\"{child}\" is the root"),
             |above| format!("\"{child}\" hangs on the joint \"{}\"", short(&above.name)),
@@ -404,19 +605,34 @@ fn report_shape(xml: &mut Xml<'_>, root: Node<'_>, tree: &Tree, links: &[Link], 
         } else {
             "closes a loop".to_owned()
         };
-        let message = format!("{label} {loops}; it is kept as a constraint beside the tree, in which {stays}");
-        xml.report(&codes::LOOP, node, message, "if the loop is not meant, correct the joint's parent or child");
+        let message = format!(
+            "{label} {loops}; it is kept as a constraint beside the tree, in which {stays}"
+        );
+        xml.report(
+            &codes::LOOP,
+            node,
+            message,
+            "if the loop is not meant, correct the joint's parent or child",
+        );
     }
     if tree.roots.len() > 1 {
-        let names: Vec<String> = tree.roots.iter().take(MAX_NAMES).map(|&id| format!("\"{}\"", link_name(id))).collect();
-        let more = if tree.roots.len() > MAX_NAMES { ", …" } else { "" };
+        let names: Vec<String> = tree
+            .roots
+            .iter()
+            .take(MAX_NAMES)
+            .map(|&id| format!("\"{}\"", link_name(id)))
+            .collect();
+        let more = if tree.roots.len() > MAX_NAMES {
+            ", …"
+        } else {
+            ""
+        };
         let message = format!(
             "the robot has {} roots, where URDF has one: {}{more}; each is kept with what hangs on it, side by side at the origin",
             tree.roots.len(),
             names.join(", ")
         );
-        let help =
-            "add the joints that are missing, or remove links that are left over; robot_state_publisher takes one root only";
+        let help = "add the joints that are missing, or remove links that are left over; robot_state_publisher takes one root only";
         xml.report(&codes::SEVERAL_ROOTS, root, message, help);
     }
 }

@@ -13,7 +13,8 @@ use urdf_usd_robot::{Geometry, Inertial, LinkId, Pose, Shape};
 
 /// The thickness that a flat box or cylinder gets, in metres.
 const MIN_THICKNESS: f64 = 1e-4;
-/// How far a principal moment may be beyond what is possible, as a part of the largest: figures in files are rounded.
+/// How far a principal moment may be beyond what is possible, as a part of the largest: figures in
+/// files are rounded.
 const INERTIA_TOLERANCE: f64 = 1e-3;
 
 /// What the shapes of all links share.
@@ -26,14 +27,23 @@ pub(super) struct Assets {
 
 impl Assets {
     pub fn new(materials: Materials) -> Self {
-        Self { materials, meshes: Vec::new(), by_uri: HashMap::new() }
+        Self {
+            materials,
+            meshes: Vec::new(),
+            by_uri: HashMap::new(),
+        }
     }
 
     /// The number of the mesh file that `uri` refers to; `node` is the element that does.
     fn mesh(&mut self, xml: &Xml<'_>, node: Node<'_>, uri: &str) -> usize {
         *self.by_uri.entry(uri.to_owned()).or_insert_with(|| {
             let (uri, place) = (uri.to_owned(), xml.place(node));
-            self.meshes.push(MeshReference { uri, place, visuals: Vec::new(), collisions: Vec::new() });
+            self.meshes.push(MeshReference {
+                uri,
+                place,
+                visuals: Vec::new(),
+                collisions: Vec::new(),
+            });
             self.meshes.len() - 1
         })
     }
@@ -41,20 +51,37 @@ impl Assets {
 
 /// The frame that the `origin` in `node` gives; identity if there is none.
 pub(super) fn origin(xml: &mut Xml<'_>, node: Node<'_>) -> Pose {
-    let Some(node) = xml.child(node, "origin") else { return Pose::identity() };
-    let [x, y, z] = xml.numbers(node, "xyz", "0 0 0 is used").unwrap_or_default();
-    let [roll, pitch, yaw] = xml.numbers(node, "rpy", "0 0 0 is used").unwrap_or_default();
+    let Some(node) = xml.child(node, "origin") else {
+        return Pose::identity();
+    };
+    let [x, y, z] = xml
+        .numbers(node, "xyz", "0 0 0 is used")
+        .unwrap_or_default();
+    let [roll, pitch, yaw] = xml
+        .numbers(node, "rpy", "0 0 0 is used")
+        .unwrap_or_default();
     let mut rotation = UnitQuaternion::from_euler_angles(roll, pitch, yaw);
     if let Some([x, y, z, w]) = xml.numbers(node, "quat_xyzw", "it counts as not given") {
         if node.attribute("rpy").is_some() {
-            let message = format!("{} has both rpy and quat_xyzw; quat_xyzw counts", xml.label(node));
+            let message = format!(
+                "{} has both rpy and quat_xyzw; quat_xyzw counts",
+                xml.label(node)
+            );
             xml.report(&codes::TWO_ROTATIONS, node, message, "remove one of them");
         }
         match UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9) {
             Some(quaternion) => rotation = quaternion,
             None => {
-                let message = "quat_xyzw has no length, so it is no rotation; it counts as not given".to_owned();
-                xml.report_at(&codes::BAD_NUMBER, node, "quat_xyzw", message, "0 0 0 1 means no rotation");
+                let message =
+                    "quat_xyzw has no length, so it is no rotation; it counts as not given"
+                        .to_owned();
+                xml.report_at(
+                    &codes::BAD_NUMBER,
+                    node,
+                    "quat_xyzw",
+                    message,
+                    "0 0 0 1 means no rotation",
+                );
             }
         }
     }
@@ -67,22 +94,50 @@ pub(super) fn inertial(xml: &mut Xml<'_>, link: Node<'_>) -> Option<Inertial> {
     let origin = origin(xml, node);
     let mass = mass(xml, node);
     let inertia = inertia(xml, node, mass);
-    Some(Inertial { origin, mass, inertia, is_assumed: false, place: xml.place(node) })
+    Some(Inertial {
+        origin,
+        mass,
+        inertia,
+        is_assumed: false,
+        place: xml.place(node),
+    })
 }
 
 fn mass(xml: &mut Xml<'_>, inertial: Node<'_>) -> f64 {
-    let Some(node) = xml.child(inertial, "mass").filter(|node| node.has_attribute("value")) else {
+    let Some(node) = xml
+        .child(inertial, "mass")
+        .filter(|node| node.has_attribute("value"))
+    else {
         let message = format!("{} has no mass", xml.label(inertial));
-        xml.report(&codes::NO_MASS, inertial, message, "add <mass value=\"…\"/> in kilograms");
+        xml.report(
+            &codes::NO_MASS,
+            inertial,
+            message,
+            "add <mass value=\"…\"/> in kilograms",
+        );
         return 0.0;
     };
-    let Some(mass) = xml.number(node, "value", "0 is used") else { return 0.0 };
+    let Some(mass) = xml.number(node, "value", "0 is used") else {
+        return 0.0;
+    };
     if mass < 0.0 {
         let message = format!("the mass is negative: {mass} kg");
-        xml.report_at(&codes::NEGATIVE_MASS, node, "value", message, "correct the mass");
+        xml.report_at(
+            &codes::NEGATIVE_MASS,
+            node,
+            "value",
+            message,
+            "correct the mass",
+        );
     } else if mass == 0.0 {
         let help = "give the mass, or remove the inertial if the link is only a frame";
-        xml.report_at(&codes::ZERO_MASS, node, "value", "the mass is 0".to_owned(), help);
+        xml.report_at(
+            &codes::ZERO_MASS,
+            node,
+            "value",
+            "the mass is 0".to_owned(),
+            help,
+        );
     }
     mass
 }
@@ -90,15 +145,30 @@ fn mass(xml: &mut Xml<'_>, inertial: Node<'_>) -> f64 {
 fn inertia(xml: &mut Xml<'_>, inertial: Node<'_>, mass: f64) -> Matrix3<f64> {
     const NAMES: [&str; 6] = ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"];
     let node = xml.child(inertial, "inertia");
-    let missing: Vec<&str> = NAMES.into_iter().filter(|name| !node.is_some_and(|node| node.has_attribute(*name))).collect();
+    let missing: Vec<&str> = NAMES
+        .into_iter()
+        .filter(|name| !node.is_some_and(|node| node.has_attribute(*name)))
+        .collect();
     if !missing.is_empty() {
         let at = node.unwrap_or(inertial);
-        let what = if node.is_some() { missing.join(", ") } else { "inertia".to_owned() };
+        let what = if node.is_some() {
+            missing.join(", ")
+        } else {
+            "inertia".to_owned()
+        };
         let message = format!("{} has no {what}; 0 is used", xml.label(at));
-        xml.report(&codes::NO_INERTIA, at, message, "add the moments of inertia in kg·m²");
+        xml.report(
+            &codes::NO_INERTIA,
+            at,
+            message,
+            "add the moments of inertia in kg·m²",
+        );
     }
-    let Some(node) = node else { return Matrix3::zeros() };
-    let [xx, xy, xz, yy, yz, zz] = NAMES.map(|name| xml.number(node, name, "0 is used").unwrap_or_default());
+    let Some(node) = node else {
+        return Matrix3::zeros();
+    };
+    let [xx, xy, xz, yy, yz, zz] =
+        NAMES.map(|name| xml.number(node, name, "0 is used").unwrap_or_default());
     let inertia = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
     // A link that is only a frame often says 0 for everything.
     if !(mass == 0.0 && inertia.iter().all(|&value| value == 0.0))
@@ -106,7 +176,12 @@ fn inertia(xml: &mut Xml<'_>, inertial: Node<'_>, mass: f64) -> Matrix3<f64> {
         && let Some(why) = impossible(&inertia)
     {
         let help = "moments must be about the centre of mass in kg·m²; let the CAD program or a mesh tool compute them";
-        xml.report(&codes::NON_PHYSICAL_INERTIA, node, format!("no body can have this inertia: {why}"), help);
+        xml.report(
+            &codes::NON_PHYSICAL_INERTIA,
+            node,
+            format!("no body can have this inertia: {why}"),
+            help,
+        );
     }
     inertia
 }
@@ -122,27 +197,53 @@ fn impossible(inertia: &Matrix3<f64>) -> Option<String> {
     let mut moments: [f64; 3] = eigen.eigenvalues.into();
     moments.sort_by(f64::total_cmp);
     let [a, b, c] = moments;
-    let shown = moments.map(|moment| format!("{:.3e}", moment * scale)).join(", ");
+    let shown = moments
+        .map(|moment| format!("{:.3e}", moment * scale))
+        .join(", ");
     if a <= 0.0 {
-        Some(format!("of its principal moments ({shown}) not all are positive"))
+        Some(format!(
+            "of its principal moments ({shown}) not all are positive"
+        ))
     } else if a + b < c - INERTIA_TOLERANCE * c {
-        Some(format!("of its principal moments ({shown}) the largest is more than the sum of the others"))
+        Some(format!(
+            "of its principal moments ({shown}) the largest is more than the sum of the others"
+        ))
     } else {
         None
     }
 }
 
 /// What a link shows: its `visual` elements.
-pub(super) fn visuals(xml: &mut Xml<'_>, link: Node<'_>, id: LinkId, assets: &mut Assets) -> Vec<Shape> {
-    shapes(xml, (link, id), assets, &VISUAL, "visual", |reference| &mut reference.visuals)
+pub(super) fn visuals(
+    xml: &mut Xml<'_>,
+    link: Node<'_>,
+    id: LinkId,
+    assets: &mut Assets,
+) -> Vec<Shape> {
+    shapes(xml, (link, id), assets, &VISUAL, "visual", |reference| {
+        &mut reference.visuals
+    })
 }
 
 /// What of a link collides: its `collision` elements.
-pub(super) fn collisions(xml: &mut Xml<'_>, link: Node<'_>, id: LinkId, assets: &mut Assets) -> Vec<Shape> {
-    shapes(xml, (link, id), assets, &COLLISION, "collision", |reference| &mut reference.collisions)
+pub(super) fn collisions(
+    xml: &mut Xml<'_>,
+    link: Node<'_>,
+    id: LinkId,
+    assets: &mut Assets,
+) -> Vec<Shape> {
+    shapes(
+        xml,
+        (link, id),
+        assets,
+        &COLLISION,
+        "collision",
+        |reference| &mut reference.collisions,
+    )
 }
 
-/// The shapes that elements called `name` describe; `users` is where a mesh file lists those that refer to it.
+/// The shapes that elements called `name` describe; `users` is where a mesh file lists those that
+/// refer to it.
 fn shapes(
     xml: &mut Xml<'_>,
     (link, id): (Node<'_>, LinkId),
@@ -154,7 +255,11 @@ fn shapes(
     let mut shapes = Vec::new();
     for node in children(link, name) {
         let origin = origin(xml, node);
-        let material = if name == "visual" { xml.child(node, "material") } else { None };
+        let material = if name == "visual" {
+            xml.child(node, "material")
+        } else {
+            None
+        };
         let material = material.and_then(|material| assets.materials.of(xml, material));
         match geometry(xml, node, assets) {
             Some((geometry, reference)) => {
@@ -180,42 +285,81 @@ fn shapes(
     shapes
 }
 
-/// The geometry of a visual or collision, and the number of its mesh file if it refers to one. None, reported, if there is none that
-/// could be shown.
-fn geometry(xml: &mut Xml<'_>, shape: Node<'_>, assets: &mut Assets) -> Option<(Geometry, Option<usize>)> {
-    let Some(node) = xml.child(shape, "geometry").filter(|node| node.first_element_child().is_some()) else {
+/// The geometry of a visual or collision, and the number of its mesh file if it refers to one.
+/// None, reported, if there is none that could be shown.
+fn geometry(
+    xml: &mut Xml<'_>,
+    shape: Node<'_>,
+    assets: &mut Assets,
+) -> Option<(Geometry, Option<usize>)> {
+    let Some(node) = xml
+        .child(shape, "geometry")
+        .filter(|node| node.first_element_child().is_some())
+    else {
         let message = format!("{} has no geometry", xml.label(shape));
-        xml.report(&codes::NO_GEOMETRY, shape, message, "add <geometry> with a box, cylinder, sphere, capsule or mesh");
+        xml.report(
+            &codes::NO_GEOMETRY,
+            shape,
+            message,
+            "add <geometry> with a box, cylinder, sphere, capsule or mesh",
+        );
         return None;
     };
     let kinds = ["box", "cylinder", "sphere", "capsule", "mesh"];
     let mut forms = elements(node).filter(|form| kinds.contains(&qualified_name(*form)));
     let Some(form) = forms.next() else {
         let found = elements(node).next().unwrap_or(node);
-        let message = format!("\"{}\" is no geometry that URDF has", short(qualified_name(found)));
-        xml.report(&codes::UNKNOWN_GEOMETRY, found, message, "use box, cylinder, sphere, capsule or mesh");
+        let message = format!(
+            "\"{}\" is no geometry that URDF has",
+            short(qualified_name(found))
+        );
+        xml.report(
+            &codes::UNKNOWN_GEOMETRY,
+            found,
+            message,
+            "use box, cylinder, sphere, capsule or mesh",
+        );
         return None;
     };
     for more in forms {
         let message = format!("{} is a second geometry; the first counts", xml.label(more));
-        xml.report(&codes::REPEATED_ELEMENT, more, message, "make it a visual or collision of its own");
+        xml.report(
+            &codes::REPEATED_ELEMENT,
+            more,
+            message,
+            "make it a visual or collision of its own",
+        );
         xml.leave_out(more);
     }
     let solid = match qualified_name(form) {
         "box" => cuboid(xml, form),
         "cylinder" => {
-            let (radius, length) = (dimension(xml, form, "radius"), dimension(xml, form, "length"));
+            let (radius, length) = (
+                dimension(xml, form, "radius"),
+                dimension(xml, form, "length"),
+            );
             let (radius, length) = (radius?, length?);
-            Some(Geometry::Cylinder { radius: extent(xml, form, radius)?, length: thickness(xml, form, length) })
+            Some(Geometry::Cylinder {
+                radius: extent(xml, form, radius)?,
+                length: thickness(xml, form, length),
+            })
         }
         "sphere" => {
             let radius = dimension(xml, form, "radius")?;
-            Some(Geometry::Sphere { radius: extent(xml, form, radius)? })
+            Some(Geometry::Sphere {
+                radius: extent(xml, form, radius)?,
+            })
         }
         "capsule" => {
-            let (radius, length) = (dimension(xml, form, "radius"), dimension(xml, form, "length"));
+            let (radius, length) = (
+                dimension(xml, form, "radius"),
+                dimension(xml, form, "length"),
+            );
             let (radius, length) = (radius?, length?);
-            Some(Geometry::Capsule { radius: extent(xml, form, radius)?, length })
+            Some(Geometry::Capsule {
+                radius: extent(xml, form, radius)?,
+                length,
+            })
         }
         _ => return mesh(xml, form, assets).map(|(mesh, reference)| (mesh, Some(reference))),
     };
@@ -226,16 +370,35 @@ fn cuboid(xml: &mut Xml<'_>, node: Node<'_>) -> Option<Geometry> {
     let size = dimensions::<3>(xml, node, "size")?;
     let zeros = size.iter().filter(|&&edge| edge == 0.0).count();
     // One zero makes it flat, two make it a line.
-    let extent = if zeros > 1 { extent(xml, node, 0.0)? } else { 1.0 };
-    let size = Vector3::from(size).map(|edge| if edge == 0.0 { thickness(xml, node, edge) } else { edge });
+    let extent = if zeros > 1 {
+        extent(xml, node, 0.0)?
+    } else {
+        1.0
+    };
+    let size = Vector3::from(size).map(|edge| {
+        if edge == 0.0 {
+            thickness(xml, node, edge)
+        } else {
+            edge
+        }
+    });
     (extent > 0.0).then_some(Geometry::Box { size })
 }
 
 fn mesh(xml: &mut Xml<'_>, node: Node<'_>, assets: &mut Assets) -> Option<(Geometry, usize)> {
     let scale = scale(xml, node);
-    let Some(uri) = node.attribute("filename").map(str::trim).filter(|uri| !uri.is_empty()) else {
+    let Some(uri) = node
+        .attribute("filename")
+        .map(str::trim)
+        .filter(|uri| !uri.is_empty())
+    else {
         let message = format!("{} has no filename", xml.label(node));
-        xml.report(&codes::NO_MESH_FILE, node, message, "add filename=\"package://…\"");
+        xml.report(
+            &codes::NO_MESH_FILE,
+            node,
+            message,
+            "add filename=\"package://…\"",
+        );
         return None;
     };
     Some((Geometry::Missing { scale }, assets.mesh(xml, node, uri)))
@@ -243,23 +406,47 @@ fn mesh(xml: &mut Xml<'_>, node: Node<'_>, assets: &mut Assets) -> Option<(Geome
 
 fn scale(xml: &mut Xml<'_>, node: Node<'_>) -> Vector3<f64> {
     let one = Vector3::repeat(1.0);
-    let Some(numbers) = xml.any_numbers(node, "scale", "1 1 1 is used") else { return one };
+    let Some(numbers) = xml.any_numbers(node, "scale", "1 1 1 is used") else {
+        return one;
+    };
     let scale = match *numbers {
         [x, y, z] => Vector3::new(x, y, z),
         [factor] => {
             let message = "scale has one number; it is used for all three directions".to_owned();
-            xml.report_at(&codes::UNIFORM_SCALE, node, "scale", message, "write three numbers");
+            xml.report_at(
+                &codes::UNIFORM_SCALE,
+                node,
+                "scale",
+                message,
+                "write three numbers",
+            );
             Vector3::repeat(factor)
         }
         _ => {
-            let message = format!("scale needs 3 numbers, but has {}; 1 1 1 is used", numbers.len());
-            xml.report_at(&codes::BAD_NUMBER, node, "scale", message, "write three numbers");
+            let message = format!(
+                "scale needs 3 numbers, but has {}; 1 1 1 is used",
+                numbers.len()
+            );
+            xml.report_at(
+                &codes::BAD_NUMBER,
+                node,
+                "scale",
+                message,
+                "write three numbers",
+            );
             return one;
         }
     };
     if scale.iter().any(|&factor| factor == 0.0) {
-        let message = "a scale of 0 would leave nothing of the mesh; 1 is used in its place".to_owned();
-        xml.report_at(&codes::ZERO_SCALE, node, "scale", message, "correct the scale");
+        let message =
+            "a scale of 0 would leave nothing of the mesh; 1 is used in its place".to_owned();
+        xml.report_at(
+            &codes::ZERO_SCALE,
+            node,
+            "scale",
+            message,
+            "correct the scale",
+        );
     }
     scale.map(|factor| if factor == 0.0 { 1.0 } else { factor })
 }
@@ -272,12 +459,23 @@ fn dimension(xml: &mut Xml<'_>, node: Node<'_>, name: &str) -> Option<f64> {
 fn dimensions<const N: usize>(xml: &mut Xml<'_>, node: Node<'_>, name: &str) -> Option<[f64; N]> {
     if !node.has_attribute(name) {
         let message = format!("{} has no {name}", xml.label(node));
-        xml.report(&codes::MISSING_NUMBER, node, message, format!("add {name}=\"…\" in metres"));
+        xml.report(
+            &codes::MISSING_NUMBER,
+            node,
+            message,
+            format!("add {name}=\"…\" in metres"),
+        );
     }
     let values: [f64; N] = xml.numbers(node, name, "the shape is left out")?;
     if values.iter().any(|&value| value < 0.0) {
         let message = format!("{name} is negative; its magnitude is used");
-        xml.report_at(&codes::NEGATIVE_DIMENSION, node, name, message, "remove the sign");
+        xml.report_at(
+            &codes::NEGATIVE_DIMENSION,
+            node,
+            name,
+            message,
+            "remove the sign",
+        );
     }
     Some(values.map(f64::abs))
 }
@@ -288,7 +486,12 @@ fn extent(xml: &mut Xml<'_>, node: Node<'_>, value: f64) -> Option<f64> {
         return Some(value);
     }
     let message = format!("{} has no extent, so it is left out", xml.label(node));
-    xml.report(&codes::EMPTY_GEOMETRY, node, message, "correct the size, or remove the shape");
+    xml.report(
+        &codes::EMPTY_GEOMETRY,
+        node,
+        message,
+        "correct the size, or remove the shape",
+    );
     None
 }
 
@@ -298,7 +501,12 @@ fn thickness(xml: &mut Xml<'_>, node: Node<'_>, value: f64) -> f64 {
         return value;
     }
     let message = format!("{} is flat; it gets a thickness of 0.1 mm", xml.label(node));
-    xml.report(&codes::FLAT_GEOMETRY, node, message, "give it the thickness that it should have");
+    xml.report(
+        &codes::FLAT_GEOMETRY,
+        node,
+        message,
+        "give it the thickness that it should have",
+    );
     MIN_THICKNESS
 }
 
@@ -309,14 +517,27 @@ mod tests {
     #[test]
     fn impossible_inertias_are_told_from_rounded_ones() {
         let diagonal = |a, b, c| Matrix3::from_diagonal(&Vector3::new(a, b, c));
-        for possible in
-            [diagonal(1.0, 2.0, 2.9), diagonal(1e-9, 1e-9, 2.0e-9), diagonal(0.1, 0.2, 0.3), diagonal(0.1, 0.2, 0.3001)]
-        {
+        for possible in [
+            diagonal(1.0, 2.0, 2.9),
+            diagonal(1e-9, 1e-9, 2.0e-9),
+            diagonal(0.1, 0.2, 0.3),
+            diagonal(0.1, 0.2, 0.3001),
+        ] {
             assert_eq!(impossible(&possible), None, "{possible}");
         }
-        let turn = UnitQuaternion::from_euler_angles(0.3, 0.2, 0.1).to_rotation_matrix().into_inner();
-        for bad in [diagonal(1.0, 1.0, 3.0), diagonal(1.0, -1.0, 1.0), diagonal(0.0, 1.0, 1.0), diagonal(1e29, 1.0, 1.0)] {
-            assert!(impossible(&(turn * bad * turn.transpose())).is_some(), "{bad}");
+        let turn = UnitQuaternion::from_euler_angles(0.3, 0.2, 0.1)
+            .to_rotation_matrix()
+            .into_inner();
+        for bad in [
+            diagonal(1.0, 1.0, 3.0),
+            diagonal(1.0, -1.0, 1.0),
+            diagonal(0.0, 1.0, 1.0),
+            diagonal(1e29, 1.0, 1.0),
+        ] {
+            assert!(
+                impossible(&(turn * bad * turn.transpose())).is_some(),
+                "{bad}"
+            );
         }
         assert!(impossible(&Matrix3::zeros()).is_some());
     }

@@ -1,7 +1,8 @@
 //! Materials: those of the robot, those that visuals define, and those that they only name.
 //!
-//! A name stands for its first definition among the robot's own materials, and only if there is none there, for the first in
-//! a visual, as in urdfdom. A visual whose material has a colour or texture of its own has that, whatever its name stands for.
+//! A name stands for its first definition among the robot's own materials, and only if there is
+//! none there, for the first in a visual, as in urdfdom. A visual whose material has a colour or
+//! texture of its own has that, whatever its name stands for.
 
 use std::collections::HashMap;
 
@@ -48,12 +49,25 @@ impl Materials {
         for node in children(robot, "material") {
             let looks = looks(xml, node);
             if looks.is_empty() {
-                let message = format!("{} has neither colour nor texture; it is grey", xml.label(node));
-                xml.report(&codes::EMPTY_MATERIAL, node, message, "add <color rgba=\"…\"/> or <texture filename=\"…\"/>");
+                let message = format!(
+                    "{} has neither colour nor texture; it is grey",
+                    xml.label(node)
+                );
+                xml.report(
+                    &codes::EMPTY_MATERIAL,
+                    node,
+                    message,
+                    "add <color rgba=\"…\"/> or <texture filename=\"…\"/>",
+                );
             }
             let Some(name) = name_of(node) else {
                 let message = "a material of the robot has no name, so no visual can refer to it";
-                xml.report(&codes::UNNAMED, node, message, "add name=\"…\", or remove it");
+                xml.report(
+                    &codes::UNNAMED,
+                    node,
+                    message,
+                    "add name=\"…\", or remove it",
+                );
                 xml.leave_out(node);
                 continue;
             };
@@ -64,8 +78,15 @@ impl Materials {
                 } else {
                     "differently; that counts"
                 };
-                let message = format!("{} is defined on line {line} already, {how}", xml.label(node));
-                let help = if is_same { "remove one of them" } else { "rename or remove one of them" };
+                let message = format!(
+                    "{} is defined on line {line} already, {how}",
+                    xml.label(node)
+                );
+                let help = if is_same {
+                    "remove one of them"
+                } else {
+                    "rename or remove one of them"
+                };
                 xml.report(&codes::DUPLICATE_MATERIAL, node, message, help);
                 if !is_same {
                     xml.leave_out(node);
@@ -83,7 +104,10 @@ impl Materials {
             }
             // An empty name is one to ROS's parser.
             if !node.has_attribute("name") {
-                let message = format!("{} has no name; ROS's URDF parser leaves out the visual for it", xml.label(node));
+                let message = format!(
+                    "{} has no name; ROS's URDF parser leaves out the visual for it",
+                    xml.label(node)
+                );
                 xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
             }
             let before = materials.list.len();
@@ -93,9 +117,12 @@ impl Materials {
             if !materials.name(xml, node, id) && materials.list.len() > before {
                 let name = name_of(node).unwrap_or_default();
                 let line = materials.named.get(name).map_or(0, |&(_, line)| line);
-                let message =
-                    format!("the material \"{}\" differs here from that of the same name on line {line}", short(name));
-                let help = "give it another name: some programs, RViz among them, show the first for both";
+                let message = format!(
+                    "the material \"{}\" differs here from that of the same name on line {line}",
+                    short(name)
+                );
+                let help =
+                    "give it another name: some programs, RViz among them, show the first for both";
                 xml.report(&codes::MATERIAL_REDEFINED, node, message, help);
             }
         }
@@ -109,23 +136,49 @@ impl Materials {
         }
         let Some(name) = name_of(node) else {
             let message = format!("{} has neither name, colour nor texture", xml.label(node));
-            xml.report(&codes::EMPTY_MATERIAL, node, message, "add <color rgba=\"…\"/> or the name of a material of the robot");
+            xml.report(
+                &codes::EMPTY_MATERIAL,
+                node,
+                message,
+                "add <color rgba=\"…\"/> or the name of a material of the robot",
+            );
             return None;
         };
         if let Some(&(id, _)) = self.named.get(name) {
             return Some(id);
         }
-        let message = format!("the material \"{}\" is defined nowhere; it is grey", short(name));
-        xml.report(&codes::UNKNOWN_MATERIAL, node, message, "define it in the robot, or correct the name");
-        let id = self.define(xml, node, Looks { color: None, texture: None });
+        let message = format!(
+            "the material \"{}\" is defined nowhere; it is grey",
+            short(name)
+        );
+        xml.report(
+            &codes::UNKNOWN_MATERIAL,
+            node,
+            message,
+            "define it in the robot, or correct the name",
+        );
+        let id = self.define(
+            xml,
+            node,
+            Looks {
+                color: None,
+                texture: None,
+            },
+        );
         self.name(xml, node, id);
         Some(id)
     }
 
     /// Lets the name of `node` stand for `id`; whether it does.
     fn name(&mut self, xml: &Xml<'_>, node: Node<'_>, id: MaterialId) -> bool {
-        let Some(name) = name_of(node) else { return true };
-        self.named.entry(name.to_owned()).or_insert_with(|| (id, xml.place(node).line)).0 == id
+        let Some(name) = name_of(node) else {
+            return true;
+        };
+        self.named
+            .entry(name.to_owned())
+            .or_insert_with(|| (id, xml.place(node).line))
+            .0
+            == id
     }
 
     /// The material with the name of `node` and these looks; a new one unless there is one already.
@@ -135,8 +188,10 @@ impl Materials {
             return id;
         }
         let id = MaterialId(self.list.len());
-        self.list.push(Material::plain(key.0.clone(), key.1.map(f32::from_bits)));
-        self.textures.extend(looks.texture.map(|(uri, node)| (id, uri, xml.place(node))));
+        self.list
+            .push(Material::plain(key.0.clone(), key.1.map(f32::from_bits)));
+        self.textures
+            .extend(looks.texture.map(|(uri, node)| (id, uri, xml.place(node))));
         self.known.insert(key, id);
         id
     }
@@ -149,19 +204,41 @@ impl Looks<'_> {
 }
 
 fn key(node: Node<'_>, looks: &Looks<'_>) -> Key {
-    let srgb = looks.color.unwrap_or(if looks.texture.is_some() { WHITE } else { GREY });
+    let srgb = looks
+        .color
+        .unwrap_or(if looks.texture.is_some() { WHITE } else { GREY });
     let [red, green, blue, alpha] = srgb;
-    let color = [Material::linear(red), Material::linear(green), Material::linear(blue), alpha].map(|c| (c as f32).to_bits());
-    (name_of(node).unwrap_or_default().to_owned(), color, looks.texture.as_ref().map(|(uri, _)| uri.clone()))
+    let color = [
+        Material::linear(red),
+        Material::linear(green),
+        Material::linear(blue),
+        alpha,
+    ]
+    .map(|c| (c as f32).to_bits());
+    (
+        name_of(node).unwrap_or_default().to_owned(),
+        color,
+        looks.texture.as_ref().map(|(uri, _)| uri.clone()),
+    )
 }
 
 fn looks<'n>(xml: &mut Xml<'_>, material: Node<'n>) -> Looks<'n> {
-    let color = xml.child(material, "color").and_then(|node| color(xml, node));
+    let color = xml
+        .child(material, "color")
+        .and_then(|node| color(xml, node));
     let texture = xml.child(material, "texture").and_then(|node| {
-        let uri = node.attribute("filename").map(str::trim).filter(|uri| !uri.is_empty());
+        let uri = node
+            .attribute("filename")
+            .map(str::trim)
+            .filter(|uri| !uri.is_empty());
         if uri.is_none() {
             let message = format!("{} has no filename", xml.label(node));
-            xml.report(&codes::NO_TEXTURE_FILE, node, message, "add filename=\"package://…\"");
+            xml.report(
+                &codes::NO_TEXTURE_FILE,
+                node,
+                message,
+                "add filename=\"package://…\"",
+            );
         }
         Some((uri?.to_owned(), node))
     });
@@ -175,19 +252,37 @@ fn color(xml: &mut Xml<'_>, node: Node<'_>) -> Option<[f64; 4]> {
         [r, g, b, a] => [r, g, b, a],
         [r, g, b] => {
             let message = "rgba has three numbers; the opacity is taken as 1".to_owned();
-            xml.report_at(&codes::NO_ALPHA, node, "rgba", message, "add a fourth number, the opacity");
+            xml.report_at(
+                &codes::NO_ALPHA,
+                node,
+                "rgba",
+                message,
+                "add a fourth number, the opacity",
+            );
             [r, g, b, 1.0]
         }
         _ => {
-            let message = format!("rgba needs 4 numbers, but has {}; the colour counts as not given", numbers.len());
-            xml.report_at(&codes::BAD_NUMBER, node, "rgba", message, "write red, green, blue and opacity, from 0 to 1");
+            let message = format!(
+                "rgba needs 4 numbers, but has {}; the colour counts as not given",
+                numbers.len()
+            );
+            xml.report_at(
+                &codes::BAD_NUMBER,
+                node,
+                "rgba",
+                message,
+                "write red, green, blue and opacity, from 0 to 1",
+            );
             return None;
         }
     };
     if rgba.iter().any(|c| !(0.0..=1.0).contains(c)) {
         let message = "rgba has a component outside 0 to 1".to_owned();
-        let help =
-            if rgba.iter().any(|&c| c > 2.0) { "divide components from 0 to 255 by 255" } else { "correct the component" };
+        let help = if rgba.iter().any(|&c| c > 2.0) {
+            "divide components from 0 to 255 by 255"
+        } else {
+            "correct the component"
+        };
         xml.report_at(&codes::COLOUR_RANGE, node, "rgba", message, help);
     }
     // Adding zero turns -0 into 0, so that equal colours have equal bits.

@@ -5,21 +5,23 @@ use std::sync::Arc;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{Geometry, LazyMesh, LinkId, MaterialId, MeshId, MeshSource, Robot, Shape};
 
-/// The files that a description refers to. Its [`Robot`] is complete without them; whoever reads them adds what they hold.
+/// The files that a description refers to. Its [`Robot`] is complete without them; whoever reads
+/// them adds what they hold.
 #[derive(Clone, Debug, Default)]
 pub struct References {
     /// Mesh files, once per distinct reference: [`MeshReference::settle`].
     pub meshes: Vec<MeshReference>,
-    /// Image files of materials: the material, the reference as written, where it stands. What they hold becomes
-    /// [`Material::base_color_texture`](urdf_usd_robot::Material::base_color_texture).
+    /// Image files of materials: the material, the reference as written, where it stands. What they
+    /// hold becomes [`Material::base_color_texture`](urdf_usd_robot::Material::base_color_texture).
     pub textures: Vec<(MaterialId, String, Place)>,
-    /// Files that say which controllers the robot has: the reference as written, where it stands. For
-    /// [`set_controllers`](super::set_controllers).
+    /// Files that say which controllers the robot has: the reference as written, where it stands.
+    /// For [`set_controllers`](super::set_controllers).
     pub controller_files: Vec<(String, Place)>,
 }
 
 impl References {
-    /// Follows links that have other numbers now, or are gone: `now` has them by the number that each had.
+    /// Follows links that have other numbers now, or are gone: `now` has them by the number that
+    /// each had.
     pub fn renumber(&mut self, now: &[Option<LinkId>]) {
         for reference in &mut self.meshes {
             for users in [&mut reference.visuals, &mut reference.collisions] {
@@ -48,8 +50,8 @@ pub struct MeshReference {
 }
 
 impl MeshReference {
-    /// Adds `mesh`, which was read from the file, to `robot`, and gives it to all shapes that refer to the file. Shapes that have
-    /// another geometry by now keep that.
+    /// Adds `mesh`, which was read from the file, to `robot`, and gives it to all shapes that refer
+    /// to the file. Shapes that have another geometry by now keep that.
     pub fn settle(&self, robot: &mut Robot, mesh: Arc<LazyMesh>) -> MeshId {
         let id = robot.add_mesh(MeshSource::new(self.uri.clone(), self.place.clone(), mesh));
         let give = |shape: Option<&mut Shape>| {
@@ -60,10 +62,20 @@ impl MeshReference {
             }
         };
         for &(link, index) in &self.visuals {
-            give(robot.links.get_mut(link.0).and_then(|link| link.visuals.get_mut(index)));
+            give(
+                robot
+                    .links
+                    .get_mut(link.0)
+                    .and_then(|link| link.visuals.get_mut(index)),
+            );
         }
         for &(link, index) in &self.collisions {
-            give(robot.links.get_mut(link.0).and_then(|link| link.collisions.get_mut(index)));
+            give(
+                robot
+                    .links
+                    .get_mut(link.0)
+                    .and_then(|link| link.collisions.get_mut(index)),
+            );
         }
         id
     }
@@ -81,8 +93,9 @@ mod tests {
 
     #[test]
     fn a_mesh_that_was_read_is_that_of_all_shapes_that_refer_to_it() {
-        let shape =
-            |kind: &str, file: &str| format!("<{kind}><geometry><mesh filename='{file}' scale='2 1 1'/></geometry></{kind}>");
+        let shape = |kind: &str, file: &str| {
+            format!("<{kind}><geometry><mesh filename='{file}' scale='2 1 1'/></geometry></{kind}>")
+        };
         let [visual, collision] = ["visual", "collision"].map(|kind| shape(kind, "a.stl"));
         let ball = "<visual><geometry><sphere radius='1'/></geometry></visual>";
         let text = format!(
@@ -98,21 +111,51 @@ mod tests {
         let arrays = MeshArrays {
             points: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
             triangles: vec![[0, 1, 2]],
-            normals: Corners { values: vec![[0.0, 0.0, 1.0]], indices: vec![[0; 3]] },
+            normals: Corners {
+                values: vec![[0.0, 0.0, 1.0]],
+                indices: vec![[0; 3]],
+            },
             uvs: None,
             colors: None,
         };
-        let mesh = Mesh::new(arrays, vec![Part { triangles: 0..1, material: None }], Vec::new());
-        let uris: Vec<&str> = references.meshes.iter().map(|reference| reference.uri.as_str()).collect();
+        let mesh = Mesh::new(
+            arrays,
+            vec![Part {
+                triangles: 0..1,
+                material: None,
+            }],
+            Vec::new(),
+        );
+        let uris: Vec<&str> = references
+            .meshes
+            .iter()
+            .map(|reference| reference.uri.as_str())
+            .collect();
         assert_eq!(uris, ["a.stl", "b.stl"]);
         let id = references.meshes[0].settle(&mut robot, Arc::new(mesh.clone().into()));
         let source = &robot.meshes[id.0];
-        assert_eq!((source.uri.as_str(), &*source.mesh, source.place.line), ("a.stl", &mesh.into(), 1));
+        assert_eq!(
+            (source.uri.as_str(), &*source.mesh, source.place.line),
+            ("a.stl", &mesh.into(), 1)
+        );
         let scale = Vector3::new(2.0, 1.0, 1.0);
-        let (there, missing) = (Geometry::Mesh { mesh: id, scale }, Geometry::Missing { scale });
-        let [x, y] = &robot.links[..] else { panic!("{:?}", robot.links) };
-        let visuals = |link: &urdf_usd_robot::Link| link.visuals.iter().map(|shape| shape.geometry.clone()).collect::<Vec<_>>();
-        assert_eq!((visuals(x), &x.collisions[0].geometry), (vec![there.clone()], &there));
+        let (there, missing) = (
+            Geometry::Mesh { mesh: id, scale },
+            Geometry::Missing { scale },
+        );
+        let [x, y] = &robot.links[..] else {
+            panic!("{:?}", robot.links)
+        };
+        let visuals = |link: &urdf_usd_robot::Link| {
+            link.visuals
+                .iter()
+                .map(|shape| shape.geometry.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (visuals(x), &x.collisions[0].geometry),
+            (vec![there.clone()], &there)
+        );
         // Another file's is missing still, and what was replaced stays.
         assert_eq!(visuals(y), [missing, sphere.clone(), there, sphere]);
     }

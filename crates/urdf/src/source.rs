@@ -1,7 +1,8 @@
 //! The text of a URDF, made digestible for the XML parser without losing its positions.
 //!
-//! Three things that ROS's own parser lets pass are mended: white space before the XML declaration, prefixes without a
-//! declaration, and comments with `--` in them. Every position stays what it is in the text as given.
+//! Three things that ROS's own parser lets pass are mended: white space before the XML declaration,
+//! prefixes without a declaration, and comments with `--` in them. Every position stays what it is
+//! in the text as given.
 
 use std::ops::Range;
 
@@ -39,7 +40,10 @@ pub(crate) struct Source<'a> {
 impl<'a> Source<'a> {
     /// `text` may begin with a byte order mark and end with NUL characters.
     pub fn new(text: &'a str) -> Self {
-        let original = text.strip_prefix('\u{feff}').unwrap_or(text).trim_end_matches('\0');
+        let original = text
+            .strip_prefix('\u{feff}')
+            .unwrap_or(text)
+            .trim_end_matches('\0');
         let source = Self {
             original,
             parsed: blank_declaration(original),
@@ -61,26 +65,42 @@ impl<'a> Source<'a> {
     pub fn excess(&self) -> Option<String> {
         let text = &self.parsed;
         if text.len() > MAX_TEXT {
-            return Some(format!("it has {} MiB; the limit is {} MiB", text.len() >> 20, MAX_TEXT >> 20));
+            return Some(format!(
+                "it has {} MiB; the limit is {} MiB",
+                text.len() >> 20,
+                MAX_TEXT >> 20
+            ));
         }
         if text.matches("xmlns").count() > MAX_NAMESPACES {
-            return Some(format!("it has more than {MAX_NAMESPACES} namespace declarations"));
+            return Some(format!(
+                "it has more than {MAX_NAMESPACES} namespace declarations"
+            ));
         }
         if text.contains("<!ENTITY") {
             // One reference may lead to 255 others, each as long as all declarations together.
-            let (declarations, content) = text.split_at(end_of_root_name(text).unwrap_or(text.len()));
+            let (declarations, content) =
+                text.split_at(end_of_root_name(text).unwrap_or(text.len()));
             let nested = if declarations.contains('&') { 256 } else { 1 };
             let references = content.matches('&').count();
-            if references.saturating_mul(nested).saturating_mul(declarations.len()) > MAX_EXPANSION {
+            if references
+                .saturating_mul(nested)
+                .saturating_mul(declarations.len())
+                > MAX_EXPANSION
+            {
                 return Some("its entities may expand without measure".to_owned());
             }
         }
-        (most_attributes(text) > MAX_ATTRIBUTES).then(|| format!("one element has more than {MAX_ATTRIBUTES} attributes"))
+        (most_attributes(text) > MAX_ATTRIBUTES)
+            .then(|| format!("one element has more than {MAX_ATTRIBUTES} attributes"))
     }
 
     /// Parses it.
     pub fn parse(&self) -> Result<Document<'_>, Error> {
-        let options = ParsingOptions { allow_dtd: true, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+        let options = ParsingOptions {
+            allow_dtd: true,
+            nodes_limit: MAX_NODES,
+            ..ParsingOptions::default()
+        };
         Document::parse_with_options(&self.parsed, options)
     }
 
@@ -99,10 +119,15 @@ impl<'a> Source<'a> {
 
     /// Declares a prefix that has no declaration.
     fn bind(&mut self, prefix: &str, error: &Error) -> bool {
-        if self.unbound.len() >= MAX_UNBOUND || self.unbound.iter().any(|(known, _)| known == prefix) || prefix == "xmlns" {
+        if self.unbound.len() >= MAX_UNBOUND
+            || self.unbound.iter().any(|(known, _)| known == prefix)
+            || prefix == "xmlns"
+        {
             return false;
         }
-        let Some(at) = end_of_root_name(&self.parsed) else { return false };
+        let Some(at) = end_of_root_name(&self.parsed) else {
+            return false;
+        };
         let met = self.error_offset(error);
         let declaration = format!(" xmlns:{prefix}=\"{}\"", unbound_uri(prefix));
         self.parsed.insert_str(at, &declaration);
@@ -118,9 +143,16 @@ impl<'a> Source<'a> {
 
     /// The 1-based line and column of the byte `offset` in the original text.
     pub fn original_position(&self, offset: usize) -> (u32, u32) {
-        let index = self.marks.partition_point(|&(at, ..)| at <= offset).saturating_sub(1);
-        let Some(&(start, line, column)) = self.marks.get(index) else { return (1, 1) };
-        let until = self.original[start..].char_indices().take_while(|&(at, _)| start + at < offset);
+        let index = self
+            .marks
+            .partition_point(|&(at, ..)| at <= offset)
+            .saturating_sub(1);
+        let Some(&(start, line, column)) = self.marks.get(index) else {
+            return (1, 1);
+        };
+        let until = self.original[start..]
+            .char_indices()
+            .take_while(|&(at, _)| start + at < offset);
         until.fold((line, column), |position, (_, c)| advance(position, c))
     }
 
@@ -131,7 +163,10 @@ impl<'a> Source<'a> {
 
     /// Where `error` is, as a byte offset in the original text.
     pub fn error_offset(&self, error: &Error) -> usize {
-        if matches!(error, Error::UnexpectedEndOfStream | Error::UnclosedRootNode) {
+        if matches!(
+            error,
+            Error::UnexpectedEndOfStream | Error::UnclosedRootNode
+        ) {
             return self.original.trim_end().len();
         }
         let position = error.pos();
@@ -139,13 +174,23 @@ impl<'a> Source<'a> {
         let rows = (position.row as usize).saturating_sub(1);
         let start: usize = lines.by_ref().take(rows).map(str::len).sum();
         let columns = (position.col as usize).saturating_sub(1);
-        let inside: usize = lines.next().unwrap_or("").chars().take(columns).map(char::len_utf8).sum();
+        let inside: usize = lines
+            .next()
+            .unwrap_or("")
+            .chars()
+            .take(columns)
+            .map(char::len_utf8)
+            .sum();
         self.original_offset(start + inside)
     }
 
     fn original_offset(&self, offset: usize) -> usize {
         let (at, length) = self.inserted;
-        if offset <= at { offset } else { offset.saturating_sub(length).max(at) }
+        if offset <= at {
+            offset
+        } else {
+            offset.saturating_sub(length).max(at)
+        }
     }
 }
 
@@ -154,12 +199,14 @@ pub(super) fn unbound_uri(prefix: &str) -> String {
     format!("unbound:{prefix}")
 }
 
-/// `text` with its XML declaration, if it begins with one, replaced by as many spaces: it has done its work when there is text,
-/// and the parser allows nothing before it.
+/// `text` with its XML declaration, if it begins with one, replaced by as many spaces: it has done
+/// its work when there is text, and the parser allows nothing before it.
 fn blank_declaration(text: &str) -> String {
     let start = text.len() - text.trim_start().len();
     let declaration = &text[start..];
-    let is_one = declaration.strip_prefix("<?xml").is_some_and(|rest| rest.starts_with(char::is_whitespace));
+    let is_one = declaration
+        .strip_prefix("<?xml")
+        .is_some_and(|rest| rest.starts_with(char::is_whitespace));
     match declaration.find("?>") {
         Some(length) if is_one => {
             let end = start + length + 2;
@@ -181,7 +228,9 @@ fn end_of_root_name(text: &str) -> Option<usize> {
             _ if rest.starts_with("<?") => rest.find("?>")? + 2,
             _ if rest.starts_with("<!") => end_of_doctype(rest)?,
             _ if rest.starts_with('<') => {
-                return Some(at + rest.find(|c: char| c.is_whitespace() || matches!(c, '/' | '>'))?);
+                return Some(
+                    at + rest.find(|c: char| c.is_whitespace() || matches!(c, '/' | '>'))?,
+                );
             }
             _ => return None,
         };
@@ -245,10 +294,13 @@ fn blank_comments(text: &str) -> String {
 
 /// As much space as `text` takes, with its line breaks.
 fn blank(text: &str) -> String {
-    text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
+    text.bytes()
+        .map(|byte| if byte == b'\n' { '\n' } else { ' ' })
+        .collect()
 }
 
-/// How comments, character data and processing instructions begin and end: nothing inside them is markup.
+/// How comments, character data and processing instructions begin and end: nothing inside them is
+/// markup.
 const OPAQUE: [(&str, &str); 3] = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
 
 fn is_opaque(markup: &str) -> bool {
@@ -262,7 +314,9 @@ fn markup(text: &str) -> impl Iterator<Item = Range<usize>> {
         let start = at + text.get(at..)?.find('<')?;
         let rest = &text[start..];
         let length = match OPAQUE.iter().find(|(open, _)| rest.starts_with(open)) {
-            Some((open, close)) => rest[open.len()..].find(close).map(|end| open.len() + end + close.len()),
+            Some((open, close)) => rest[open.len()..]
+                .find(close)
+                .map(|end| open.len() + end + close.len()),
             None => end_of_tag(rest),
         };
         at = start + length.unwrap_or(rest.len());
@@ -297,7 +351,11 @@ fn marks(text: &str) -> Vec<(usize, u32, u32)> {
 }
 
 fn advance((line, column): (u32, u32), c: char) -> (u32, u32) {
-    if c == '\n' { (line.saturating_add(1), 1) } else { (line, column.saturating_add(1)) }
+    if c == '\n' {
+        (line.saturating_add(1), 1)
+    } else {
+        (line, column.saturating_add(1))
+    }
 }
 
 #[cfg(test)]
@@ -306,16 +364,26 @@ mod tests {
 
     #[test]
     fn positions_are_those_of_the_original() {
-        let text = format!("\n\n<?xml version='1.0'?>\n<!-- > --><robot><é:a/>{}\n  <b:c/></robot>", "ü".repeat(2000));
+        let text = format!(
+            "\n\n<?xml version='1.0'?>\n<!-- > --><robot><é:a/>{}\n  <b:c/></robot>",
+            "ü".repeat(2000)
+        );
         let mut source = Source::new(&text);
         while let Err(error) = source.parse() {
             assert!(source.mend(&error), "{error}");
         }
-        let prefixes: Vec<_> = source.unbound.iter().map(|(p, at)| (p.as_str(), source.original_position(*at))).collect();
+        let prefixes: Vec<_> = source
+            .unbound
+            .iter()
+            .map(|(p, at)| (p.as_str(), source.original_position(*at)))
+            .collect();
         assert_eq!(prefixes, [("é", (4, 19)), ("b", (5, 4))]);
         let document = source.parse().unwrap();
-        let starts: Vec<_> =
-            document.descendants().filter(|n| n.is_element()).map(|n| source.position(n.range().start)).collect();
+        let starts: Vec<_> = document
+            .descendants()
+            .filter(|n| n.is_element())
+            .map(|n| source.position(n.range().start))
+            .collect();
         assert_eq!(starts, [(4, 11), (4, 18), (5, 3)]);
     }
 
@@ -339,13 +407,25 @@ mod tests {
 
     #[test]
     fn limits_hold() {
-        let many = format!("<a {}/>", (0..3000).map(|i| format!("a{i}='>' ")).collect::<String>());
+        let many = format!(
+            "<a {}/>",
+            (0..3000).map(|i| format!("a{i}='>' ")).collect::<String>()
+        );
         assert!(Source::new(&many).excess().unwrap().contains("attributes"));
         let spaces = format!("<a>{}</a>", "<b xmlns:b='c'/>".repeat(3000));
         assert!(Source::new(&spaces).excess().unwrap().contains("namespace"));
-        let bomb = format!("<!DOCTYPE a [<!ENTITY a '{}'>]><a>{}</a>", "x".repeat(100_000), "&a;".repeat(10_000));
+        let bomb = format!(
+            "<!DOCTYPE a [<!ENTITY a '{}'>]><a>{}</a>",
+            "x".repeat(100_000),
+            "&a;".repeat(10_000)
+        );
         assert!(Source::new(&bomb).excess().unwrap().contains("entities"));
-        assert!(Source::new(&bomb.replace("x'>", "x]>'>")).excess().unwrap().contains("entities"));
+        assert!(
+            Source::new(&bomb.replace("x'>", "x]>'>"))
+                .excess()
+                .unwrap()
+                .contains("entities")
+        );
         let modest = "<!DOCTYPE a [<!ENTITY a 'b'>]><a b='&a;'>it's &a;<!-- ' --></a>";
         assert_eq!(Source::new(modest).excess(), None);
     }

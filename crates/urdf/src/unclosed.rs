@@ -1,4 +1,5 @@
-//! Which element of a text that is no XML is not closed, and where it opens: the parser tells where it noticed.
+//! Which element of a text that is no XML is not closed, and where it opens: the parser tells where
+//! it noticed.
 
 use roxmltree::Error;
 
@@ -26,10 +27,19 @@ pub(super) fn find(error: &Error, source: &Source<'_>) -> Option<Unclosed> {
     let text = source.parsed();
     match error {
         Error::UnexpectedCloseTag(_, closing, position) => {
-            let offset =
-                text.split_inclusive('\n').take((position.row as usize).saturating_sub(1)).map(str::len).sum::<usize>();
+            let offset = text
+                .split_inclusive('\n')
+                .take((position.row as usize).saturating_sub(1))
+                .map(str::len)
+                .sum::<usize>();
             let column = (position.col as usize).saturating_sub(1);
-            let offset = offset + text.get(offset..)?.chars().take(column).map(char::len_utf8).sum::<usize>();
+            let offset = offset
+                + text
+                    .get(offset..)?
+                    .chars()
+                    .take(column)
+                    .map(char::len_utf8)
+                    .sum::<usize>();
             let mut open = open_at(text, offset);
             let innermost = open.pop()?;
             let (name, closing) = (short(innermost.name), short(closing));
@@ -39,21 +49,36 @@ pub(super) fn find(error: &Error, source: &Source<'_>) -> Option<Unclosed> {
                     "the text is not well-formed XML: <{name}> is opened here and not closed before </{closing}> in line {}",
                     line(offset)
                 );
-                let help = format!("add </{name}> before that, or write <{name} …/> if nothing is in it");
-                return Some(Unclosed { offset: innermost.offset, message, help });
+                let help =
+                    format!("add </{name}> before that, or write <{name} …/> if nothing is in it");
+                return Some(Unclosed {
+                    offset: innermost.offset,
+                    message,
+                    help,
+                });
             }
             let message = format!(
                 "the text is not well-formed XML: </{closing}> closes nothing; <{name}> of line {} is open",
                 line(innermost.offset)
             );
-            Some(Unclosed { offset, message, help: format!("write </{name}> there, or remove it") })
+            Some(Unclosed {
+                offset,
+                message,
+                help: format!("write </{name}> there, or remove it"),
+            })
         }
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
             let Open { name, offset } = open_at(text, text.len()).pop()?;
             let name = short(name);
-            let message = format!("the text is not well-formed XML: it ends before <{name}>, which is opened here, is closed");
+            let message = format!(
+                "the text is not well-formed XML: it ends before <{name}>, which is opened here, is closed"
+            );
             let help = format!("add </{name}>, or get the whole text: it may have been cut off");
-            Some(Unclosed { offset, message, help })
+            Some(Unclosed {
+                offset,
+                message,
+                help,
+            })
         }
         _ => None,
     }
@@ -63,8 +88,14 @@ pub(super) fn find(error: &Error, source: &Source<'_>) -> Option<Unclosed> {
 fn open_at(text: &str, end: usize) -> Vec<Open<'_>> {
     let mut open: Vec<Open<'_>> = Vec::new();
     let mut at = 0;
-    while let Some(offset) = text.get(at..end).and_then(|rest| rest.find('<')).map(|found| at + found) {
-        let Some(tag) = text.get(offset + 1..) else { break };
+    while let Some(offset) = text
+        .get(at..end)
+        .and_then(|rest| rest.find('<'))
+        .map(|found| at + found)
+    {
+        let Some(tag) = text.get(offset + 1..) else {
+            break;
+        };
         // What no element begins with, and how it ends.
         let other = [("!--", "-->"), ("![CDATA[", "]]>"), ("?", "?>"), ("!", ">")];
         if let Some((_, close)) = other.into_iter().find(|(begin, _)| tag.starts_with(begin)) {
@@ -74,7 +105,10 @@ fn open_at(text: &str, end: usize) -> Vec<Open<'_>> {
             }
             continue;
         }
-        let name = |tag: &'_ str| tag.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/' | '<')).unwrap_or(tag.len());
+        let name = |tag: &'_ str| {
+            tag.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/' | '<'))
+                .unwrap_or(tag.len())
+        };
         if let Some(tag) = tag.strip_prefix('/') {
             let name = tag.get(..name(tag)).unwrap_or_default();
             if open.last().is_some_and(|open| open.name == name) {
@@ -83,7 +117,10 @@ fn open_at(text: &str, end: usize) -> Vec<Open<'_>> {
             at = offset + 2;
             continue;
         }
-        let opened = Open { name: tag.get(..name(tag)).unwrap_or_default(), offset };
+        let opened = Open {
+            name: tag.get(..name(tag)).unwrap_or_default(),
+            offset,
+        };
         match tag_end(tag) {
             Some((length, is_closed)) => {
                 if !is_closed {
@@ -142,13 +179,35 @@ mod tests {
                 26,
                 "ends before <link>",
             ),
-            ("<robot name='x'>\n  <link name='a'/>\n</robt>", 3, 1, "</robt> closes nothing; <robot> of line 1 is open"),
-            ("<robot name='x'><link name='a'/>", 1, 1, "ends before <robot>"),
-            ("<robot name='x'>\n  <my:a>\n  <link name='a'>\n</robot>", 3, 3, "<link> is opened here"),
+            (
+                "<robot name='x'>\n  <link name='a'/>\n</robt>",
+                3,
+                1,
+                "</robt> closes nothing; <robot> of line 1 is open",
+            ),
+            (
+                "<robot name='x'><link name='a'/>",
+                1,
+                1,
+                "ends before <robot>",
+            ),
+            (
+                "<robot name='x'>\n  <my:a>\n  <link name='a'>\n</robot>",
+                3,
+                3,
+                "<link> is opened here",
+            ),
         ] {
             let found = &read(text, None).diagnostics;
-            let found = found.iter().find(|found| found.code == "urdf-malformed-xml").expect(text);
-            assert_eq!((found.place.line, found.place.column), (line, column), "{found}");
+            let found = found
+                .iter()
+                .find(|found| found.code == "urdf-malformed-xml")
+                .expect(text);
+            assert_eq!(
+                (found.place.line, found.place.column),
+                (line, column),
+                "{found}"
+            );
             assert!(found.message.contains(words), "{found}");
         }
     }

@@ -45,14 +45,31 @@ pub(crate) struct Xml<'a> {
 }
 
 impl<'a> Xml<'a> {
-    pub(super) fn new(source: &'a Source<'a>, document: &Document<'_>, file: Option<Arc<Path>>) -> Self {
+    pub(super) fn new(
+        source: &'a Source<'a>,
+        document: &Document<'_>,
+        file: Option<Arc<Path>>,
+    ) -> Self {
         let (ordinals, left_out) = (ordinals(document), HashSet::new());
-        Self { source, file, ordinals, left_out, kept: 0, findings: Collector::new(Most::Together(MAX_FINDINGS)) }
+        Self {
+            source,
+            file,
+            ordinals,
+            left_out,
+            kept: 0,
+            findings: Collector::new(Most::Together(MAX_FINDINGS)),
+        }
     }
 
     /// Everything that was reported.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
-        self.findings.finish_with(&codes::MORE_FINDINGS, Place { file: self.file, ..Place::default() })
+        self.findings.finish_with(
+            &codes::MORE_FINDINGS,
+            Place {
+                file: self.file,
+                ..Place::default()
+            },
+        )
     }
 
     /// Where `node` stands.
@@ -62,27 +79,59 @@ impl<'a> Xml<'a> {
 
     fn place_at(&self, offset: usize, element: String) -> Place {
         let (line, column) = self.source.position(offset);
-        Place { file: self.file.clone(), line, column, element, ..Place::default() }
+        Place {
+            file: self.file.clone(),
+            line,
+            column,
+            element,
+            ..Place::default()
+        }
     }
 
     /// Reports about an element.
-    pub fn report(&mut self, code: &'static Code, node: Node<'_>, message: impl Into<String>, help: impl Into<String>) {
+    pub fn report(
+        &mut self,
+        code: &'static Code,
+        node: Node<'_>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
         let place = self.place(node);
         self.push(Diagnostic::new(code, place, message).help(help));
     }
 
     /// Reports about an element what must be told however many findings there are.
-    pub fn report_late(&mut self, code: &'static Code, node: Node<'_>, message: String, help: &str) {
+    pub fn report_late(
+        &mut self,
+        code: &'static Code,
+        node: Node<'_>,
+        message: String,
+        help: &str,
+    ) {
         let place = self.place(node);
-        self.findings.keep(Diagnostic::new(code, place, message).help(help));
+        self.findings
+            .keep(Diagnostic::new(code, place, message).help(help));
     }
 
-    /// Reports about a piece of text in an element: the place is that of its first character that is no white space.
-    pub fn report_text(&mut self, code: &'static Code, text: Node<'_>, message: String, help: &str) {
+    /// Reports about a piece of text in an element: the place is that of its first character that
+    /// is no white space.
+    pub fn report_text(
+        &mut self,
+        code: &'static Code,
+        text: Node<'_>,
+        message: String,
+        help: &str,
+    ) {
         let range = text.range();
-        let written = text.document().input_text().get(range.clone()).unwrap_or_default();
+        let written = text
+            .document()
+            .input_text()
+            .get(range.clone())
+            .unwrap_or_default();
         let offset = range.start + (written.len() - written.trim_start().len());
-        let element = text.parent_element().map_or_else(String::new, |element| self.label(element));
+        let element = text
+            .parent_element()
+            .map_or_else(String::new, |element| self.label(element));
         self.push(Diagnostic::new(code, self.place_at(offset, element), message).help(help));
     }
 
@@ -100,7 +149,14 @@ impl<'a> Xml<'a> {
     }
 
     /// Reports about the attribute `name` of an element, or about the element if it has none.
-    pub fn report_at(&mut self, code: &'static Code, node: Node<'_>, name: &str, message: String, help: impl Into<String>) {
+    pub fn report_at(
+        &mut self,
+        code: &'static Code,
+        node: Node<'_>,
+        name: &str,
+        message: String,
+        help: impl Into<String>,
+    ) {
         match node.attribute_node(name) {
             Some(attribute) => self.report_attribute(code, node, attribute, message, help),
             None => self.report(code, node, message, help),
@@ -108,9 +164,20 @@ impl<'a> Xml<'a> {
     }
 
     /// Reports about a place in the text as it was given, by its offset in bytes.
-    pub fn report_original(&mut self, code: &'static Code, offset: usize, message: String, help: impl Into<String>) {
+    pub fn report_original(
+        &mut self,
+        code: &'static Code,
+        offset: usize,
+        message: String,
+        help: impl Into<String>,
+    ) {
         let (line, column) = self.source.original_position(offset);
-        let place = Place { file: self.file.clone(), line, column, ..Place::default() };
+        let place = Place {
+            file: self.file.clone(),
+            line,
+            column,
+            ..Place::default()
+        };
         self.push(Diagnostic::new(code, place, message).help(help));
     }
 
@@ -137,14 +204,22 @@ impl<'a> Xml<'a> {
     pub fn label(&self, node: Node<'_>) -> String {
         // The robot goes without saying, unless it is all there is.
         let named = |n: &Node<'_>| n.is_element() && (n.parent_element().is_some() || *n == node);
-        let mut steps: Vec<String> = node.ancestors().filter(named).take(MAX_STEPS).map(|n| self.step(n)).collect();
+        let mut steps: Vec<String> = node
+            .ancestors()
+            .filter(named)
+            .take(MAX_STEPS)
+            .map(|n| self.step(n))
+            .collect();
         steps.reverse();
         steps.join(" / ")
     }
 
     fn step(&self, node: Node<'_>) -> String {
         let name = short(qualified_name(node));
-        match (name_of(node).or_else(|| node.attribute("reference")), self.ordinals.get(&node.id())) {
+        match (
+            name_of(node).or_else(|| node.attribute("reference")),
+            self.ordinals.get(&node.id()),
+        ) {
             (Some(label), _) => format!("{name} \"{}\"", short(label)),
             (None, Some(ordinal)) => format!("{name} {ordinal}"),
             (None, None) => name,
@@ -157,22 +232,39 @@ impl<'a> Xml<'a> {
         let first = found.next()?;
         for more in found {
             let (line, _) = self.source.position(first.range().start);
-            let message = format!("{} has another {name}; the one on line {line} counts", self.label(node));
-            self.report(&codes::REPEATED_ELEMENT, more, message, "remove one of them");
+            let message = format!(
+                "{} has another {name}; the one on line {line} counts",
+                self.label(node)
+            );
+            self.report(
+                &codes::REPEATED_ELEMENT,
+                more,
+                message,
+                "remove one of them",
+            );
         }
         Some(first)
     }
 
-    /// The numbers in the attribute `name`, `N` of them. None if there is no such attribute, or it is wrong: then that is
-    /// reported, and what is taken instead, `otherwise`.
-    pub fn numbers<const N: usize>(&mut self, node: Node<'_>, name: &str, otherwise: &str) -> Option<[f64; N]> {
+    /// The numbers in the attribute `name`, `N` of them. None if there is no such attribute, or it
+    /// is wrong: then that is reported, and what is taken instead, `otherwise`.
+    pub fn numbers<const N: usize>(
+        &mut self,
+        node: Node<'_>,
+        name: &str,
+        otherwise: &str,
+    ) -> Option<[f64; N]> {
         let attribute = node.attribute_node(name)?;
         match parse_numbers(attribute.value()) {
             Ok(numbers) => {
                 let count = numbers.len();
                 let exact = <[f64; N]>::try_from(numbers).ok();
                 if exact.is_none() {
-                    let message = format!("{name} needs {}, but \"{}\" has {count}", count_of(N), short(attribute.value()));
+                    let message = format!(
+                        "{name} needs {}, but \"{}\" has {count}",
+                        count_of(N),
+                        short(attribute.value())
+                    );
                     self.wrong_number(&codes::BAD_NUMBER, node, attribute, &message, otherwise);
                 }
                 exact
@@ -186,13 +278,16 @@ impl<'a> Xml<'a> {
 
     /// The number in the attribute `name`, as [`Self::numbers`] reads it.
     pub fn number(&mut self, node: Node<'_>, name: &str, otherwise: &str) -> Option<f64> {
-        self.numbers::<1>(node, name, otherwise).map(|[number]| number)
+        self.numbers::<1>(node, name, otherwise)
+            .map(|[number]| number)
     }
 
     /// The numbers in the attribute `name`, however many; as [`Self::numbers`] otherwise.
     pub fn any_numbers(&mut self, node: Node<'_>, name: &str, otherwise: &str) -> Option<Vec<f64>> {
         let attribute = node.attribute_node(name)?;
-        parse_numbers(attribute.value()).map_err(|trouble| self.report_trouble(node, attribute, &trouble, otherwise)).ok()
+        parse_numbers(attribute.value())
+            .map_err(|trouble| self.report_trouble(node, attribute, &trouble, otherwise))
+            .ok()
     }
 
     /// A limit: infinite means that there is none, which is reported too.
@@ -203,8 +298,14 @@ impl<'a> Xml<'a> {
         if text.strip_prefix('-').unwrap_or(text) == UNLIMITED {
             return None;
         }
-        if text.parse::<f64>().is_ok_and(|number| number.abs() > MAX_MAGNITUDE) {
-            let message = format!("{name} is infinite (\"{}\"), so there is no such limit", short(attribute.value()));
+        if text
+            .parse::<f64>()
+            .is_ok_and(|number| number.abs() > MAX_MAGNITUDE)
+        {
+            let message = format!(
+                "{name} is infinite (\"{}\"), so there is no such limit",
+                short(attribute.value())
+            );
             self.report_attribute(
                 &codes::INFINITE_LIMIT,
                 node,
@@ -217,18 +318,35 @@ impl<'a> Xml<'a> {
         self.number(node, name, "it counts as not given")
     }
 
-    fn report_trouble(&mut self, node: Node<'_>, attribute: Attribute<'_, '_>, trouble: &Trouble, otherwise: &str) {
+    fn report_trouble(
+        &mut self,
+        node: Node<'_>,
+        attribute: Attribute<'_, '_>,
+        trouble: &Trouble,
+        otherwise: &str,
+    ) {
         let name = attribute.name();
         let (code, what) = match trouble {
-            Trouble::Bad(word) => (&codes::BAD_NUMBER, format!("{name} has \"{}\" where a number should be", short(word))),
-            Trouble::NonFinite(word) => {
-                (&codes::NON_FINITE_NUMBER, format!("{name} has \"{}\", not a finite number", short(word)))
-            }
+            Trouble::Bad(word) => (
+                &codes::BAD_NUMBER,
+                format!("{name} has \"{}\" where a number should be", short(word)),
+            ),
+            Trouble::NonFinite(word) => (
+                &codes::NON_FINITE_NUMBER,
+                format!("{name} has \"{}\", not a finite number", short(word)),
+            ),
         };
         self.wrong_number(code, node, attribute, &what, otherwise);
     }
 
-    fn wrong_number(&mut self, code: &'static Code, node: Node<'_>, attribute: Attribute<'_, '_>, what: &str, otherwise: &str) {
+    fn wrong_number(
+        &mut self,
+        code: &'static Code,
+        node: Node<'_>,
+        attribute: Attribute<'_, '_>,
+        what: &str,
+        otherwise: &str,
+    ) {
         let text = attribute.value();
         let help = if text.contains("${") || text.contains("$(") {
             "this is a xacro expression: run xacro first, as in: xacro robot.urdf.xacro > robot.urdf"
@@ -253,19 +371,31 @@ pub(crate) fn children<'n>(node: Node<'n>, name: &str) -> impl Iterator<Item = N
 
 /// The name attribute, if there is something in it.
 pub(crate) fn name_of<'n>(node: Node<'n>) -> Option<&'n str> {
-    node.attribute("name").filter(|name| !name.trim().is_empty())
+    node.attribute("name")
+        .filter(|name| !name.trim().is_empty())
 }
 
 /// The name of an element as written, with its prefix.
 pub(crate) fn qualified_name<'n>(node: Node<'n>) -> &'n str {
-    let tag = node.document().input_text().get(node.range()).and_then(|text| text.strip_prefix('<'));
-    let name = tag.and_then(|tag| tag.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>')).next());
-    name.filter(|name| !name.is_empty()).unwrap_or(node.tag_name().name())
+    let tag = node
+        .document()
+        .input_text()
+        .get(node.range())
+        .and_then(|text| text.strip_prefix('<'));
+    let name = tag.and_then(|tag| {
+        tag.split(|c: char| c.is_whitespace() || matches!(c, '/' | '>'))
+            .next()
+    });
+    name.filter(|name| !name.is_empty())
+        .unwrap_or(node.tag_name().name())
 }
 
 /// The name of an attribute as written, with its prefix.
 pub(crate) fn qualified_attribute<'n>(node: Node<'n>, attribute: Attribute<'n, 'n>) -> &'n str {
-    node.document().input_text().get(attribute.range_qname()).unwrap_or(attribute.name())
+    node.document()
+        .input_text()
+        .get(attribute.range_qname())
+        .unwrap_or(attribute.name())
 }
 
 /// `text`, or its beginning if it is long.
@@ -277,7 +407,11 @@ pub(crate) fn short(text: &str) -> String {
 }
 
 fn count_of(count: usize) -> String {
-    if count == 1 { "one number".to_owned() } else { format!("{count} numbers") }
+    if count == 1 {
+        "one number".to_owned()
+    } else {
+        format!("{count} numbers")
+    }
 }
 
 fn parse_numbers(text: &str) -> Result<Vec<f64>, Trouble> {
@@ -289,13 +423,20 @@ fn parse_numbers(text: &str) -> Result<Vec<f64>, Trouble> {
     text.split_whitespace().map(number).collect()
 }
 
-/// Numbers for the elements that have siblings of the same name, and no name of their own to be told apart by.
+/// Numbers for the elements that have siblings of the same name, and no name of their own to be
+/// told apart by.
 fn ordinals(document: &Document<'_>) -> HashMap<NodeId, u32> {
     let mut ordinals = HashMap::new();
-    for parent in document.descendants().filter(|node| node.first_element_child().is_some()) {
+    for parent in document
+        .descendants()
+        .filter(|node| node.first_element_child().is_some())
+    {
         let mut groups: HashMap<&str, Vec<NodeId>> = HashMap::new();
         for child in parent.children().filter(|child| child.is_element()) {
-            groups.entry(child.tag_name().name()).or_default().push(child.id());
+            groups
+                .entry(child.tag_name().name())
+                .or_default()
+                .push(child.id());
         }
         for group in groups.into_values().filter(|group| group.len() > 1) {
             ordinals.extend(group.into_iter().zip(1..));

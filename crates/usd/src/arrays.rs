@@ -1,9 +1,11 @@
-//! The large arrays of a binary layer: coded by all cores at once, and put into the file while it is written.
+//! The large arrays of a binary layer: coded by all cores at once, and put into the file while it
+//! is written.
 //!
-//! `openusd` codes arrays of integers one after the other, and wants to have all arrays copied into the layer. So the layer has a small
-//! placeholder in the place of each, and where `openusd` writes that, [`Output`] writes the array. The file is the same in every byte as
-//! if the layer had the arrays itself. Arrays of meshes that are not in memory are loaded mesh by mesh, and what does not go into the file
-//! is freed at once. This module knows no layers.
+//! `openusd` codes arrays of integers one after the other, and wants to have all arrays copied into
+//! the layer. So the layer has a small placeholder in the place of each, and where `openusd` writes
+//! that, [`Output`] writes the array. The file is the same in every byte as if the layer had the
+//! arrays itself. Arrays of meshes that are not in memory are loaded mesh by mesh, and what does
+//! not go into the file is freed at once. This module knows no layers.
 
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -59,7 +61,8 @@ pub(super) type Of<const N: usize> = fn(&MeshArrays) -> &[[f32; N]];
 /// Moves the vectors out of a mesh.
 pub(super) type Take<const N: usize> = fn(&mut MeshArrays) -> Vec<[f32; N]>;
 
-/// Vectors that something owns which others have, too: their bytes are those of the file, and need not be copied.
+/// Vectors that something owns which others have, too: their bytes are those of the file, and need
+/// not be copied.
 struct Vectors<T, const N: usize> {
     owner: Arc<T>,
     vectors: fn(&T) -> &[[f32; N]],
@@ -126,7 +129,8 @@ impl From<(Of<3>, Take<3>)> for Which {
 }
 
 impl<'a> Arrays<'a> {
-    /// What a layer has in the place of an array of integers: a placeholder, or if they are few the integers themselves.
+    /// What a layer has in the place of an array of integers: a placeholder, or if they are few the
+    /// integers themselves.
     pub(super) fn ints(&mut self, ints: Ints<'a>) -> Vec<i32> {
         if ints.len() < MIN_CODED {
             return ints.values();
@@ -139,7 +143,11 @@ impl<'a> Arrays<'a> {
     ///
     /// # Errors
     /// If the mesh is no longer in the cache.
-    pub(super) fn indices(&mut self, mesh: &'a Arc<LazyMesh>, indices: Indices) -> Result<Vec<i32>, CacheEvicted> {
+    pub(super) fn indices(
+        &mut self,
+        mesh: &'a Arc<LazyMesh>,
+        indices: Indices,
+    ) -> Result<Vec<i32>, CacheEvicted> {
         if let Some(arrays) = mesh.in_memory() {
             return Ok(self.ints(Ints::Indices(indices(arrays).as_flattened())));
         }
@@ -150,8 +158,14 @@ impl<'a> Arrays<'a> {
         Ok(placeholder(self.0.len() - 1))
     }
 
-    /// The one vector that a layer has in the place of an array of them, which a mesh has. `N` is 2 or 3.
-    pub(super) fn vectors<const N: usize>(&mut self, mesh: &'a Arc<LazyMesh>, vectors: Of<N>, take: Take<N>) -> [f32; N]
+    /// The one vector that a layer has in the place of an array of them, which a mesh has. `N` is 2
+    /// or 3.
+    pub(super) fn vectors<const N: usize>(
+        &mut self,
+        mesh: &'a Arc<LazyMesh>,
+        vectors: Of<N>,
+        take: Take<N>,
+    ) -> [f32; N]
     where
         Which: From<(Of<N>, Take<N>)>,
     {
@@ -163,50 +177,74 @@ impl<'a> Arrays<'a> {
     }
 
     /// The same of vectors that `owner` has.
-    fn shared<T: Send + Sync + 'static, const N: usize>(&mut self, owner: Arc<T>, vectors: fn(&T) -> &[[f32; N]]) -> [f32; N] {
-        self.0.push(Array::Vectors(vectors(&owner).len(), Bytes::from_owner(Vectors { owner, vectors })));
+    fn shared<T: Send + Sync + 'static, const N: usize>(
+        &mut self,
+        owner: Arc<T>,
+        vectors: fn(&T) -> &[[f32; N]],
+    ) -> [f32; N] {
+        self.0.push(Array::Vectors(
+            vectors(&owner).len(),
+            Bytes::from_owner(Vectors { owner, vectors }),
+        ));
         self.vector()
     }
 
     /// What stands for the last array.
     fn vector<const N: usize>(&self) -> [f32; N] {
-        std::array::from_fn(|k| f32::from_bits(if k == 1 { self.0.len() as u32 - 1 } else { MARK }))
+        std::array::from_fn(|k| {
+            f32::from_bits(if k == 1 {
+                self.0.len() as u32 - 1
+            } else {
+                MARK
+            })
+        })
     }
 
-    /// What `write` writes, with the arrays in the places of their placeholders, in pieces. The job of `store` may spill those of meshes that
-    /// are not in memory.
+    /// What `write` writes, with the arrays in the places of their placeholders, in pieces. The job
+    /// of `store` may spill those of meshes that are not in memory.
     ///
     /// # Errors
-    /// What `write` says, if an array has not exactly one place, and if a mesh is no longer in the cache.
+    /// What `write` says, if an array has not exactly one place, and if a mesh is no longer in the
+    /// cache.
     pub(super) fn written(
         &self,
         store: &Store,
         write: impl FnOnce(&mut Output) -> Result<(), Error>,
     ) -> Result<Vec<Piece>, WriteError> {
         let by_mesh: Vec<&[Array<'_>]> = self.0.chunk_by(Array::is_with).collect();
-        let contents: Vec<Vec<Content>> =
-            by_mesh.into_par_iter().map(|arrays| contents(arrays, store)).collect::<Result<_, _>>()?;
+        let contents: Vec<Vec<Content>> = by_mesh
+            .into_par_iter()
+            .map(|arrays| contents(arrays, store))
+            .collect::<Result<_, _>>()?;
         let contents: Vec<Content> = contents.into_iter().flatten().collect();
-        let ints =
-            (0..).zip(&self.0).filter(|(_, array)| matches!(array, Array::Ints(_) | Array::Cached(_, Which::Indices(_))));
+        let ints = (0..).zip(&self.0).filter(|(_, array)| {
+            matches!(array, Array::Ints(_) | Array::Cached(_, Which::Indices(_)))
+        });
         let mut output = Output {
             file: File::default(),
-            placeholders: ints.map(|(number, _)| (coded(placeholder(number).into_iter()), number)).collect(),
+            placeholders: ints
+                .map(|(number, _)| (coded(placeholder(number).into_iter()), number))
+                .collect(),
             places: vec![0; contents.len()],
             contents,
         };
         write(&mut output)?;
         match output.places.iter().all(|places| *places == 1) {
             true => Ok(output.file.into_pieces()),
-            false => Err(Error { path: "/".to_owned(), reason: "an array has not exactly one place".to_owned() }.into()),
+            false => Err(Error {
+                path: "/".to_owned(),
+                reason: "an array has not exactly one place".to_owned(),
+            }
+            .into()),
         }
     }
 }
 
-/// Integers that nobody means and that are others for each number: as many as are coded, far from each other, so that they are not made
-/// smaller.
+/// Integers that nobody means and that are others for each number: as many as are coded, far from
+/// each other, so that they are not made smaller.
 fn placeholder(number: usize) -> Vec<i32> {
-    let mixed = |k: usize| ((number * MIN_CODED + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+    let mixed =
+        |k: usize| ((number * MIN_CODED + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     (0..MIN_CODED).map(|k| mixed(k) as i32).collect()
 }
 
@@ -219,10 +257,15 @@ struct Content {
 
 impl Content {
     fn of(ints: Ints<'_>, store: &Store) -> Self {
-        Self { is_coded: true, count: ints.len(), bytes: store.piece(ints.coded().into()) }
+        Self {
+            is_coded: true,
+            count: ints.len(),
+            bytes: store.piece(ints.coded().into()),
+        }
     }
 
-    /// Of vectors of a mesh that nobody has but who calls this, or else of one that others have, too.
+    /// Of vectors of a mesh that nobody has but who calls this, or else of one that others have,
+    /// too.
     fn of_mesh<const N: usize>(
         mesh: &mut Result<MeshArrays, Arc<MeshArrays>>,
         vectors: Of<N>,
@@ -234,9 +277,19 @@ impl Content {
                 let taken = take(mesh);
                 (taken.len(), bytes_of(taken))
             }
-            Err(mesh) => (vectors(mesh).len(), Bytes::from_owner(Vectors { owner: mesh.clone(), vectors })),
+            Err(mesh) => (
+                vectors(mesh).len(),
+                Bytes::from_owner(Vectors {
+                    owner: mesh.clone(),
+                    vectors,
+                }),
+            ),
         };
-        Self { is_coded: false, count, bytes: store.piece(bytes) }
+        Self {
+            is_coded: false,
+            count,
+            bytes: store.piece(bytes),
+        }
     }
 }
 
@@ -245,30 +298,41 @@ fn contents(arrays: &[Array<'_>], store: &Store) -> Result<Vec<Content>, CacheEv
     let mesh = match arrays {
         [Array::Ints(ints)] => return Ok(vec![Content::of(*ints, store)]),
         [Array::Vectors(count, bytes)] => {
-            return Ok(vec![Content { is_coded: false, count: *count, bytes: bytes.clone().into() }]);
+            return Ok(vec![Content {
+                is_coded: false,
+                count: *count,
+                bytes: bytes.clone().into(),
+            }]);
         }
         [Array::Cached(mesh, _), ..] => mesh,
         _ => return Ok(Vec::new()),
     };
     let mesh = mesh.arrays()?;
     let indices = arrays.par_iter().map(|array| match array {
-        Array::Cached(_, Which::Indices(indices)) => Some(Content::of(Ints::Indices(indices(&mesh).as_flattened()), store)),
+        Array::Cached(_, Which::Indices(indices)) => Some(Content::of(
+            Ints::Indices(indices(&mesh).as_flattened()),
+            store,
+        )),
         _ => None,
     });
     let mut contents: Vec<Option<Content>> = indices.collect();
     let mut mesh = Arc::try_unwrap(mesh);
     for (array, content) in arrays.iter().zip(&mut contents) {
         match array {
-            Array::Cached(_, Which::Pairs(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
-            Array::Cached(_, Which::Triples(of, take)) => *content = Some(Content::of_mesh(&mut mesh, *of, *take, store)),
+            Array::Cached(_, Which::Pairs(of, take)) => {
+                *content = Some(Content::of_mesh(&mut mesh, *of, *take, store))
+            }
+            Array::Cached(_, Which::Triples(of, take)) => {
+                *content = Some(Content::of_mesh(&mut mesh, *of, *take, store))
+            }
             _ => {}
         }
     }
     Ok(contents.into_iter().flatten().collect())
 }
 
-/// A file in memory, in pieces. It is written from its beginning to its end; only what stands before the first array or behind the last
-/// large one may be written to again.
+/// A file in memory, in pieces. It is written from its beginning to its end; only what stands
+/// before the first array or behind the last large one may be written to again.
 #[derive(Default)]
 struct File {
     /// What stands before the first array …
@@ -286,14 +350,19 @@ impl File {
 
     /// Whether these bytes stand at the end, and the next ones come behind them.
     fn ends_with(&mut self, bytes: &[u8]) -> bool {
-        let last = if self.rest.is_empty() { &self.first[..] } else { self.rest.last() };
+        let last = if self.rest.is_empty() {
+            &self.first[..]
+        } else {
+            self.rest.last()
+        };
         last.ends_with(bytes) && self.position == self.length()
     }
 
     /// Puts an array at the end, in the place of so many bytes that stand there.
     fn put(&mut self, replaced: usize, counts: &[u8], array: &Piece) {
         if self.rest.is_empty() {
-            self.first.truncate(self.first.len().saturating_sub(replaced));
+            self.first
+                .truncate(self.first.len().saturating_sub(replaced));
         } else {
             self.rest.shorten(replaced);
         }
@@ -314,17 +383,30 @@ impl File {
             }
         } else {
             let is_first = self.position < self.first.len();
-            let part = if is_first { &mut self.first[..] } else { self.rest.last() };
+            let part = if is_first {
+                &mut self.first[..]
+            } else {
+                self.rest.last()
+            };
             let start = if is_first { 0 } else { length - part.len() };
-            let place = self.position.checked_sub(start).and_then(|at| part.get_mut(at..end - start));
-            place.ok_or_else(|| io::Error::other("this part of the file can't be written again"))?.copy_from_slice(bytes);
+            let place = self
+                .position
+                .checked_sub(start)
+                .and_then(|at| part.get_mut(at..end - start));
+            place
+                .ok_or_else(|| io::Error::other("this part of the file can't be written again"))?
+                .copy_from_slice(bytes);
         }
         self.position = end;
         Ok(())
     }
 
     fn into_pieces(mut self) -> Vec<Piece> {
-        [Piece::from(self.first)].into_iter().chain(self.rest.pieces()).filter(|piece| !piece.is_empty()).collect()
+        [Piece::from(self.first)]
+            .into_iter()
+            .chain(self.rest.pieces())
+            .filter(|piece| !piece.is_empty())
+            .collect()
     }
 }
 
@@ -347,7 +429,10 @@ impl Output {
             }
             _ => return self.placeholders.get(bytes).copied(),
         };
-        self.contents.get(number).is_some_and(|content| !content.is_coded).then_some(number)
+        self.contents
+            .get(number)
+            .is_some_and(|content| !content.is_coded)
+            .then_some(number)
     }
 }
 
@@ -358,10 +443,16 @@ impl Write for Output {
             return Ok(bytes.len());
         };
         self.places[number] += 1;
-        let Content { is_coded, count, bytes: array } = &self.contents[number];
+        let Content {
+            is_coded,
+            count,
+            bytes: array,
+        } = &self.contents[number];
         // What stands before the array is of the placeholder.
         let before = match is_coded {
-            true => [MIN_CODED as u64, bytes.len() as u64].map(u64::to_le_bytes).concat(),
+            true => [MIN_CODED as u64, bytes.len() as u64]
+                .map(u64::to_le_bytes)
+                .concat(),
             false => 1_u64.to_le_bytes().to_vec(),
         };
         if !self.file.ends_with(&before) {
@@ -386,16 +477,20 @@ impl Seek for Output {
             SeekFrom::Current(offset) => (self.file.position as i64).checked_add(offset),
         };
         let position = position.and_then(|position| usize::try_from(position).ok());
-        self.file.position = position.ok_or_else(|| io::Error::other("this is no place in the file"))?;
+        self.file.position =
+            position.ok_or_else(|| io::Error::other("this is no place in the file"))?;
         Ok(self.file.position as u64)
     }
 }
 
-/// Integers of 32 bits as a crate file has them (`integerCoding.cpp` of OpenUSD): the difference that is met most, for each integer how
-/// long its difference from the one before is, the differences; and all that in one block of LZ4. Differences have to fit into 32 bits.
+/// Integers of 32 bits as a crate file has them (`integerCoding.cpp` of OpenUSD): the difference
+/// that is met most, for each integer how long its difference from the one before is, the
+/// differences; and all that in one block of LZ4. Differences have to fit into 32 bits.
 fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
     let count = values.len();
-    let differences = values.scan(0_i32, |last, value| Some(value.wrapping_sub(std::mem::replace(last, value))));
+    let differences = values.scan(0_i32, |last, value| {
+        Some(value.wrapping_sub(std::mem::replace(last, value)))
+    });
     let common = most_common(differences.clone(), count);
     let lengths = size_of::<i32>();
     let mut bytes = Vec::with_capacity(lengths + count.div_ceil(4) + 2 * count);
@@ -435,16 +530,29 @@ fn most_common(values: impl Iterator<Item = i32> + Clone, count: usize) -> i32 {
             None => others += 1,
         }
     }
-    let least_first = table.iter().zip(-half..).map(|(count, value)| (*count, value));
+    let least_first = table
+        .iter()
+        .zip(-half..)
+        .map(|(count, value)| (*count, value));
     let better = |best: (u32, i32), other: (u32, i32)| {
-        if other.0 > best.0 || (other.0 == best.0 && other.1 < best.1) { other } else { best }
+        if other.0 > best.0 || (other.0 == best.0 && other.1 < best.1) {
+            other
+        } else {
+            best
+        }
     };
-    let mut best = least_first.fold((0, 0), |best, other| if other.0 > best.0 { other } else { best });
+    let mut best = least_first.fold(
+        (0, 0),
+        |best, other| if other.0 > best.0 { other } else { best },
+    );
     if others > 0 && others >= best.0 {
         let mut counts: HashMap<i32, u32, foldhash::fast::FixedState> = HashMap::default();
         let rest = values.filter(|value| slot(*value).is_none_or(|slot| slot >= table.len()));
         rest.for_each(|value| *counts.entry(value).or_insert(0) += 1);
-        best = counts.into_iter().map(|(value, count)| (count, value)).fold(best, better);
+        best = counts
+            .into_iter()
+            .map(|(value, count)| (count, value))
+            .fold(best, better);
     }
     best.1
 }
@@ -461,48 +569,115 @@ mod tests {
 
     fn written(layer: &Layer, arrays: &Arrays<'_>) -> Result<Vec<u8>, WriteError> {
         let data = layer.data().unwrap();
-        let failed = |reason| Error { path: "/".to_owned(), reason };
-        let write = |out: &mut Output| CrateWriter::write(data, out).map_err(|error| failed(error.to_string()));
-        arrays.written(&Store::none(), write).map(|pieces| joined(&pieces).unwrap())
+        let failed = |reason| Error {
+            path: "/".to_owned(),
+            reason,
+        };
+        let write = |out: &mut Output| {
+            CrateWriter::write(data, out).map_err(|error| failed(error.to_string()))
+        };
+        arrays
+            .written(&Store::none(), write)
+            .map(|pieces| joined(&pieces).unwrap())
     }
 
     /// Asserts that a layer with placeholders becomes what one with the arrays themselves does.
-    fn check(ints: &[Vec<u32>], same: (i32, usize), vectors: &[Arc<Vec<[f32; 3]>>], pairs: &[[f32; 2]]) {
+    fn check(
+        ints: &[Vec<u32>],
+        same: (i32, usize),
+        vectors: &[Arc<Vec<[f32; 3]>>],
+        pairs: &[[f32; 2]],
+    ) {
         let mut arrays = Arrays::default();
         let mut plain = Layer::new("Arrays", "Arrays");
         plain.def("/Arrays", "Scope");
         let mut layer = plain.clone();
         for (i, ints) in ints.iter().enumerate() {
             let (name, ints) = (format!("i{i}"), Ints::Indices(ints));
-            plain.over("/Arrays").attribute(&name, Attribute::int_array(ints.values()));
-            layer.over("/Arrays").attribute(&name, Attribute::int_array(arrays.ints(ints)));
+            plain
+                .over("/Arrays")
+                .attribute(&name, Attribute::int_array(ints.values()));
+            layer
+                .over("/Arrays")
+                .attribute(&name, Attribute::int_array(arrays.ints(ints)));
         }
         for (i, vectors) in vectors.iter().enumerate() {
             let name = format!("v{i}");
-            plain.over("/Arrays").attribute(&name, Attribute::point3f_array(vectors.iter().copied()));
-            layer
+            plain
                 .over("/Arrays")
-                .attribute(&name, Attribute::point3f_array([arrays.shared(vectors.clone(), |vectors| vectors)]));
+                .attribute(&name, Attribute::point3f_array(vectors.iter().copied()));
+            layer.over("/Arrays").attribute(
+                &name,
+                Attribute::point3f_array([arrays.shared(vectors.clone(), |vectors| vectors)]),
+            );
         }
-        plain.over("/Arrays").attribute("same", Attribute::int_array(vec![same.0; same.1]));
-        layer.over("/Arrays").attribute("same", Attribute::int_array(arrays.ints(Ints::Same(same.0, same.1))));
+        plain
+            .over("/Arrays")
+            .attribute("same", Attribute::int_array(vec![same.0; same.1]));
+        layer.over("/Arrays").attribute(
+            "same",
+            Attribute::int_array(arrays.ints(Ints::Same(same.0, same.1))),
+        );
         let ranges = Ints::Ranges(&[3..20, 0..2, 0..0, 100..400, u32::MAX - 1..u32::MAX]);
-        plain.over("/Arrays").attribute("ranges", Attribute::int_array(ranges.values()));
-        layer.over("/Arrays").attribute("ranges", Attribute::int_array(arrays.ints(ranges)));
-        plain.over("/Arrays").attribute("pairs", Attribute::tex_coord2f_array(pairs.iter().copied()));
+        plain
+            .over("/Arrays")
+            .attribute("ranges", Attribute::int_array(ranges.values()));
         layer
             .over("/Arrays")
-            .attribute("pairs", Attribute::tex_coord2f_array([arrays.shared(Arc::new(pairs.to_vec()), |pairs| pairs)]));
+            .attribute("ranges", Attribute::int_array(arrays.ints(ranges)));
+        plain
+            .over("/Arrays")
+            .attribute("pairs", Attribute::tex_coord2f_array(pairs.iter().copied()));
+        layer.over("/Arrays").attribute(
+            "pairs",
+            Attribute::tex_coord2f_array([arrays.shared(Arc::new(pairs.to_vec()), |pairs| pairs)]),
+        );
         assert!(written(&layer, &arrays).unwrap() == written(&plain, &Arrays::default()).unwrap());
     }
 
     #[test]
     fn arrays_of_all_kinds() {
-        let far = vec![0, u32::MAX, 0, 1 << 30, 7, i32::MAX as u32, 1 << 31, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-        let ties: Vec<u32> = (0..40).map(|i| if i % 4 < 2 { i } else { 50_000 - i }).collect();
-        let many: Vec<u32> = (0..100_000_u32).map(|i| i.wrapping_mul(2_654_435_761) >> 14).collect();
-        let ints = [vec![], vec![1, 2, 3], (0..15).collect(), (0..16).collect(), far, ties.clone(), ties, many];
-        let vectors = [vec![], vec![[1.0, -0.0, 3.5]], (0..10_000).map(|i| [i as f32, 0.5, -1e-9]).collect()].map(Arc::new);
+        let far = vec![
+            0,
+            u32::MAX,
+            0,
+            1 << 30,
+            7,
+            i32::MAX as u32,
+            1 << 31,
+            0,
+            1,
+            2,
+            3,
+            4,
+            5,
+            6,
+            7,
+            8,
+            9,
+        ];
+        let ties: Vec<u32> = (0..40)
+            .map(|i| if i % 4 < 2 { i } else { 50_000 - i })
+            .collect();
+        let many: Vec<u32> = (0..100_000_u32)
+            .map(|i| i.wrapping_mul(2_654_435_761) >> 14)
+            .collect();
+        let ints = [
+            vec![],
+            vec![1, 2, 3],
+            (0..15).collect(),
+            (0..16).collect(),
+            far,
+            ties.clone(),
+            ties,
+            many,
+        ];
+        let vectors = [
+            vec![],
+            vec![[1.0, -0.0, 3.5]],
+            (0..10_000).map(|i| [i as f32, 0.5, -1e-9]).collect(),
+        ]
+        .map(Arc::new);
         check(&ints, (3, 5000), &vectors, &[[0.25, 1.0], [0.5, -2.0]]);
         check(&[], (3, 0), &[], &[]);
         check(&[], (-1, 15), &[], &[]);
@@ -518,9 +693,17 @@ mod tests {
             let mut layer = Layer::new("Arrays", "Arrays");
             layer.def("/Arrays", "Scope");
             for place in 0..places {
-                layer.over("/Arrays").attribute(&format!("p{place}"), Attribute::point3f_array([placeholder]));
+                layer.over("/Arrays").attribute(
+                    &format!("p{place}"),
+                    Attribute::point3f_array([placeholder]),
+                );
             }
-            assert!(written(&layer, &arrays).unwrap_err().to_string().contains("an array has not exactly one place"));
+            assert!(
+                written(&layer, &arrays)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("an array has not exactly one place")
+            );
         }
     }
 

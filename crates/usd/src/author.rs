@@ -1,16 +1,18 @@
-//! A layer under construction: prims, attributes, relationships and metadata by path, kept as `openusd` layer data.
+//! A layer under construction: prims, attributes, relationships and metadata by path, kept as
+//! `openusd` layer data.
 //!
-//! A call never fails: a path that USD cannot hold is remembered ([`Layer::check`]) and what hangs on it is left out, so that
-//! the code that writes a layer reads like the layer. Names are expected to be encoded already
-//! ([`urdf_usd_robot::names::identifiers`]). This module knows no robot, no schema and no file format.
+//! A call never fails: a path that USD cannot hold is remembered ([`Layer::check`]) and what hangs
+//! on it is left out, so that the code that writes a layer reads like the layer. Names are expected
+//! to be encoded already ([`urdf_usd_robot::names::identifiers`]). This module knows no robot, no
+//! schema and no file format.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use openusd::gf;
 use openusd::sdf::{
-    self, AssetPath, ChildrenKey, FieldKey, Payload, PayloadListOp, Reference, ReferenceListOp, SpecData, SpecType, Specifier,
-    StringListOp, TokenListOp, Variability,
+    self, AssetPath, ChildrenKey, FieldKey, Payload, PayloadListOp, Reference, ReferenceListOp,
+    SpecData, SpecType, Specifier, StringListOp, TokenListOp, Variability,
 };
 use openusd::tf::Token;
 
@@ -30,12 +32,21 @@ pub struct Error {
 }
 
 fn error(path: impl Into<String>, reason: impl Into<String>) -> Error {
-    Error { path: path.into(), reason: reason.into() }
+    Error {
+        path: path.into(),
+        reason: reason.into(),
+    }
 }
 
-/// A dictionary (`assetInfo`, `customData`) from its entries: [`string`], [`Value::Bool`], a nested [`dictionary`] …
+/// A dictionary (`assetInfo`, `customData`) from its entries: [`string`], [`Value::Bool`], a nested
+/// [`dictionary`] …
 pub fn dictionary<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>) -> Value {
-    Value::Dictionary(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
+    Value::Dictionary(
+        entries
+            .into_iter()
+            .map(|(key, value)| (key.into(), value))
+            .collect(),
+    )
 }
 
 /// A string, for metadata and dictionaries.
@@ -129,9 +140,13 @@ impl Attribute {
         matrix4d_array(gf::Matrix4d) -> "matrix4d[]" Matrix4dVec;
     }
 
-    /// An attribute of any type, for those without a constructor of their own. `value` must be of the type `type_name` names.
+    /// An attribute of any type, for those without a constructor of their own. `value` must be of
+    /// the type `type_name` names.
     pub fn new(type_name: impl Into<Cow<'static, str>>, value: Value) -> Self {
-        Self { value: Some(value), ..Self::declared(type_name) }
+        Self {
+            value: Some(value),
+            ..Self::declared(type_name)
+        }
     }
 
     /// An attribute without a value: `token outputs:surface`.
@@ -151,7 +166,8 @@ impl Attribute {
         Self::new(type_name, Value::ValueBlock)
     }
 
-    /// An attribute that takes its value from another: `color3f inputs:diffuseColor.connect = </…>`.
+    /// An attribute that takes its value from another: `color3f inputs:diffuseColor.connect =
+    /// </…>`.
     pub fn connected(type_name: impl Into<Cow<'static, str>>, source: impl Into<String>) -> Self {
         Self::declared(type_name).connect(source)
     }
@@ -215,10 +231,14 @@ impl Relationship {
 
     /// A relationship to these besides those of weaker layers: `prepend rel …`.
     pub fn prepend<T: Into<String>>(targets: impl IntoIterator<Item = T>) -> Self {
-        Self { prepend: true, ..Self::to(targets) }
+        Self {
+            prepend: true,
+            ..Self::to(targets)
+        }
     }
 
-    /// The same without these of weaker layers: `delete rel …`. Only for one that is [prepended](Self::prepend).
+    /// The same without these of weaker layers: `delete rel …`. Only for one that is
+    /// [prepended](Self::prepend).
     #[must_use]
     pub fn delete<T: Into<String>>(mut self, targets: impl IntoIterator<Item = T>) -> Self {
         self.deleted.extend(targets.into_iter().map(Into::into));
@@ -248,8 +268,8 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// An empty layer with REP-158's stage metadata: metres, kilograms, Z up, one time code a second. What is empty of `doc` and
-    /// `default_prim` is left out.
+    /// An empty layer with REP-158's stage metadata: metres, kilograms, Z up, one time code a
+    /// second. What is empty of `doc` and `default_prim` is left out.
     pub fn new(doc: &str, default_prim: &str) -> Self {
         let mut data = sdf::Data::new();
         let root = data.create_spec(sdf::Path::abs_root(), SpecType::PseudoRoot);
@@ -271,7 +291,10 @@ impl Layer {
         let paths: Vec<String> = paths.into_iter().map(Into::into).collect();
         let offsets = vec![sdf::LayerOffset::IDENTITY; paths.len()];
         self.metadata(FieldKey::SubLayers.as_str(), Value::StringVec(paths));
-        self.metadata(FieldKey::SubLayerOffsets.as_str(), Value::LayerOffsetVec(offsets))
+        self.metadata(
+            FieldKey::SubLayerOffsets.as_str(),
+            Value::LayerOffsetVec(offsets),
+        )
     }
 
     /// Metadata of the layer itself.
@@ -282,8 +305,9 @@ impl Layer {
         self
     }
 
-    /// Defines the prim at `path`, a prim path that may go through variants: `/a/visual{set=variant}visual_0`. An empty
-    /// `type_name` leaves it typeless. Ancestors that do not exist are made as overs.
+    /// Defines the prim at `path`, a prim path that may go through variants:
+    /// `/a/visual{set=variant}visual_0`. An empty `type_name` leaves it typeless. Ancestors that do
+    /// not exist are made as overs.
     pub fn def(&mut self, path: &str, type_name: &str) -> Prim<'_> {
         self.specify(path, Specifier::Def, type_name)
     }
@@ -293,8 +317,8 @@ impl Layer {
         self.specify(path, Specifier::Class, type_name)
     }
 
-    /// The prim at `path`, made as an over if it is not there yet. A path that ends in a variant (`/a{set=variant}`) gives the
-    /// variant, whose metadata and properties can be set as a prim's.
+    /// The prim at `path`, made as an over if it is not there yet. A path that ends in a variant
+    /// (`/a{set=variant}`) gives the variant, whose metadata and properties can be set as a prim's.
     pub fn over(&mut self, path: &str) -> Prim<'_> {
         let path = self.ensure(path);
         Prim { layer: self, path }
@@ -317,14 +341,24 @@ impl Layer {
 
     /// Takes away all that the layer says of the prim at `path` and of what is below it.
     pub fn remove(&mut self, path: &str) -> &mut Self {
-        let Ok(path) = sdf::Path::new(path) else { return self };
-        let gone: Vec<sdf::Path> = self.data.iter().map(|(at, _)| at).filter(|at| at.has_prefix(&path)).cloned().collect();
+        let Ok(path) = sdf::Path::new(path) else {
+            return self;
+        };
+        let gone: Vec<sdf::Path> = self
+            .data
+            .iter()
+            .map(|(at, _)| at)
+            .filter(|at| at.has_prefix(&path))
+            .cloned()
+            .collect();
         for path in &gone {
             self.data.erase_spec(path);
         }
         if let (Some(parent), Some(name)) = (path.parent(), path.name())
-            && let Some(Value::TokenVec(names)) =
-                self.data.spec_mut(&parent).and_then(|spec| spec.get_mut(ChildrenKey::PrimChildren.as_str()))
+            && let Some(Value::TokenVec(names)) = self
+                .data
+                .spec_mut(&parent)
+                .and_then(|spec| spec.get_mut(ChildrenKey::PrimChildren.as_str()))
         {
             names.retain(|child| child.as_str() != name);
         }
@@ -333,9 +367,18 @@ impl Layer {
 
     /// The targets that the layer takes off a relationship of weaker layers.
     pub fn deleted_targets(&self, path: &str, relationship: &str) -> Vec<String> {
-        let spec = sdf::Path::new(path).ok().and_then(|path| path.append_property(relationship).ok());
-        match spec.and_then(|path| self.data.spec(&path)).and_then(|spec| spec.get(FieldKey::TargetPaths.as_str())) {
-            Some(Value::PathListOp(op)) => op.deleted_items.iter().map(|path| path.as_str().to_owned()).collect(),
+        let spec = sdf::Path::new(path)
+            .ok()
+            .and_then(|path| path.append_property(relationship).ok());
+        match spec
+            .and_then(|path| self.data.spec(&path))
+            .and_then(|spec| spec.get(FieldKey::TargetPaths.as_str()))
+        {
+            Some(Value::PathListOp(op)) => op
+                .deleted_items
+                .iter()
+                .map(|path| path.as_str().to_owned())
+                .collect(),
             _ => Vec::new(),
         }
     }
@@ -384,8 +427,9 @@ impl Layer {
         }
     }
 
-    /// Creates the spec at `path` and those of its ancestors, each entered in its parent's list of children. The lists are
-    /// appended to in place: a spec that does not exist yet cannot be in one.
+    /// Creates the spec at `path` and those of its ancestors, each entered in its parent's list of
+    /// children. The lists are appended to in place: a spec that does not exist yet cannot be in
+    /// one.
     fn create(&mut self, path: &sdf::Path) -> Result<(), Error> {
         let mut missing = Vec::new();
         for ancestor in path.ancestors() {
@@ -395,13 +439,18 @@ impl Layer {
             missing.push(ancestor);
         }
         for path in missing.iter().rev() {
-            let parent = path.parent().ok_or_else(|| error(path.as_str(), "it has no parent"))?;
+            let parent = path
+                .parent()
+                .ok_or_else(|| error(path.as_str(), "it has no parent"))?;
             match path.last_element() {
                 Some(sdf::PathElement::Variant { set, selection }) => {
-                    let set_path = parent.append_variant_selection(set, "").map_err(|e| error(path.as_str(), e.reason))?;
+                    let set_path = parent
+                        .append_variant_selection(set, "")
+                        .map_err(|e| error(path.as_str(), e.reason))?;
                     if self.data.spec(&set_path).is_none() {
                         self.enter(&parent, ChildrenKey::VariantSetChildren, set);
-                        self.data.create_spec(set_path.clone(), SpecType::VariantSet);
+                        self.data
+                            .create_spec(set_path.clone(), SpecType::VariantSet);
                     }
                     self.enter(&set_path, ChildrenKey::VariantChildren, selection);
                     self.data.create_spec(path.clone(), SpecType::Variant);
@@ -419,7 +468,9 @@ impl Layer {
 
     /// Enters `name` at the end of the list `key` of the spec at `parent`.
     fn enter(&mut self, parent: &sdf::Path, key: ChildrenKey, name: &str) {
-        let Some(spec) = self.data.spec_mut(parent) else { return };
+        let Some(spec) = self.data.spec_mut(parent) else {
+            return;
+        };
         match spec.get_mut(key.as_str()) {
             Some(Value::TokenVec(names)) => names.push(Token::from(name)),
             _ => spec.add(key, Value::TokenVec(vec![Token::from(name)])),
@@ -432,7 +483,9 @@ impl Layer {
         if !name.split(':').all(is_identifier) {
             return Err(error(whole(), "the name is no namespaced identifier"));
         }
-        let path = prim.append_property(name).map_err(|e| error(whole(), e.reason))?;
+        let path = prim
+            .append_property(name)
+            .map_err(|e| error(whole(), e.reason))?;
         if self.data.spec(&path).is_none() {
             self.enter(prim, ChildrenKey::PropertyChildren, name);
         }
@@ -442,7 +495,8 @@ impl Layer {
     }
 }
 
-/// A prim (or a variant) of a layer under construction. What is set twice holds what was set last; lists grow.
+/// A prim (or a variant) of a layer under construction. What is set twice holds what was set last;
+/// lists grow.
 #[derive(Debug)]
 pub struct Prim<'a> {
     layer: &'a mut Layer,
@@ -495,11 +549,19 @@ impl Prim<'_> {
         let schemas: Vec<Token> = schemas.into_iter().map(Into::into).collect();
         self.edit(|spec| match spec.get_mut(FieldKey::ApiSchemas.as_str()) {
             Some(Value::TokenListOp(op)) => {
-                op.deleted_items.retain(|deleted| !schemas.contains(deleted));
-                let list = if op.explicit { &mut op.explicit_items } else { &mut op.prepended_items };
+                op.deleted_items
+                    .retain(|deleted| !schemas.contains(deleted));
+                let list = if op.explicit {
+                    &mut op.explicit_items
+                } else {
+                    &mut op.prepended_items
+                };
                 extend(list, schemas);
             }
-            _ => spec.add(FieldKey::ApiSchemas, Value::TokenListOp(TokenListOp::prepended(schemas))),
+            _ => spec.add(
+                FieldKey::ApiSchemas,
+                Value::TokenListOp(TokenListOp::prepended(schemas)),
+            ),
         })
     }
 
@@ -508,82 +570,138 @@ impl Prim<'_> {
         let schemas: Vec<Token> = schemas.into_iter().map(Into::into).collect();
         self.edit(|spec| match spec.get_mut(FieldKey::ApiSchemas.as_str()) {
             Some(Value::TokenListOp(op)) => {
-                for list in [&mut op.explicit_items, &mut op.prepended_items, &mut op.appended_items, &mut op.added_items] {
+                for list in [
+                    &mut op.explicit_items,
+                    &mut op.prepended_items,
+                    &mut op.appended_items,
+                    &mut op.added_items,
+                ] {
                     list.retain(|schema| !schemas.contains(schema));
                 }
                 if !op.explicit {
                     extend(&mut op.deleted_items, schemas);
                 }
             }
-            _ => spec.add(FieldKey::ApiSchemas, Value::TokenListOp(TokenListOp::deleted(schemas))),
+            _ => spec.add(
+                FieldKey::ApiSchemas,
+                Value::TokenListOp(TokenListOp::deleted(schemas)),
+            ),
         })
     }
 
     /// Takes the opinion of this layer about a property away.
     pub fn remove_property(&mut self, name: &str) -> &mut Self {
-        if let Some(path) = self.path.as_ref().and_then(|path| path.append_property(name).ok()) {
+        if let Some(path) = self
+            .path
+            .as_ref()
+            .and_then(|path| path.append_property(name).ok())
+        {
             self.layer.data.erase_spec(&path);
         }
         self.edit(|spec| {
-            if let Some(Value::TokenVec(names)) = spec.get_mut(ChildrenKey::PropertyChildren.as_str()) {
+            if let Some(Value::TokenVec(names)) =
+                spec.get_mut(ChildrenKey::PropertyChildren.as_str())
+            {
                 names.retain(|child| child.as_str() != name);
             }
         })
     }
 
-    /// Adds a reference, weaker than those added before, to the prim `prim` (empty: its default prim) of the layer `asset` (empty: this layer).
+    /// Adds a reference, weaker than those added before, to the prim `prim` (empty: its default
+    /// prim) of the layer `asset` (empty: this layer).
     pub fn reference(&mut self, asset: &str, prim: &str) -> &mut Self {
-        let Some(prim_path) = self.arc_target(prim) else { return self };
-        let reference = Reference { asset_path: asset.to_owned(), prim_path, ..Reference::default() };
+        let Some(prim_path) = self.arc_target(prim) else {
+            return self;
+        };
+        let reference = Reference {
+            asset_path: asset.to_owned(),
+            prim_path,
+            ..Reference::default()
+        };
         self.edit(|spec| match spec.get_mut(FieldKey::References.as_str()) {
             Some(Value::ReferenceListOp(op)) => extend(&mut op.prepended_items, [reference]),
-            _ => spec.add(FieldKey::References, Value::ReferenceListOp(ReferenceListOp::prepended([reference]))),
+            _ => spec.add(
+                FieldKey::References,
+                Value::ReferenceListOp(ReferenceListOp::prepended([reference])),
+            ),
         })
     }
 
-    /// Adds a payload, weaker than those added before: the prim `prim` (empty: its default prim) of the layer `asset` (empty: this layer).
+    /// Adds a payload, weaker than those added before: the prim `prim` (empty: its default prim) of
+    /// the layer `asset` (empty: this layer).
     pub fn payload(&mut self, asset: &str, prim: &str) -> &mut Self {
-        let Some(prim_path) = self.arc_target(prim) else { return self };
-        let payload = Payload { asset_path: asset.to_owned(), prim_path, ..Payload::default() };
+        let Some(prim_path) = self.arc_target(prim) else {
+            return self;
+        };
+        let payload = Payload {
+            asset_path: asset.to_owned(),
+            prim_path,
+            ..Payload::default()
+        };
         self.edit(|spec| match spec.get_mut(FieldKey::Payload.as_str()) {
             Some(Value::PayloadListOp(op)) => extend(&mut op.prepended_items, [payload]),
-            _ => spec.add(FieldKey::Payload, Value::PayloadListOp(PayloadListOp::prepended([payload]))),
+            _ => spec.add(
+                FieldKey::Payload,
+                Value::PayloadListOp(PayloadListOp::prepended([payload])),
+            ),
         })
     }
 
     /// Adds an inherit, weaker than those added before, of the class at `class`.
     pub fn inherit(&mut self, class: &str) -> &mut Self {
-        let Some(class) = self.arc_target(class) else { return self };
+        let Some(class) = self.arc_target(class) else {
+            return self;
+        };
         self.edit(|spec| match spec.get_mut(FieldKey::InheritPaths.as_str()) {
             Some(Value::PathListOp(op)) => extend(&mut op.prepended_items, [class]),
-            _ => spec.add(FieldKey::InheritPaths, Value::PathListOp(sdf::PathListOp::prepended([class]))),
+            _ => spec.add(
+                FieldKey::InheritPaths,
+                Value::PathListOp(sdf::PathListOp::prepended([class])),
+            ),
         })
     }
 
-    /// Declares a variant set and selects one of its variants (none if `selection` is empty). The variants themselves are made
-    /// by authoring prims below `{set=variant}`.
+    /// Declares a variant set and selects one of its variants (none if `selection` is empty). The
+    /// variants themselves are made by authoring prims below `{set=variant}`.
     pub fn variant_set(&mut self, set: &str, selection: &str) -> &mut Self {
         if !is_identifier(set) {
-            let result = Err(error(format!("{}{{{set}=}}", self.path()), "the name of the set is no identifier"));
+            let result = Err(error(
+                format!("{}{{{set}=}}", self.path()),
+                "the name of the set is no identifier",
+            ));
             return self.note(result);
         }
         let name = set.to_owned();
-        self.edit(|spec| match spec.get_mut(FieldKey::VariantSetNames.as_str()) {
-            Some(Value::StringListOp(op)) => extend(&mut op.prepended_items, [name]),
-            _ => spec.add(FieldKey::VariantSetNames, Value::StringListOp(StringListOp::prepended([name]))),
-        });
-        if selection.is_empty() { self } else { self.select(set, selection) }
+        self.edit(
+            |spec| match spec.get_mut(FieldKey::VariantSetNames.as_str()) {
+                Some(Value::StringListOp(op)) => extend(&mut op.prepended_items, [name]),
+                _ => spec.add(
+                    FieldKey::VariantSetNames,
+                    Value::StringListOp(StringListOp::prepended([name])),
+                ),
+            },
+        );
+        if selection.is_empty() {
+            self
+        } else {
+            self.select(set, selection)
+        }
     }
 
     /// Selects a variant.
     pub fn select(&mut self, set: &str, selection: &str) -> &mut Self {
         let (set, selection) = (set.to_owned(), selection.to_owned());
-        self.edit(|spec| match spec.get_mut(FieldKey::VariantSelection.as_str()) {
-            Some(Value::VariantSelectionMap(map)) => {
-                map.insert(set, selection);
-            }
-            _ => spec.add(FieldKey::VariantSelection, Value::VariantSelectionMap(HashMap::from([(set, selection)]))),
-        })
+        self.edit(
+            |spec| match spec.get_mut(FieldKey::VariantSelection.as_str()) {
+                Some(Value::VariantSelectionMap(map)) => {
+                    map.insert(set, selection);
+                }
+                _ => spec.add(
+                    FieldKey::VariantSelection,
+                    Value::VariantSelectionMap(HashMap::from([(set, selection)])),
+                ),
+            },
+        )
     }
 
     /// `kind`: `component`, `assembly`, `subcomponent` …
@@ -617,17 +735,27 @@ impl Prim<'_> {
     }
 
     /// What identifies the asset; see [`dictionary`].
-    pub fn asset_info<K: Into<String>>(&mut self, entries: impl IntoIterator<Item = (K, Value)>) -> &mut Self {
+    pub fn asset_info<K: Into<String>>(
+        &mut self,
+        entries: impl IntoIterator<Item = (K, Value)>,
+    ) -> &mut Self {
         self.metadata(FieldKey::AssetInfo.as_str(), dictionary(entries))
     }
 
     /// Data of the author's own; see [`dictionary`].
-    pub fn custom_data<K: Into<String>>(&mut self, entries: impl IntoIterator<Item = (K, Value)>) -> &mut Self {
+    pub fn custom_data<K: Into<String>>(
+        &mut self,
+        entries: impl IntoIterator<Item = (K, Value)>,
+    ) -> &mut Self {
         self.metadata(FieldKey::CustomData.as_str(), dictionary(entries))
     }
 
     fn edit(&mut self, change: impl FnOnce(&mut SpecData)) -> &mut Self {
-        if let Some(spec) = self.path.as_ref().and_then(|path| self.layer.data.spec_mut(path)) {
+        if let Some(spec) = self
+            .path
+            .as_ref()
+            .and_then(|path| self.layer.data.spec_mut(path))
+        {
             change(spec);
         }
         self
@@ -655,7 +783,8 @@ impl Prim<'_> {
         match prim_path(path) {
             Ok(path) if !path.contains_prim_variant_selection() => Some(path),
             Ok(path) => {
-                self.layer.fail(error(path.as_str(), "an arc cannot lead into a variant"));
+                self.layer
+                    .fail(error(path.as_str(), "an arc cannot lead into a variant"));
                 None
             }
             Err(error) => {
@@ -695,7 +824,10 @@ fn target_path(text: &str) -> Result<sdf::Path, Error> {
     if let Some((_, property)) = path.split_property()
         && !property.split(':').all(is_identifier)
     {
-        return Err(error(text, "the name of the property is no namespaced identifier"));
+        return Err(error(
+            text,
+            "the name of the property is no namespaced identifier",
+        ));
     }
     Ok(path)
 }
@@ -705,7 +837,9 @@ fn check_names(path: &sdf::Path) -> Result<(), Error> {
     for component in path.components() {
         let fits = match component {
             sdf::PathComponent::Prim(name) => is_identifier(name),
-            sdf::PathComponent::Variant { set, selection } => is_identifier(set) && is_variant_name(selection),
+            sdf::PathComponent::Variant { set, selection } => {
+                is_identifier(set) && is_variant_name(selection)
+            }
         };
         if !fits {
             return Err(error(path.as_str(), "a name in it is no identifier"));
@@ -714,17 +848,24 @@ fn check_names(path: &sdf::Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A variant's name: the characters of an identifier in any order, `|` and `-`, after one dot at most.
+/// A variant's name: the characters of an identifier in any order, `|` and `-`, after one dot at
+/// most.
 fn is_variant_name(name: &str) -> bool {
     let name = name.strip_prefix('.').unwrap_or(name);
-    !name.is_empty() && name.chars().all(|c| c == '|' || c == '-' || unicode_ident::is_xid_continue(c))
+    !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c == '|' || c == '-' || unicode_ident::is_xid_continue(c))
 }
 
 fn attribute_spec(attribute: Attribute) -> Result<SpecData, Error> {
     let mut spec = SpecData::new(SpecType::Attribute);
     spec.add(FieldKey::TypeName, token(attribute.type_name.as_ref()));
     if attribute.uniform {
-        spec.add(FieldKey::Variability, Value::Variability(Variability::Uniform));
+        spec.add(
+            FieldKey::Variability,
+            Value::Variability(Variability::Uniform),
+        );
     }
     if attribute.custom {
         spec.add(FieldKey::Custom, Value::Bool(true));
@@ -733,8 +874,15 @@ fn attribute_spec(attribute: Attribute) -> Result<SpecData, Error> {
         spec.add(FieldKey::Default, value);
     }
     if !attribute.connections.is_empty() {
-        let sources = attribute.connections.iter().map(|path| target_path(path)).collect::<Result<Vec<_>, _>>()?;
-        spec.add(FieldKey::ConnectionPaths, Value::PathListOp(sdf::PathListOp::explicit(sources)));
+        let sources = attribute
+            .connections
+            .iter()
+            .map(|path| target_path(path))
+            .collect::<Result<Vec<_>, _>>()?;
+        spec.add(
+            FieldKey::ConnectionPaths,
+            Value::PathListOp(sdf::PathListOp::explicit(sources)),
+        );
     }
     for (field, value) in attribute.metadata {
         spec.add(field, value);
@@ -745,13 +893,24 @@ fn attribute_spec(attribute: Attribute) -> Result<SpecData, Error> {
 fn relationship_spec(relationship: Relationship) -> Result<SpecData, Error> {
     let mut spec = SpecData::new(SpecType::Relationship);
     // A plain `rel` is uniform; a missing field would mean a varying one.
-    spec.add(FieldKey::Variability, Value::Variability(Variability::Uniform));
+    spec.add(
+        FieldKey::Variability,
+        Value::Variability(Variability::Uniform),
+    );
     if relationship.custom {
         spec.add(FieldKey::Custom, Value::Bool(true));
     }
-    let paths = |of: &[String]| of.iter().map(|path| target_path(path)).collect::<Result<Vec<_>, _>>();
+    let paths = |of: &[String]| {
+        of.iter()
+            .map(|path| target_path(path))
+            .collect::<Result<Vec<_>, _>>()
+    };
     let targets = paths(&relationship.targets)?;
-    let mut list = if relationship.prepend { sdf::PathListOp::prepended(targets) } else { sdf::PathListOp::explicit(targets) };
+    let mut list = if relationship.prepend {
+        sdf::PathListOp::prepended(targets)
+    } else {
+        sdf::PathListOp::explicit(targets)
+    };
     if relationship.prepend {
         list.deleted_items = paths(&relationship.deleted)?;
     }
@@ -769,9 +928,15 @@ mod tests {
     use super::{Attribute, Layer, Relationship};
 
     fn names(layer: &Layer, path: &str, field: &str) -> Vec<String> {
-        let spec = layer.data().unwrap().spec(&Path::new(path).unwrap()).unwrap();
+        let spec = layer
+            .data()
+            .unwrap()
+            .spec(&Path::new(path).unwrap())
+            .unwrap();
         match spec.get(field) {
-            Some(Value::TokenVec(names)) => names.iter().map(|name| name.as_str().to_owned()).collect(),
+            Some(Value::TokenVec(names)) => {
+                names.iter().map(|name| name.as_str().to_owned()).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -785,29 +950,72 @@ mod tests {
         assert_eq!(names(&layer, "/", "primChildren"), ["a"]);
         assert_eq!(names(&layer, "/a/b", "variantSetChildren"), ["set"]);
         assert_eq!(names(&layer, "/a/b", "primChildren"), ["e"]);
-        assert_eq!(names(&layer, "/a/b{set=}", "variantChildren"), ["one", "two"]);
+        assert_eq!(
+            names(&layer, "/a/b{set=}", "variantChildren"),
+            ["one", "two"]
+        );
         assert_eq!(names(&layer, "/a/b{set=one}c", "primChildren"), ["d"]);
-        let spec = |path: &str| layer.data().unwrap().spec(&Path::new(path).unwrap()).unwrap().ty;
-        assert_eq!((spec("/a/b{set=}"), spec("/a/b{set=one}")), (SpecType::VariantSet, SpecType::Variant));
+        let spec = |path: &str| {
+            layer
+                .data()
+                .unwrap()
+                .spec(&Path::new(path).unwrap())
+                .unwrap()
+                .ty
+        };
+        assert_eq!(
+            (spec("/a/b{set=}"), spec("/a/b{set=one}")),
+            (SpecType::VariantSet, SpecType::Variant)
+        );
     }
 
     #[test]
     fn what_is_set_twice_is_there_once() {
         let mut layer = Layer::new("", "a");
-        layer.over("/a").attribute("x", Attribute::int(1)).apply(["A", "B"]);
-        layer.def("/a", "Xform").attribute("x", Attribute::double(2.0).custom()).apply(["B", "C"]);
-        layer.over("/a").relationship("x:y", Relationship::to(["/a"]));
+        layer
+            .over("/a")
+            .attribute("x", Attribute::int(1))
+            .apply(["A", "B"]);
+        layer
+            .def("/a", "Xform")
+            .attribute("x", Attribute::double(2.0).custom())
+            .apply(["B", "C"]);
+        layer
+            .over("/a")
+            .relationship("x:y", Relationship::to(["/a"]));
         assert_eq!(names(&layer, "/a", "propertyChildren"), ["x", "x:y"]);
         let text = crate::text::write(layer.data().unwrap()).unwrap();
-        assert!(text.contains("def Xform \"a\" (\n    prepend apiSchemas = [\"A\", \"B\", \"C\"]\n)"), "{text}");
-        assert!(text.contains("    custom double x = 2\n    rel x:y = </a>\n"), "{text}");
+        assert!(
+            text.contains("def Xform \"a\" (\n    prepend apiSchemas = [\"A\", \"B\", \"C\"]\n)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("    custom double x = 2\n    rel x:y = </a>\n"),
+            "{text}"
+        );
     }
 
     #[test]
     fn what_usd_cannot_hold_is_remembered() {
-        for path in ["a", "/", "", "/a b", "/0", "/a.b", "/a{x=}b", "/a{x y=z}b", "/☃", "/a//b", "/a{x=a.b}c"] {
+        for path in [
+            "a",
+            "/",
+            "",
+            "/a b",
+            "/0",
+            "/a.b",
+            "/a{x=}b",
+            "/a{x y=z}b",
+            "/☃",
+            "/a//b",
+            "/a{x=a.b}c",
+        ] {
             let mut layer = Layer::new("", "a");
-            layer.def(path, "Xform").attribute("x", Attribute::int(1)).def("child", "").kind("component");
+            layer
+                .def(path, "Xform")
+                .attribute("x", Attribute::int(1))
+                .def("child", "")
+                .kind("component");
             assert!(layer.check().is_err(), "{path}");
         }
         for name in ["", "a b", ":a", "a:", "0", "a.b", "a:0"] {
@@ -817,11 +1025,15 @@ mod tests {
         }
         for target in ["", "a", "/a b", "/a{x=y}b", "/a.0"] {
             let mut layer = Layer::new("", "a");
-            layer.def("/a", "").relationship("r", Relationship::to([target]));
+            layer
+                .def("/a", "")
+                .relationship("r", Relationship::to([target]));
             assert!(layer.check().is_err(), "{target}");
         }
         let mut layer = Layer::new("", "a");
-        layer.def("/größe_1/日本{x=.a|b-1}c", "Xform").relationship("r", Relationship::to(["/größe_1.α:β"]));
+        layer
+            .def("/größe_1/日本{x=.a|b-1}c", "Xform")
+            .relationship("r", Relationship::to(["/größe_1.α:β"]));
         assert_eq!(layer.check(), Ok(()));
     }
 }

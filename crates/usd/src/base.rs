@@ -1,4 +1,5 @@
-//! `base.usda`: links as Xforms, frames, and the scopes of visuals and colliders with their payloads (REP-158 §1.2, §1.3.2).
+//! `base.usda`: links as Xforms, frames, and the scopes of visuals and colliders with their
+//! payloads (REP-158 §1.2, §1.3.2).
 
 use super::Scene;
 use super::author::{Attribute, Layer, Relationship, string};
@@ -10,7 +11,10 @@ use super::{lights, planning, sensors};
 use urdf_usd_robot::{LinkId, Role};
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
-    let (mut layer, root) = super::layer(scene, "Links as Xforms, frames, visual and collision scopes");
+    let (mut layer, root) = super::layer(
+        scene,
+        "Links as Xforms, frames, visual and collision scopes",
+    );
     layer.def(&root, "Xform");
     for &link in &scene.robot.tree.order {
         if scene.is_over("base.usda") {
@@ -21,7 +25,9 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     sensors::author(scene, &mut layer);
     lights::author(scene, &mut layer);
     if !scene.library.materials.is_empty() {
-        layer.def(&format!("{root}/Materials"), "Scope").reference("./materials.usda", "/Materials");
+        layer
+            .def(&format!("{root}/Materials"), "Scope")
+            .reference("./materials.usda", "/Materials");
     }
     layer
 }
@@ -46,15 +52,24 @@ fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
     }
 }
 
-/// The visuals of a link. One that looks other from tier to tier stands in the variants, under the same name in each.
+/// The visuals of a link. One that looks other from tier to tier stands in the variants, under the
+/// same name in each.
 fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[Visual]) {
     layer.def(scope, "Scope");
     if visuals.iter().any(Visual::has_tiers) {
-        layer.over(scope).variant_set(REPRESENTATION, TIERS[DEFAULT_TIER]);
+        layer
+            .over(scope)
+            .variant_set(REPRESENTATION, TIERS[DEFAULT_TIER]);
     }
     for visual in visuals {
         if !visual.has_tiers() {
-            author_visual(scene, layer, &format!("{scope}/{}", visual.name), visual, visual.looks[DEFAULT_TIER]);
+            author_visual(
+                scene,
+                layer,
+                &format!("{scope}/{}", visual.name),
+                visual,
+                visual.looks[DEFAULT_TIER],
+            );
             continue;
         }
         for (tier, look) in TIERS.into_iter().zip(visual.looks) {
@@ -68,7 +83,8 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
     let instance = &scene.library.instances[look.instance];
     let material = &scene.library.materials[look.material].name;
     let mut prim = layer.def(path, "Xform");
-    prim.apply(["MaterialBindingAPI"]).payload("./instances.usda", &format!("/Instances/{}", instance.name));
+    prim.apply(["MaterialBindingAPI"])
+        .payload("./instances.usda", &format!("/Instances/{}", instance.name));
     if instance.uses > 1 {
         prim.instanceable(true);
     }
@@ -78,12 +94,15 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
     if let Some(mesh) = &visual.stand_in_for {
         prim.custom_data([("standInFor", string(mesh))]);
     }
-    prim.relationship("material:binding", Relationship::to([format!("{}/Materials/{material}", scene.plan.root())]));
+    prim.relationship(
+        "material:binding",
+        Relationship::to([format!("{}/Materials/{material}", scene.plan.root())]),
+    );
     place(&mut prim, &visual.pose, visual.scale.as_ref());
 }
 
-/// The colliders of a link, by how near they are to what is meant. Where planners have spheres for the link they are a variant, too, in
-/// which no other collider stands.
+/// The colliders of a link, by how near they are to what is meant. Where planners have spheres for
+/// the link they are a variant, too, in which no other collider stands.
 fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, colliders: &[Collider]) {
     let scope = &format!("{}/collision", scene.plan.links[link.0].path);
     layer.def(scope, "Scope");
@@ -92,7 +111,9 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
     let spheres = planning::colliders(&scene.robot.planning, link);
     if colliders.iter().any(|c| is_mesh(&c)) || !spheres.is_empty() {
         layer.over(scope).variant_set(FIDELITY, HULL);
-        [HULL, TRIMESH].iter().for_each(|name| drop(layer.over(&variant(name))));
+        [HULL, TRIMESH]
+            .iter()
+            .for_each(|name| drop(layer.over(&variant(name))));
     }
     for collider in colliders {
         match &collider.form {
@@ -101,10 +122,17 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
                 let shape_scale = author_primitive(&mut prim, geometry);
                 finish_collider(&mut prim, collider, shape_scale.as_ref());
             }
-            ColliderForm::Mesh { convex_hull, trimesh } => {
+            ColliderForm::Mesh {
+                convex_hull,
+                trimesh,
+            } => {
                 for (name, mesh) in [(HULL, convex_hull), (TRIMESH, trimesh)] {
-                    let mut prim = layer.def(&format!("{}{}", variant(name), collider.name), "Mesh");
-                    prim.payload("./geometries.usdc", &format!("/Geometries/{}", scene.library.meshes[*mesh].name));
+                    let mut prim =
+                        layer.def(&format!("{}{}", variant(name), collider.name), "Mesh");
+                    prim.payload(
+                        "./geometries.usdc",
+                        &format!("/Geometries/{}", scene.library.meshes[*mesh].name),
+                    );
                     finish_collider(&mut prim, collider, collider.scale.as_ref());
                 }
             }
@@ -113,7 +141,9 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
     if !spheres.is_empty() {
         let variant = variant(SPHERES);
         for collider in colliders {
-            layer.over(&format!("{variant}{}", collider.name)).active(false);
+            layer
+                .over(&format!("{variant}{}", collider.name))
+                .active(false);
         }
         for (name, sphere) in spheres {
             planning::author_sphere(&mut layer.def(&format!("{variant}{name}"), ""), sphere);
@@ -121,7 +151,11 @@ fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, collider
     }
 }
 
-fn finish_collider(prim: &mut super::author::Prim<'_>, collider: &Collider, scale: Option<&nalgebra::Vector3<f64>>) {
+fn finish_collider(
+    prim: &mut super::author::Prim<'_>,
+    collider: &Collider,
+    scale: Option<&nalgebra::Vector3<f64>>,
+) {
     prim.attribute("purpose", Attribute::token("guide").uniform());
     if let Some(name) = &collider.display_name {
         prim.display_name(name);

@@ -1,8 +1,9 @@
 //! Layer data → a binary layer (`usdc`) that OpenUSD 20.x and newer read.
 //!
-//! `openusd` writes the bytes and marks them as crate version 0.12.0, which no OpenUSD before 24.11 opens. Nothing but path
-//! expressions, relocates, splines and time codes needs more than 0.8.0, so a layer without them is marked as that, and a layer
-//! with them is refused. This module knows no robot and no file system.
+//! `openusd` writes the bytes and marks them as crate version 0.12.0, which no OpenUSD before 24.11
+//! opens. Nothing but path expressions, relocates, splines and time codes needs more than 0.8.0, so
+//! a layer without them is marked as that, and a layer with them is refused. This module knows no
+//! robot and no file system.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -38,34 +39,50 @@ pub enum WriteError {
 /// The bytes of a binary layer. Equal data gives equal bytes.
 ///
 /// # Errors
-/// The first spec or value that crate version 0.8.0 cannot hold: time codes, path expressions, relocates, splines, strings with a
-/// NUL, asset paths with control characters, prims nested deeper than 256.
+/// The first spec or value that crate version 0.8.0 cannot hold: time codes, path expressions,
+/// relocates, splines, strings with a NUL, asset paths with control characters, prims nested deeper
+/// than 256.
 pub fn write(data: &sdf::Data) -> Result<Vec<u8>, WriteError> {
     let pieces = write_with(data, &Arrays::default(), &Store::none())?;
     Ok(joined(&pieces).ok_or(CacheEvicted)?)
 }
 
-/// The same in pieces, for data that has placeholders of `arrays`, which the job of `store` may spill.
+/// The same in pieces, for data that has placeholders of `arrays`, which the job of `store` may
+/// spill.
 ///
 /// # Errors
 /// Those of [`write`], and if an array has not exactly one place.
-pub(super) fn write_with(data: &sdf::Data, arrays: &Arrays<'_>, store: &Store) -> Result<Vec<Piece>, WriteError> {
+pub(super) fn write_with(
+    data: &sdf::Data,
+    arrays: &Arrays<'_>,
+    store: &Store,
+) -> Result<Vec<Piece>, WriteError> {
     let paths = data.spec_paths();
     for path in &paths {
         check(data, path)?;
     }
     check_first_token(data, &paths)?;
     let write = |out: &mut Output| {
-        let failed = |reason| Error { path: "/".to_owned(), reason };
+        let failed = |reason| Error {
+            path: "/".to_owned(),
+            reason,
+        };
         CrateWriter::write(data, &mut *out).map_err(|error| failed(error.to_string()))?;
-        let marked = out.seek(SeekFrom::Start(VERSION_AT)).and_then(|_| out.write_all(&VERSION));
+        let marked = out
+            .seek(SeekFrom::Start(VERSION_AT))
+            .and_then(|_| out.write_all(&VERSION));
         marked.map_err(|error| failed(format!("the crate has no header: {error}")))
     };
     arrays.written(store, write)
 }
 
 fn check(data: &sdf::Data, path: &sdf::Path) -> Result<(), Error> {
-    let refuse = |reason: String| Err(Error { path: path.as_str().to_owned(), reason });
+    let refuse = |reason: String| {
+        Err(Error {
+            path: path.as_str().to_owned(),
+            reason,
+        })
+    };
     if path.element_count() > MAX_DEPTH {
         return refuse(format!("it is nested deeper than {MAX_DEPTH}"));
     }
@@ -81,10 +98,16 @@ fn check(data: &sdf::Data, path: &sdf::Path) -> Result<(), Error> {
 }
 
 fn check_value(value: &Value, depth: usize) -> Result<(), String> {
-    let Some(depth) = depth.checked_sub(1) else { return Err("values are nested too deep".to_owned()) };
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err("values are nested too deep".to_owned());
+    };
     match value {
-        Value::TimeCode(_) | Value::TimeCodeVec(_) => Err("time codes need a newer crate version".to_owned()),
-        Value::PathExpression(_) | Value::PathExpressionVec(_) => Err("path expressions need a newer crate version".to_owned()),
+        Value::TimeCode(_) | Value::TimeCodeVec(_) => {
+            Err("time codes need a newer crate version".to_owned())
+        }
+        Value::PathExpression(_) | Value::PathExpressionVec(_) => {
+            Err("path expressions need a newer crate version".to_owned())
+        }
         Value::Relocates(_) => Err("relocates need a newer crate version".to_owned()),
         Value::String(text) => check_text(text),
         Value::Token(text) => check_text(text),
@@ -92,36 +115,61 @@ fn check_value(value: &Value, depth: usize) -> Result<(), String> {
         Value::TokenVec(texts) => texts.iter().try_for_each(|text| check_text(text)),
         Value::AssetPath(path) => check_asset(path),
         Value::AssetPathVec(paths) => paths.iter().try_for_each(|path| check_asset(path)),
-        Value::ReferenceListOp(op) => op.iter().try_for_each(|reference| check_asset(&reference.asset_path)),
-        Value::PayloadListOp(op) => op.iter().try_for_each(|payload| check_asset(&payload.asset_path)),
+        Value::ReferenceListOp(op) => op
+            .iter()
+            .try_for_each(|reference| check_asset(&reference.asset_path)),
+        Value::PayloadListOp(op) => op
+            .iter()
+            .try_for_each(|payload| check_asset(&payload.asset_path)),
         Value::Dictionary(map) => map.iter().try_for_each(|(key, value)| {
             check_text(key)?;
             check_value(value, depth)
         }),
-        Value::TimeSamples(samples) => samples.iter().try_for_each(|(_, value)| check_value(value, depth)),
+        Value::TimeSamples(samples) => samples
+            .iter()
+            .try_for_each(|(_, value)| check_value(value, depth)),
         _ => Ok(()),
     }
 }
 
 /// The crate's table of tokens ends each with a NUL.
 fn check_text(text: &str) -> Result<(), String> {
-    if text.contains('\0') { Err(format!("{text:?} contains a NUL")) } else { Ok(()) }
+    if text.contains('\0') {
+        Err(format!("{text:?} contains a NUL"))
+    } else {
+        Ok(())
+    }
 }
 
 fn check_asset(path: &str) -> Result<(), String> {
     if path.chars().any(char::is_control) {
-        return Err(format!("the asset path {path:?} has a control character, which OpenUSD refuses"));
+        return Err(format!(
+            "the asset path {path:?} has a control character, which OpenUSD refuses"
+        ));
     }
     Ok(())
 }
 
-/// A property is told from a prim by the sign of its name's index, which `openusd` cannot give the token with the index 0: the
-/// first field of the first spec. And such a token there must be.
+/// A property is told from a prim by the sign of its name's index, which `openusd` cannot give the
+/// token with the index 0: the first field of the first spec. And such a token there must be.
 fn check_first_token(data: &sdf::Data, paths: &[sdf::Path]) -> Result<(), Error> {
-    let refuse = |path: &str, reason: &str| Err(Error { path: path.to_owned(), reason: reason.to_owned() });
-    let mut fields = paths.iter().filter_map(|path| data.spec(path)).flat_map(|spec| &spec.fields);
-    let Some((first, _)) = fields.next() else { return refuse("/", "a layer with nothing in it has no binary form") };
-    match paths.iter().find(|path| path.split_property().is_some_and(|(_, name)| name == first)) {
+    let refuse = |path: &str, reason: &str| {
+        Err(Error {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        })
+    };
+    let mut fields = paths
+        .iter()
+        .filter_map(|path| data.spec(path))
+        .flat_map(|spec| &spec.fields);
+    let Some((first, _)) = fields.next() else {
+        return refuse("/", "a layer with nothing in it has no binary form");
+    };
+    match paths
+        .iter()
+        .find(|path| path.split_property().is_some_and(|(_, name)| name == first))
+    {
         Some(path) => refuse(path.as_str(), "the name stands for something else here"),
         None => Ok(()),
     }
@@ -145,23 +193,48 @@ mod tests {
             layer
                 .def(&format!("/Geometries/mesh_{mesh}"), "Mesh")
                 .display_name("größe\n\"1\"")
-                .custom_data([("source", dictionary([("file", string("ä.stl")), ("n", Value::Int(n))]))])
-                .attribute("points", Attribute::point3f_array((0..n).map(|i| [wave(i), wave(i + 1), 1e-7 * i as f32])))
-                .attribute("normals", Attribute::normal3f_array((0..n).map(|i| [wave(i), 0.0, -0.0])).interpolation("vertex"))
+                .custom_data([(
+                    "source",
+                    dictionary([("file", string("ä.stl")), ("n", Value::Int(n))]),
+                )])
+                .attribute(
+                    "points",
+                    Attribute::point3f_array(
+                        (0..n).map(|i| [wave(i), wave(i + 1), 1e-7 * i as f32]),
+                    ),
+                )
+                .attribute(
+                    "normals",
+                    Attribute::normal3f_array((0..n).map(|i| [wave(i), 0.0, -0.0]))
+                        .interpolation("vertex"),
+                )
                 .attribute(
                     "primvars:st",
-                    Attribute::tex_coord2f_array((0..n).map(|i| [wave(i), 1.0])).interpolation("faceVarying"),
+                    Attribute::tex_coord2f_array((0..n).map(|i| [wave(i), 1.0]))
+                        .interpolation("faceVarying"),
                 )
                 .attribute("primvars:st:indices", Attribute::int_array((0..n).rev()))
-                .attribute("faceVertexIndices", Attribute::int_array((0..n).flat_map(|i| [i, (i * 7) % n, n - 1 - i])))
+                .attribute(
+                    "faceVertexIndices",
+                    Attribute::int_array((0..n).flat_map(|i| [i, (i * 7) % n, n - 1 - i])),
+                )
                 .attribute("faceVertexCounts", Attribute::int_array((0..n).map(|_| 3)))
-                .attribute("extent", Attribute::float3_array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]]))
+                .attribute(
+                    "extent",
+                    Attribute::float3_array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]]),
+                )
                 .attribute("subdivisionScheme", Attribute::token("none").uniform())
                 .attribute("empty", Attribute::int_array::<i32>([]))
                 .attribute("weights", Attribute::float_array((0..n).map(wave)))
-                .attribute("doubles", Attribute::double_array((0..n).map(|i| f64::from(i) / 3.0)))
+                .attribute(
+                    "doubles",
+                    Attribute::double_array((0..n).map(|i| f64::from(i) / 3.0)),
+                )
                 .attribute("labels", Attribute::string_array(["a", "größe", ""]))
-                .attribute("q", Attribute::quatf_array([[1.0, 2.0, 3.0, 4.0], [0.5, 0.5, 0.5, 0.5]]));
+                .attribute(
+                    "q",
+                    Attribute::quatf_array([[1.0, 2.0, 3.0, 4.0], [0.5, 0.5, 0.5, 0.5]]),
+                );
         }
         layer
     }
@@ -184,7 +257,10 @@ mod tests {
     #[test]
     fn what_needs_a_newer_version_is_refused() {
         let mut layer = meshes(1);
-        layer.over("/p").attribute("t", Attribute::new("timecode", Value::TimeCode(openusd::sdf::TimeCode(1.0))));
+        layer.over("/p").attribute(
+            "t",
+            Attribute::new("timecode", Value::TimeCode(openusd::sdf::TimeCode(1.0))),
+        );
         assert_eq!(refused_at(&layer), "/p.t");
 
         let mut layer = meshes(1);
@@ -201,7 +277,8 @@ mod tests {
         assert!(write(layer.data().unwrap()).is_err());
     }
 
-    /// Writes pairs of a binary and a text layer for `test/usd/test_usd_text.py` to hold against each other in OpenUSD.
+    /// Writes pairs of a binary and a text layer for `test/usd/test_usd_text.py` to hold against
+    /// each other in OpenUSD.
     #[test]
     fn layers_for_openusd_to_judge() {
         for (name, n) in [("small", 5), ("large", 20_000)] {
@@ -210,7 +287,11 @@ mod tests {
             let bytes = write(data).unwrap();
             if let Some(dir) = std::env::var_os("URDF_USD_TORTURE_DIR").map(PathBuf::from) {
                 std::fs::write(dir.join(format!("meshes_{name}.usdc")), bytes).unwrap();
-                std::fs::write(dir.join(format!("meshes_{name}.usda")), crate::text::write(data).unwrap()).unwrap();
+                std::fs::write(
+                    dir.join(format!("meshes_{name}.usda")),
+                    crate::text::write(data).unwrap(),
+                )
+                .unwrap();
             }
         }
     }

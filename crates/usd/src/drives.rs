@@ -1,7 +1,8 @@
 //! Drives of joints (PhysicsDriveAPI): which gains make a joint follow its command.
 //!
-//! A URDF says that a joint is driven and how strong, not how stiff. Gains are made from what the joint carries, so that every
-//! joint, of a finger or of a shoulder, answers alike: as a critically damped oscillator of [`FREQUENCY`].
+//! A URDF says that a joint is driven and how strong, not how stiff. Gains are made from what the
+//! joint carries, so that every joint, of a finger or of a shoulder, answers alike: as a critically
+//! damped oscillator of [`FREQUENCY`].
 
 use nalgebra::{Matrix3, Point3, Vector3};
 
@@ -12,15 +13,23 @@ use super::physics::mass_of;
 use super::plan::LinkPlan;
 use urdf_usd_robot::{Command, Drive, JointId, JointKind, LinkId, Mass, Pose};
 
-/// Hz. Ten times what an arm's controller follows; within what a simulation at 100 steps a second and more can integrate.
+/// Hz. Ten times what an arm's controller follows; within what a simulation at 100 steps a second
+/// and more can integrate.
 const FREQUENCY: f64 = 10.0;
 
-/// Up to how many links what a joint carries is summed one by one; beyond, from sums that are made once: in a long chain, each joint
-/// carries nearly all links.
+/// Up to how many links what a joint carries is summed one by one; beyond, from sums that are made
+/// once: in a long chain, each joint carries nearly all links.
 const MAX_ONE_BY_ONE: usize = 256;
 
-/// Authors the drive of a joint on its prim: `angular` or `linear`, of type force, in USD's units (per degree).
-pub(super) fn author(scene: &Scene<'_>, carried: &Carried, prim: &mut Prim<'_>, id: JointId, drive: &Drive) {
+/// Authors the drive of a joint on its prim: `angular` or `linear`, of type force, in USD's units
+/// (per degree).
+pub(super) fn author(
+    scene: &Scene<'_>,
+    carried: &Carried,
+    prim: &mut Prim<'_>,
+    id: JointId,
+    drive: &Drive,
+) {
     let joint = &scene.robot.joints[id.0];
     let (instance, per_unit): (_, fn(f64) -> f64) = match joint.kind {
         JointKind::Revolute | JointKind::Continuous => ("angular", f64::to_radians),
@@ -42,11 +51,19 @@ pub(super) fn author(scene: &Scene<'_>, carried: &Carried, prim: &mut Prim<'_>, 
     set("stiffness", Attribute::float(per_unit(stiffness) as f32));
     set("damping", Attribute::float(per_unit(damping) as f32));
     // An effort of 0 is how many a URDF says that it doesn't know.
-    if let Some(effort) = joint.limit.and_then(|limit| limit.effort).filter(|&effort| effort > 0.0) {
+    if let Some(effort) = joint
+        .limit
+        .and_then(|limit| limit.effort)
+        .filter(|&effort| effort > 0.0)
+    {
         set("maxForce", Attribute::float(effort as f32));
     }
     if let Some(position) = drive.initial_position {
-        let target = if instance == "angular" { degrees(position) } else { position as f32 };
+        let target = if instance == "angular" {
+            degrees(position)
+        } else {
+            position as f32
+        };
         set("targetPosition", Attribute::float(target));
     }
 }
@@ -75,9 +92,15 @@ struct Whole {
 impl Whole {
     fn of(mass: &Mass, rest: &Pose) -> Self {
         let centre = (rest * Point3::from(mass.centre)).coords;
-        let turn = (rest.rotation * mass.axes).to_rotation_matrix().into_inner();
+        let turn = (rest.rotation * mass.axes)
+            .to_rotation_matrix()
+            .into_inner();
         let own = turn * Matrix3::from_diagonal(&mass.moments) * turn.transpose();
-        Self { mass: mass.mass, first: mass.mass * centre, inertia: mass.mass * spread(&centre, &centre) + own }
+        Self {
+            mass: mass.mass,
+            first: mass.mass * centre,
+            inertia: mass.mass * spread(&centre, &centre) + own,
+        }
     }
 
     fn add(&mut self, other: &Self) {
@@ -102,9 +125,17 @@ fn spread(a: &Vector3<f64>, b: &Vector3<f64>) -> Matrix3<f64> {
 impl Carried {
     pub(super) fn new(scene: &Scene<'_>) -> Self {
         let (robot, links) = (scene.robot, &scene.plan.links);
-        let masses: Vec<Option<Mass>> = (0..robot.links.len()).map(|link| mass_of(scene, LinkId(link))).collect();
-        let whole = |(mass, link): (&Option<Mass>, &LinkPlan)| mass.as_ref().map(|mass| Whole::of(mass, &link.rest));
-        let mut whole: Vec<Whole> = masses.iter().zip(links).map(|pair| whole(pair).unwrap_or_default()).collect();
+        let masses: Vec<Option<Mass>> = (0..robot.links.len())
+            .map(|link| mass_of(scene, LinkId(link)))
+            .collect();
+        let whole = |(mass, link): (&Option<Mass>, &LinkPlan)| {
+            mass.as_ref().map(|mass| Whole::of(mass, &link.rest))
+        };
+        let mut whole: Vec<Whole> = masses
+            .iter()
+            .zip(links)
+            .map(|pair| whole(pair).unwrap_or_default())
+            .collect();
         let mut count = vec![1; masses.len()];
         for &link in robot.tree.order.iter().rev() {
             let joint = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]);
@@ -115,7 +146,11 @@ impl Carried {
                 count[joint.parent.0] += count[link.0];
             }
         }
-        Self { masses, count, whole }
+        Self {
+            masses,
+            count,
+            whole,
+        }
     }
 
     /// What a joint moves: kg·m² about its axis, or kg along it, with all joints at zero.
@@ -134,16 +169,26 @@ impl Carried {
         let mut carried = 0.0;
         let mut stack = vec![joint.child];
         while let Some(link) = stack.pop() {
-            let below = robot.tree.child_joints[link.0].iter().map(|j| &robot.joints[j.0]);
-            stack.extend(below.filter(|joint| joint.kind != JointKind::Floating).map(|joint| joint.child));
-            let Some(mass) = &self.masses[link.0] else { continue };
+            let below = robot.tree.child_joints[link.0]
+                .iter()
+                .map(|j| &robot.joints[j.0]);
+            stack.extend(
+                below
+                    .filter(|joint| joint.kind != JointKind::Floating)
+                    .map(|joint| joint.child),
+            );
+            let Some(mass) = &self.masses[link.0] else {
+                continue;
+            };
             carried += match joint.kind {
                 JointKind::Prismatic => mass.mass,
                 _ => {
                     let rest = &plan.links[link.0].rest;
-                    let arm = rest * Point3::from(mass.centre) - Point3::from(frame.translation.vector);
+                    let arm =
+                        rest * Point3::from(mass.centre) - Point3::from(frame.translation.vector);
                     let own = (rest.rotation * mass.axes).inverse() * axis;
-                    mass.mass * arm.cross(&axis).norm_squared() + own.component_mul(&own).dot(&mass.moments)
+                    mass.mass * arm.cross(&axis).norm_squared()
+                        + own.component_mul(&own).dot(&mass.moments)
                 }
             };
         }
@@ -166,15 +211,24 @@ mod tests {
             axes: UnitQuaternion::from_euler_angles(k, 0.2, -k),
             repaired: false,
         };
-        let rest = |k: f64| Pose::from_parts([k, 1.0, -2.0 * k].into(), UnitQuaternion::from_euler_angles(0.3, k, 0.1));
-        let (axis, point) = (Vector3::new(1.0, 2.0, -0.5).normalize(), Vector3::new(0.7, -3.0, 1.5));
+        let rest = |k: f64| {
+            Pose::from_parts(
+                [k, 1.0, -2.0 * k].into(),
+                UnitQuaternion::from_euler_angles(0.3, k, 0.1),
+            )
+        };
+        let (axis, point) = (
+            Vector3::new(1.0, 2.0, -0.5).normalize(),
+            Vector3::new(0.7, -3.0, 1.5),
+        );
         let (mut whole, mut alone) = (Whole::default(), 0.0);
         for k in 0..20 {
             let (mass, rest) = (mass(f64::from(k)), rest(f64::from(k)));
             whole.add(&Whole::of(&mass, &rest));
             let arm = (rest * Point3::from(mass.centre)).coords - point;
             let own = (rest.rotation * mass.axes).inverse() * axis;
-            alone += mass.mass * arm.cross(&axis).norm_squared() + own.component_mul(&own).dot(&mass.moments);
+            alone += mass.mass * arm.cross(&axis).norm_squared()
+                + own.component_mul(&own).dot(&mass.moments);
         }
         let as_one = whole.about(&axis, &point);
         assert!((as_one - alone).abs() < 1e-9 * alone, "{as_one} {alone}");

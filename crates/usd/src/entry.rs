@@ -4,8 +4,14 @@ use super::author::{Attribute, Layer, Value, dictionary, string};
 use super::{Overlay, Scene};
 
 /// The layers that the entry pulls in, strongest first.
-pub(super) const ORDER: [&str; 6] =
-    ["ros.usda", "extended_physics.usda", "planning.usda", "urdf.usda", "physics.usda", "base.usda"];
+pub(super) const ORDER: [&str; 6] = [
+    "ros.usda",
+    "extended_physics.usda",
+    "planning.usda",
+    "urdf.usda",
+    "physics.usda",
+    "base.usda",
+];
 
 pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], extents: Vec<[f32; 3]>) -> Layer {
     let (mut layer, root) = super::layer(scene, &format!("The robot {}", scene.robot.name));
@@ -22,7 +28,8 @@ pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], extents: Vec<[f32; 3]
     let mut prim = layer.def(&root, "Xform");
     prim.kind("component").asset_info(info);
     if !extents.is_empty() {
-        prim.apply(["GeomModelAPI"]).attribute("extentsHint", Attribute::float3_array(extents));
+        prim.apply(["GeomModelAPI"])
+            .attribute("extentsHint", Attribute::float3_array(extents));
     }
     if scene.plan.name != scene.robot.name {
         prim.display_name(&scene.robot.name);
@@ -32,9 +39,18 @@ pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], extents: Vec<[f32; 3]
 
 /// The entry of an overlay: the asset under the overlay's layer.
 pub(super) fn overlay(scene: &Scene<'_>, overlay: Overlay) -> Layer {
-    let (mut layer, root) =
-        super::layer(scene, &format!("The robot {} with the overlay {}", scene.robot.name, overlay.as_str()));
-    layer.sublayers([format!("./{}.usda", overlay.as_str()), format!("./{}.usda", scene.options.entry)]);
+    let (mut layer, root) = super::layer(
+        scene,
+        &format!(
+            "The robot {} with the overlay {}",
+            scene.robot.name,
+            overlay.as_str()
+        ),
+    );
+    layer.sublayers([
+        format!("./{}.usda", overlay.as_str()),
+        format!("./{}.usda", scene.options.entry),
+    ]);
     layer.over(&root);
     layer
 }

@@ -1,4 +1,5 @@
-//! The space that a robot fills at rest: the default prim's `extentsHint`, which readers use before they load any payload.
+//! The space that a robot fills at rest: the default prim's `extentsHint`, which readers use before
+//! they load any payload.
 //!
 //! This module computes; it authors nothing.
 
@@ -51,16 +52,22 @@ enum Body<'a> {
     Mesh(&'a LazyMesh),
 }
 
-/// `extentsHint` of the default prim, all joints at zero, in the default variants: a pair of corners for each purpose in USD's
-/// order (default, render, proxy, guide), without empty ones at the end. Empty if the robot has no geometry. Where meshes reach is in
-/// `store`, if they stood there before.
+/// `extentsHint` of the default prim, all joints at zero, in the default variants: a pair of
+/// corners for each purpose in USD's order (default, render, proxy, guide), without empty ones at
+/// the end. Empty if the robot has no geometry. Where meshes reach is in `store`, if they stood
+/// there before.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
 pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Result<Vec<[f32; 3]>, CacheEvicted> {
     let library = &scene.library;
     let (mut visible, mut colliding) = (Vec::new(), Vec::new());
-    for (plan, (visuals, colliders)) in scene.plan.links.iter().zip(library.visuals.iter().zip(&library.colliders)) {
+    for (plan, (visuals, colliders)) in scene
+        .plan
+        .links
+        .iter()
+        .zip(library.visuals.iter().zip(&library.colliders))
+    {
         for visual in visuals {
             let body = match &library.instances[visual.looks[DEFAULT_TIER].instance].form {
                 Form::Primitive(geometry) => Body::Primitive(geometry),
@@ -71,22 +78,29 @@ pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Result<Vec<[f32; 3]>, Ca
         for collider in colliders {
             let body = match &collider.form {
                 ColliderForm::Primitive(geometry) => Body::Primitive(geometry),
-                ColliderForm::Mesh { convex_hull, .. } => Body::Mesh(&library.meshes[*convex_hull].mesh),
+                ColliderForm::Mesh { convex_hull, .. } => {
+                    Body::Mesh(&library.meshes[*convex_hull].mesh)
+                }
             };
             colliding.push((Place::new(plan, &collider.pose, collider.scale), body));
         }
     }
     let all = || visible.iter().chain(&colliding);
-    let mut of_meshes =
-        bounds_of_meshes(all().filter_map(|(place, body)| as_mesh(body).map(|mesh| (place, mesh))), store)?.into_iter();
+    let mut of_meshes = bounds_of_meshes(
+        all().filter_map(|(place, body)| as_mesh(body).map(|mesh| (place, mesh))),
+        store,
+    )?
+    .into_iter();
     let mut around = |bodies: &[(Place, Body<'_>)]| {
-        bodies.iter().fold(Bounds::EMPTY, |mut bounds, (place, body)| {
-            bounds.add(match body {
-                Body::Primitive(geometry) => place.bounds_of_primitive(geometry),
-                Body::Mesh(_) => of_meshes.next().unwrap_or(Bounds::EMPTY),
-            });
-            bounds
-        })
+        bodies
+            .iter()
+            .fold(Bounds::EMPTY, |mut bounds, (place, body)| {
+                bounds.add(match body {
+                    Body::Primitive(geometry) => place.bounds_of_primitive(geometry),
+                    Body::Mesh(_) => of_meshes.next().unwrap_or(Bounds::EMPTY),
+                });
+                bounds
+            })
     };
     let (seen, mut touched) = (around(&visible), around(&colliding));
     for (link, sphere) in scene
@@ -106,7 +120,11 @@ pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Result<Vec<[f32; 3]>, Ca
     }
     let corners: Vec<_> = purposes.into_iter().flat_map(Bounds::corners).collect();
     // What single precision cannot hold is no extent.
-    Ok(if corners.as_flattened().iter().all(|x| x.is_finite()) { corners } else { Vec::new() })
+    Ok(if corners.as_flattened().iter().all(|x| x.is_finite()) {
+        corners
+    } else {
+        Vec::new()
+    })
 }
 
 fn as_mesh<'a>(body: &Body<'a>) -> Option<&'a LazyMesh> {
@@ -116,23 +134,38 @@ fn as_mesh<'a>(body: &Body<'a>) -> Option<&'a LazyMesh> {
     }
 }
 
-/// The bounds of meshes where they stand, in their order, from `store` if it has them: going through all points takes as long as all
-/// layers, and their arrays may have to be loaded.
+/// The bounds of meshes where they stand, in their order, from `store` if it has them: going
+/// through all points takes as long as all layers, and their arrays may have to be loaded.
 fn bounds_of_meshes<'a>(
     meshes: impl Iterator<Item = (&'a Place, &'a LazyMesh)>,
     store: &Store,
 ) -> Result<Vec<Bounds>, CacheEvicted> {
     let meshes: Vec<_> = meshes.collect();
-    let has_key = store.keeps() && !meshes.is_empty() && meshes.iter().all(|(_, mesh)| mesh.digest != [0; 32]);
+    let has_key = store.keeps()
+        && !meshes.is_empty()
+        && meshes.iter().all(|(_, mesh)| mesh.digest != [0; 32]);
     let key = has_key.then(|| {
-        let keys = meshes.iter().fold(Key::of("extents"), |key, (place, mesh)| key.and(&mesh.digest).and(&place.bytes()));
+        let keys = meshes
+            .iter()
+            .fold(Key::of("extents"), |key, (place, mesh)| {
+                key.and(&mesh.digest).and(&place.bytes())
+            });
         keys.key()
     });
     let known = |bytes: &[u8]| {
         let numbers: &[[u8; 8]] = bytes.as_chunks().0;
-        let corners: Vec<Vector3<f64>> =
-            numbers.as_chunks().0.iter().map(|corner: &[_; 3]| corner.map(f64::from_le_bytes).into()).collect();
-        let bounds: Vec<Bounds> = corners.as_chunks().0.iter().map(|&[low, high]| Bounds { low, high }).collect();
+        let corners: Vec<Vector3<f64>> = numbers
+            .as_chunks()
+            .0
+            .iter()
+            .map(|corner: &[_; 3]| corner.map(f64::from_le_bytes).into())
+            .collect();
+        let bounds: Vec<Bounds> = corners
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&[low, high]| Bounds { low, high })
+            .collect();
         (bounds.len() == meshes.len()).then_some(bounds)
     };
     if let Some(bounds) = key.and_then(|key| store.get(&key, known)) {
@@ -141,20 +174,34 @@ fn bounds_of_meshes<'a>(
     // Each mesh is loaded once, however many places it has.
     let mut places: HashMap<*const LazyMesh, (&LazyMesh, Vec<usize>)> = HashMap::new();
     for (index, (_, mesh)) in meshes.iter().enumerate() {
-        places.entry(std::ptr::from_ref(*mesh)).or_insert((mesh, Vec::new())).1.push(index);
+        places
+            .entry(std::ptr::from_ref(*mesh))
+            .or_insert((mesh, Vec::new()))
+            .1
+            .push(index);
     }
     let places: Vec<(&LazyMesh, Vec<usize>)> = places.into_values().collect();
     let found = places.into_par_iter().map(|(mesh, indices)| {
         let mesh = mesh.arrays()?;
-        let found = indices.into_iter().map(|index| (index, meshes[index].0.bounds_of_mesh(&mesh)));
+        let found = indices
+            .into_iter()
+            .map(|index| (index, meshes[index].0.bounds_of_mesh(&mesh)));
         Ok(found.collect())
     });
     let found: Vec<Vec<(usize, Bounds)>> = found.collect::<Result<_, _>>()?;
     let mut bounds = vec![Bounds::EMPTY; meshes.len()];
-    found.into_iter().flatten().for_each(|(index, found)| bounds[index] = found);
+    found
+        .into_iter()
+        .flatten()
+        .for_each(|(index, found)| bounds[index] = found);
     if let Some(key) = key {
         let corners = || bounds.iter().flat_map(|bounds| [bounds.low, bounds.high]);
-        store.put(&key, || corners().flat_map(|corner| corner.data.0[0]).flat_map(f64::to_le_bytes).collect::<Vec<u8>>());
+        store.put(&key, || {
+            corners()
+                .flat_map(|corner| corner.data.0[0])
+                .flat_map(f64::to_le_bytes)
+                .collect::<Vec<u8>>()
+        });
     }
     Ok(bounds)
 }
@@ -169,26 +216,41 @@ impl Place {
     fn new(link: &LinkPlan, pose: &Pose, scale: Option<Vector3<f64>>) -> Self {
         let pose = link.rest * pose;
         let scale = Matrix3::from_diagonal(&scale.unwrap_or_else(|| Vector3::repeat(1.0)));
-        Self { linear: pose.rotation.to_rotation_matrix().into_inner() * scale, origin: pose.translation.vector }
+        Self {
+            linear: pose.rotation.to_rotation_matrix().into_inner() * scale,
+            origin: pose.translation.vector,
+        }
     }
 
     /// What tells it from other places.
     fn bytes(&self) -> Vec<u8> {
-        self.linear.iter().chain(self.origin.iter()).copied().flat_map(f64::to_le_bytes).collect()
+        self.linear
+            .iter()
+            .chain(self.origin.iter())
+            .copied()
+            .flat_map(f64::to_le_bytes)
+            .collect()
     }
 
     fn bounds_of_mesh(&self, mesh: &MeshArrays) -> Bounds {
         mesh.points.iter().fold(Bounds::EMPTY, |mut bounds, point| {
             let point = self.linear * Vector3::from(point.map(f64::from)) + self.origin;
-            bounds.add(Bounds { low: point, high: point });
+            bounds.add(Bounds {
+                low: point,
+                high: point,
+            });
             bounds
         })
     }
 
-    /// By how far the primitive reaches in the direction of each axis. All are the same seen from both sides.
+    /// By how far the primitive reaches in the direction of each axis. All are the same seen from
+    /// both sides.
     fn bounds_of_primitive(&self, geometry: &Geometry) -> Bounds {
         let reach = Vector3::from_fn(|axis, _| reach(geometry, self.linear.row(axis).transpose()));
-        Bounds { low: self.origin - reach, high: self.origin + reach }
+        Bounds {
+            low: self.origin - reach,
+            high: self.origin + reach,
+        }
     }
 }
 
@@ -197,8 +259,12 @@ fn reach(geometry: &Geometry, direction: Vector3<f64>) -> f64 {
     match geometry {
         Geometry::Box { size } => (size / 2.0).dot(&direction.abs()),
         Geometry::Sphere { radius } => radius * direction.norm(),
-        Geometry::Cylinder { radius, length } => radius * direction.xy().norm() + length / 2.0 * direction.z.abs(),
-        Geometry::Capsule { radius, length } => radius * direction.norm() + length / 2.0 * direction.z.abs(),
+        Geometry::Cylinder { radius, length } => {
+            radius * direction.xy().norm() + length / 2.0 * direction.z.abs()
+        }
+        Geometry::Capsule { radius, length } => {
+            radius * direction.norm() + length / 2.0 * direction.z.abs()
+        }
         // Meshes are no primitives.
         Geometry::Mesh { .. } | Geometry::Missing { .. } => 0.0,
     }

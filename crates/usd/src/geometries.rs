@@ -1,4 +1,5 @@
-//! `geometries.usdc`: every distinct mesh once with the faces that its materials are for, and nothing else.
+//! `geometries.usdc`: every distinct mesh once with the faces that its materials are for, and
+//! nothing else.
 
 use std::mem::take;
 use std::sync::Arc;
@@ -19,9 +20,14 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
     let made = || {
         let mut arrays = Arrays::default();
         let layer = layer(scene, &mut arrays)?;
-        Ok(Content::of(crate_file::write_with(layer.data()?, &arrays, store)?, None))
+        Ok(Content::of(
+            crate_file::write_with(layer.data()?, &arrays, store)?,
+            None,
+        ))
     };
-    let Some(bytes) = store.keeps().then(|| key(scene)).flatten() else { return made() };
+    let Some(bytes) = store.keeps().then(|| key(scene)).flatten() else {
+        return made();
+    };
     let hash = Key::of("hash of geometries").and(&bytes.bytes()).key();
     let known: Option<(u64, String)> = store.get(&hash, |hash| serde_json::from_slice(hash).ok());
     if let Some(((length, sha256), kept)) = known.zip(store.later(&bytes)) {
@@ -30,24 +36,39 @@ pub(super) fn content(scene: &Scene<'_>, store: &Store) -> Result<Content, Write
     let content = made()?;
     if scene.options.limit.ended().is_none() {
         store.put_content(&bytes, &content);
-        store.put(&hash, || serde_json::to_vec(&(content.length(), content.sha256())).unwrap_or_default());
+        store.put(&hash, || {
+            serde_json::to_vec(&(content.length(), content.sha256())).unwrap_or_default()
+        });
     }
     Ok(content)
 }
 
-/// What decides the layer: names, geometry, and which faces are for which material. `None` if some mesh has no digest.
+/// What decides the layer: names, geometry, and which faces are for which material. `None` if some
+/// mesh has no digest.
 fn key(scene: &Scene<'_>) -> Option<Key> {
     let mut key = Key::of("geometries");
-    for MeshEntry { name, mesh, subsets } in &scene.library.meshes {
+    for MeshEntry {
+        name,
+        mesh,
+        subsets,
+    } in &scene.library.meshes
+    {
         if mesh.digest == [0; 32] {
             return None;
         }
-        key = key.and(name.as_bytes()).and(&mesh.digest).and(&subsets.len().to_le_bytes());
+        key = key
+            .and(name.as_bytes())
+            .and(&mesh.digest)
+            .and(&subsets.len().to_le_bytes());
         for Subset { material, faces } in subsets {
             let name = &scene.library.materials[*material].name;
-            key = faces.iter().fold(key.and(name.as_bytes()).and(&faces.len().to_le_bytes()), |key, faces| {
-                key.and(&faces.start.to_le_bytes()).and(&faces.end.to_le_bytes())
-            });
+            key = faces.iter().fold(
+                key.and(name.as_bytes()).and(&faces.len().to_le_bytes()),
+                |key, faces| {
+                    key.and(&faces.start.to_le_bytes())
+                        .and(&faces.end.to_le_bytes())
+                },
+            );
         }
     }
     Some(key.key())
@@ -73,40 +94,85 @@ fn author_mesh<'a>(
     mesh: &'a Arc<LazyMesh>,
     arrays: &mut Arrays<'a>,
 ) -> Result<(), CacheEvicted> {
-    let indices = |arrays: &mut Arrays<'a>, of: Indices| arrays.indices(mesh, of).map(Attribute::int_array);
-    let &Outline { triangles, has_uvs, has_colors, has_translucent_corners, .. } = mesh.outline();
+    let indices =
+        |arrays: &mut Arrays<'a>, of: Indices| arrays.indices(mesh, of).map(Attribute::int_array);
+    let &Outline {
+        triangles,
+        has_uvs,
+        has_colors,
+        has_translucent_corners,
+        ..
+    } = mesh.outline();
     let mut prim = layer.def(path, "Mesh");
     if let Some((low, high)) = mesh.bounds() {
         prim.attribute("extent", Attribute::float3_array([low, high]));
     }
-    prim.attribute("faceVertexCounts", Attribute::int_array(arrays.ints(Ints::Same(3, triangles))))
-        .attribute("faceVertexIndices", indices(arrays, |mesh| &mesh.triangles)?)
-        .attribute("orientation", Attribute::token("rightHanded").uniform())
-        .attribute(
-            "points",
-            Attribute::point3f_array([arrays.vectors(mesh, |mesh| &mesh.points, |mesh| take(&mut mesh.points))]),
-        )
-        .attribute("subdivisionScheme", Attribute::token("none").uniform());
-    let normals = arrays.vectors(mesh, |mesh| &mesh.normals.values, |mesh| take(&mut mesh.normals.values));
+    prim.attribute(
+        "faceVertexCounts",
+        Attribute::int_array(arrays.ints(Ints::Same(3, triangles))),
+    )
+    .attribute(
+        "faceVertexIndices",
+        indices(arrays, |mesh| &mesh.triangles)?,
+    )
+    .attribute("orientation", Attribute::token("rightHanded").uniform())
+    .attribute(
+        "points",
+        Attribute::point3f_array([arrays.vectors(
+            mesh,
+            |mesh| &mesh.points,
+            |mesh| take(&mut mesh.points),
+        )]),
+    )
+    .attribute("subdivisionScheme", Attribute::token("none").uniform());
+    let normals = arrays.vectors(
+        mesh,
+        |mesh| &mesh.normals.values,
+        |mesh| take(&mut mesh.normals.values),
+    );
     let normals = Attribute::normal3f_array([normals]);
     prim.attribute("primvars:normals", normals.interpolation("faceVarying"))
-        .attribute("primvars:normals:indices", indices(arrays, |mesh| &mesh.normals.indices)?);
+        .attribute(
+            "primvars:normals:indices",
+            indices(arrays, |mesh| &mesh.normals.indices)?,
+        );
     if has_uvs {
-        let values = arrays.vectors(mesh, |mesh| values(&mesh.uvs), |mesh| take_values(&mut mesh.uvs));
+        let values = arrays.vectors(
+            mesh,
+            |mesh| values(&mesh.uvs),
+            |mesh| take_values(&mut mesh.uvs),
+        );
         let values = Attribute::tex_coord2f_array([values]);
         prim.attribute("primvars:st", values.interpolation("faceVarying"))
-            .attribute("primvars:st:indices", indices(arrays, |mesh| corner_indices(&mesh.uvs))?);
+            .attribute(
+                "primvars:st:indices",
+                indices(arrays, |mesh| corner_indices(&mesh.uvs))?,
+            );
     }
     if has_colors {
         let loaded = mesh.arrays()?;
         let values = values(&loaded.colors);
-        let colors = values.iter().map(|&[red, green, blue, _]| [red, green, blue]);
-        prim.attribute("primvars:displayColor", Attribute::color3f_array(colors).interpolation("faceVarying"))
-            .attribute("primvars:displayColor:indices", indices(arrays, |mesh| corner_indices(&mesh.colors))?);
+        let colors = values
+            .iter()
+            .map(|&[red, green, blue, _]| [red, green, blue]);
+        prim.attribute(
+            "primvars:displayColor",
+            Attribute::color3f_array(colors).interpolation("faceVarying"),
+        )
+        .attribute(
+            "primvars:displayColor:indices",
+            indices(arrays, |mesh| corner_indices(&mesh.colors))?,
+        );
         if has_translucent_corners {
             let opacities = Attribute::float_array(values.iter().map(|color| color[3]));
-            prim.attribute("primvars:displayOpacity", opacities.interpolation("faceVarying"))
-                .attribute("primvars:displayOpacity:indices", indices(arrays, |mesh| corner_indices(&mesh.colors))?);
+            prim.attribute(
+                "primvars:displayOpacity",
+                opacities.interpolation("faceVarying"),
+            )
+            .attribute(
+                "primvars:displayOpacity:indices",
+                indices(arrays, |mesh| corner_indices(&mesh.colors))?,
+            );
         }
     }
     Ok(())
@@ -117,27 +183,49 @@ fn values<T>(corners: &Option<Corners<T>>) -> &[T] {
 }
 
 fn take_values<T>(corners: &mut Option<Corners<T>>) -> Vec<T> {
-    corners.as_mut().map(|corners| take(&mut corners.values)).unwrap_or_default()
+    corners
+        .as_mut()
+        .map(|corners| take(&mut corners.values))
+        .unwrap_or_default()
 }
 
 fn corner_indices<T>(corners: &Option<Corners<T>>) -> &[[u32; 3]] {
     corners.as_ref().map_or(&[], |corners| &corners.indices)
 }
 
-/// The faces of each material of a mesh that has several, by the material's name. The materials themselves are bound in
-/// instances.usda: here are the arrays, which don't belong in text.
-fn author_subsets<'a>(scene: &Scene<'_>, layer: &mut Layer, path: &str, entry: &'a MeshEntry, arrays: &mut Arrays<'a>) {
+/// The faces of each material of a mesh that has several, by the material's name. The materials
+/// themselves are bound in instances.usda: here are the arrays, which don't belong in text.
+fn author_subsets<'a>(
+    scene: &Scene<'_>,
+    layer: &mut Layer,
+    path: &str,
+    entry: &'a MeshEntry,
+    arrays: &mut Arrays<'a>,
+) {
     if entry.subsets.is_empty() {
         return;
     }
     let covered: usize = entry.subsets.iter().map(Subset::count).sum();
-    let family = if covered == entry.mesh.outline().triangles { "partition" } else { "nonOverlapping" };
-    layer.over(path).attribute("subsetFamily:materialBind:familyType", Attribute::token(family).uniform());
+    let family = if covered == entry.mesh.outline().triangles {
+        "partition"
+    } else {
+        "nonOverlapping"
+    };
+    layer.over(path).attribute(
+        "subsetFamily:materialBind:familyType",
+        Attribute::token(family).uniform(),
+    );
     for Subset { material, faces } in &entry.subsets {
         layer
-            .def(&format!("{path}/{}", scene.library.materials[*material].name), "GeomSubset")
+            .def(
+                &format!("{path}/{}", scene.library.materials[*material].name),
+                "GeomSubset",
+            )
             .attribute("elementType", Attribute::token("face").uniform())
             .attribute("familyName", Attribute::token("materialBind").uniform())
-            .attribute("indices", Attribute::int_array(arrays.ints(Ints::Ranges(faces))));
+            .attribute(
+                "indices",
+                Attribute::int_array(arrays.ints(Ints::Ranges(faces))),
+            );
     }
 }

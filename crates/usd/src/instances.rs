@@ -9,7 +9,10 @@ use super::numbers::{place, vec3f};
 use urdf_usd_robot::{Geometry, Pose};
 
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
-    let mut layer = Layer::new("What the payloads of visuals pull in: geometry by reference", "Instances");
+    let mut layer = Layer::new(
+        "What the payloads of visuals pull in: geometry by reference",
+        "Instances",
+    );
     layer.def("/Instances", "Scope");
     for instance in &scene.library.instances {
         let root = format!("/Instances/{}", instance.name);
@@ -23,7 +26,9 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
             }
             Form::Mesh(mesh) => {
                 let entry = &scene.library.meshes[*mesh];
-                layer.def(&geometry, "Mesh").reference("./geometries.usdc", &format!("/Geometries/{}", entry.name));
+                layer
+                    .def(&geometry, "Mesh")
+                    .reference("./geometries.usdc", &format!("/Geometries/{}", entry.name));
                 bind_subsets(scene, &mut layer, &root, entry);
             }
         }
@@ -31,7 +36,8 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     layer
 }
 
-/// Binds the materials of a mesh with several to its subsets. They stand inside the payload, since a binding cannot leave it.
+/// Binds the materials of a mesh with several to its subsets. They stand inside the payload, since
+/// a binding cannot leave it.
 fn bind_subsets(scene: &Scene<'_>, layer: &mut Layer, root: &str, entry: &MeshEntry) {
     if entry.subsets.is_empty() {
         return;
@@ -40,18 +46,27 @@ fn bind_subsets(scene: &Scene<'_>, layer: &mut Layer, root: &str, entry: &MeshEn
     layer.def(&materials, "Scope");
     for subset in &entry.subsets {
         let name = &scene.library.materials[subset.material].name;
-        layer.def(&format!("{materials}/{name}"), "Material").reference("./materials.usda", &format!("/Materials/{name}"));
+        layer
+            .def(&format!("{materials}/{name}"), "Material")
+            .reference("./materials.usda", &format!("/Materials/{name}"));
         layer
             .over(&format!("{root}/geometry/{name}"))
             .apply(["MaterialBindingAPI"])
-            .relationship("material:binding", Relationship::to([format!("{materials}/{name}")]));
+            .relationship(
+                "material:binding",
+                Relationship::to([format!("{materials}/{name}")]),
+            );
     }
 }
 
-/// Gives a prim the type, dimensions and extent of a primitive. Returns the scale that a box needs on top (mapping, "Element: Box").
+/// Gives a prim the type, dimensions and extent of a primitive. Returns the scale that a box needs
+/// on top (mapping, "Element: Box").
 pub(super) fn author_primitive(prim: &mut Prim<'_>, geometry: &Geometry) -> Option<Vector3<f64>> {
     let mut shape = |type_name: &str, half: Vector3<f64>| {
-        prim.metadata("typeName", token(type_name)).attribute("extent", Attribute::float3_array([vec3f(&-half), vec3f(&half)]));
+        prim.metadata("typeName", token(type_name)).attribute(
+            "extent",
+            Attribute::float3_array([vec3f(&-half), vec3f(&half)]),
+        );
     };
     match geometry {
         Geometry::Box { size } => {
@@ -65,7 +80,10 @@ pub(super) fn author_primitive(prim: &mut Prim<'_>, geometry: &Geometry) -> Opti
             None
         }
         Geometry::Capsule { radius, length } => {
-            shape("Capsule", Vector3::new(*radius, *radius, length / 2.0 + radius));
+            shape(
+                "Capsule",
+                Vector3::new(*radius, *radius, length / 2.0 + radius),
+            );
             round(prim, *radius, Some(*length));
             None
         }
@@ -82,6 +100,7 @@ pub(super) fn author_primitive(prim: &mut Prim<'_>, geometry: &Geometry) -> Opti
 fn round(prim: &mut Prim<'_>, radius: f64, height: Option<f64>) {
     prim.attribute("radius", Attribute::double(radius));
     if let Some(height) = height {
-        prim.attribute("axis", Attribute::token("Z").uniform()).attribute("height", Attribute::double(height));
+        prim.attribute("axis", Attribute::token("Z").uniform())
+            .attribute("height", Attribute::double(height));
     }
 }

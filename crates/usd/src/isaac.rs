@@ -1,8 +1,9 @@
-//! `isaac.usda`: the overlay with the Isaac robot schema, prefix `isaac:`: what the robot is, its links, joints and sites in order, and
-//! its named poses.
+//! `isaac.usda`: the overlay with the Isaac robot schema, prefix `isaac:`: what the robot is, its
+//! links, joints and sites in order, and its named poses.
 //!
-//! Of frames that are no bodies each is a site. A pose is a prim of its own with the chain that it is about: from its group in the
-//! SRDF, or else the smallest part of the robot that has all joints of the pose.
+//! Of frames that are no bodies each is a site. A pose is a prim of its own with the chain that it
+//! is about: from its group in the SRDF, or else the smallest part of the robot that has all joints
+//! of the pose.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,14 +33,25 @@ pub struct Isaac {
 }
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
-    let (mut layer, root) = super::layer(scene, "Links, joints, sites and poses in the words of the Isaac robot schema");
+    let (mut layer, root) = super::layer(
+        scene,
+        "Links, joints, sites and poses in the words of the Isaac robot schema",
+    );
     let poses = author_poses(scene, &mut layer, &root, diagnostics);
     author_robot(scene, &mut layer, &root, poses);
     let says_drives = scene.robot.joints.iter().any(|joint| joint.drive.is_some());
     let tools: HashSet<LinkId> = scene.robot.planning.tool_frames.iter().copied().collect();
-    let coordinates: HashSet<JointId> = scene.robot.planning.coordinates.iter().map(|coordinate| coordinate.joint).collect();
+    let coordinates: HashSet<JointId> = scene
+        .robot
+        .planning
+        .coordinates
+        .iter()
+        .map(|coordinate| coordinate.joint)
+        .collect();
     for (index, joint) in scene.robot.joints.iter().enumerate() {
-        let Some(plan) = &scene.plan.joints[index] else { continue };
+        let Some(plan) = &scene.plan.joints[index] else {
+            continue;
+        };
         let mut prim = layer.over(&plan.path);
         prim.apply([names::JOINT_API]);
         if name_of(&plan.path) != joint.name {
@@ -49,11 +61,17 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         }
         let free = degrees_of_freedom(joint);
         if free.len() > 1 {
-            prim.attribute(names::DOF_ORDER, Attribute::token_array(free.iter().copied()));
+            prim.attribute(
+                names::DOF_ORDER,
+                Attribute::token_array(free.iter().copied()),
+            );
         }
         let is_driven = joint.drive.is_some() || coordinates.contains(&JointId(index));
         if !free.is_empty() && (says_drives || !coordinates.is_empty()) {
-            prim.attribute(names::ACTUATOR, Attribute::bool_array(vec![is_driven; free.len()]));
+            prim.attribute(
+                names::ACTUATOR,
+                Attribute::bool_array(vec![is_driven; free.len()]),
+            );
         }
     }
     for (path, _) in &scene.plan.world_joints {
@@ -74,7 +92,10 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             layer
                 .over(&plan.path)
                 .apply([names::SITE_API])
-                .attribute(names::SITE_DESCRIPTION, Attribute::string(format!("{what} {name}")))
+                .attribute(
+                    names::SITE_DESCRIPTION,
+                    Attribute::string(format!("{what} {name}")),
+                )
                 .attribute(names::FORWARD_AXIS, Attribute::token("X").uniform());
         }
     }
@@ -83,11 +104,26 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
 
 /// IsaacRobotAPI on the default prim. What has no value is left to the schema's fallback.
 fn author_robot(scene: &Scene<'_>, layer: &mut Layer, root: &str, poses: Vec<String>) {
-    let Isaac { robot_type, description, license, source, .. } = &scene.options.isaac;
-    let namespace = scene.options.namespace.clone().unwrap_or_else(|| default_namespace(&scene.robot.name));
+    let Isaac {
+        robot_type,
+        description,
+        license,
+        source,
+        ..
+    } = &scene.options.isaac;
+    let namespace = scene
+        .options
+        .namespace
+        .clone()
+        .unwrap_or_else(|| default_namespace(&scene.robot.name));
     let mut prim = layer.over(root);
     prim.apply([names::ROBOT_API]);
-    let source = scene.options.package_uri.as_ref().filter(|_| source.is_empty()).unwrap_or(source);
+    let source = scene
+        .options
+        .package_uri
+        .as_ref()
+        .filter(|_| source.is_empty())
+        .unwrap_or(source);
     let texts = [
         (names::DESCRIPTION, description.as_str()),
         (names::NAMESPACE, &namespace),
@@ -115,24 +151,55 @@ fn links(scene: &Scene<'_>) -> Vec<String> {
     let (plans, is_last) = (&scene.plan.links, scene.options.isaac.sites_last);
     let mut sites: HashMap<LinkId, Vec<LinkId>> = HashMap::new();
     let mut last = Vec::new();
-    for &link in scene.robot.tree.order.iter().filter(|link| plans[link.0].role == Role::Frame) {
+    for &link in scene
+        .robot
+        .tree
+        .order
+        .iter()
+        .filter(|link| plans[link.0].role == Role::Frame)
+    {
         match plans[link.0].body.filter(|_| !is_last) {
             Some(body) => sites.entry(body).or_default().push(link),
             None => last.push(link),
         }
     }
-    let bodies = scene.robot.tree.order.iter().filter(|link| plans[link.0].role == Role::Body);
-    let with_sites = bodies.flat_map(|body| std::iter::once(*body).chain(sites.remove(body).unwrap_or_default()));
-    with_sites.collect::<Vec<_>>().into_iter().chain(last).map(|link| plans[link.0].path.clone()).collect()
+    let bodies = scene
+        .robot
+        .tree
+        .order
+        .iter()
+        .filter(|link| plans[link.0].role == Role::Body);
+    let with_sites = bodies
+        .flat_map(|body| std::iter::once(*body).chain(sites.remove(body).unwrap_or_default()));
+    with_sites
+        .collect::<Vec<_>>()
+        .into_iter()
+        .chain(last)
+        .map(|link| plans[link.0].path.clone())
+        .collect()
 }
 
-/// The joints in the order of the bodies that they move, what holds the robot to the world first, loops last.
+/// The joints in the order of the bodies that they move, what holds the robot to the world first,
+/// loops last.
 fn joints(scene: &Scene<'_>) -> Vec<String> {
     let added = scene.plan.world_joints.iter().map(|(path, _)| path.clone());
     let path = |joint: usize| Some(scene.plan.joints[joint].as_ref()?.path.clone());
-    let in_tree = scene.robot.tree.order.iter().filter_map(|link| scene.robot.tree.parent_joint[link.0]);
-    let loops = scene.robot.joints.iter().enumerate().filter(|(_, joint)| joint.closes_loop).map(|(index, _)| index);
-    added.chain(in_tree.map(|joint| joint.0).chain(loops).filter_map(path)).collect()
+    let in_tree = scene
+        .robot
+        .tree
+        .order
+        .iter()
+        .filter_map(|link| scene.robot.tree.parent_joint[link.0]);
+    let loops = scene
+        .robot
+        .joints
+        .iter()
+        .enumerate()
+        .filter(|(_, joint)| joint.closes_loop)
+        .map(|(index, _)| index);
+    added
+        .chain(in_tree.map(|joint| joint.0).chain(loops).filter_map(path))
+        .collect()
 }
 
 /// The degrees of freedom of a joint in the frame that UsdPhysics has of it, in the schema's order.
@@ -152,21 +219,32 @@ fn degrees_of_freedom(joint: &Joint) -> Vec<&'static str> {
 }
 
 /// Authors the named poses; returns their paths.
-fn author_poses(scene: &Scene<'_>, layer: &mut Layer, root: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
+fn author_poses(
+    scene: &Scene<'_>,
+    layer: &mut Layer,
+    root: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<String> {
     let robot = scene.robot;
     let model = Model::of(robot);
     let has_prim = |joint: JointId| scene.plan.joints[joint.0].is_some();
     let is_named = |link: LinkId| scene.plan.links[link.0].role != Role::World;
     let body = |link: LinkId| scene.plan.links[link.0].body;
-    let chain = |pose: &NamedPose| Chain::of(robot, pose, &has_prim, &body)?.between(robot, &is_named);
+    let chain =
+        |pose: &NamedPose| Chain::of(robot, pose, &has_prim, &body)?.between(robot, &is_named);
     let mut poses: Vec<(&NamedPose, Chain)> = Vec::new();
     for pose in &robot.named_poses {
         match chain(pose) {
             Some(chain) => poses.push((pose, chain)),
             None => {
-                let message = format!("no chain of links has the joints of the pose {:?}: it is not in isaac.usda", pose.name);
+                let message = format!(
+                    "no chain of links has the joints of the pose {:?}: it is not in isaac.usda",
+                    pose.name
+                );
                 let help = "set joints that turn or slide, of one tree of the robot";
-                diagnostics.push(Diagnostic::new(&codes::ISAAC_POSE, pose.place.clone(), message).help(help));
+                diagnostics.push(
+                    Diagnostic::new(&codes::ISAAC_POSE, pose.place.clone(), message).help(help),
+                );
             }
         }
     }
@@ -177,15 +255,25 @@ fn author_poses(scene: &Scene<'_>, layer: &mut Layer, root: &str, diagnostics: &
     layer.def(&scope, "Scope");
     let wanted: Vec<&str> = poses.iter().map(|(pose, _)| pose.name.as_str()).collect();
     let mut paths = Vec::new();
-    for ((pose, chain), identifier) in poses.iter().zip(urdf_usd_robot::names::identifiers(&wanted, "pose", &[])) {
+    for ((pose, chain), identifier) in
+        poses
+            .iter()
+            .zip(urdf_usd_robot::names::identifiers(&wanted, "pose", &[]))
+    {
         let path = format!("{scope}/{identifier}");
         let at = model.poses(&robot.positions(&model, Some(pose)));
         let link = |link: LinkId| scene.plan.links[link.0].path.clone();
-        let joints = chain.joints.iter().filter_map(|(joint, _)| scene.plan.joints[joint.0].as_ref());
-        let values = chain.joints.iter().map(|(joint, value)| match robot.joints[joint.0].kind {
-            JointKind::Prismatic => *value as f32,
-            _ => degrees(*value),
-        });
+        let joints = chain
+            .joints
+            .iter()
+            .filter_map(|(joint, _)| scene.plan.joints[joint.0].as_ref());
+        let values = chain
+            .joints
+            .iter()
+            .map(|(joint, value)| match robot.joints[joint.0].kind {
+                JointKind::Prismatic => *value as f32,
+                _ => degrees(*value),
+            });
         let prim = PosePrim {
             name: &pose.name,
             group: pose.group.as_deref(),
@@ -253,14 +341,16 @@ pub struct Chain {
     pub start: LinkId,
     /// The link that it ends with.
     pub end: LinkId,
-    /// The joints that the pose sets and that have one position, from the base outwards, with these: radians or metres.
+    /// The joints that the pose sets and that have one position, from the base outwards, with
+    /// these: radians or metres.
     pub joints: Vec<(JointId, f64)>,
 }
 
 impl Chain {
-    /// The chain of a pose: that of its group, or else the smallest part of the robot that has all joints of the pose. `has_prim`: which
-    /// joints can be named; `body`: the body that a link is rigid in. `None` if no joint of the pose can be named and has one position,
-    /// or they are in several trees.
+    /// The chain of a pose: that of its group, or else the smallest part of the robot that has all
+    /// joints of the pose. `has_prim`: which joints can be named; `body`: the body that a link is
+    /// rigid in. `None` if no joint of the pose can be named and has one position, or they are in
+    /// several trees.
     pub fn of(
         robot: &Robot,
         pose: &NamedPose,
@@ -268,34 +358,65 @@ impl Chain {
         body: &dyn Fn(LinkId) -> Option<LinkId>,
     ) -> Option<Self> {
         let one = |at: &Vec<f64>| at.first().copied().filter(|_| at.len() == 1);
-        let set: HashMap<JointId, f64> = pose.positions.iter().filter_map(|(joint, at)| Some((*joint, one(at)?))).collect();
-        let in_tree = robot.tree.order.iter().filter_map(|link| robot.tree.parent_joint[link.0]);
-        let joints: Vec<(JointId, f64)> =
-            in_tree.filter(|joint| has_prim(*joint)).filter_map(|joint| Some((joint, *set.get(&joint)?))).collect();
+        let set: HashMap<JointId, f64> = pose
+            .positions
+            .iter()
+            .filter_map(|(joint, at)| Some((*joint, one(at)?)))
+            .collect();
+        let in_tree = robot
+            .tree
+            .order
+            .iter()
+            .filter_map(|link| robot.tree.parent_joint[link.0]);
+        let joints: Vec<(JointId, f64)> = in_tree
+            .filter(|joint| has_prim(*joint))
+            .filter_map(|joint| Some((joint, *set.get(&joint)?)))
+            .collect();
         let last = robot.joints[joints.last()?.0.0].child;
         if let Some((start, end)) = pose.chain {
             return Some(Self { start, end, joints });
         }
         // A tool frame that is rigid in the last link, if there is one.
         let is_tool = |tool: &&LinkId| body(**tool) == body(last);
-        let end = robot.planning.tool_frames.iter().find(is_tool).copied().unwrap_or(last);
-        Some(Self { start: above_all(robot, &joints)?, end, joints })
+        let end = robot
+            .planning
+            .tool_frames
+            .iter()
+            .find(is_tool)
+            .copied()
+            .unwrap_or(last);
+        Some(Self {
+            start: above_all(robot, &joints)?,
+            end,
+            joints,
+        })
     }
 
-    /// The same between links that can be named: the next towards the end stands for a first link that can't be. `None` if the end can't
-    /// be named.
+    /// The same between links that can be named: the next towards the end stands for a first link
+    /// that can't be. `None` if the end can't be named.
     pub fn between(self, robot: &Robot, is_named: &dyn Fn(LinkId) -> bool) -> Option<Self> {
         if !is_named(self.end) {
             return None;
         }
         let above = |link: &LinkId| Some(robot.joints[robot.tree.parent_joint[link.0]?.0].parent);
-        let up = std::iter::successors(Some(self.end), |link| if *link == self.start { None } else { above(link) });
-        Some(Self { start: up.filter(|link| is_named(*link)).last()?, ..self })
+        let up = std::iter::successors(Some(self.end), |link| {
+            if *link == self.start {
+                None
+            } else {
+                above(link)
+            }
+        });
+        Some(Self {
+            start: up.filter(|link| is_named(*link)).last()?,
+            ..self
+        })
     }
 
     /// Whether all joints are within their limits.
     pub fn is_valid(&self, robot: &Robot) -> bool {
-        self.joints.iter().all(|(joint, value)| robot.joints[joint.0].bounds().contains(*value))
+        self.joints
+            .iter()
+            .all(|(joint, value)| robot.joints[joint.0].bounds().contains(*value))
     }
 }
 
@@ -304,7 +425,11 @@ fn above_all(robot: &Robot, joints: &[(JointId, f64)]) -> Option<LinkId> {
     let parent = |link: &LinkId| Some(robot.joints[robot.tree.parent_joint[link.0]?.0].parent);
     let first = robot.joints[joints.first()?.0.0].parent;
     let above: Vec<LinkId> = std::iter::successors(Some(first), parent).collect();
-    let rank: HashMap<LinkId, usize> = above.iter().enumerate().map(|(rank, link)| (*link, rank)).collect();
+    let rank: HashMap<LinkId, usize> = above
+        .iter()
+        .enumerate()
+        .map(|(rank, link)| (*link, rank))
+        .collect();
     // Each link is gone up from once.
     let (mut seen, mut top) = (HashSet::new(), 0);
     for (joint, _) in joints {

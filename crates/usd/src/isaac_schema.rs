@@ -1,4 +1,5 @@
-//! The names of the Isaac robot schema: schemas, properties and their allowed tokens, for all that writes or reads it.
+//! The names of the Isaac robot schema: schemas, properties and their allowed tokens, for all that
+//! writes or reads it.
 //!
 //! Types and fallbacks are in the codeless plugin of the schema ([`crate::ISAAC_SCHEMA_FILES`]).
 
@@ -84,23 +85,47 @@ pub const LICENSES: [&str; 12] = [
 /// A licence that the schema has no token for.
 pub const OTHER_LICENSE: &str = "Other";
 
-/// The token for a licence as a package.xml names it: exactly, or in the words that ROS packages use for it. "BSD" alone is no
-/// licence that the schema has: there are two.
+/// The token for a licence as a package.xml names it: exactly, or in the words that ROS packages
+/// use for it. "BSD" alone is no licence that the schema has: there are two.
 pub fn license(name: &str) -> &'static str {
-    if let Some(token) = LICENSES.into_iter().find(|token| token.eq_ignore_ascii_case(name.trim())) {
+    if let Some(token) = LICENSES
+        .into_iter()
+        .find(|token| token.eq_ignore_ascii_case(name.trim()))
+    {
         return token;
     }
-    let plain: String = name.to_lowercase().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect();
-    let plain = plain.replace("license", "").replace("version", "").replace("v", "").replace("the", "");
-    let known = |of: &str| of.to_lowercase().chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect::<String>();
+    let plain: String = name
+        .to_lowercase()
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '.')
+        .collect();
+    let plain = plain
+        .replace("license", "")
+        .replace("version", "")
+        .replace("v", "")
+        .replace("the", "");
+    let known = |of: &str| {
+        of.to_lowercase()
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || *c == '.')
+            .collect::<String>()
+    };
     let spelt = match plain.as_str() {
         "apache2" | "apache2.0" => "Apache-2.0",
         "bsd3" | "3clausebsd" => "BSD-3-Clause",
         "bsd2" | "2clausebsd" => "BSD-2-Clause",
-        "gpl3" | "gpl3.0only" | "gpl3.0orlater" | "gnugpl3" | "gnugeneralpublic3" | "gnugeneralpublic3.0" => "GPL-3.0",
-        "lgpl3" | "lgpl3.0only" | "lgpl3.0orlater" | "gnulgpl3" | "gnulessergeneralpublic3" | "gnulessergeneralpublic3.0" => {
-            "LGPL-3.0"
-        }
+        "gpl3"
+        | "gpl3.0only"
+        | "gpl3.0orlater"
+        | "gnugpl3"
+        | "gnugeneralpublic3"
+        | "gnugeneralpublic3.0" => "GPL-3.0",
+        "lgpl3"
+        | "lgpl3.0only"
+        | "lgpl3.0orlater"
+        | "gnulgpl3"
+        | "gnulessergeneralpublic3"
+        | "gnulessergeneralpublic3.0" => "LGPL-3.0",
         "mpl2" | "mozilla2.0" | "mozillapublic2" | "mozillapublic2.0" => "MPL-2.0",
         "epl2" | "eclipse2.0" | "eclipsepublic2" | "eclipsepublic2.0" => "EPL-2.0",
         "cc0" => "CC0-1.0",
@@ -175,9 +200,21 @@ impl std::str::FromStr for RobotType {
 
     /// Reads a token; upper and lower case, spaces, hyphens and underscores do not count.
     fn from_str(text: &str) -> Result<Self, String> {
-        let plain = |text: &str| -> String { text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect() };
-        let known = Self::ALL.into_iter().find(|value| plain(value.as_str()) == plain(text));
-        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+        let plain = |text: &str| -> String {
+            text.to_lowercase()
+                .chars()
+                .filter(|c| c.is_alphanumeric())
+                .collect()
+        };
+        let known = Self::ALL
+            .into_iter()
+            .find(|value| plain(value.as_str()) == plain(text));
+        known.ok_or_else(|| {
+            format!(
+                "{text:?} is none of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
     }
 }
 
@@ -210,7 +247,10 @@ mod tests {
             assert_eq!(license(name), token, "{name}");
         }
         for token in LICENSES {
-            assert_eq!((license(token), license(&token.to_lowercase())), (token, token));
+            assert_eq!(
+                (license(token), license(&token.to_lowercase())),
+                (token, token)
+            );
         }
     }
 

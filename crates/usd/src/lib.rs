@@ -1,7 +1,9 @@
-//! [`Robot`] → the layers of an OpenUSD asset (REP-158), and what the rest of the program reads back from a written asset.
+//! [`Robot`] → the layers of an OpenUSD asset (REP-158), and what the rest of the program reads
+//! back from a written asset.
 //!
-//! One file of code per layer; `plan` decides what becomes of links and joints, `library` what is shared. This module knows no
-//! URDF text and no file system but the one that `openusd` reads an asset from; it must not know ROS or HTTP.
+//! One file of code per layer; `plan` decides what becomes of links and joints, `library` what is
+//! shared. This module knows no URDF text and no file system but the one that `openusd` reads an
+//! asset from; it must not know ROS or HTTP.
 
 #![allow(
     clippy::indexing_slicing,
@@ -51,8 +53,9 @@ use plan::{Flattened, Plan};
 pub use planning::DEFAULT_POSE_PROPERTIES;
 use rayon::prelude::*;
 pub use read::{
-    BodyMass, DENSITY, InterfaceSummary, JointSummary, LinkSummary, OfStage, Outcome, ReadError, Summary, TierSet,
-    VariantSummary, body_masses, inspect, read, read_frames, read_interfaces, read_stage, read_tiers,
+    BodyMass, DENSITY, InterfaceSummary, JointSummary, LinkSummary, OfStage, Outcome, ReadError,
+    Summary, TierSet, VariantSummary, body_masses, inspect, read, read_frames, read_interfaces,
+    read_stage, read_tiers,
 };
 pub use ros::{check_namespace, default_namespace, interfaces};
 pub use schema::{ISAAC_SCHEMA_FILES, SCHEMA_FILES};
@@ -61,7 +64,9 @@ pub use urdf_usd_stage::{Options as ReadOptions, VariantChoice};
 use crate_file::WriteError;
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 pub use urdf_usd_robot::Base;
-pub use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+pub use urdf_usd_robot::frames::{
+    AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
+};
 use urdf_usd_robot::{CacheEvicted, JointKind, LinkId, Robot, Role, names};
 use urdf_usd_store::{Content, Store};
 use urdf_usd_time_limit::TimeLimit;
@@ -100,12 +105,20 @@ impl FromStr for Bodies {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+        known.ok_or_else(|| {
+            format!(
+                "{text:?} is none of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
     }
 }
 
-/// A layer of one program's or renderer's own words, stronger than the asset, with an entry of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize)]
+/// A layer of one program's or renderer's own words, stronger than the asset, with an entry of its
+/// own.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize,
+)]
 pub enum Overlay {
     /// The Isaac robot schema: links, joints, sites and poses in order.
     Isaac,
@@ -140,16 +153,27 @@ impl FromStr for Overlay {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+        known.ok_or_else(|| {
+            format!(
+                "{text:?} is none of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
     }
 }
 
-/// Whether a layer of an asset may have this name (without its ending), so that the entry cannot. Some file systems take upper
-/// and lower case for the same.
+/// Whether a layer of an asset may have this name (without its ending), so that the entry cannot.
+/// Some file systems take upper and lower case for the same.
 pub fn is_layer(name: &str) -> bool {
-    let layers = entry::ORDER.into_iter().chain(["instances.usda", "materials.usda"]);
-    let names = layers.filter_map(|layer| layer.strip_suffix(".usda")).chain(Overlay::ALL.map(Overlay::as_str));
-    names.into_iter().any(|layer| layer.eq_ignore_ascii_case(name))
+    let layers = entry::ORDER
+        .into_iter()
+        .chain(["instances.usda", "materials.usda"]);
+    let names = layers
+        .filter_map(|layer| layer.strip_suffix(".usda"))
+        .chain(Overlay::ALL.map(Overlay::as_str));
+    names
+        .into_iter()
+        .any(|layer| layer.eq_ignore_ascii_case(name))
 }
 
 /// How an asset is written.
@@ -224,13 +248,21 @@ type Build = fn(&Scene<'_>, &mut Vec<Diagnostic>) -> Option<Layer>;
 /// The layers that entries pull in, those that take longest first.
 const LAYERS: [(&str, Build); 8] = [
     ("base.usda", |scene, _| Some(base::layer(scene))),
-    ("physics.usda", |scene, found| Some(physics::layer(scene, found))),
+    ("physics.usda", |scene, found| {
+        Some(physics::layer(scene, found))
+    }),
     ("urdf.usda", |scene, _| Some(urdf::layer(scene))),
-    ("instances.usda", |scene, _| (!scene.library.instances.is_empty()).then(|| instances::layer(scene))),
+    ("instances.usda", |scene, _| {
+        (!scene.library.instances.is_empty()).then(|| instances::layer(scene))
+    }),
     ("ros.usda", |scene, _| Some(ros::layer(scene))),
-    ("materials.usda", |scene, _| (!scene.library.materials.is_empty()).then(|| materials::layer(scene))),
+    ("materials.usda", |scene, _| {
+        (!scene.library.materials.is_empty()).then(|| materials::layer(scene))
+    }),
     ("planning.usda", |scene, _| planning::layer(scene)),
-    ("extended_physics.usda", |scene, _| extended_physics::layer(scene)),
+    ("extended_physics.usda", |scene, _| {
+        extended_physics::layer(scene)
+    }),
 ];
 
 /// A layer of the asset that is written.
@@ -242,18 +274,34 @@ struct WrittenLayer {
 }
 
 impl WrittenLayer {
-    fn new(scene: &Scene<'_>, path: &str, build: impl FnOnce(&mut Vec<Diagnostic>) -> Option<Layer>) -> Self {
+    fn new(
+        scene: &Scene<'_>,
+        path: &str,
+        build: impl FnOnce(&mut Vec<Diagnostic>) -> Option<Layer>,
+    ) -> Self {
         let mut diagnostics = Vec::new();
-        let layer = if scene.is_over(path) { None } else { build(&mut diagnostics) };
-        let text = layer.map(|layer| layer.data().and_then(text::write)).transpose().unwrap_or_else(|error| {
-            diagnostics.push(internal(scene, path, &error));
+        let layer = if scene.is_over(path) {
             None
-        });
-        Self { path: path.to_owned(), text, diagnostics }
+        } else {
+            build(&mut diagnostics)
+        };
+        let text = layer
+            .map(|layer| layer.data().and_then(text::write))
+            .transpose()
+            .unwrap_or_else(|error| {
+                diagnostics.push(internal(scene, path, &error));
+                None
+            });
+        Self {
+            path: path.to_owned(),
+            text,
+            diagnostics,
+        }
     }
 }
 
-/// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its textures.
+/// Writes the asset of a robot: the layers of REP-158 §1.2.1 with the entry `<entry>.usda`, and its
+/// textures.
 ///
 /// The same robot and options give the same bytes, whatever is in `store`.
 ///
@@ -261,10 +309,18 @@ impl WrittenLayer {
 /// If a mesh of the robot, or a layer, is no longer in the cache.
 pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, CacheEvicted> {
     let plan = Plan::new(robot, options.base, options.bodies);
-    let scene = Scene { robot, options, plan, library: Library::new(robot) };
+    let scene = Scene {
+        robot,
+        options,
+        plan,
+        library: Library::new(robot),
+    };
     let mut diagnostics = findings(&scene);
     let mut of_overlays = BTreeSet::new();
-    let mut builds: Vec<(String, Build)> = LAYERS.into_iter().map(|(path, build)| (path.to_owned(), build)).collect();
+    let mut builds: Vec<(String, Build)> = LAYERS
+        .into_iter()
+        .map(|(path, build)| (path.to_owned(), build))
+        .collect();
     for overlay in &options.overlays {
         let path = format!("{}.usda", overlay.as_str());
         of_overlays.insert(path.clone());
@@ -278,56 +334,105 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
     let (mut layers, geometries) = rayon::join(
         || -> Vec<WrittenLayer> {
             let builds = builds.into_par_iter().with_max_len(1);
-            builds.map(|(path, build)| WrittenLayer::new(&scene, &path, |found| build(&scene, found))).collect()
+            builds
+                .map(|(path, build)| WrittenLayer::new(&scene, &path, |found| build(&scene, found)))
+                .collect()
         },
         || has_meshes.then(|| geometries::content(&scene, store)),
     );
-    let is_there = |name: &&str| layers.iter().any(|layer| layer.path == *name && layer.text.is_some());
+    let is_there = |name: &&str| {
+        layers
+            .iter()
+            .any(|layer| layer.path == *name && layer.text.is_some())
+    };
     let sublayers: Vec<&str> = entry::ORDER.into_iter().filter(is_there).collect();
     let path = format!("{}.usda", options.entry);
-    let extents = if scene.is_over(&path) { Vec::new() } else { extents::hint(&scene, store)? };
-    layers.push(WrittenLayer::new(&scene, &path, |_| Some(entry::layer(&scene, &sublayers, extents))));
+    let extents = if scene.is_over(&path) {
+        Vec::new()
+    } else {
+        extents::hint(&scene, store)?
+    };
+    layers.push(WrittenLayer::new(&scene, &path, |_| {
+        Some(entry::layer(&scene, &sublayers, extents))
+    }));
     for &overlay in &options.overlays {
         let path = format!("{}.{}.usda", options.entry, overlay.as_str());
         of_overlays.insert(path.clone());
-        layers.push(WrittenLayer::new(&scene, &path, |_| Some(entry::overlay(&scene, overlay))));
+        layers.push(WrittenLayer::new(&scene, &path, |_| {
+            Some(entry::overlay(&scene, overlay))
+        }));
     }
 
     let mut files = BTreeMap::new();
-    for WrittenLayer { path, text, diagnostics: found } in layers {
+    for WrittenLayer {
+        path,
+        text,
+        diagnostics: found,
+    } in layers
+    {
         diagnostics.extend(found);
         files.extend(text.map(|text| (path, text.into())));
     }
     match geometries.transpose() {
         Ok(bytes) => files.extend(bytes.map(|content| ("geometries.usdc".to_owned(), content))),
-        Err(WriteError::Layer(error)) => diagnostics.push(internal(&scene, "geometries.usdc", &error)),
+        Err(WriteError::Layer(error)) => {
+            diagnostics.push(internal(&scene, "geometries.usdc", &error))
+        }
         Err(WriteError::Evicted(evicted)) => return Err(evicted),
     }
     for (path, texture) in &scene.library.textures {
         let bytes = Bytes::from_owner(texture.bytes.clone());
-        files.insert(path.clone(), Content::of(vec![bytes], Some(texture.sha256.clone())));
+        files.insert(
+            path.clone(),
+            Content::of(vec![bytes], Some(texture.sha256.clone())),
+        );
     }
     let mut usdz = None;
     if options.usdz && !scene.is_over("the package") {
-        let packed = files.iter().filter(|(path, _)| !of_overlays.contains(*path));
-        let packed = packed.map(|(path, content)| Ok((path.as_str(), content.bytes().ok_or(CacheEvicted)?)));
+        let packed = files
+            .iter()
+            .filter(|(path, _)| !of_overlays.contains(*path));
+        let packed =
+            packed.map(|(path, content)| Ok((path.as_str(), content.bytes().ok_or(CacheEvicted)?)));
         let packed: Vec<_> = packed.collect::<Result<_, _>>()?;
-        match usdz::package(&format!("{}.usda", options.entry), packed.iter().map(|(path, bytes)| (*path, &**bytes))) {
+        match usdz::package(
+            &format!("{}.usda", options.entry),
+            packed.iter().map(|(path, bytes)| (*path, &**bytes)),
+        ) {
             Ok(package) => usdz = Some(package),
-            Err(error) => diagnostics.push(internal(&scene, &format!("{}.usdz", options.entry), &error)),
+            Err(error) => {
+                diagnostics.push(internal(&scene, &format!("{}.usdz", options.entry), &error))
+            }
         }
     }
-    Ok(Asset { files, usdz, written: written(&scene), diagnostics })
+    Ok(Asset {
+        files,
+        usdz,
+        written: written(&scene),
+        diagnostics,
+    })
 }
 
 fn written(scene: &Scene<'_>) -> Written {
     let links = (0..scene.robot.links.len()).map(LinkId);
-    let masses: Vec<f64> = links.filter_map(|link| physics::mass_of(scene, link)).map(|mass| mass.mass).collect();
-    Written { materials: scene.library.materials.len(), bodies: masses.len(), mass: masses.iter().sum() }
+    let masses: Vec<f64> = links
+        .filter_map(|link| physics::mass_of(scene, link))
+        .map(|mass| mass.mass)
+        .collect();
+    Written {
+        materials: scene.library.materials.len(),
+        bodies: masses.len(),
+        mass: masses.iter().sum(),
+    }
 }
 
 fn internal(scene: &Scene<'_>, path: &str, error: &impl fmt::Display) -> Diagnostic {
-    Diagnostic::new(&codes::INTERNAL, scene.robot.place.clone(), format!("{path}: {error}")).help("please report this")
+    Diagnostic::new(
+        &codes::INTERNAL,
+        scene.robot.place.clone(),
+        format!("{path}: {error}"),
+    )
+    .help("please report this")
 }
 
 /// What is worth saying about the plan.
@@ -337,28 +442,54 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
         found.push(Diagnostic::new(code, place.clone(), message).help(help));
     };
     let (depth, most) = (scene.plan.depth, plan::MAX_NESTED);
-    let nested = if depth > most { format!("{depth} deep (at most {most})") } else { "under very long names".to_owned() };
+    let nested = if depth > most {
+        format!("{depth} deep (at most {most})")
+    } else {
+        "under very long names".to_owned()
+    };
     let flattened = match scene.plan.flattened {
         Flattened::Nothing => None,
-        Flattened::Bodies => Some((&codes::BODIES_FLAT, "bodies stand side by side in the default prim")),
-        Flattened::Frames => Some((&codes::FRAMES_FLAT, "bodies stand in the default prim, and frames in their bodies")),
+        Flattened::Bodies => Some((
+            &codes::BODIES_FLAT,
+            "bodies stand side by side in the default prim",
+        )),
+        Flattened::Frames => Some((
+            &codes::FRAMES_FLAT,
+            "bodies stand in the default prim, and frames in their bodies",
+        )),
     };
     if let Some((code, outcome)) = flattened {
         let message = format!("links are nested {nested}; {outcome}");
-        note(code, &scene.robot.place, message, "nothing need be done, unless a program relies on links that are nested");
+        note(
+            code,
+            &scene.robot.place,
+            message,
+            "nothing need be done, unless a program relies on links that are nested",
+        );
     }
     for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
         let moves = !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
         if joint.closes_loop && moves && plan.is_none() {
-            let message = format!("joint {:?} closes a loop between links of one rigid body: it cannot move", joint.name);
-            note(&codes::RIGID_LOOP, &joint.place, message, "let it connect links that move against each other, or remove it");
+            let message = format!(
+                "joint {:?} closes a loop between links of one rigid body: it cannot move",
+                joint.name
+            );
+            note(
+                &codes::RIGID_LOOP,
+                &joint.place,
+                message,
+                "let it connect links that move against each other, or remove it",
+            );
         }
     }
     for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
         let prim = plan.path.rsplit('/').next().unwrap_or_default();
         let is_encoded = plan.role == Role::Body && prim != link.name;
         if plan.role != Role::World && !is_encoded && !names::is_ros_name(&link.name) {
-            let message = format!("the TF frame {:?} has a name that ROS does not allow", link.name);
+            let message = format!(
+                "the TF frame {:?} has a name that ROS does not allow",
+                link.name
+            );
             let help = "rename the link: letters, digits and underscores, no digit in front; slashes may separate parts";
             note(&codes::FRAME_ID, &link.place, message, help);
         }
@@ -371,9 +502,16 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
                 name if names::is_identifier(name) => "is taken by a sibling",
                 _ => "cannot be a prim's name",
             };
-            let message =
-                format!("link {:?} {why}; its prim is {prim:?}, and simulators will publish that as its TF frame", link.name);
-            note(&codes::NAME_ENCODED, &link.place, message, "rename the link if its TF frame matters");
+            let message = format!(
+                "link {:?} {why}; its prim is {prim:?}, and simulators will publish that as its TF frame",
+                link.name
+            );
+            note(
+                &codes::NAME_ENCODED,
+                &link.place,
+                message,
+                "rename the link if its TF frame matters",
+            );
         }
         if plan.mass_missing {
             let content = &scene.robot.links[plan.content.0];
@@ -381,8 +519,16 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
                 None => format!("link {:?} has no inertial", content.name),
                 Some(inertial) => format!("link {:?} has the mass {}", content.name, inertial.mass),
             };
-            let place = content.inertial.as_ref().map_or(&content.place, |i| &i.place);
-            note(&codes::MASS_MISSING, place, message, "give the link an inertial with its true mass and inertia");
+            let place = content
+                .inertial
+                .as_ref()
+                .map_or(&content.place, |i| &i.place);
+            note(
+                &codes::MASS_MISSING,
+                place,
+                message,
+                "give the link an inertial with its true mass and inertia",
+            );
         }
     }
     found
@@ -399,18 +545,41 @@ mod tests {
 
     /// What `inside` a robot is written as: the text of a layer by its path, and what is reported.
     fn written(inside: &str) -> (BTreeMap<String, Vec<u8>>, Vec<Diagnostic>) {
-        let robot = urdf_usd_urdf::read(&format!("<robot name=\"r\">{inside}</robot>"), None).robot.unwrap();
-        let Asset { files, diagnostics, .. } =
-            write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
-        (files.into_iter().map(|(path, content)| (path, content.bytes().unwrap().into())).collect(), diagnostics)
+        let robot = urdf_usd_urdf::read(&format!("<robot name=\"r\">{inside}</robot>"), None)
+            .robot
+            .unwrap();
+        let Asset {
+            files, diagnostics, ..
+        } = write(
+            &robot,
+            &Options {
+                entry: "r".to_owned(),
+                ..Options::default()
+            },
+            &Store::none(),
+        )
+        .unwrap();
+        (
+            files
+                .into_iter()
+                .map(|(path, content)| (path, content.bytes().unwrap().into()))
+                .collect(),
+            diagnostics,
+        )
     }
 
     const BALL: &str = "<geometry><sphere radius=\"1\"/></geometry>";
 
     #[test]
     fn frames_that_ros_cannot_name_are_reported() {
-        let links =
-            [("base", true), ("tool-0", false), ("arm/tool", false), ("größe", true), ("left-arm", true), ("2nd", false)];
+        let links = [
+            ("base", true),
+            ("tool-0", false),
+            ("arm/tool", false),
+            ("größe", true),
+            ("left-arm", true),
+            ("2nd", false),
+        ];
         let inside: String = links
             .iter()
             .enumerate()
@@ -426,17 +595,35 @@ mod tests {
             })
             .collect();
         let (files, diagnostics) = written(&inside);
-        let told = |code: &str| -> Vec<u32> { diagnostics.iter().filter(|d| d.code == code).map(|d| d.place.line).collect() };
+        let told = |code: &str| -> Vec<u32> {
+            diagnostics
+                .iter()
+                .filter(|d| d.code == code)
+                .map(|d| d.place.line)
+                .collect()
+        };
         assert_eq!(told("usd-frame-id"), [2, 4, 6], "{diagnostics:?}");
-        assert_eq!(told("usd-name-encoded"), [5], "a body's prim has another name, which is told instead");
+        assert_eq!(
+            told("usd-name-encoded"),
+            [5],
+            "a body's prim has another name, which is told instead"
+        );
         // Nothing is renamed.
         assert!(String::from_utf8_lossy(&files["ros.usda"]).contains("ros:frame:id = \"tool-0\""));
     }
 
     #[test]
     fn materials_without_a_name_are_called_after_their_element() {
-        let visual = |red: &str| format!("<visual>{BALL}<material name=\"\"><color rgba=\"{red} 0 0 1\"/></material></visual>");
-        let (files, _) = written(&format!("<link name=\"a\">{}{}</link>", visual("0.25"), visual("0.75")));
+        let visual = |red: &str| {
+            format!(
+                "<visual>{BALL}<material name=\"\"><color rgba=\"{red} 0 0 1\"/></material></visual>"
+            )
+        };
+        let (files, _) = written(&format!(
+            "<link name=\"a\">{}{}</link>",
+            visual("0.25"),
+            visual("0.75")
+        ));
         let text = String::from_utf8_lossy(&files["materials.usda"]).into_owned();
         let names: Vec<&str> = text
             .lines()

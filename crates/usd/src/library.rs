@@ -1,4 +1,5 @@
-//! Everything that is written once and used many times: meshes, materials, textures, and the instances that visuals pull in.
+//! Everything that is written once and used many times: meshes, materials, textures, and the
+//! instances that visuals pull in.
 //!
 //! The library decides what is the same as what, and names it. It authors nothing.
 
@@ -11,7 +12,8 @@ use nalgebra::Vector3;
 
 use crate::plan::{FIDELITY, TRIMESH};
 use urdf_usd_robot::{
-    Channel, Geometry, LazyMesh, LinkId, Map, MapRole, Material, MaterialId, MeshId, Pose, Robot, Shape, Texture, names,
+    Channel, Geometry, LazyMesh, LinkId, Map, MapRole, Material, MaterialId, MeshId, Pose, Robot,
+    Shape, Texture, names,
 };
 use urdf_usd_stage::VariantChoice;
 
@@ -58,23 +60,32 @@ impl MaterialEntry {
     }
 }
 
-/// What a material takes from the primvars `displayColor` and `displayOpacity` of the mesh that it is on.
+/// What a material takes from the primvars `displayColor` and `displayOpacity` of the mesh that it
+/// is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FromCorners {
     pub color: bool,
-    /// Only where some corner is not opaque: a renderer may sort all that has a network for its opacity.
+    /// Only where some corner is not opaque: a renderer may sort all that has a network for its
+    /// opacity.
     pub opacity: bool,
 }
 
 impl FromCorners {
-    /// What `material` takes on `mesh`. UsdPreviewSurface has no product of a texture and colours, so a texture shows alone.
+    /// What `material` takes on `mesh`. UsdPreviewSurface has no product of a texture and colours,
+    /// so a texture shows alone.
     fn of(material: &Material, mesh: Option<&LazyMesh>) -> Self {
-        let Some(mesh) = mesh.filter(|mesh| material.shows_corner_colors && mesh.outline().has_colors) else {
+        let Some(mesh) =
+            mesh.filter(|mesh| material.shows_corner_colors && mesh.outline().has_colors)
+        else {
             return Self::default();
         };
         let texture = material.base_color_texture.as_ref();
-        let has_alpha = texture.is_some_and(|texture| texture.has_alpha) || material.maps.contains_key(&MapRole::Opacity);
-        Self { color: texture.is_none(), opacity: !has_alpha && mesh.outline().has_translucent_corners }
+        let has_alpha = texture.is_some_and(|texture| texture.has_alpha)
+            || material.maps.contains_key(&MapRole::Opacity);
+        Self {
+            color: texture.is_none(),
+            opacity: !has_alpha && mesh.outline().has_translucent_corners,
+        }
     }
 }
 
@@ -101,11 +112,16 @@ pub(super) const REPRESENTATION: &str = "visual_representation";
 /// Its variants, from fine to coarse.
 pub(super) const TIERS: [&str; 3] = ["mesh_high", "mesh_medium", "mesh_low"];
 
-/// The variants in which an asset of this layout has the meshes of its source, for [`urdf_usd_stage::Options::preferred`].
+/// The variants in which an asset of this layout has the meshes of its source, for
+/// [`urdf_usd_stage::Options::preferred`].
 pub fn finest() -> Vec<VariantChoice> {
     let [finest, ..] = TIERS;
     [(REPRESENTATION, finest), (FIDELITY, TRIMESH)]
-        .map(|(set, variant)| VariantChoice { prim: None, set: set.to_owned(), variant: variant.to_owned() })
+        .map(|(set, variant)| VariantChoice {
+            prim: None,
+            set: set.to_owned(),
+            variant: variant.to_owned(),
+        })
         .into()
 }
 
@@ -114,7 +130,8 @@ pub(super) const DEFAULT_TIER: usize = 1;
 
 /// A visual of a link.
 pub(super) struct Visual {
-    /// `visual_0`: by its place among the link's visuals in the source, so that it doesn't change when another fails.
+    /// `visual_0`: by its place among the link's visuals in the source, so that it doesn't change
+    /// when another fails.
     pub name: String,
     pub display_name: Option<String>,
     /// The mesh that could not be read and that it stands in for.
@@ -128,7 +145,9 @@ pub(super) struct Visual {
 impl Visual {
     /// Whether a tier looks other than another.
     pub fn has_tiers(&self) -> bool {
-        self.looks.iter().any(|look| *look != self.looks[DEFAULT_TIER])
+        self.looks
+            .iter()
+            .any(|look| *look != self.looks[DEFAULT_TIER])
     }
 }
 
@@ -189,14 +208,21 @@ struct MeshKey {
     scale: [u64; 3],
 }
 
-/// How many triangles copies of meshes may have together that are there only since a mesh is used with several scales. Beyond that the
-/// scale is on the leaf.
+/// How many triangles copies of meshes may have together that are there only since a mesh is used
+/// with several scales. Beyond that the scale is on the leaf.
 const MAX_COPIED: usize = 4 << 20;
-/// The sizes in metres, from the origin, that points with the scale in them may have: those that single precision holds without loss.
+/// The sizes in metres, from the origin, that points with the scale in them may have: those that
+/// single precision holds without loss.
 const BAKED_SIZES: Range<f64> = 1e-20..1e20;
 
 /// What makes two materials look alike: numbers by their bits, and the texture.
-type LooksKey = ([u32; 10], Option<(String, bool)>, Vec<MapKey>, FromCorners, String);
+type LooksKey = (
+    [u32; 10],
+    Option<(String, bool)>,
+    Vec<MapKey>,
+    FromCorners,
+    String,
+);
 
 /// A map: its role, its image, its channel, the bits of its strength, its placement in words.
 type MapKey = (MapRole, String, Channel, u32, String);
@@ -211,7 +237,9 @@ enum FormKey {
 impl FormKey {
     fn of(form: &Form) -> Self {
         // Zero is zero, whatever its sign.
-        let solid = |kind, a: f64, b: f64, c: f64| Self::Primitive(kind, [a, b, c].map(|number| (number + 0.0).to_bits()));
+        let solid = |kind, a: f64, b: f64, c: f64| {
+            Self::Primitive(kind, [a, b, c].map(|number| (number + 0.0).to_bits()))
+        };
         match *form {
             Form::Mesh(mesh) => Self::Mesh(mesh),
             Form::Primitive(Geometry::Box { size }) => solid(0, size.x, size.y, size.z),
@@ -219,7 +247,9 @@ impl FormKey {
             Form::Primitive(Geometry::Sphere { radius }) => solid(2, radius, 0.0, 0.0),
             Form::Primitive(Geometry::Capsule { radius, length }) => solid(3, radius, length, 0.0),
             // Meshes are no primitives.
-            Form::Primitive(Geometry::Mesh { scale, .. } | Geometry::Missing { scale }) => solid(4, scale.x, scale.y, scale.z),
+            Form::Primitive(Geometry::Mesh { scale, .. } | Geometry::Missing { scale }) => {
+                solid(4, scale.x, scale.y, scale.z)
+            }
         }
     }
 }
@@ -228,9 +258,11 @@ struct Builder<'a> {
     robot: &'a Robot,
     library: Library,
     mesh_index: HashMap<MeshKey, MeshIndex>,
-    /// The scale that each mesh has in its points, if one is in it, else what is left on the leaf; by mesh and scale of the source.
+    /// The scale that each mesh has in its points, if one is in it, else what is left on the leaf;
+    /// by mesh and scale of the source.
     baked: HashMap<(MeshId, [u64; 3]), Scale>,
-    /// Meshes that are there with some scale, and the triangles of those that are there with another too.
+    /// Meshes that are there with some scale, and the triangles of those that are there with
+    /// another too.
     scaled: HashSet<*const LazyMesh>,
     copied: usize,
     mesh_names: Vec<String>,
@@ -278,8 +310,18 @@ impl Library {
 impl Builder<'_> {
     fn add_link(&mut self, link: LinkId) {
         let link = &self.robot.links[link.0];
-        let visuals = link.visuals.iter().enumerate().filter_map(|(index, shape)| self.visual(index, shape)).collect();
-        let colliders = link.collisions.iter().enumerate().filter_map(|(index, shape)| self.collider(index, shape)).collect();
+        let visuals = link
+            .visuals
+            .iter()
+            .enumerate()
+            .filter_map(|(index, shape)| self.visual(index, shape))
+            .collect();
+        let colliders = link
+            .collisions
+            .iter()
+            .enumerate()
+            .filter_map(|(index, shape)| self.collider(index, shape))
+            .collect();
         self.library.visuals.push(visuals);
         self.library.colliders.push(colliders);
     }
@@ -292,7 +334,10 @@ impl Builder<'_> {
                 (meshes.map(Form::Mesh), scale)
             }
             Geometry::Missing { .. } => return None,
-            primitive => (std::array::from_fn(|_| Form::Primitive(primitive.clone())), None),
+            primitive => (
+                std::array::from_fn(|_| Form::Primitive(primitive.clone())),
+                None,
+            ),
         };
         let looks = forms.map(|form| {
             let covering = match form {
@@ -300,7 +345,10 @@ impl Builder<'_> {
                 Form::Primitive(_) => None,
             };
             let material = covering.unwrap_or_else(|| self.shape_material(shape, &form));
-            Look { instance: self.instance(form), material }
+            Look {
+                instance: self.instance(form),
+                material,
+            }
         });
         // Only one of the tiers is shown at a time.
         let mut shown: Vec<InstanceIndex> = looks.iter().map(|look| look.instance).collect();
@@ -310,15 +358,25 @@ impl Builder<'_> {
         }
         let name = format!("visual_{index}");
         let stand_in_for = shape.stand_in_for.clone();
-        Some(Visual { name, display_name: shape.name.clone(), stand_in_for, pose: shape.origin, scale, looks })
+        Some(Visual {
+            name,
+            display_name: shape.name.clone(),
+            stand_in_for,
+            pose: shape.origin,
+            scale,
+            looks,
+        })
     }
 
-    /// A mesh in each of [`TIERS`] with the scale in its points, and what is left of it for the leaf.
+    /// A mesh in each of [`TIERS`] with the scale in its points, and what is left of it for the
+    /// leaf.
     fn tiers(&mut self, id: MeshId, scale: Vector3<f64>) -> ([MeshIndex; 3], Option<Vector3<f64>>) {
         let (high, Scale { baked, left }) = self.mesh(id, scale);
         let tiers = &self.robot.meshes[id.0].tiers;
         let mut tier = |mesh: &Option<Arc<LazyMesh>>, finer: MeshIndex, suffix: &str| match mesh {
-            Some(mesh) => self.mesh_entry(mesh, baked, format!("{}_{suffix}", self.mesh_names[high])),
+            Some(mesh) => {
+                self.mesh_entry(mesh, baked, format!("{}_{suffix}", self.mesh_names[high]))
+            }
             None => finer,
         };
         let medium = tier(&tiers.medium, high, "medium");
@@ -339,13 +397,25 @@ impl Builder<'_> {
                     }
                     None => trimesh,
                 };
-                (ColliderForm::Mesh { convex_hull, trimesh }, left)
+                (
+                    ColliderForm::Mesh {
+                        convex_hull,
+                        trimesh,
+                    },
+                    left,
+                )
             }
             Geometry::Missing { .. } => return None,
             primitive => (ColliderForm::Primitive(primitive.clone()), None),
         };
         let name = format!("collision_{index}");
-        Some(Collider { name, display_name: shape.name.clone(), pose: shape.origin, scale, form })
+        Some(Collider {
+            name,
+            display_name: shape.name.clone(),
+            pose: shape.origin,
+            scale,
+            form,
+        })
     }
 
     /// The mesh with the scale in its points, and where the scale went.
@@ -353,44 +423,75 @@ impl Builder<'_> {
         let source = &self.robot.meshes[id.0];
         let split = self.split(id, &source.mesh, scale);
         let stem = stem(&source.uri);
-        let name = if scale.min() > 0.0 { stem } else { format!("{stem}_mirrored") };
+        let name = if scale.min() > 0.0 {
+            stem
+        } else {
+            format!("{stem}_mirrored")
+        };
         (self.mesh_entry(&source.mesh, split.baked, name), split)
     }
 
-    /// Where a scale goes: into the points, unless these would be beyond single precision or copies for other scales too many. Signs go
-    /// into the points in any case, so that the winding stays right.
+    /// Where a scale goes: into the points, unless these would be beyond single precision or copies
+    /// for other scales too many. Signs go into the points in any case, so that the winding stays
+    /// right.
     fn split(&mut self, id: MeshId, mesh: &Arc<LazyMesh>, scale: Vector3<f64>) -> Scale {
         if let Some(&known) = self.baked.get(&(id, bits(scale))) {
             return known;
         }
-        let is_there = self.mesh_index.contains_key(&MeshKey { mesh: Arc::as_ptr(mesh), scale: bits(scale) });
+        let is_there = self.mesh_index.contains_key(&MeshKey {
+            mesh: Arc::as_ptr(mesh),
+            scale: bits(scale),
+        });
         let is_first = self.scaled.insert(Arc::as_ptr(mesh));
-        let copies = if is_first || is_there { 0 } else { mesh.outline().triangles };
-        let split = if is_bakeable(mesh, scale) && self.copied.saturating_add(copies) <= MAX_COPIED {
+        let copies = if is_first || is_there {
+            0
+        } else {
+            mesh.outline().triangles
+        };
+        let split = if is_bakeable(mesh, scale) && self.copied.saturating_add(copies) <= MAX_COPIED
+        {
             self.copied += copies;
-            Scale { baked: scale, left: None }
+            Scale {
+                baked: scale,
+                left: None,
+            }
         } else {
             let left = scale.abs();
-            Scale { baked: scale.map(f64::signum), left: (left != Vector3::repeat(1.0)).then_some(left) }
+            Scale {
+                baked: scale.map(f64::signum),
+                left: (left != Vector3::repeat(1.0)).then_some(left),
+            }
         };
         self.baked.insert((id, bits(scale)), split);
         split
     }
 
     fn mesh_entry(&mut self, mesh: &Arc<LazyMesh>, scale: Vector3<f64>, name: String) -> MeshIndex {
-        let key = MeshKey { mesh: Arc::as_ptr(mesh), scale: bits(scale) };
+        let key = MeshKey {
+            mesh: Arc::as_ptr(mesh),
+            scale: bits(scale),
+        };
         if let Some(&index) = self.mesh_index.get(&key) {
             return index;
         }
-        let mesh = if scale == Vector3::repeat(1.0) { mesh.clone() } else { Arc::new(mesh.scaled(scale)) };
+        let mesh = if scale == Vector3::repeat(1.0) {
+            mesh.clone()
+        } else {
+            Arc::new(mesh.scaled(scale))
+        };
         let index = self.library.meshes.len();
-        self.library.meshes.push(MeshEntry { name: String::new(), mesh, subsets: Vec::new() });
+        self.library.meshes.push(MeshEntry {
+            name: String::new(),
+            mesh,
+            subsets: Vec::new(),
+        });
         self.mesh_names.push(name);
         self.mesh_index.insert(key, index);
         index
     }
 
-    /// The material that covers all of a mesh that is seen; where there is none, the mesh has a subset for each of its own.
+    /// The material that covers all of a mesh that is seen; where there is none, the mesh has a
+    /// subset for each of its own.
     fn covering(&mut self, index: MeshIndex) -> Option<MaterialIndex> {
         if let Some(known) = self.coverings.get(&index) {
             return *known;
@@ -399,13 +500,24 @@ impl Builder<'_> {
         let name = self.mesh_names[index].clone();
         let mut subsets: Vec<Subset> = Vec::new();
         for part in &mesh.parts {
-            let Some(material) = part.material.and_then(|material| mesh.materials.get(material)) else { continue };
+            let Some(material) = part
+                .material
+                .and_then(|material| mesh.materials.get(material))
+            else {
+                continue;
+            };
             let material = self.material(material, &name, Some(&mesh));
             // Readers bound meshes far below what an index can count.
             let faces = part.triangles.start as u32..part.triangles.end as u32;
-            match subsets.iter_mut().find(|subset| subset.material == material) {
+            match subsets
+                .iter_mut()
+                .find(|subset| subset.material == material)
+            {
                 Some(subset) => subset.faces.push(faces),
-                None => subsets.push(Subset { material, faces: vec![faces] }),
+                None => subsets.push(Subset {
+                    material,
+                    faces: vec![faces],
+                }),
             }
         }
         let covering = match &subsets[..] {
@@ -419,7 +531,8 @@ impl Builder<'_> {
         covering
     }
 
-    /// The material of a shape in the source, or else what shows the colours of its mesh, or the default one.
+    /// The material of a shape in the source, or else what shows the colours of its mesh, or the
+    /// default one.
     fn shape_material(&mut self, shape: &Shape, form: &Form) -> MaterialIndex {
         if let Some(id) = shape.material {
             if let Some(&index) = self.source_material.get(&id) {
@@ -433,7 +546,11 @@ impl Builder<'_> {
             && self.library.meshes[mesh].mesh.outline().has_colors
         {
             let mesh = self.library.meshes[mesh].mesh.clone();
-            return self.material(&Material::of_corners("corner_colors"), "corner_colors", Some(&mesh));
+            return self.material(
+                &Material::of_corners("corner_colors"),
+                "corner_colors",
+                Some(&mesh),
+            );
         }
         match self.default_material {
             Some(index) => index,
@@ -445,78 +562,143 @@ impl Builder<'_> {
         }
     }
 
-    /// The entry of a material that looks like this one. Without a name it is called after what it is `of`, which may be nothing, and
-    /// after what it is. `mesh` is what it is on, if that has a say in its looks.
-    fn material(&mut self, material: &Material, of: &str, mesh: Option<&LazyMesh>) -> MaterialIndex {
+    /// The entry of a material that looks like this one. Without a name it is called after what it
+    /// is `of`, which may be nothing, and after what it is. `mesh` is what it is on, if that has a
+    /// say in its looks.
+    fn material(
+        &mut self,
+        material: &Material,
+        of: &str,
+        mesh: Option<&LazyMesh>,
+    ) -> MaterialIndex {
         let from_corners = FromCorners::of(material, mesh);
-        let texture = material.base_color_texture.as_ref().map(|texture| (texture.sha256.clone(), texture.has_alpha));
+        let texture = material
+            .base_color_texture
+            .as_ref()
+            .map(|texture| (texture.sha256.clone(), texture.has_alpha));
         let surface = [material.metallic, material.roughness, material.ior];
-        let numbers = material.base_color.into_iter().chain(surface).chain(material.emissive);
+        let numbers = material
+            .base_color
+            .into_iter()
+            .chain(surface)
+            .chain(material.emissive);
         let mut bits = [0; 10];
         // Zero is zero, whatever its sign.
-        bits.iter_mut().zip(numbers).for_each(|(bits, number)| *bits = (number + 0.0).to_bits());
+        bits.iter_mut()
+            .zip(numbers)
+            .for_each(|(bits, number)| *bits = (number + 0.0).to_bits());
         let index = self.library.materials.len();
         let map = |(role, map): (&MapRole, &Map)| {
             let placement = format!("{:?}", map.placement);
-            (*role, map.texture.sha256.clone(), map.channel, map.strength.to_bits(), placement)
+            (
+                *role,
+                map.texture.sha256.clone(),
+                map.channel,
+                map.strength.to_bits(),
+                placement,
+            )
         };
         let lacquer = (material.clearcoat, material.clearcoat_roughness);
-        let rest = format!("{:?}", (material.base_color_placement, material.opacity_threshold, material.specular, lacquer));
+        let rest = format!(
+            "{:?}",
+            (
+                material.base_color_placement,
+                material.opacity_threshold,
+                material.specular,
+                lacquer
+            )
+        );
         let maps = material.maps.iter().map(map).collect();
-        match self.material_index.entry((bits, texture, maps, from_corners, rest)) {
+        match self
+            .material_index
+            .entry((bits, texture, maps, from_corners, rest))
+        {
             Entry::Occupied(known) => return *known.get(),
             Entry::Vacant(new) => new.insert(index),
         };
-        let files = material.textures().map(|texture| (texture.sha256.clone(), self.texture(texture))).collect();
+        let files = material
+            .textures()
+            .map(|texture| (texture.sha256.clone(), self.texture(texture)))
+            .collect();
         let name = match (material.name.as_str(), of) {
-            // What URDF leaves without a name is called after its element (the mapping's appendix E).
+            // What URDF leaves without a name is called after its element (the mapping's appendix
+            // E).
             ("", "") => "material".to_owned(),
             ("", of) => format!("{of}_material"),
             (name, _) => name.to_owned(),
         };
-        self.library.materials.push(MaterialEntry { name: String::new(), material: material.clone(), from_corners, files });
+        self.library.materials.push(MaterialEntry {
+            name: String::new(),
+            material: material.clone(),
+            from_corners,
+            files,
+        });
         self.material_names.push(name);
         index
     }
 
     fn texture(&mut self, texture: &Arc<Texture>) -> String {
-        let Self { library: Library { textures, .. }, texture_paths: taken, texture_numbers: numbers, .. } = self;
-        let index = *self.texture_index.entry(texture.sha256.clone()).or_insert_with(|| {
-            // File names: the encoding of identifiers is more than is needed, and safe everywhere.
-            let stem = names::identifiers(&[&texture.name], "texture", &[]).remove(0);
-            let extension = texture.format.extension();
-            let next = numbers.entry(format!("{stem}.{extension}")).or_insert(0);
-            let path = loop {
-                let path = match *next {
-                    0 => format!("textures/{stem}.{extension}"),
-                    n => format!("textures/{stem}_{n}.{extension}"),
+        let Self {
+            library: Library { textures, .. },
+            texture_paths: taken,
+            texture_numbers: numbers,
+            ..
+        } = self;
+        let index = *self
+            .texture_index
+            .entry(texture.sha256.clone())
+            .or_insert_with(|| {
+                // File names: the encoding of identifiers is more than is needed, and safe
+                // everywhere.
+                let stem = names::identifiers(&[&texture.name], "texture", &[]).remove(0);
+                let extension = texture.format.extension();
+                let next = numbers.entry(format!("{stem}.{extension}")).or_insert(0);
+                let path = loop {
+                    let path = match *next {
+                        0 => format!("textures/{stem}.{extension}"),
+                        n => format!("textures/{stem}_{n}.{extension}"),
+                    };
+                    *next += 1;
+                    if taken.insert(path.clone()) {
+                        break path;
+                    }
                 };
-                *next += 1;
-                if taken.insert(path.clone()) {
-                    break path;
-                }
-            };
-            textures.push((path, texture.clone()));
-            textures.len() - 1
-        });
+                textures.push((path, texture.clone()));
+                textures.len() - 1
+            });
         textures[index].0.clone()
     }
 
     fn instance(&mut self, form: Form) -> InstanceIndex {
         let instances = &mut self.library.instances;
-        *self.instance_index.entry(FormKey::of(&form)).or_insert_with(|| {
-            instances.push(Instance { name: String::new(), form, uses: 0 });
-            instances.len() - 1
-        })
+        *self
+            .instance_index
+            .entry(FormKey::of(&form))
+            .or_insert_with(|| {
+                instances.push(Instance {
+                    name: String::new(),
+                    form,
+                    uses: 0,
+                });
+                instances.len() - 1
+            })
     }
 
     /// Names everything, each list in one pass.
     fn finish(mut self) -> Library {
         let library = &mut self.library;
-        for (entry, name) in library.meshes.iter_mut().zip(identifiers(&self.mesh_names, "mesh")) {
+        for (entry, name) in library
+            .meshes
+            .iter_mut()
+            .zip(identifiers(&self.mesh_names, "mesh"))
+        {
             entry.name = name;
         }
-        for (entry, name) in library.materials.iter_mut().zip(identifiers(&self.material_names, "material")) {
+        for (entry, name) in library
+            .materials
+            .iter_mut()
+            .zip(identifiers(&self.material_names, "material"))
+        {
             entry.name = name;
         }
         let names: Vec<String> = library
@@ -527,7 +709,11 @@ impl Builder<'_> {
                 Form::Primitive(geometry) => primitive_name(geometry).to_owned(),
             })
             .collect();
-        for (instance, name) in library.instances.iter_mut().zip(identifiers(&names, "instance")) {
+        for (instance, name) in library
+            .instances
+            .iter_mut()
+            .zip(identifiers(&names, "instance"))
+        {
             instance.name = name;
         }
         self.library
@@ -535,7 +721,11 @@ impl Builder<'_> {
 }
 
 fn identifiers(wanted: &[String], fallback: &str) -> Vec<String> {
-    names::identifiers(&wanted.iter().map(String::as_str).collect::<Vec<_>>(), fallback, &[])
+    names::identifiers(
+        &wanted.iter().map(String::as_str).collect::<Vec<_>>(),
+        fallback,
+        &[],
+    )
 }
 
 /// Where the scale of a mesh in the source goes.
@@ -565,7 +755,9 @@ fn is_bakeable(mesh: &LazyMesh, scale: Vector3<f64>) -> bool {
 fn stem(uri: &str) -> String {
     let decoded = percent_encoding::percent_decode_str(uri).decode_utf8_lossy();
     let file = decoded.rsplit(['/', '\\']).next().unwrap_or_default();
-    file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_owned()
+    file.rsplit_once('.')
+        .map_or(file, |(stem, _)| stem)
+        .to_owned()
 }
 
 fn primitive_name(geometry: &Geometry) -> &'static str {

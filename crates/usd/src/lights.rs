@@ -1,4 +1,5 @@
-//! Lights in the prims of their links in `base.usda` (REP-158 §3.6): beside the geometry that glows.
+//! Lights in the prims of their links in `base.usda` (REP-158 §3.6): beside the geometry that
+//! glows.
 
 use std::collections::BTreeMap;
 use std::f64::consts::FRAC_PI_2;
@@ -16,14 +17,28 @@ const POINT: f64 = 0.001;
 pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<String> {
     let taken = plan.children();
     let mut by_link: BTreeMap<LinkId, Vec<usize>> = BTreeMap::new();
-    robot.lights.iter().enumerate().for_each(|(index, light)| by_link.entry(light.link).or_default().push(index));
+    robot
+        .lights
+        .iter()
+        .enumerate()
+        .for_each(|(index, light)| by_link.entry(light.link).or_default().push(index));
     let mut paths = vec![String::new(); robot.lights.len()];
     for (link, lights) in by_link {
         let holder = &plan.links[link.0].path;
-        let wanted: Vec<&str> = lights.iter().map(|&light| robot.lights[light].name.as_str()).collect();
+        let wanted: Vec<&str> = lights
+            .iter()
+            .map(|&light| robot.lights[light].name.as_str())
+            .collect();
         let held = taken.get(holder).into_iter().flatten().map(String::as_str);
-        let reserved: Vec<&str> = LINK_SCOPES.into_iter().chain(ROOT_SCOPES).chain(held).collect();
-        for (light, name) in lights.iter().zip(names::identifiers(&wanted, "light", &reserved)) {
+        let reserved: Vec<&str> = LINK_SCOPES
+            .into_iter()
+            .chain(ROOT_SCOPES)
+            .chain(held)
+            .collect();
+        for (light, name) in lights
+            .iter()
+            .zip(names::identifiers(&wanted, "light", &reserved))
+        {
             paths[*light] = format!("{holder}/{name}");
         }
     }
@@ -36,8 +51,8 @@ pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {
     }
 }
 
-/// A light of UsdLux, normalized, so that its size says nothing of its brightness: a distant light is as bright as its lux, a ball
-/// four times its candela.
+/// A light of UsdLux, normalized, so that its size says nothing of its brightness: a distant light
+/// is as bright as its lux, a ball four times its candela.
 fn author_light(layer: &mut Layer, path: &str, light: &Light) {
     let (type_name, intensity) = match light.kind {
         LightKind::Directional { .. } => ("DistantLight", light.intensity),
@@ -55,14 +70,24 @@ fn author_light(layer: &mut Layer, path: &str, light: &Light) {
             prim.attribute("inputs:angle", Attribute::float(degrees(angle)));
         }
         LightKind::Point { radius } => author_ball(&mut prim, radius),
-        LightKind::Spot { radius, inner, outer } => {
+        LightKind::Spot {
+            radius,
+            inner,
+            outer,
+        } => {
             let outer = outer.clamp(1e-3, FRAC_PI_2);
             // Six decimals: what is more is noise of the division.
             let softness = ((1.0 - inner / outer).clamp(0.0, 1.0) * 1e6).round() / 1e6;
             author_ball(&mut prim, radius);
             prim.apply(["ShapingAPI"])
-                .attribute("inputs:shaping:cone:angle", Attribute::float(degrees(outer)))
-                .attribute("inputs:shaping:cone:softness", Attribute::float(softness as f32));
+                .attribute(
+                    "inputs:shaping:cone:angle",
+                    Attribute::float(degrees(outer)),
+                )
+                .attribute(
+                    "inputs:shaping:cone:softness",
+                    Attribute::float(softness as f32),
+                );
         }
     }
     prim.attribute("inputs:color", Attribute::color3f(light.color))
@@ -75,8 +100,11 @@ fn author_light(layer: &mut Layer, path: &str, light: &Light) {
 fn author_ball(prim: &mut super::author::Prim<'_>, radius: f64) {
     let is_point = radius <= 0.0;
     let radius = if is_point { POINT } else { radius } as f32;
-    prim.attribute("extent", Attribute::float3_array([[-radius; 3], [radius; 3]]))
-        .attribute("inputs:radius", Attribute::float(radius));
+    prim.attribute(
+        "extent",
+        Attribute::float3_array([[-radius; 3], [radius; 3]]),
+    )
+    .attribute("inputs:radius", Attribute::float(radius));
     if is_point {
         prim.attribute("treatAsPoint", Attribute::bool(true));
     }

@@ -5,7 +5,8 @@ use nalgebra::{Unit, UnitQuaternion, Vector3};
 use super::author::{Attribute, Prim};
 use urdf_usd_robot::Pose;
 
-/// A quaternion w, x, y, z in single precision, with w not negative so that equal rotations are equal numbers.
+/// A quaternion w, x, y, z in single precision, with w not negative so that equal rotations are
+/// equal numbers.
 pub(super) fn quatf(rotation: &UnitQuaternion<f64>) -> [f32; 4] {
     let q = rotation.quaternion();
     let sign = if q.w < 0.0 { -1.0 } else { 1.0 };
@@ -34,10 +35,12 @@ pub(super) fn degrees(radians: f64) -> f32 {
 /// The largest error in radians that single precision may bring into an orientation.
 const SINGLE_PRECISION_ERROR: f64 = 5e-7;
 
-/// An orientation as `quatf`, or as `quatd` where single precision would turn it by more than [`SINGLE_PRECISION_ERROR`].
+/// An orientation as `quatf`, or as `quatd` where single precision would turn it by more than
+/// [`SINGLE_PRECISION_ERROR`].
 ///
-/// OpenUSD takes the angle of an orientation from w alone, as 2·acos(w). Near no rotation w is so flat that single precision
-/// cannot tell angles apart: 1 mrad comes out up to 0.1 mrad off and 0.1 mrad as nothing, which calibrated robots do not bear.
+/// OpenUSD takes the angle of an orientation from w alone, as 2·acos(w). Near no rotation w is so
+/// flat that single precision cannot tell angles apart: 1 mrad comes out up to 0.1 mrad off and 0.1
+/// mrad as nothing, which calibrated robots do not bear.
 fn orientation(rotation: &UnitQuaternion<f64>) -> Attribute {
     let single = quatf(rotation);
     let [w, x, y, z] = single.map(f64::from);
@@ -53,10 +56,14 @@ fn orientation(rotation: &UnitQuaternion<f64>) -> Attribute {
     Attribute::quatd([q.w, q.i, q.j, q.k].map(|v| if v == 0.0 { 0.0 } else { sign * v }))
 }
 
-/// Authors exactly `xformOp:translate` and `xformOp:orient` (REP-158 §1.1), and `xformOp:scale` for leaf geometry.
+/// Authors exactly `xformOp:translate` and `xformOp:orient` (REP-158 §1.1), and `xformOp:scale` for
+/// leaf geometry.
 pub(super) fn place(prim: &mut Prim<'_>, pose: &Pose, scale: Option<&Vector3<f64>>) {
-    prim.attribute("xformOp:translate", Attribute::double3(vec3d(&pose.translation.vector)))
-        .attribute("xformOp:orient", orientation(&pose.rotation));
+    prim.attribute(
+        "xformOp:translate",
+        Attribute::double3(vec3d(&pose.translation.vector)),
+    )
+    .attribute("xformOp:orient", orientation(&pose.rotation));
     let mut order = vec!["xformOp:translate", "xformOp:orient"];
     if let Some(scale) = scale {
         prim.attribute("xformOp:scale", Attribute::float3(vec3f(scale)));
@@ -65,9 +72,11 @@ pub(super) fn place(prim: &mut Prim<'_>, pose: &Pose, scale: Option<&Vector3<f64
     prim.attribute("xformOpOrder", Attribute::token_array(order).uniform());
 }
 
-/// The token of USD's joint axis and the rotation that takes that axis to `axis`: none for the three positive axes.
+/// The token of USD's joint axis and the rotation that takes that axis to `axis`: none for the
+/// three positive axes.
 pub(super) fn joint_axis(axis: &Unit<Vector3<f64>>) -> (&'static str, UnitQuaternion<f64>) {
-    let half_turn = |about: Unit<Vector3<f64>>| UnitQuaternion::from_axis_angle(&about, std::f64::consts::PI);
+    let half_turn =
+        |about: Unit<Vector3<f64>>| UnitQuaternion::from_axis_angle(&about, std::f64::consts::PI);
     let axes = [
         ("X", Vector3::x_axis(), Vector3::z_axis()),
         ("Y", Vector3::y_axis(), Vector3::x_axis()),
@@ -81,7 +90,11 @@ pub(super) fn joint_axis(axis: &Unit<Vector3<f64>>) -> (&'static str, UnitQuater
             return (token, half_turn(across));
         }
     }
-    ("X", UnitQuaternion::rotation_between_axis(&Vector3::x_axis(), axis).unwrap_or_else(UnitQuaternion::identity))
+    (
+        "X",
+        UnitQuaternion::rotation_between_axis(&Vector3::x_axis(), axis)
+            .unwrap_or_else(UnitQuaternion::identity),
+    )
 }
 
 #[cfg(test)]
@@ -103,7 +116,11 @@ mod tests {
 
     #[test]
     fn axes_along_the_frame_need_no_oblique_rotation() {
-        for (axis, token) in [([1., 0., 0.], "X"), ([0., -1., 0.], "Y"), ([0., 0., -1.], "Z")] {
+        for (axis, token) in [
+            ([1., 0., 0.], "X"),
+            ([0., -1., 0.], "Y"),
+            ([0., 0., -1.], "Z"),
+        ] {
             let axis = Unit::new_normalize(Vector3::from(axis));
             assert_eq!(joint_axis(&axis).0, token);
         }

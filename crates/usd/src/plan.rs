@@ -1,6 +1,8 @@
-//! What becomes of each link and joint: body, frame or nothing, where its prim stands, and which bodies a joint connects.
+//! What becomes of each link and joint: body, frame or nothing, where its prim stands, and which
+//! bodies a joint connects.
 //!
-//! All layers are written from one plan, so that they agree on every path. This module decides; it authors nothing.
+//! All layers are written from one plan, so that they agree on every path. This module decides; it
+//! authors nothing.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +13,13 @@ use super::{Base, Bodies};
 use urdf_usd_robot::{JointId, JointKind, LinkId, Pose, Robot, Role, Roles, names};
 
 /// Names of children of the default prim that links and joints must not take.
-pub(super) const ROOT_SCOPES: [&str; 5] = ["Materials", "PhysicsMaterials", "CollisionGroups", "Interfaces", NAMED_POSES];
+pub(super) const ROOT_SCOPES: [&str; 5] = [
+    "Materials",
+    "PhysicsMaterials",
+    "CollisionGroups",
+    "Interfaces",
+    NAMED_POSES,
+];
 /// Names of children of a link that links and joints must not take.
 pub(super) const LINK_SCOPES: [&str; 3] = ["visual", "collision", SPHERES];
 /// The scope of a link's spheres, and the variant in which they are its colliders.
@@ -23,11 +31,12 @@ pub(super) const HULL: &str = "convex_hull";
 /// The variant in which they collide as they are.
 pub(super) const TRIMESH: &str = "trimesh";
 
-/// The most links whose prims stand in each other. Real robots have up to 20. What reads an asset goes down all of them for each prim:
-/// OpenUSD's time and stack, and that of others, grow with the depth.
+/// The most links whose prims stand in each other. Real robots have up to 20. What reads an asset
+/// goes down all of them for each prim: OpenUSD's time and stack, and that of others, grow with the
+/// depth.
 pub(super) const MAX_NESTED: usize = 64;
-/// The most bytes of the paths of all links, unless they have [`MAX_LONGER`] times as many at most as they would if no link stood in
-/// another. Each stands some twenty times in the layers.
+/// The most bytes of the paths of all links, unless they have [`MAX_LONGER`] times as many at most
+/// as they would if no link stood in another. Each stands some twenty times in the layers.
 const MAX_PATHS: usize = 512 << 10;
 /// See [`MAX_PATHS`].
 const MAX_LONGER: usize = 4;
@@ -38,7 +47,8 @@ pub(super) struct LinkPlan {
     pub role: Role,
     /// The prim's path; the default prim's for `Role::World`.
     pub path: String,
-    /// The link whose prim holds this one's, directly or by a camera of which this is the optical frame; `None` for the default prim.
+    /// The link whose prim holds this one's, directly or by a camera of which this is the optical
+    /// frame; `None` for the default prim.
     pub holder: Option<LinkId>,
     /// The pose in the prim above it.
     pub local: Pose,
@@ -66,7 +76,8 @@ pub(super) struct JointPlan {
     pub local1: Pose,
 }
 
-/// What does not stand where it is in the robot's tree, since the paths would be too deep or too long.
+/// What does not stand where it is in the robot's tree, since the paths would be too deep or too
+/// long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Flattened {
     #[default]
@@ -88,12 +99,13 @@ pub(super) struct Plan {
     pub links: Vec<LinkPlan>,
     /// `None` where a joint is not written: inside frames, and floating ones.
     pub joints: Vec<Option<JointPlan>>,
-    /// Joints that hold bodies to the world where no URDF joint does (`--base fixed`): their paths and the bodies.
+    /// Joints that hold bodies to the world where no URDF joint does (`--base fixed`): their paths
+    /// and the bodies.
     pub world_joints: Vec<(String, LinkId)>,
     /// The paths of the articulation roots, one per tree of bodies (REP-158 §1.3).
     pub articulation_roots: Vec<String>,
-    /// Pairs of bodies, or of the world and a body, that are not checked for collision, by the first of each in the tree's order, with
-    /// the others in it.
+    /// Pairs of bodies, or of the world and a body, that are not checked for collision, by the
+    /// first of each in the tree's order, with the others in it.
     pub filtered_pairs: Vec<(LinkId, Vec<LinkId>)>,
     /// As [`Robot::sensors`].
     pub sensors: Vec<SensorPlan>,
@@ -105,8 +117,15 @@ impl Plan {
     pub(super) fn new(robot: &Robot, base: Base, bodies: Bodies) -> Self {
         let roles = Roles::new(robot, base);
         let name = name_of_root(robot, &roles);
-        let Nesting { mut links, bodies, flattened, depth } = nest(robot, &roles, &name, bodies);
-        let written: Vec<bool> = (0..robot.joints.len()).map(|joint| is_written(robot, &links, base, joint)).collect();
+        let Nesting {
+            mut links,
+            bodies,
+            flattened,
+            depth,
+        } = nest(robot, &roles, &name, bodies);
+        let written: Vec<bool> = (0..robot.joints.len())
+            .map(|joint| is_written(robot, &links, base, joint))
+            .collect();
         let held = links_to_hold(robot, &links, &written, base);
         let children = name_children(robot, &links, &written, held.len(), bodies);
         for &link in &robot.tree.order {
@@ -121,9 +140,12 @@ impl Plan {
         }
         let mut joints: Vec<Option<JointPlan>> = vec![None; robot.joints.len()];
         for (index, joint) in robot.joints.iter().enumerate() {
-            let Some(identifier) = &children.joints[index] else { continue };
+            let Some(identifier) = &children.joints[index] else {
+                continue;
+            };
             let scope = joint_scope(robot, &links, JointId(index), bodies);
-            let holder = scope.map_or_else(|| format!("/{name}"), |link| links[link.0].path.clone());
+            let holder =
+                scope.map_or_else(|| format!("/{name}"), |link| links[link.0].path.clone());
             let (parent, child) = (&links[joint.parent.0], &links[joint.child.0]);
             joints[index] = Some(JointPlan {
                 path: format!("{holder}/{identifier}"),
@@ -133,8 +155,12 @@ impl Plan {
                 local1: in_body(&links, joint.child),
             });
         }
-        let world_joints: Vec<_> =
-            children.world_joints.iter().map(|identifier| format!("/{name}/{identifier}")).zip(held).collect();
+        let world_joints: Vec<_> = children
+            .world_joints
+            .iter()
+            .map(|identifier| format!("/{name}/{identifier}"))
+            .zip(held)
+            .collect();
         let articulation_roots = articulation_roots(robot, &name, &links, &joints, &world_joints);
         let filtered_pairs = filtered_pairs(robot, &links);
         let mut plan = Self {
@@ -159,10 +185,22 @@ impl Plan {
         let links = self.links.iter().map(|link| &link.path);
         let joints = self.joints.iter().flatten().map(|joint| &joint.path);
         let added = self.world_joints.iter().map(|(path, _)| path);
-        let sensors = self.sensors.iter().flat_map(|sensor| &sensor.prims).map(|prim| &prim.path);
+        let sensors = self
+            .sensors
+            .iter()
+            .flat_map(|sensor| &sensor.prims)
+            .map(|prim| &prim.path);
         let mut children: HashMap<String, Vec<String>> = HashMap::new();
-        for (parent, name) in links.chain(joints).chain(added).chain(sensors).filter_map(|path| path.rsplit_once('/')) {
-            children.entry(parent.to_owned()).or_default().push(name.to_owned());
+        for (parent, name) in links
+            .chain(joints)
+            .chain(added)
+            .chain(sensors)
+            .filter_map(|path| path.rsplit_once('/'))
+        {
+            children
+                .entry(parent.to_owned())
+                .or_default()
+                .push(name.to_owned());
         }
         children
     }
@@ -178,9 +216,14 @@ impl Plan {
     }
 }
 
-/// The name of the default prim. It is a frame of TF by its name (REP-158 §2.7), so no link's name may be the same.
+/// The name of the default prim. It is a frame of TF by its name (REP-158 §2.7), so no link's name
+/// may be the same.
 fn name_of_root(robot: &Robot, roles: &Roles) -> String {
-    let links = robot.links.iter().zip(&roles.of).filter(|(_, role)| **role != Role::World);
+    let links = robot
+        .links
+        .iter()
+        .zip(&roles.of)
+        .filter(|(_, role)| **role != Role::World);
     let frames: Vec<&str> = links.map(|(link, _)| link.name.as_str()).collect();
     let name = names::identifiers(&[&robot.name], "robot", &[]).remove(0);
     if !frames.contains(&name.as_str()) {
@@ -205,13 +248,26 @@ struct Nesting {
     depth: usize,
 }
 
-/// Nests links as asked for, unless the paths would be too deep or too long: then bodies, and if need be frames, are flat.
+/// Nests links as asked for, unless the paths would be too deep or too long: then bodies, and if
+/// need be frames, are flat.
 fn nest(robot: &Robot, roles: &Roles, name: &str, bodies: Bodies) -> Nesting {
     let placed = |bodies, flattened| {
         let links = place_links(robot, roles, bodies, flattened == Flattened::Frames);
-        let Extent { depth, bytes, least } = Extent::of(robot, &links, name);
+        let Extent {
+            depth,
+            bytes,
+            least,
+        } = Extent::of(robot, &links, name);
         let fits = depth <= MAX_NESTED && bytes <= MAX_PATHS.max(MAX_LONGER * least);
-        (Nesting { links, bodies, flattened, depth }, fits)
+        (
+            Nesting {
+                links,
+                bodies,
+                flattened,
+                depth,
+            },
+            fits,
+        )
     };
     let (wanted, fits) = placed(bodies, Flattened::Nothing);
     if fits {
@@ -219,7 +275,11 @@ fn nest(robot: &Robot, roles: &Roles, name: &str, bodies: Bodies) -> Nesting {
     }
     let depth = wanted.depth;
     let (flat, fits) = placed(Bodies::Flat, Flattened::Bodies);
-    let flat = if fits { flat } else { placed(Bodies::Flat, Flattened::Frames).0 };
+    let flat = if fits {
+        flat
+    } else {
+        placed(Bodies::Flat, Flattened::Frames).0
+    };
     Nesting { depth, ..flat }
 }
 
@@ -236,10 +296,16 @@ struct Extent {
 impl Extent {
     fn of(robot: &Robot, links: &[LinkPlan], name: &str) -> Self {
         let root = 1 + name.len();
-        let mut extent = Self { depth: 0, bytes: 0, least: 0 };
+        let mut extent = Self {
+            depth: 0,
+            bytes: 0,
+            least: 0,
+        };
         let mut of_link: Vec<(usize, usize)> = vec![(0, 0); links.len()];
         for &link in &robot.tree.order {
-            let (depth, length) = links[link.0].holder.map_or((0, root), |holder| of_link[holder.0]);
+            let (depth, length) = links[link.0]
+                .holder
+                .map_or((0, root), |holder| of_link[holder.0]);
             let own = 1 + robot.links[link.0].name.len().min(names::MAX_IDENTIFIER);
             of_link[link.0] = (depth + 1, length + own);
             extent.depth = extent.depth.max(depth + 1);
@@ -250,7 +316,8 @@ impl Extent {
     }
 }
 
-/// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not in the frame above it.
+/// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not
+/// in the frame above it.
 fn place_links(robot: &Robot, roles: &Roles, bodies: Bodies, flat_frames: bool) -> Vec<LinkPlan> {
     let rest = urdf_usd_robot::kinematics::Model::of(robot).poses(&[]);
     let mut plans: Vec<LinkPlan> = Vec::with_capacity(robot.links.len());
@@ -258,7 +325,8 @@ fn place_links(robot: &Robot, roles: &Roles, bodies: Bodies, flat_frames: bool) 
         let parent = robot.tree.parent_joint[index].map(|j| robot.joints[j.0].parent);
         let body = roles.body[index];
         // What floats is a tree of its own: nested, its articulation root would stand in another's.
-        let floats = robot.tree.parent_joint[index].is_some_and(|j| robot.joints[j.0].kind == JointKind::Floating);
+        let floats = robot.tree.parent_joint[index]
+            .is_some_and(|j| robot.joints[j.0].kind == JointKind::Floating);
         let holder = match (bodies, role) {
             (Bodies::Flat, Role::Body) => None,
             (_, Role::Body) if floats => None,
@@ -275,15 +343,33 @@ fn place_links(robot: &Robot, roles: &Roles, bodies: Bodies, flat_frames: bool) 
             _ => local,
         };
         let content = roles.content[index];
-        let has_mass = robot.links[content.0].inertial.as_ref().is_some_and(|i| i.mass > 0.0);
+        let has_mass = robot.links[content.0]
+            .inertial
+            .as_ref()
+            .is_some_and(|i| i.mass > 0.0);
         let mass_missing = role == Role::Body && !has_mass;
-        plans.push(LinkPlan { role, path: String::new(), holder, local, rest: rest[index], body, content, mass_missing });
+        plans.push(LinkPlan {
+            role,
+            path: String::new(),
+            holder,
+            local,
+            rest: rest[index],
+            body,
+            content,
+            mass_missing,
+        });
     }
     plans
 }
 
-/// The link in whose prim a joint stands: beside the child, in the parent (REP-158 §1.3). With flat bodies: in the default prim.
-fn joint_scope(robot: &Robot, links: &[LinkPlan], joint: JointId, bodies: Bodies) -> Option<LinkId> {
+/// The link in whose prim a joint stands: beside the child, in the parent (REP-158 §1.3). With flat
+/// bodies: in the default prim.
+fn joint_scope(
+    robot: &Robot,
+    links: &[LinkPlan],
+    joint: JointId,
+    bodies: Bodies,
+) -> Option<LinkId> {
     let parent = robot.joints[joint.0].parent;
     match bodies {
         Bodies::Flat => None,
@@ -309,17 +395,25 @@ fn links_to_hold(robot: &Robot, links: &[LinkPlan], written: &[bool], base: Base
     let is_topmost = |link: &LinkId| {
         let joint = robot.tree.parent_joint[link.0];
         links[link.0].role == Role::Body
-            && joint.is_none_or(|j| links[robot.joints[j.0].parent.0].body.is_none() && !written[j.0])
+            && joint
+                .is_none_or(|j| links[robot.joints[j.0].parent.0].body.is_none() && !written[j.0])
     };
     match base {
-        Base::Fixed => robot.tree.order.iter().copied().filter(is_topmost).collect(),
+        Base::Fixed => robot
+            .tree
+            .order
+            .iter()
+            .copied()
+            .filter(is_topmost)
+            .collect(),
         _ => Vec::new(),
     }
 }
 
-/// One root for each tree that joints make of the bodies, without those that close loops. A single tree has it on the default
-/// prim, from where readers find the base, fixed or not. Several trees have it each where UsdPhysics wants it: on the joint that
-/// holds the base to the world, else on the base.
+/// One root for each tree that joints make of the bodies, without those that close loops. A single
+/// tree has it on the default prim, from where readers find the base, fixed or not. Several trees
+/// have it each where UsdPhysics wants it: on the joint that holds the base to the world, else on
+/// the base.
 fn articulation_roots(
     robot: &Robot,
     name: &str,
@@ -327,14 +421,30 @@ fn articulation_roots(
     joints: &[Option<JointPlan>],
     world_joints: &[(String, LinkId)],
 ) -> Vec<String> {
-    let mut held: BTreeMap<LinkId, &str> = world_joints.iter().map(|(path, body)| (*body, path.as_str())).collect();
+    let mut held: BTreeMap<LinkId, &str> = world_joints
+        .iter()
+        .map(|(path, body)| (*body, path.as_str()))
+        .collect();
     let mut above: BTreeMap<LinkId, LinkId> = BTreeMap::new();
-    for (plan, _) in joints.iter().zip(&robot.joints).filter(|(_, joint)| !joint.closes_loop) {
+    for (plan, _) in joints
+        .iter()
+        .zip(&robot.joints)
+        .filter(|(_, joint)| !joint.closes_loop)
+    {
         match plan {
-            Some(JointPlan { body0: Some(body0), body1: Some(body1), .. }) => {
+            Some(JointPlan {
+                body0: Some(body0),
+                body1: Some(body1),
+                ..
+            }) => {
                 above.insert(*body1, *body0);
             }
-            Some(JointPlan { body0: None, body1: Some(body1), path, .. }) => {
+            Some(JointPlan {
+                body0: None,
+                body1: Some(body1),
+                path,
+                ..
+            }) => {
                 held.entry(*body1).or_insert(path);
             }
             _ => {}
@@ -345,36 +455,65 @@ fn articulation_roots(
     match bases[..] {
         [] => Vec::new(),
         [_] => vec![format!("/{name}")],
-        _ => bases.iter().map(|base| held.get(base).map_or_else(|| links[base.0].path.clone(), |p| (*p).to_owned())).collect(),
+        _ => bases
+            .iter()
+            .map(|base| {
+                held.get(base)
+                    .map_or_else(|| links[base.0].path.clone(), |p| (*p).to_owned())
+            })
+            .collect(),
     }
 }
 
-/// Bodies next to each other, whose colliders overlap at the joint as a rule, and what the source says.
+/// Bodies next to each other, whose colliders overlap at the joint as a rule, and what the source
+/// says.
 fn filtered_pairs(robot: &Robot, links: &[LinkPlan]) -> Vec<(LinkId, Vec<LinkId>)> {
     let mut position = vec![0; links.len()];
     // By link: the body that it is rigid in, or the world.
     let mut rigid_in: Vec<Option<LinkId>> = vec![None; links.len()];
     for (index, &link) in robot.tree.order.iter().enumerate() {
         position[link.0] = index;
-        let above = robot.tree.parent_joint[link.0].and_then(|joint| rigid_in[robot.joints[joint.0].parent.0]);
-        rigid_in[link.0] = if links[link.0].role == Role::Frame { above } else { Some(link) };
+        let above = robot.tree.parent_joint[link.0]
+            .and_then(|joint| rigid_in[robot.joints[joint.0].parent.0]);
+        rigid_in[link.0] = if links[link.0].role == Role::Frame {
+            above
+        } else {
+            Some(link)
+        };
     }
-    // A joint on a frame connects the body that the frame is rigid in; what the source says of a frame without colliders says nothing
-    // of that body.
-    // What floats is connected to nothing.
-    let connecting = robot.joints.iter().filter(|joint| joint.kind != JointKind::Floating);
+    // A joint on a frame connects the body that the frame is rigid in; what the source says of a
+    // frame without colliders says nothing of that body. What floats is connected to nothing.
+    let connecting = robot
+        .joints
+        .iter()
+        .filter(|joint| joint.kind != JointKind::Floating);
     let adjacent = connecting.map(|joint| (rigid_in[joint.parent.0], rigid_in[joint.child.0]));
     let with_content = |link: LinkId| rigid_in[link.0].filter(|body| links[body.0].content == link);
-    let said = robot.disabled_collisions.iter().map(|&(one, other)| (with_content(one), with_content(other)));
+    let said = robot
+        .disabled_collisions
+        .iter()
+        .map(|&(one, other)| (with_content(one), with_content(other)));
     let mut pairs: BTreeMap<usize, BTreeMap<usize, LinkId>> = BTreeMap::new();
     for (one, other) in adjacent.chain(said) {
-        let (Some(one), Some(other)) = (one, other) else { continue };
-        let (first, second) = if position[one.0] <= position[other.0] { (one, other) } else { (other, one) };
+        let (Some(one), Some(other)) = (one, other) else {
+            continue;
+        };
+        let (first, second) = if position[one.0] <= position[other.0] {
+            (one, other)
+        } else {
+            (other, one)
+        };
         if first != second {
-            pairs.entry(position[first.0]).or_default().insert(position[second.0], second);
+            pairs
+                .entry(position[first.0])
+                .or_default()
+                .insert(position[second.0], second);
         }
     }
-    pairs.into_iter().map(|(first, others)| (robot.tree.order[first], others.into_values().collect())).collect()
+    pairs
+        .into_iter()
+        .map(|(first, others)| (robot.tree.order[first], others.into_values().collect()))
+        .collect()
 }
 
 struct Children {
@@ -383,29 +522,56 @@ struct Children {
     world_joints: Vec<String>,
 }
 
-/// Identifiers of links and joints. Where a link and a joint share a name the link keeps it, since its prim's name is its TF frame.
-fn name_children(robot: &Robot, links: &[LinkPlan], written: &[bool], world_joints: usize, bodies: Bodies) -> Children {
-    let mut out = Children { links: Vec::new(), joints: vec![None; written.len()], world_joints: Vec::new() };
-    // A body's prim name is its TF frame (REP-158 §2.7), so links are named in one pass over the whole robot: two names that
-    // become one by encoding would otherwise be one frame, wherever in the tree they stand.
+/// Identifiers of links and joints. Where a link and a joint share a name the link keeps it, since
+/// its prim's name is its TF frame.
+fn name_children(
+    robot: &Robot,
+    links: &[LinkPlan],
+    written: &[bool],
+    world_joints: usize,
+    bodies: Bodies,
+) -> Children {
+    let mut out = Children {
+        links: Vec::new(),
+        joints: vec![None; written.len()],
+        world_joints: Vec::new(),
+    };
+    // A body's prim name is its TF frame (REP-158 §2.7), so links are named in one pass over the
+    // whole robot: two names that become one by encoding would otherwise be one frame, wherever in
+    // the tree they stand.
     let link_names: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
     let scopes: Vec<&str> = LINK_SCOPES.iter().chain(&ROOT_SCOPES).copied().collect();
     out.links = names::identifiers(&link_names, "link", &scopes);
     // Gathered in one pass each: a scan per holder would be quadratic in the links.
     let mut by_holder: BTreeMap<Option<LinkId>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
     by_holder.entry(None).or_default();
-    for (index, link) in links.iter().enumerate().filter(|(_, link)| link.role != Role::World) {
+    for (index, link) in links
+        .iter()
+        .enumerate()
+        .filter(|(_, link)| link.role != Role::World)
+    {
         by_holder.entry(link.holder).or_default().0.push(index);
     }
     for (index, _) in written.iter().enumerate().filter(|(_, written)| **written) {
-        by_holder.entry(joint_scope(robot, links, JointId(index), bodies)).or_default().1.push(index);
+        by_holder
+            .entry(joint_scope(robot, links, JointId(index), bodies))
+            .or_default()
+            .1
+            .push(index);
     }
     for (holder, (held, joints)) in by_holder {
-        let mut siblings: Vec<&str> = joints.iter().map(|&j| robot.joints[j].name.as_str()).collect();
+        let mut siblings: Vec<&str> = joints
+            .iter()
+            .map(|&j| robot.joints[j].name.as_str())
+            .collect();
         if holder.is_none() {
             siblings.extend(std::iter::repeat_n("world_joint", world_joints));
         }
-        let reserved: Vec<&str> = held.iter().map(|&i| out.links[i].as_str()).chain(scopes.iter().copied()).collect();
+        let reserved: Vec<&str> = held
+            .iter()
+            .map(|&i| out.links[i].as_str())
+            .chain(scopes.iter().copied())
+            .collect();
         let mut identifiers = names::identifiers(&siblings, "joint", &reserved).into_iter();
         for (&index, identifier) in joints.iter().zip(identifiers.by_ref()) {
             out.joints[index] = Some(identifier);
@@ -422,7 +588,12 @@ mod tests {
     const MASS: &str = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>";
 
     /// A chain of links, each turned and moved a little in the one before.
-    fn chain(count: usize, inside: impl Fn(usize) -> &'static str, kind: &str, name: impl Fn(usize) -> String) -> Robot {
+    fn chain(
+        count: usize,
+        inside: impl Fn(usize) -> &'static str,
+        kind: &str,
+        name: impl Fn(usize) -> String,
+    ) -> Robot {
         let mut text = "<robot name='r'>".to_owned();
         for n in 0..count {
             text += &format!("<link name='{}'>{}</link>", name(n), inside(n));
@@ -433,23 +604,51 @@ mod tests {
                 );
             }
         }
-        urdf_usd_urdf::read(&(text + "</robot>"), None).robot.unwrap()
+        urdf_usd_urdf::read(&(text + "</robot>"), None)
+            .robot
+            .unwrap()
     }
 
     fn levels(plan: &Plan) -> usize {
-        plan.links.iter().map(|link| link.path.matches('/').count() - 1).max().unwrap()
+        plan.links
+            .iter()
+            .map(|link| link.path.matches('/').count() - 1)
+            .max()
+            .unwrap()
     }
 
     #[test]
     fn bodies_are_flat_where_depth_would_square() {
-        let of =
-            |count: usize, bodies| Plan::new(&chain(count, |_| MASS, "continuous", |n| format!("l{n}")), Base::Auto, bodies);
-        let (nested, deep) = (of(MAX_NESTED, Bodies::Nested), of(MAX_NESTED + 1, Bodies::Nested));
-        assert_eq!((levels(&nested), nested.flattened), (MAX_NESTED, Flattened::Nothing));
-        assert_eq!((levels(&deep), deep.flattened, deep.depth), (1, Flattened::Bodies, MAX_NESTED + 1));
-        assert!(deep.joints.iter().flatten().all(|joint| joint.path.matches('/').count() == 2));
+        let of = |count: usize, bodies| {
+            Plan::new(
+                &chain(count, |_| MASS, "continuous", |n| format!("l{n}")),
+                Base::Auto,
+                bodies,
+            )
+        };
+        let (nested, deep) = (
+            of(MAX_NESTED, Bodies::Nested),
+            of(MAX_NESTED + 1, Bodies::Nested),
+        );
+        assert_eq!(
+            (levels(&nested), nested.flattened),
+            (MAX_NESTED, Flattened::Nothing)
+        );
+        assert_eq!(
+            (levels(&deep), deep.flattened, deep.depth),
+            (1, Flattened::Bodies, MAX_NESTED + 1)
+        );
+        assert!(
+            deep.joints
+                .iter()
+                .flatten()
+                .all(|joint| joint.path.matches('/').count() == 2)
+        );
         // What was asked for anyway is nothing to tell.
-        assert_eq!(of(MAX_NESTED + 1, Bodies::Flat).flattened, Flattened::Nothing);
+        assert_eq!(
+            of(MAX_NESTED + 1, Bodies::Flat).flattened,
+            Flattened::Nothing
+        );
     }
 
     #[test]
@@ -473,7 +672,9 @@ mod tests {
             ("my rover", "my_rover", "my_rover_robot"),
             ("w", "world", "w"),
         ] {
-            let text = format!("<robot name='{name}'><link name='{link}'>{MASS}</link><link name='rover_arm'/></robot>");
+            let text = format!(
+                "<robot name='{name}'><link name='{link}'>{MASS}</link><link name='rover_arm'/></robot>"
+            );
             let robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
             assert_eq!(Plan::new(&robot, Base::Auto, Bodies::Nested).name, root);
         }
@@ -484,15 +685,26 @@ mod tests {
         // Sixty links deep only, but a hundred times, with names as long as they may be.
         let long = |n: usize| format!("{}{n}", "a".repeat(240));
         let one = chain(60, |_| MASS, "continuous", long);
-        assert_eq!(Plan::new(&one, Base::Auto, Bodies::Nested).flattened, Flattened::Nothing);
-        let links: String = (0..3000).map(|n| format!("<link name='{}'>{MASS}</link>", long(n))).collect();
+        assert_eq!(
+            Plan::new(&one, Base::Auto, Bodies::Nested).flattened,
+            Flattened::Nothing
+        );
+        let links: String = (0..3000)
+            .map(|n| format!("<link name='{}'>{MASS}</link>", long(n)))
+            .collect();
         let joints = (0..3000).filter(|n| n % 60 != 0).map(|n| {
             let (parent, child) = (long(n - 1), long(n));
             format!("<joint name='j{n}' type='fixed'><parent link='{parent}'/><child link='{child}'/></joint>")
         });
-        let text = format!("<robot name='r'>{links}{}</robot>", joints.collect::<String>());
+        let text = format!(
+            "<robot name='r'>{links}{}</robot>",
+            joints.collect::<String>()
+        );
         let many = urdf_usd_urdf::read(&text, None).robot.unwrap();
         let plan = Plan::new(&many, Base::Auto, Bodies::Nested);
-        assert_eq!((levels(&plan), plan.flattened, plan.depth), (1, Flattened::Bodies, 60));
+        assert_eq!(
+            (levels(&plan), plan.flattened, plan.depth),
+            (1, Flattened::Bodies, 60)
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! `planning.usda`: what motion planners need to know of the robot, as attributes `planning:*`, and its spheres as guides; only where
-//! there is any. Which of them are colliders in a variant. `docs/output.md` has the attributes in words.
+//! `planning.usda`: what motion planners need to know of the robot, as attributes `planning:*`, and
+//! its spheres as guides; only where there is any. Which of them are colliders in a variant.
+//! `docs/output.md` has the attributes in words.
 
 use super::Scene;
 use super::author::{Attribute, Layer, Prim, Relationship};
@@ -13,7 +14,10 @@ pub(super) const COLLISION: &str = "planning:collision";
 pub(super) const SELF_COLLISION: &str = "planning:selfCollision";
 
 /// The relationship and the attribute of the pose that a planner takes (docs/output.md).
-pub const DEFAULT_POSE_PROPERTIES: [&str; 2] = ["planning:defaultPose:joints", "planning:defaultPose:positions"];
+pub const DEFAULT_POSE_PROPERTIES: [&str; 2] = [
+    "planning:defaultPose:joints",
+    "planning:defaultPose:positions",
+];
 
 pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     let planning = &scene.robot.planning;
@@ -21,41 +25,93 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     if planning.is_empty() && pose.is_none() {
         return None;
     }
-    let (mut layer, root) = super::layer(scene, "planning:* (what motion planners need to know) and spheres");
+    let (mut layer, root) = super::layer(
+        scene,
+        "planning:* (what motion planners need to know) and spheres",
+    );
     let link = |id: &LinkId| scene.plan.links[id.0].path.clone();
     let mut prim = layer.over(&root);
     // A joint without a prim is held, so it is no coordinate either.
-    let path = |joint: usize| scene.plan.joints[joint].as_ref().map(|plan| plan.path.clone());
-    let coordinates: Vec<_> = planning.coordinates.iter().filter_map(|c| Some((path(c.joint.0)?, c))).collect();
+    let path = |joint: usize| {
+        scene.plan.joints[joint]
+            .as_ref()
+            .map(|plan| plan.path.clone())
+    };
+    let coordinates: Vec<_> = planning
+        .coordinates
+        .iter()
+        .filter_map(|c| Some((path(c.joint.0)?, c)))
+        .collect();
     if !coordinates.is_empty() {
         let limits = |limit: fn(&urdf_usd_robot::Coordinate) -> Option<f64>| {
             // No limit is zero, so that there is one for each joint.
-            let limits = coordinates.iter().map(|(_, coordinate)| limit(coordinate).unwrap_or(0.0));
+            let limits = coordinates
+                .iter()
+                .map(|(_, coordinate)| limit(coordinate).unwrap_or(0.0));
             Attribute::double_array(limits).uniform().custom()
         };
-        prim.relationship("planning:cspace:joints", Relationship::to(coordinates.iter().map(|(path, _)| path)).custom())
-            .attribute("planning:cspace:accelerationLimits", limits(|coordinate| coordinate.acceleration))
-            .attribute("planning:cspace:jerkLimits", limits(|coordinate| coordinate.jerk));
+        prim.relationship(
+            "planning:cspace:joints",
+            Relationship::to(coordinates.iter().map(|(path, _)| path)).custom(),
+        )
+        .attribute(
+            "planning:cspace:accelerationLimits",
+            limits(|coordinate| coordinate.acceleration),
+        )
+        .attribute(
+            "planning:cspace:jerkLimits",
+            limits(|coordinate| coordinate.jerk),
+        );
     }
     if !planning.tool_frames.is_empty() {
-        prim.relationship("planning:toolFrames", Relationship::to(planning.tool_frames.iter().map(link)).custom());
+        prim.relationship(
+            "planning:toolFrames",
+            Relationship::to(planning.tool_frames.iter().map(link)).custom(),
+        );
     }
     if let Some(pose) = pose {
-        let set: Vec<_> = pose.positions.iter().filter(|(_, at)| at.len() == 1).collect();
-        let set: Vec<_> = set.into_iter().filter_map(|(joint, at)| Some((path(joint.0)?, at[0]))).collect();
-        prim.relationship(DEFAULT_POSE_PROPERTIES[0], Relationship::to(set.iter().map(|(path, _)| path)).custom())
-            .attribute(DEFAULT_POSE_PROPERTIES[1], Attribute::double_array(set.iter().map(|(_, at)| *at)).uniform().custom());
+        let set: Vec<_> = pose
+            .positions
+            .iter()
+            .filter(|(_, at)| at.len() == 1)
+            .collect();
+        let set: Vec<_> = set
+            .into_iter()
+            .filter_map(|(joint, at)| Some((path(joint.0)?, at[0])))
+            .collect();
+        prim.relationship(
+            DEFAULT_POSE_PROPERTIES[0],
+            Relationship::to(set.iter().map(|(path, _)| path)).custom(),
+        )
+        .attribute(
+            DEFAULT_POSE_PROPERTIES[1],
+            Attribute::double_array(set.iter().map(|(_, at)| *at))
+                .uniform()
+                .custom(),
+        );
     }
     if !planning.groups.is_empty() {
         let groups = planning.groups.iter().map(|group| group.name.clone());
-        prim.attribute("planning:sphereGroups", Attribute::string_array(groups).uniform().custom());
+        prim.attribute(
+            "planning:sphereGroups",
+            Attribute::string_array(groups).uniform().custom(),
+        );
     }
-    for (name, collision) in [(COLLISION, &planning.collision), (SELF_COLLISION, &planning.self_collision)] {
+    for (name, collision) in [
+        (COLLISION, &planning.collision),
+        (SELF_COLLISION, &planning.self_collision),
+    ] {
         if let Some(PlanningCollision { group, buffers }) = collision {
             let group = planning.groups.get(*group).map_or("", |group| &group.name);
-            layer.over(&root).attribute(&format!("{name}:group"), Attribute::string(group).uniform().custom());
+            layer.over(&root).attribute(
+                &format!("{name}:group"),
+                Attribute::string(group).uniform().custom(),
+            );
             for (of, buffer) in buffers {
-                layer.over(&link(of)).attribute(&format!("{name}:buffer"), Attribute::double(*buffer).uniform().custom());
+                layer.over(&link(of)).attribute(
+                    &format!("{name}:buffer"),
+                    Attribute::double(*buffer).uniform().custom(),
+                );
             }
         }
     }
@@ -65,10 +121,21 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
         while let Some((_, other)) = pairs.next_if(|(next, _)| next == first) {
             others.push(link(other));
         }
-        layer.over(&link(first)).relationship(&format!("{SELF_COLLISION}:ignored"), Relationship::to(others).custom());
+        layer.over(&link(first)).relationship(
+            &format!("{SELF_COLLISION}:ignored"),
+            Relationship::to(others).custom(),
+        );
     }
-    let wanted: Vec<&str> = planning.groups.iter().map(|group| group.name.as_str()).collect();
-    for (group, scope) in planning.groups.iter().zip(names::identifiers(&wanted, "spheres", &[])) {
+    let wanted: Vec<&str> = planning
+        .groups
+        .iter()
+        .map(|group| group.name.as_str())
+        .collect();
+    for (group, scope) in planning
+        .groups
+        .iter()
+        .zip(names::identifiers(&wanted, "spheres", &[]))
+    {
         for (of, spheres) in &group.spheres {
             let holder = format!("{}/{SPHERES}", link(of));
             layer.def(&holder, "Scope");
@@ -78,30 +145,50 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
                 prim.display_name(&group.name);
             }
             for (index, sphere) in spheres.iter().enumerate() {
-                author_sphere(&mut layer.def(&format!("{holder}/{}", name(index)), ""), sphere);
+                author_sphere(
+                    &mut layer.def(&format!("{holder}/{}", name(index)), ""),
+                    sphere,
+                );
             }
         }
     }
     Some(layer)
 }
 
-/// Makes a prim that is defined a sphere, as a guide. One of a negative radius is a point that says its radius.
+/// Makes a prim that is defined a sphere, as a guide. One of a negative radius is a point that says
+/// its radius.
 pub(super) fn author_sphere(prim: &mut Prim<'_>, sphere: &Sphere) {
     author_primitive(prim, &shape(sphere));
     prim.attribute("purpose", Attribute::token("guide").uniform());
     if sphere.radius < 0.0 {
-        prim.attribute("planning:radius", Attribute::double(sphere.radius).uniform().custom());
+        prim.attribute(
+            "planning:radius",
+            Attribute::double(sphere.radius).uniform().custom(),
+        );
     }
     super::numbers::place(prim, &at(sphere), None);
 }
 
-/// The spheres of a link that can collide, and their names: those that are held off obstacles, or off other links if none are, or else
-/// of the first group.
+/// The spheres of a link that can collide, and their names: those that are held off obstacles, or
+/// off other links if none are, or else of the first group.
 pub(super) fn colliders(planning: &Planning, link: LinkId) -> Vec<(String, &Sphere)> {
-    let group = planning.collision.as_ref().or(planning.self_collision.as_ref()).map_or(0, |collision| collision.group);
-    let of_link = planning.groups.get(group).and_then(|group| group.spheres.iter().find(|(of, _)| *of == link));
-    let spheres = of_link.map_or(&[][..], |(_, spheres)| spheres).iter().enumerate();
-    spheres.filter(|(_, sphere)| sphere.radius > 0.0).map(|(index, sphere)| (name(index), sphere)).collect()
+    let group = planning
+        .collision
+        .as_ref()
+        .or(planning.self_collision.as_ref())
+        .map_or(0, |collision| collision.group);
+    let of_link = planning
+        .groups
+        .get(group)
+        .and_then(|group| group.spheres.iter().find(|(of, _)| *of == link));
+    let spheres = of_link
+        .map_or(&[][..], |(_, spheres)| spheres)
+        .iter()
+        .enumerate();
+    spheres
+        .filter(|(_, sphere)| sphere.radius > 0.0)
+        .map(|(index, sphere)| (name(index), sphere))
+        .collect()
 }
 
 /// What the prim of a sphere is called.
@@ -111,7 +198,9 @@ fn name(index: usize) -> String {
 
 /// What a sphere is drawn as.
 pub(super) fn shape(sphere: &Sphere) -> Geometry {
-    Geometry::Sphere { radius: sphere.radius.max(0.0) }
+    Geometry::Sphere {
+        radius: sphere.radius.max(0.0),
+    }
 }
 
 /// Where it stands in its link.

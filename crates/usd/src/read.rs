@@ -1,6 +1,8 @@
-//! What the rest of the program reads from an asset: its TF frames (REP-158 §2.7), the robot that it holds, a summary for people.
+//! What the rest of the program reads from an asset: its TF frames (REP-158 §2.7), the robot that
+//! it holds, a summary for people.
 //!
-//! Nothing here comes from memory: the asset is opened as any program would open it. TF frames and interfaces need no payloads.
+//! Nothing here comes from memory: the asset is opened as any program would open it. TF frames and
+//! interfaces need no payloads.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +22,9 @@ mod tiers;
 
 pub use frames::read_frames;
 pub use robot::{BodyMass, DENSITY, OfStage, Outcome, body_masses, read, read_stage};
-pub use summary::{InterfaceSummary, JointSummary, LinkSummary, Summary, VariantSummary, inspect, read_interfaces};
+pub use summary::{
+    InterfaceSummary, JointSummary, LinkSummary, Summary, VariantSummary, inspect, read_interfaces,
+};
 pub use tiers::{TierSet, read_tiers};
 
 /// Why an asset could not be read.
@@ -75,7 +79,10 @@ impl Node {
     }
 
     fn display_name(&self) -> Option<String> {
-        self.prim.get_metadata(sdf::FieldKey::DisplayName.as_str()).ok().flatten()
+        self.prim
+            .get_metadata(sdf::FieldKey::DisplayName.as_str())
+            .ok()
+            .flatten()
     }
 
     fn number(&self, attribute: &str) -> Option<f64> {
@@ -92,7 +99,12 @@ impl Node {
     }
 
     fn target(&self, relationship: &str) -> Option<String> {
-        self.prim.relationship(relationship).targets().ok()?.first().map(|path| path.as_str().to_owned())
+        self.prim
+            .relationship(relationship)
+            .targets()
+            .ok()?
+            .first()
+            .map(|path| path.as_str().to_owned())
     }
 
     fn frame_kind(&self) -> Option<FrameKind> {
@@ -107,14 +119,20 @@ impl Node {
 
     /// The name of the TF frame.
     fn frame_id(&self) -> String {
-        self.string("ros:frame:id").filter(|id| !id.is_empty() && self.has("RosFrameAPI")).unwrap_or_else(|| self.name.clone())
+        self.string("ros:frame:id")
+            .filter(|id| !id.is_empty() && self.has("RosFrameAPI"))
+            .unwrap_or_else(|| self.name.clone())
     }
 }
 
 /// Opens the asset `entry` and has it read where there is stack enough for whatever opens.
 fn opened<T: Send>(entry: &Path, read: impl FnOnce(&Opened) -> T + Send) -> Result<T, ReadError> {
-    on_large_stack(|| Opened::new(entry).map(|asset| read(&asset)))
-        .unwrap_or_else(|error| Err(ReadError::Open { path: entry.to_owned(), reason: format!("no thread for it: {error}") }))
+    on_large_stack(|| Opened::new(entry).map(|asset| read(&asset))).unwrap_or_else(|error| {
+        Err(ReadError::Open {
+            path: entry.to_owned(),
+            reason: format!("no thread for it: {error}"),
+        })
+    })
 }
 
 /// A robot asset, opened.
@@ -126,7 +144,10 @@ struct Opened {
 
 impl Opened {
     fn new(entry: &Path) -> Result<Self, ReadError> {
-        let failed = |reason: String| ReadError::Open { path: entry.to_owned(), reason };
+        let failed = |reason: String| ReadError::Open {
+            path: entry.to_owned(),
+            reason,
+        };
         let stage = Stage::builder()
             .resolver(Shallow::default())
             .load(InitialLoadSet::LoadNone)
@@ -135,17 +156,35 @@ impl Opened {
         if let Some(error) = stage.composition_errors().first() {
             return Err(failed(format!("{error:?}")));
         }
-        let Some(root) = stage.default_prim() else { return Err(ReadError::NoDefaultPrim { path: entry.to_owned() }) };
-        let root = stage.prim(format!("/{root}").as_str()).map_err(|error| failed(error.to_string()))?;
-        let mut opened = Self { nodes: Vec::new(), by_path: HashMap::new(), _stage: stage };
+        let Some(root) = stage.default_prim() else {
+            return Err(ReadError::NoDefaultPrim {
+                path: entry.to_owned(),
+            });
+        };
+        let root = stage
+            .prim(format!("/{root}").as_str())
+            .map_err(|error| failed(error.to_string()))?;
+        let mut opened = Self {
+            nodes: Vec::new(),
+            by_path: HashMap::new(),
+            _stage: stage,
+        };
         let mut stack = vec![(root, None, 1)];
         while let Some((prim, parent, depth)) = stack.pop() {
             if depth > DEEPEST {
-                return Err(failed(format!("{} is nested more than {DEEPEST} deep", prim.path().as_str())));
+                return Err(failed(format!(
+                    "{} is nested more than {DEEPEST} deep",
+                    prim.path().as_str()
+                )));
             }
             let index = opened.nodes.len();
             let children = prim.children().map_err(|error| failed(error.to_string()))?;
-            stack.extend(children.into_iter().rev().map(|child| (child, Some(index), depth + 1)));
+            stack.extend(
+                children
+                    .into_iter()
+                    .rev()
+                    .map(|child| (child, Some(index), depth + 1)),
+            );
             opened.add(prim, parent).map_err(failed)?;
         }
         if let Some(error) = opened._stage.composition_errors().first() {
@@ -156,13 +195,33 @@ impl Opened {
 
     fn add(&mut self, prim: Prim, parent: Option<usize>) -> Result<(), String> {
         let path = prim.path().as_str().to_owned();
-        let type_name = prim.type_name().map_err(|e| e.to_string())?.map(|t| t.to_string()).unwrap_or_default();
-        let schemas = prim.api_schemas().map_err(|e| e.to_string())?.iter().map(ToString::to_string).collect();
+        let type_name = prim
+            .type_name()
+            .map_err(|e| e.to_string())?
+            .map(|t| t.to_string())
+            .unwrap_or_default();
+        let schemas = prim
+            .api_schemas()
+            .map_err(|e| e.to_string())?
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         let above = parent.map_or(Pose::identity(), |p| self.nodes[p].pose);
-        let pose = if parent.is_some() { above * local_pose(&prim) } else { above };
+        let pose = if parent.is_some() {
+            above * local_pose(&prim)
+        } else {
+            above
+        };
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         self.by_path.insert(path, self.nodes.len());
-        self.nodes.push(Node { name, type_name, schemas, parent, pose, prim });
+        self.nodes.push(Node {
+            name,
+            type_name,
+            schemas,
+            parent,
+            pose,
+            prim,
+        });
         Ok(())
     }
 
@@ -187,7 +246,9 @@ impl Opened {
 fn local_pose(prim: &Prim) -> Pose {
     let translation = match prim.attribute("xformOp:translate").get::<sdf::Value>() {
         Ok(Some(sdf::Value::Vec3d(v))) => Translation3::new(v.x, v.y, v.z),
-        Ok(Some(sdf::Value::Vec3f(v))) => Translation3::new(f64::from(v.x), f64::from(v.y), f64::from(v.z)),
+        Ok(Some(sdf::Value::Vec3f(v))) => {
+            Translation3::new(f64::from(v.x), f64::from(v.y), f64::from(v.z))
+        }
         _ => Translation3::identity(),
     };
     let rotation = match prim.attribute("xformOp:orient").get::<sdf::Value>() {
@@ -199,5 +260,6 @@ fn local_pose(prim: &Prim) -> Pose {
 }
 
 fn unit([w, x, y, z]: [f64; 4]) -> UnitQuaternion<f64> {
-    UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-12).unwrap_or_else(UnitQuaternion::identity)
+    UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-12)
+        .unwrap_or_else(UnitQuaternion::identity)
 }

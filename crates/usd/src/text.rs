@@ -1,12 +1,16 @@
-//! Layer data → text (`usda`), byte for byte what OpenUSD (26.11) prints for the same layer: the order of fields, properties
-//! and variants, the blank lines, the quoting and the numbers. So a layer does not change when a person saves it again.
+//! Layer data → text (`usda`), byte for byte what OpenUSD (26.11) prints for the same layer: the
+//! order of fields, properties and variants, the blank lines, the quoting and the numbers. So a
+//! layer does not change when a person saves it again.
 //!
-//! This module knows no robot and no file system. It refuses what it cannot write so that OpenUSD reads the same back.
+//! This module knows no robot and no file system. It refuses what it cannot write so that OpenUSD
+//! reads the same back.
 
 mod order;
 mod value;
 
-use openusd::sdf::{self, ChildrenKey, FieldKey, ListOp, SpecData, SpecType, Specifier, Value, Variability};
+use openusd::sdf::{
+    self, ChildrenKey, FieldKey, ListOp, SpecData, SpecType, Specifier, Value, Variability,
+};
 use openusd::tf::Token;
 
 use super::author::Error;
@@ -15,22 +19,39 @@ use order::dictionary_order;
 /// The text of a layer.
 ///
 /// # Errors
-/// The first spec or value that the text format cannot hold: splines, prim relocates, values that no attribute has, asset paths
-/// with control characters, and children that are listed but not there.
+/// The first spec or value that the text format cannot hold: splines, prim relocates, values that
+/// no attribute has, asset paths with control characters, and children that are listed but not
+/// there.
 pub fn write(data: &sdf::Data) -> Result<String, Error> {
-    let mut writer = Writer { data, out: String::with_capacity(4096) };
+    let mut writer = Writer {
+        data,
+        out: String::with_capacity(4096),
+    };
     writer.layer()?;
     Ok(writer.out)
 }
 
-/// What is left to write, the next on top. Prims may be nested deeper than a thread's stack would bear.
+/// What is left to write, the next on top. Prims may be nested deeper than a thread's stack would
+/// bear.
 enum Step {
     /// A prim, and whether a blank line goes before it.
-    Prim { path: sdf::Path, indent: usize, blank: bool },
+    Prim {
+        path: sdf::Path,
+        indent: usize,
+        blank: bool,
+    },
     /// A variant set with its variants.
-    VariantSet { prim: sdf::Path, name: Token, indent: usize },
+    VariantSet {
+        prim: sdf::Path,
+        name: Token,
+        indent: usize,
+    },
     /// One variant.
-    Variant { path: sdf::Path, name: Token, indent: usize },
+    Variant {
+        path: sdf::Path,
+        name: Token,
+        indent: usize,
+    },
     /// A closing brace, and whether a blank line goes before it.
     Close { indent: usize, blank: bool },
 }
@@ -79,8 +100,12 @@ const PROPERTY_STRUCTURE: [&str; 10] = [
 
 /// The metadata among the fields of `spec`, in the order of their names.
 fn metadata<'a>(spec: &'a SpecData, structure: &[&str]) -> Vec<(&'a str, &'a Value)> {
-    let mut fields: Vec<(&str, &Value)> =
-        spec.fields.iter().map(|(name, value)| (name.as_str(), value)).filter(|(name, _)| !structure.contains(name)).collect();
+    let mut fields: Vec<(&str, &Value)> = spec
+        .fields
+        .iter()
+        .map(|(name, value)| (name.as_str(), value))
+        .filter(|(name, _)| !structure.contains(name))
+        .collect();
     fields.sort_by(|a, b| dictionary_order(a.0, b.0));
     fields
 }
@@ -111,14 +136,21 @@ fn is_true(spec: &SpecData, field: FieldKey) -> bool {
 }
 
 fn is_uniform(spec: &SpecData) -> bool {
-    matches!(spec.get(FieldKey::Variability.as_str()), Some(Value::Variability(Variability::Uniform)))
+    matches!(
+        spec.get(FieldKey::Variability.as_str()),
+        Some(Value::Variability(Variability::Uniform))
+    )
 }
 
 fn refuse(path: &sdf::Path, reason: impl Into<String>) -> Error {
-    Error { path: path.as_str().to_owned(), reason: reason.into() }
+    Error {
+        path: path.as_str().to_owned(),
+        reason: reason.into(),
+    }
 }
 
-/// The operations of a list that are not empty, each with its keyword, in the order they are written.
+/// The operations of a list that are not empty, each with its keyword, in the order they are
+/// written.
 fn operations<T: Default + Clone + PartialEq>(op: &ListOp<T>) -> Vec<(&'static str, &[T])> {
     if op.explicit {
         return vec![("", &op.explicit_items)];
@@ -138,7 +170,9 @@ fn operations<T: Default + Clone + PartialEq>(op: &ListOp<T>) -> Vec<(&'static s
 
 impl<'a> Writer<'a> {
     fn spec(&self, path: &sdf::Path) -> Result<&'a SpecData, Error> {
-        self.data.spec(path).ok_or_else(|| refuse(path, "it is listed as a child but there is no spec"))
+        self.data
+            .spec(path)
+            .ok_or_else(|| refuse(path, "it is listed as a child but there is no spec"))
     }
 
     fn indent(&mut self, indent: usize) {
@@ -211,7 +245,12 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn sublayers(&mut self, root: &sdf::Path, layers: &[String], offsets: &[sdf::LayerOffset]) -> Result<(), Error> {
+    fn sublayers(
+        &mut self,
+        root: &sdf::Path,
+        layers: &[String],
+        offsets: &[sdf::LayerOffset],
+    ) -> Result<(), Error> {
         if layers.is_empty() {
             return Ok(());
         }
@@ -220,7 +259,8 @@ impl<'a> Writer<'a> {
             self.indent(2);
             value::asset(&mut self.out, layer).map_err(|reason| refuse(root, reason))?;
             value::layer_offset(&mut self.out, &offsets.get(i).copied().unwrap_or_default());
-            self.out.push_str(if i + 1 < layers.len() { ",\n" } else { "\n" });
+            self.out
+                .push_str(if i + 1 < layers.len() { ",\n" } else { "\n" });
         }
         self.line(1, "]\n");
         Ok(())
@@ -234,20 +274,30 @@ impl<'a> Writer<'a> {
             self.out.push_str(": ");
             value::path(&mut self.out, target);
             // OpenUSD leaves a blank behind the comma.
-            self.out.push_str(if i + 1 < relocates.len() { ", \n" } else { "\n" });
+            self.out.push_str(if i + 1 < relocates.len() {
+                ", \n"
+            } else {
+                "\n"
+            });
         }
         self.line(1, "}\n");
     }
 
     fn step(&mut self, steps: &mut Vec<Step>, step: Step) -> Result<(), Error> {
         match step {
-            Step::Prim { path, indent, blank } => {
+            Step::Prim {
+                path,
+                indent,
+                blank,
+            } => {
                 if blank {
                     self.out.push('\n');
                 }
                 self.prim(steps, &path, indent)
             }
-            Step::VariantSet { prim, name, indent } => self.variant_set(steps, &prim, &name, indent),
+            Step::VariantSet { prim, name, indent } => {
+                self.variant_set(steps, &prim, &name, indent)
+            }
             Step::Variant { path, name, indent } => self.variant(steps, &path, &name, indent),
             Step::Close { indent, blank } => {
                 if blank {
@@ -259,7 +309,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn prim(&mut self, steps: &mut Vec<Step>, path: &sdf::Path, indent: usize) -> Result<(), Error> {
+    fn prim(
+        &mut self,
+        steps: &mut Vec<Step>,
+        path: &sdf::Path,
+        indent: usize,
+    ) -> Result<(), Error> {
         let spec = self.spec(path)?;
         let specifier = match spec.get(FieldKey::Specifier.as_str()) {
             Some(Value::Specifier(Specifier::Def)) => "def ",
@@ -275,26 +330,48 @@ impl<'a> Writer<'a> {
         self.prim_metadata(path, spec, indent)?;
         self.out.push('\n');
         self.line(indent, "{\n");
-        steps.push(Step::Close { indent, blank: false });
+        steps.push(Step::Close {
+            indent,
+            blank: false,
+        });
         self.body(steps, path, spec, indent)
     }
 
-    /// What stands between the braces of a prim or a variant: what is short is written, what may be deep becomes steps.
-    fn body(&mut self, steps: &mut Vec<Step>, path: &sdf::Path, spec: &SpecData, indent: usize) -> Result<(), Error> {
-        for (field, keyword) in [(FieldKey::PropertyOrder, "properties"), (FieldKey::PrimOrder, "nameChildren")] {
+    /// What stands between the braces of a prim or a variant: what is short is written, what may be
+    /// deep becomes steps.
+    fn body(
+        &mut self,
+        steps: &mut Vec<Step>,
+        path: &sdf::Path,
+        spec: &SpecData,
+        indent: usize,
+    ) -> Result<(), Error> {
+        for (field, keyword) in [
+            (FieldKey::PropertyOrder, "properties"),
+            (FieldKey::PrimOrder, "nameChildren"),
+        ] {
             let order = tokens(spec, field.as_str());
             if order.len() > 1 {
                 self.reorder(indent + 1, keyword, order);
             }
         }
-        let mut properties: Vec<&str> =
-            tokens(spec, ChildrenKey::PropertyChildren.as_str()).iter().map(Token::as_str).collect();
+        let mut properties: Vec<&str> = tokens(spec, ChildrenKey::PropertyChildren.as_str())
+            .iter()
+            .map(Token::as_str)
+            .collect();
         properties.sort_by(|a, b| dictionary_order(a, b));
         for name in &properties {
             self.property(path, name, indent + 1)?;
         }
-        for name in tokens(spec, ChildrenKey::VariantSetChildren.as_str()).iter().rev() {
-            steps.push(Step::VariantSet { prim: path.clone(), name: name.clone(), indent: indent + 1 });
+        for name in tokens(spec, ChildrenKey::VariantSetChildren.as_str())
+            .iter()
+            .rev()
+        {
+            steps.push(Step::VariantSet {
+                prim: path.clone(),
+                name: name.clone(),
+                indent: indent + 1,
+            });
         }
         self.push_children(steps, path, spec, indent + 1, !properties.is_empty())
     }
@@ -307,10 +384,19 @@ impl<'a> Writer<'a> {
         indent: usize,
         blank_before_first: bool,
     ) -> Result<(), Error> {
-        for (i, name) in tokens(spec, ChildrenKey::PrimChildren.as_str()).iter().enumerate().rev() {
-            let child =
-                path.append_path(name.as_str()).map_err(|e| refuse(path, format!("its child `{name}`: {}", e.reason)))?;
-            steps.push(Step::Prim { path: child, indent, blank: i > 0 || blank_before_first });
+        for (i, name) in tokens(spec, ChildrenKey::PrimChildren.as_str())
+            .iter()
+            .enumerate()
+            .rev()
+        {
+            let child = path
+                .append_path(name.as_str())
+                .map_err(|e| refuse(path, format!("its child `{name}`: {}", e.reason)))?;
+            steps.push(Step::Prim {
+                path: child,
+                indent,
+                blank: i > 0 || blank_before_first,
+            });
         }
         Ok(())
     }
@@ -340,12 +426,21 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn variant_set(&mut self, steps: &mut Vec<Step>, prim: &sdf::Path, name: &Token, indent: usize) -> Result<(), Error> {
+    fn variant_set(
+        &mut self,
+        steps: &mut Vec<Step>,
+        prim: &sdf::Path,
+        name: &Token,
+        indent: usize,
+    ) -> Result<(), Error> {
         let variant_path = |variant: &str| {
-            prim.append_variant_selection(name, variant).map_err(|e| refuse(prim, format!("`{name}`: {}", e.reason)))
+            prim.append_variant_selection(name, variant)
+                .map_err(|e| refuse(prim, format!("`{name}`: {}", e.reason)))
         };
         let spec = self.spec(&variant_path("")?)?;
-        let mut variants: Vec<&Token> = tokens(spec, ChildrenKey::VariantChildren.as_str()).iter().collect();
+        let mut variants: Vec<&Token> = tokens(spec, ChildrenKey::VariantChildren.as_str())
+            .iter()
+            .collect();
         if variants.is_empty() {
             return Ok(());
         }
@@ -353,29 +448,56 @@ impl<'a> Writer<'a> {
         self.line(indent, "variantSet ");
         value::quote(&mut self.out, name);
         self.out.push_str(" = {\n");
-        steps.push(Step::Close { indent, blank: false });
+        steps.push(Step::Close {
+            indent,
+            blank: false,
+        });
         for variant in variants.into_iter().rev() {
-            steps.push(Step::Variant { path: variant_path(variant)?, name: variant.clone(), indent: indent + 1 });
+            steps.push(Step::Variant {
+                path: variant_path(variant)?,
+                name: variant.clone(),
+                indent: indent + 1,
+            });
         }
         Ok(())
     }
 
-    fn variant(&mut self, steps: &mut Vec<Step>, path: &sdf::Path, name: &Token, indent: usize) -> Result<(), Error> {
+    fn variant(
+        &mut self,
+        steps: &mut Vec<Step>,
+        path: &sdf::Path,
+        name: &Token,
+        indent: usize,
+    ) -> Result<(), Error> {
         let spec = self.spec(path)?;
         self.indent(indent);
         value::quote(&mut self.out, name);
         self.prim_metadata(path, spec, indent)?;
         self.out.push_str(" {\n");
-        steps.push(Step::Close { indent, blank: true });
+        steps.push(Step::Close {
+            indent,
+            blank: true,
+        });
         self.body(steps, path, spec, indent)
     }
 
-    fn prim_metadata(&mut self, path: &sdf::Path, spec: &SpecData, indent: usize) -> Result<(), Error> {
+    fn prim_metadata(
+        &mut self,
+        path: &sdf::Path,
+        spec: &SpecData,
+        indent: usize,
+    ) -> Result<(), Error> {
         self.parentheses(path, spec, &PRIM_STRUCTURE, indent)
     }
 
     /// The metadata of a spec in parentheses; nothing if there is none.
-    fn parentheses(&mut self, path: &sdf::Path, spec: &SpecData, structure: &[&str], indent: usize) -> Result<(), Error> {
+    fn parentheses(
+        &mut self,
+        path: &sdf::Path,
+        spec: &SpecData,
+        structure: &[&str],
+        indent: usize,
+    ) -> Result<(), Error> {
         let fields = metadata(spec, structure);
         let comment = comment(spec);
         if fields.is_empty() && comment.is_none() {
@@ -395,16 +517,26 @@ impl<'a> Writer<'a> {
     }
 
     /// One field of metadata, on one or more lines of its own.
-    fn field(&mut self, indent: usize, path: &sdf::Path, name: &str, value: &Value) -> Result<(), Error> {
+    fn field(
+        &mut self,
+        indent: usize,
+        path: &sdf::Path,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), Error> {
         let refused = |reason: String| refuse(path, format!("its `{name}`: {reason}"));
         match (name, value) {
-            ("inheritPaths", Value::PathListOp(op)) => self.item_list(indent, "inherits", op).map_err(refused),
+            ("inheritPaths", Value::PathListOp(op)) => {
+                self.item_list(indent, "inherits", op).map_err(refused)
+            }
             (_, Value::PathListOp(op)) => self.item_list(indent, name, op).map_err(refused),
             (_, Value::ReferenceListOp(op)) => self.item_list(indent, name, op).map_err(refused),
             (_, Value::PayloadListOp(op)) => self.item_list(indent, name, op).map_err(refused),
             ("variantSetNames", Value::StringListOp(op)) => {
                 if op.explicit && op.explicit_items.is_empty() {
-                    return Err(refused("a list of no variant sets has no text form".to_owned()));
+                    return Err(refused(
+                        "a list of no variant sets has no text form".to_owned(),
+                    ));
                 }
                 for (operation, names) in operations(op) {
                     self.line(indent, operation);
@@ -464,7 +596,14 @@ impl<'a> Writer<'a> {
                 Ok(())
             }
             _ => {
-                self.assign(indent, if name == FieldKey::Documentation.as_str() { "doc" } else { name });
+                self.assign(
+                    indent,
+                    if name == FieldKey::Documentation.as_str() {
+                        "doc"
+                    } else {
+                        name
+                    },
+                );
                 value::metadata(&mut self.out, value).map_err(refused)?;
                 self.out.push('\n');
                 Ok(())
@@ -504,7 +643,12 @@ impl<'a> Writer<'a> {
     }
 
     /// A list of paths or arcs: a single item bare, several on a line each.
-    fn item_list<T: value::Item>(&mut self, indent: usize, name: &str, op: &ListOp<T>) -> Result<(), String> {
+    fn item_list<T: value::Item>(
+        &mut self,
+        indent: usize,
+        name: &str,
+        op: &ListOp<T>,
+    ) -> Result<(), String> {
         for (operation, items) in operations(op) {
             self.line(indent, operation);
             self.out.push_str(name);
@@ -517,7 +661,8 @@ impl<'a> Writer<'a> {
                     for (i, item) in items.iter().enumerate() {
                         self.indent(indent + 1);
                         item.write(&mut self.out, indent + 1)?;
-                        self.out.push_str(if i + 1 < items.len() { ",\n" } else { "\n" });
+                        self.out
+                            .push_str(if i + 1 < items.len() { ",\n" } else { "\n" });
                     }
                     self.line(indent, "]");
                 }
@@ -528,7 +673,9 @@ impl<'a> Writer<'a> {
     }
 
     fn property(&mut self, prim: &sdf::Path, name: &str, indent: usize) -> Result<(), Error> {
-        let path = prim.append_property(name).map_err(|e| refuse(prim, format!("its property `{name}`: {}", e.reason)))?;
+        let path = prim
+            .append_property(name)
+            .map_err(|e| refuse(prim, format!("its property `{name}`: {}", e.reason)))?;
         let spec = self.spec(&path)?;
         match spec.ty {
             SpecType::Attribute => self.attribute(&path, spec, name, indent),
@@ -537,11 +684,18 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn attribute(&mut self, path: &sdf::Path, spec: &SpecData, name: &str, indent: usize) -> Result<(), Error> {
+    fn attribute(
+        &mut self,
+        path: &sdf::Path,
+        spec: &SpecData,
+        name: &str,
+        indent: usize,
+    ) -> Result<(), Error> {
         if spec.contains("spline") {
             return Err(refuse(path, "splines are not written"));
         }
-        let type_name = token(spec, FieldKey::TypeName).ok_or_else(|| refuse(path, "it has no type"))?;
+        let type_name =
+            token(spec, FieldKey::TypeName).ok_or_else(|| refuse(path, "it has no type"))?;
         let type_name = sdf::ValueTypeName::from(type_name).serialization_name();
         let variability = if is_uniform(spec) { "uniform " } else { "" };
         let declaration = format!("{variability}{type_name} {name}");
@@ -551,7 +705,8 @@ impl<'a> Writer<'a> {
         let samples = spec.get(FieldKey::TimeSamples.as_str());
         let connections = spec.get(FieldKey::ConnectionPaths.as_str());
         let described = comment(spec).is_some() || !metadata(spec, &PROPERTY_STRUCTURE).is_empty();
-        if described || default.is_some() || custom || (connections.is_none() && samples.is_none()) {
+        if described || default.is_some() || custom || (connections.is_none() && samples.is_none())
+        {
             self.line(indent, if custom { "custom " } else { "" });
             self.out.push_str(&declaration);
             if let Some(default) = default {
@@ -562,7 +717,9 @@ impl<'a> Writer<'a> {
             self.out.push('\n');
         }
         match samples {
-            Some(Value::TimeSamples(samples)) => self.samples(path, &declaration, samples, indent)?,
+            Some(Value::TimeSamples(samples)) => {
+                self.samples(path, &declaration, samples, indent)?
+            }
             Some(_) => return Err(refuse(path, "its time samples are none")),
             None => {}
         }
@@ -578,7 +735,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn samples(&mut self, path: &sdf::Path, declaration: &str, samples: &[(f64, Value)], indent: usize) -> Result<(), Error> {
+    fn samples(
+        &mut self,
+        path: &sdf::Path,
+        declaration: &str,
+        samples: &[(f64, Value)],
+        indent: usize,
+    ) -> Result<(), Error> {
         self.line(indent, declaration);
         self.out.push_str(".timeSamples = {\n");
         for (time, sample) in samples {
@@ -592,18 +755,29 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn relationship(&mut self, path: &sdf::Path, spec: &SpecData, name: &str, indent: usize) -> Result<(), Error> {
+    fn relationship(
+        &mut self,
+        path: &sdf::Path,
+        spec: &SpecData,
+        name: &str,
+        indent: usize,
+    ) -> Result<(), Error> {
         for field in [FieldKey::Default, FieldKey::TimeSamples] {
             if spec.contains(field.as_str()) {
                 return Err(refuse(path, "a relationship with a value is not written"));
             }
         }
-        let declaration = format!("{}rel {name}", if is_uniform(spec) { "" } else { "varying " });
+        let declaration = format!(
+            "{}rel {name}",
+            if is_uniform(spec) { "" } else { "varying " }
+        );
         let targets = match spec.get(FieldKey::TargetPaths.as_str()) {
             Some(Value::PathListOp(op)) => operations(op),
             _ => Vec::new(),
         };
-        let explicit = targets.first().filter(|(operation, _)| operation.is_empty());
+        let explicit = targets
+            .first()
+            .filter(|(operation, _)| operation.is_empty());
         let custom = is_true(spec, FieldKey::Custom);
         let described = comment(spec).is_some() || !metadata(spec, &PROPERTY_STRUCTURE).is_empty();
         if described || custom || explicit.is_some() || targets.is_empty() {
@@ -615,7 +789,10 @@ impl<'a> Writer<'a> {
             self.parentheses(path, spec, &PROPERTY_STRUCTURE, indent)?;
             self.out.push('\n');
         }
-        for (operation, targets) in targets.iter().filter(|(operation, _)| !operation.is_empty()) {
+        for (operation, targets) in targets
+            .iter()
+            .filter(|(operation, _)| !operation.is_empty())
+        {
             self.line(indent, operation);
             self.out.push_str(&declaration);
             self.targets(targets, indent);
@@ -624,7 +801,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// ` = ` and the targets of a relationship or the sources of a connection: a single one bare, several on a line each.
+    /// ` = ` and the targets of a relationship or the sources of a connection: a single one bare,
+    /// several on a line each.
     fn targets(&mut self, paths: &[sdf::Path], indent: usize) {
         self.out.push_str(" = ");
         match paths {

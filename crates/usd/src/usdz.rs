@@ -1,17 +1,18 @@
 //! USDZ: an asset's files in one package, an archive that programs read without unpacking it.
 //!
-//! Nothing is compressed, and every file begins at a multiple of 64 bytes, so that a reader can map it. This module knows what is
-//! a package; it must not know what is in a layer.
+//! Nothing is compressed, and every file begins at a multiple of 64 bytes, so that a reader can map
+//! it. This module knows what is a package; it must not know what is in a layer.
 
 use std::io::Cursor;
 
 use openusd::usdz::{ArchiveError, ArchiveWriter};
 
-/// Packs files, given by path relative to the asset's directory. `root` comes first: it is the layer that a reader of the package
-/// opens. Its own entry among `files` is taken from there; the others follow in the order given.
+/// Packs files, given by path relative to the asset's directory. `root` comes first: it is the
+/// layer that a reader of the package opens. Its own entry among `files` is taken from there; the
+/// others follow in the order given.
 ///
-/// The same files give the same bytes: an archive has times of its files, and these are all the beginning of the format's
-/// calendar.
+/// The same files give the same bytes: an archive has times of its files, and these are all the
+/// beginning of the format's calendar.
 ///
 /// # Errors
 /// If an archive cannot hold a path, or what there is (4 GiB).
@@ -31,34 +32,57 @@ pub(super) fn package<'a>(
 mod tests {
     use super::package;
 
-    /// Name, place of the content, and content of every file, from the local headers alone (PKWARE APPNOTE 4.3.7).
+    /// Name, place of the content, and content of every file, from the local headers alone (PKWARE
+    /// APPNOTE 4.3.7).
     fn entries(archive: &[u8]) -> Vec<(String, usize, Vec<u8>)> {
         let mut entries = Vec::new();
         let mut at = 0;
         let half = |at: usize| usize::from(u16::from_le_bytes([archive[at], archive[at + 1]]));
         let word = |at: usize| half(at) | half(at + 2) << 16;
         while archive[at..].starts_with(b"PK\x03\x04") {
-            assert_eq!((half(at + 6) & 0b1000, half(at + 8)), (0, 0), "sizes in the header, nothing compressed");
-            assert_eq!((half(at + 10), half(at + 12)), (0, 1 << 5 | 1), "midnight, 1980-01-01");
+            assert_eq!(
+                (half(at + 6) & 0b1000, half(at + 8)),
+                (0, 0),
+                "sizes in the header, nothing compressed"
+            );
+            assert_eq!(
+                (half(at + 10), half(at + 12)),
+                (0, 1 << 5 | 1),
+                "midnight, 1980-01-01"
+            );
             let (bytes, name, extra) = (word(at + 18), half(at + 26), half(at + 28));
             let content = at + 30 + name + extra;
             let text = std::str::from_utf8(&archive[at + 30..][..name]).unwrap();
-            entries.push((text.to_owned(), content, archive[content..][..bytes].to_vec()));
+            entries.push((
+                text.to_owned(),
+                content,
+                archive[content..][..bytes].to_vec(),
+            ));
             at = content + bytes;
         }
-        assert!(archive[at..].starts_with(b"PK\x01\x02"), "the directory follows");
+        assert!(
+            archive[at..].starts_with(b"PK\x01\x02"),
+            "the directory follows"
+        );
         entries
     }
 
     #[test]
     fn the_root_comes_first_and_all_is_aligned() {
         let long = vec![7; 1000];
-        let files: [(&str, &[u8]); 4] =
-            [("base.usda", b"b"), ("größe 1.usda", b"#usda 1.0"), ("textures/a b.png", &long), ("urdf.usda", b"")];
+        let files: [(&str, &[u8]); 4] = [
+            ("base.usda", b"b"),
+            ("größe 1.usda", b"#usda 1.0"),
+            ("textures/a b.png", &long),
+            ("urdf.usda", b""),
+        ];
         let archive = package("größe 1.usda", files.into_iter()).unwrap();
         let read = entries(&archive);
         let names: Vec<&str> = read.iter().map(|(name, _, _)| name.as_str()).collect();
-        assert_eq!(names, ["größe 1.usda", "base.usda", "textures/a b.png", "urdf.usda"]);
+        assert_eq!(
+            names,
+            ["größe 1.usda", "base.usda", "textures/a b.png", "urdf.usda"]
+        );
         for (name, place, content) in &read {
             assert_eq!(place % 64, 0, "{name}");
             assert!(files.contains(&(name.as_str(), content)), "{name}");
@@ -69,7 +93,10 @@ mod tests {
     #[test]
     fn paths_that_lead_out_are_refused() {
         for path in ["../a.usda", "/a.usda", "a\\b.usda", ""] {
-            assert!(package(path, [(path, b"".as_slice())].into_iter()).is_err(), "{path}");
+            assert!(
+                package(path, [(path, b"".as_slice())].into_iter()).is_err(),
+                "{path}"
+            );
         }
     }
 }

@@ -20,7 +20,8 @@ pub fn numbers(values: impl IntoIterator<Item = f64>) -> String {
     values.into_iter().map(number).collect::<Vec<_>>().join(" ")
 }
 
-/// `text` where markup is: in an attribute or between tags. Sets `is_changed` where U+FFFD stands for a character that XML can't hold.
+/// `text` where markup is: in an attribute or between tags. Sets `is_changed` where U+FFFD stands
+/// for a character that XML can't hold.
 pub fn escaped(text: &str, is_changed: &mut bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -87,7 +88,13 @@ impl Document {
 
     /// Begins an element whose names somebody else chose, and `text` in it.
     pub fn open_foreign(&mut self, name: &str, attributes: &[(String, String)], text: &str) {
-        self.tag(name, attributes.iter().map(|(name, value)| (name.as_str(), value.clone())), ">\n");
+        self.tag(
+            name,
+            attributes
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.clone())),
+            ">\n",
+        );
         self.enter(Cow::Owned(name.to_owned()));
         if !text.is_empty() {
             self.indent();
@@ -99,8 +106,18 @@ impl Document {
     /// An element whose names somebody else chose, with `text` in it, or nothing.
     pub fn foreign(&mut self, name: &str, attributes: &[(String, String)], text: &str) {
         let text = escaped(text, &mut self.is_changed);
-        let end = if text.is_empty() { "/>\n".to_owned() } else { format!(">{text}</{name}>\n") };
-        self.tag(name, attributes.iter().map(|(name, value)| (name.as_str(), value.clone())), &end);
+        let end = if text.is_empty() {
+            "/>\n".to_owned()
+        } else {
+            format!(">{text}</{name}>\n")
+        };
+        self.tag(
+            name,
+            attributes
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.clone())),
+            &end,
+        );
     }
 
     /// Ends the element that was begun last.
@@ -116,7 +133,8 @@ impl Document {
         self.deepest
     }
 
-    /// Ends what is open. The text, and whether U+FFFD stands in it for characters that XML can't hold.
+    /// Ends what is open. The text, and whether U+FFFD stands in it for characters that XML can't
+    /// hold.
     pub fn finish(mut self) -> (String, bool) {
         while !self.open.is_empty() {
             self.close();
@@ -136,7 +154,12 @@ impl Document {
         }
     }
 
-    fn tag<'n>(&mut self, name: &str, attributes: impl IntoIterator<Item = (&'n str, String)>, end: &str) {
+    fn tag<'n>(
+        &mut self,
+        name: &str,
+        attributes: impl IntoIterator<Item = (&'n str, String)>,
+        end: &str,
+    ) {
         self.indent();
         let _ = write!(self.text, "<{name}");
         for (name, value) in attributes {
@@ -153,7 +176,16 @@ mod tests {
 
     #[test]
     fn numbers_are_the_shortest_that_read_back() {
-        let written = numbers([0.1, -0.0, 1e-7, 1e20, f64::NAN, f64::INFINITY, 2.0, 1.0 / 3.0]);
+        let written = numbers([
+            0.1,
+            -0.0,
+            1e-7,
+            1e20,
+            f64::NAN,
+            f64::INFINITY,
+            2.0,
+            1.0 / 3.0,
+        ]);
         assert_eq!(written, "0.1 0 1e-7 1e20 0 0 2 0.3333333333333333");
     }
 
@@ -167,7 +199,14 @@ mod tests {
         assert_eq!(document.depth(), 2);
         let (text, is_changed) = document.finish();
         let lines: Vec<&str> = text.lines().skip(1).collect();
-        let expected = ["<a x=\"1 &lt; &quot;2&quot;&#10;\">", "  <b/>", "  <c>&amp;\u{fffd}</c>", "  <d>", "  </d>", "</a>"];
+        let expected = [
+            "<a x=\"1 &lt; &quot;2&quot;&#10;\">",
+            "  <b/>",
+            "  <c>&amp;\u{fffd}</c>",
+            "  <d>",
+            "  </d>",
+            "</a>",
+        ];
         assert_eq!((lines.as_slice(), is_changed), (&expected[..], true));
     }
 
@@ -182,7 +221,16 @@ mod tests {
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(
             (lines, is_changed),
-            (vec!["<a b:c=\"&lt;\">", "  x &amp; y", "  <d b:c=\"&lt;\"/>", "  <e>1</e>", "</a>"], false)
+            (
+                vec![
+                    "<a b:c=\"&lt;\">",
+                    "  x &amp; y",
+                    "  <d b:c=\"&lt;\"/>",
+                    "  <e>1</e>",
+                    "</a>"
+                ],
+                false
+            )
         );
     }
 }

@@ -1,6 +1,8 @@
-//! The system's allocator, which can end the process with an exit code of its own when no memory is left.
+//! The system's allocator, which can end the process with an exit code of its own when no memory is
+//! left.
 //!
-//! By default Rust aborts then, which a parent process can't tell from any other abort. See `urdf_usd::worker`.
+//! By default Rust aborts then, which a parent process can't tell from any other abort. See
+//! `urdf_usd::worker`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_int;

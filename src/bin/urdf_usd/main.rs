@@ -22,7 +22,10 @@ static ALLOCATOR: exhausted::Allocator = exhausted::Allocator;
 
 fn main() -> ExitCode {
     memory::keep_freed();
-    let program =
-        Program::this().map(|program| program.exiting_with(exhausted::exit_when_exhausted).releasing_with(memory::release));
+    let program = Program::this().map(|program| {
+        program
+            .exiting_with(exhausted::exit_when_exhausted)
+            .releasing_with(memory::release)
+    });
     urdf_usd::cli::main(std::env::args_os(), program.as_ref())
 }

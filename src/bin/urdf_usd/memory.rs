@@ -1,14 +1,16 @@
 //! The settings of glibc's allocator for this process, and the release of what it keeps.
 //!
-//! A conversion frees memory and needs as much again for the next mesh. By default glibc returns it to the kernel in between, which has to
-//! unmap, map and clear the pages: up to a tenth of the time.
+//! A conversion frees memory and needs as much again for the next mesh. By default glibc returns it
+//! to the kernel in between, which has to unmap, map and clear the pages: up to a tenth of the
+//! time.
 
 use std::ffi::c_int;
 
 unsafe extern "C" {
     /// Sets a parameter of `malloc`; returns 0 on failure. See mallopt(3).
     safe fn mallopt(parameter: c_int, value: c_int) -> c_int;
-    /// Returns free pages to the kernel, except for `kept` bytes at the end of the heap. See malloc_trim(3).
+    /// Returns free pages to the kernel, except for `kept` bytes at the end of the heap. See
+    /// malloc_trim(3).
     safe fn malloc_trim(kept: usize) -> c_int;
 }
 
@@ -16,16 +18,23 @@ unsafe extern "C" {
 const M_TRIM_THRESHOLD: c_int = -1;
 /// Bytes by which the heap grows beyond what is needed.
 const M_TOP_PAD: c_int = -2;
-/// Size from which each allocation is a mapping of its own, unmapped when it is freed. 32 MiB is the maximum.
+/// Size from which each allocation is a mapping of its own, unmapped when it is freed. 32 MiB is
+/// the maximum.
 const M_MMAP_THRESHOLD: c_int = -3;
-/// Size up to which freed pieces go to bins where they are merged later, all at once. With 0 they are merged when they are freed, in the
-/// processor's caches: a sixth of the time of a robot of thousands of links.
+/// Size up to which freed pieces go to bins where they are merged later, all at once. With 0 they
+/// are merged when they are freed, in the processor's caches: a sixth of the time of a robot of
+/// thousands of links.
 const M_MXFAST: c_int = 1;
 
-/// Keeps freed memory in the process until [`release`]. Call it once, before other threads start. A parameter that can't be set only
-/// costs time.
+/// Keeps freed memory in the process until [`release`]. Call it once, before other threads start. A
+/// parameter that can't be set only costs time.
 pub fn keep_freed() {
-    let settings = [(M_MMAP_THRESHOLD, 32 << 20), (M_TRIM_THRESHOLD, c_int::MAX), (M_TOP_PAD, 256 << 10), (M_MXFAST, 0)];
+    let settings = [
+        (M_MMAP_THRESHOLD, 32 << 20),
+        (M_TRIM_THRESHOLD, c_int::MAX),
+        (M_TOP_PAD, 256 << 10),
+        (M_MXFAST, 0),
+    ];
     for (parameter, value) in settings {
         mallopt(parameter, value);
     }

@@ -1,4 +1,5 @@
-//! Listens to what is published, each topic for a few seconds, and tells what was heard once it has settled.
+//! Listens to what is published, each topic for a few seconds, and tells what was heard once it has
+//! settled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,7 +27,9 @@ const PATIENCE: Duration = seconds(10);
 /// By what part a rate may differ from the last one and count as the same.
 const TOLERANCE: f64 = 0.15;
 /// Rates that people choose.
-const USUAL: [f64; 18] = [1.0, 1.25, 1.5, 2.0, 2.4, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0, 9.6, 1.2, 1.8, 3.6];
+const USUAL: [f64; 18] = [
+    1.0, 1.25, 1.5, 2.0, 2.4, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 7.5, 8.0, 9.0, 9.6, 1.2, 1.8, 3.6,
+];
 
 /// Seconds, which are tenths in tests.
 const fn seconds(count: u64) -> Duration {
@@ -53,7 +56,10 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Seen>>
     look(&node, &own, &graph, &mut topics, &mut listening, &measuring);
     let mut news = Some((Instant::now() + REST, Instant::now() + PATIENCE));
     loop {
-        let due = news.map_or_else(|| Instant::now() + PATIENCE, |(rest, latest)| rest.min(latest));
+        let due = news.map_or_else(
+            || Instant::now() + PATIENCE,
+            |(rest, latest)| rest.min(latest),
+        );
         tokio::select! {
             () = seen.closed() => return,
             changed = changes.changed() => {
@@ -100,7 +106,10 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Seen>>
 /// When to tell what is new: once it rests, and not much later than it was first.
 fn later(news: Option<(Instant, Instant)>) -> (Instant, Instant) {
     let now = Instant::now();
-    (now + REST, news.map_or_else(|| now + PATIENCE, |(_, latest)| latest))
+    (
+        now + REST,
+        news.map_or_else(|| now + PATIENCE, |(_, latest)| latest),
+    )
 }
 
 /// Begins to listen to topics that are new, or that others publish now.
@@ -117,23 +126,38 @@ fn look<N: Node>(
         published.entry(&end.topic).or_default().push(end);
     }
     for (name, ends) in published {
-        let publishers = ends.iter().map(|end| (end.id, end.node.clone(), end.type_name.clone())).collect();
+        let publishers = ends
+            .iter()
+            .map(|end| (end.id, end.node.clone(), end.type_name.clone()))
+            .collect();
         let topic = topics.entry(name.to_owned()).or_default();
         if topic.publishers == publishers {
             continue;
         }
         topic.publishers = publishers;
         let Some(first) = ends.first() else { continue };
-        listening.spawn(observe(node.clone(), name.to_owned(), first.type_name.clone(), qos(&ends), measuring.clone()));
+        listening.spawn(observe(
+            node.clone(),
+            name.to_owned(),
+            first.type_name.clone(),
+            qos(&ends),
+            measuring.clone(),
+        ));
     }
 }
 
 /// What every publisher of a topic will answer to; what was said before, only if all keep it.
 fn qos(ends: &[&TopicEnd]) -> Qos {
     let keeps = |end: &&TopicEnd| {
-        end.qos.is_some_and(|qos| qos.durability == Durability::TransientLocal && qos.reliability == Reliability::Reliable)
+        end.qos.is_some_and(|qos| {
+            qos.durability == Durability::TransientLocal && qos.reliability == Reliability::Reliable
+        })
     };
-    if ends.iter().all(keeps) { Qos::latched(1) } else { Qos::best_effort(WAITING) }
+    if ends.iter().all(keeps) {
+        Qos::latched(1)
+    } else {
+        Qos::best_effort(WAITING)
+    }
 }
 
 /// Listens to a topic: from its first message on, for a while.
@@ -145,7 +169,10 @@ async fn observe<N: Node>(
     measuring: Arc<AtomicUsize>,
 ) -> Option<(String, Heard)> {
     // The node's remaps are meant for its own names.
-    if node.resolve_topic(&topic).is_ok_and(|resolved| resolved != topic) {
+    if node
+        .resolve_topic(&topic)
+        .is_ok_and(|resolved| resolved != topic)
+    {
         return None;
     }
     let mut messages = match node.observe(&topic, &type_name, qos) {
@@ -161,7 +188,11 @@ async fn observe<N: Node>(
     let (mut last, mut count, mut frames) = (first, 0, BTreeSet::new());
     loop {
         let header = message.message.header;
-        frames.extend(header.map(|header| header.frame_id).filter(|frame| !frame.is_empty()));
+        frames.extend(
+            header
+                .map(|header| header.frame_id)
+                .filter(|frame| !frame.is_empty()),
+        );
         count += 1;
         if count >= ENOUGH {
             break;
@@ -175,8 +206,14 @@ async fn observe<N: Node>(
     }
     // What is kept for who comes late comes all at once, which is no rate.
     let is_rate = qos.durability == Durability::Volatile && count >= 3;
-    let rate = is_rate.then(|| (count - 1) as f64 / last.duration_since(first).as_secs_f64()).filter(|rate| rate.is_finite());
-    let frame = if frames.len() == 1 { frames.pop_first() } else { None };
+    let rate = is_rate
+        .then(|| (count - 1) as f64 / last.duration_since(first).as_secs_f64())
+        .filter(|rate| rate.is_finite());
+    let frame = if frames.len() == 1 {
+        frames.pop_first()
+    } else {
+        None
+    };
     Some((topic, Heard { rate, frame }))
 }
 
@@ -196,17 +233,25 @@ impl Drop for Counted {
     }
 }
 
-/// The rate in Hz that stands for a measured one: the last one if it is near, so that assets don't change with every measurement; else
-/// a usual one if that is near; else two digits.
+/// The rate in Hz that stands for a measured one: the last one if it is near, so that assets don't
+/// change with every measurement; else a usual one if that is near; else two digits.
 fn settled(last: Option<f64>, measured: f64) -> f64 {
     let is_near = |rate: f64, part: f64| (measured / rate - 1.0).abs() <= part;
     if let Some(last) = last.filter(|last| is_near(*last, TOLERANCE)) {
         return last;
     }
     let magnitude = 10_f64.powf(measured.log10().floor());
-    let usual = USUAL.iter().flat_map(|rate| [rate * magnitude, rate * magnitude * 10.0]);
-    let nearest = usual.min_by(|a, b| (a - measured).abs().total_cmp(&(b - measured).abs())).unwrap_or(measured);
-    let rate = if is_near(nearest, 0.05) { nearest } else { (measured / magnitude * 10.0).round() * magnitude / 10.0 };
+    let usual = USUAL
+        .iter()
+        .flat_map(|rate| [rate * magnitude, rate * magnitude * 10.0]);
+    let nearest = usual
+        .min_by(|a, b| (a - measured).abs().total_cmp(&(b - measured).abs()))
+        .unwrap_or(measured);
+    let rate = if is_near(nearest, 0.05) {
+        nearest
+    } else {
+        (measured / magnitude * 10.0).round() * magnitude / 10.0
+    };
     // Without the noise of binary fractions.
     (rate * 1e6).round() / 1e6
 }
@@ -231,6 +276,9 @@ mod tests {
         ] {
             assert_eq!(settled(None, measured), rate, "{measured}");
         }
-        assert_eq!((settled(Some(30.0), 27.0), settled(Some(30.0), 20.3)), (30.0, 20.0));
+        assert_eq!(
+            (settled(Some(30.0), 27.0), settled(Some(30.0), 20.3)),
+            (30.0, 20.0)
+        );
     }
 }

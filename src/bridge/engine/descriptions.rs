@@ -55,7 +55,16 @@ impl Descriptions {
         let (sender, heard) = mpsc::channel(1);
         let own_topic = own.topic().into();
         let (discovered, listeners) = (BTreeMap::new(), JoinSet::new());
-        Ok(Self { own, own_topic, discovered, listeners, sender, heard, parts, complained: false })
+        Ok(Self {
+            own,
+            own_topic,
+            discovered,
+            listeners,
+            sender,
+            heard,
+            parts,
+            complained: false,
+        })
     }
 
     /// The node's own topic.
@@ -71,35 +80,57 @@ impl Descriptions {
         }
     }
 
-    /// Follows these topics beside the node's own, and no others. Returns those that are followed no more.
+    /// Follows these topics beside the node's own, and no others. Returns those that are followed
+    /// no more.
     pub(super) fn follow(&mut self, node: &impl Node, topics: &BTreeSet<&str>) -> Vec<String> {
-        let gone: Vec<String> = self.discovered.keys().filter(|topic| !topics.contains(&***topic)).cloned().collect();
+        let gone: Vec<String> = self
+            .discovered
+            .keys()
+            .filter(|topic| !topics.contains(&***topic))
+            .cloned()
+            .collect();
         for topic in &gone {
             tracing::debug!("no longer listening to {topic}");
             self.discovered.remove(topic).inspect(AbortHandle::abort);
         }
         while self.listeners.try_join_next().is_some() {}
         for topic in topics.iter().filter(|topic| ***topic != *self.own_topic) {
-            let Some(robot_namespace) = RobotNamespace::of_topic(topic).filter(|_| !self.discovered.contains_key(*topic))
+            let Some(robot_namespace) =
+                RobotNamespace::of_topic(topic).filter(|_| !self.discovered.contains_key(*topic))
             else {
                 continue;
             };
-            // A remap, which is meant for the node's own names, leads elsewhere: what is there is followed under its own.
-            if node.resolve_topic(topic).is_ok_and(|resolved| resolved != **topic) {
+            // A remap, which is meant for the node's own names, leads elsewhere: what is there is
+            // followed under its own.
+            if node
+                .resolve_topic(topic)
+                .is_ok_and(|resolved| resolved != **topic)
+            {
                 continue;
             }
             if self.discovered.len() >= MOST_TOPICS {
                 if !std::mem::replace(&mut self.complained, true) {
-                    tracing::warn!("no more than {MOST_TOPICS} topics of descriptions are followed; {topic} is not");
+                    tracing::warn!(
+                        "no more than {MOST_TOPICS} topics of descriptions are followed; {topic} is not"
+                    );
                 }
                 break;
             }
             match node.subscribe::<std_msgs::String>(topic, Qos::latched(DESCRIPTIONS)) {
                 Ok(subscription) => {
                     tracing::info!("listening to {topic} too");
-                    let listener = listen(subscription, robot_namespace, (*topic).into(), self.sender.clone());
-                    let listener = self.parts.clone().run(format!("listening to {topic}"), listener);
-                    self.discovered.insert((*topic).to_owned(), self.listeners.spawn(listener));
+                    let listener = listen(
+                        subscription,
+                        robot_namespace,
+                        (*topic).into(),
+                        self.sender.clone(),
+                    );
+                    let listener = self
+                        .parts
+                        .clone()
+                        .run(format!("listening to {topic}"), listener);
+                    self.discovered
+                        .insert((*topic).to_owned(), self.listeners.spawn(listener));
                 }
                 Err(error) => tracing::warn!("{topic} is not followed: {error}"),
             }
@@ -108,8 +139,17 @@ impl Descriptions {
     }
 }
 
-fn described(robot_namespace: RobotNamespace, topic: Arc<str>, sample: Sample<std_msgs::String>) -> Described {
-    Described { robot_namespace, origin: Origin::Topic(topic), publisher: Some(sample.publisher), text: sample.message.data }
+fn described(
+    robot_namespace: RobotNamespace,
+    topic: Arc<str>,
+    sample: Sample<std_msgs::String>,
+) -> Described {
+    Described {
+        robot_namespace,
+        origin: Origin::Topic(topic),
+        publisher: Some(sample.publisher),
+        text: sample.message.data,
+    }
 }
 
 async fn listen(
@@ -119,7 +159,11 @@ async fn listen(
     sender: mpsc::Sender<Described>,
 ) {
     while let Some(sample) = subscription.next().await {
-        if sender.send(described(robot_namespace.clone(), topic.clone(), sample)).await.is_err() {
+        if sender
+            .send(described(robot_namespace.clone(), topic.clone(), sample))
+            .await
+            .is_err()
+        {
             return;
         }
     }
@@ -130,7 +174,8 @@ pub(super) struct SourceFile {
     path: PathBuf,
     /// The key of its robot, or one like its name as long as that is not known.
     pub key: String,
-    /// What its newest conversion used: watched even while another description has taken the robot's place.
+    /// What its newest conversion used: watched even while another description has taken the
+    /// robot's place.
     pub used: Vec<PathBuf>,
 }
 
@@ -141,15 +186,25 @@ impl<N: Node> Engine<N> {
         while let Some(change) = self.changes.try_next() {
             self.change(&change);
         }
-        let Described { robot_namespace, origin, publisher, text } = described;
+        let Described {
+            robot_namespace,
+            origin,
+            publisher,
+            text,
+        } = described;
         // What the node published comes back to it, by way of robot_state_publisher too.
         if self.published.is(&text) || self.hears_itself(&origin) {
             return;
         }
         let key = self.key_of(&robot_namespace, &text, publisher);
-        tracing::debug!("heard a description of {key:?} ({}) from {origin}", request::size(text.len() as u64));
+        tracing::debug!(
+            "heard a description of {key:?} ({}) from {origin}",
+            request::size(text.len() as u64)
+        );
         if let (Origin::Topic(topic), Some(publisher)) = (&origin, publisher) {
-            let is_renamed = self.publishers.record(publisher, topic, &key, Instant::now());
+            let is_renamed = self
+                .publishers
+                .record(publisher, topic, &key, Instant::now());
             if is_renamed || self.publishers.is_waiting() {
                 self.schedule_graph_scan();
             }
@@ -165,56 +220,119 @@ impl<N: Node> Engine<N> {
         }
         if self.has_no_place(&key) {
             let most = self.parameters.max_assets;
-            let message = format!("the output directory holds {} assets, and may hold {most}", self.asset_paths.written());
+            let message = format!(
+                "the output directory holds {} assets, and may hold {most}",
+                self.asset_paths.written()
+            );
             let diagnostic = Diagnostic::new(&codes::TOO_MANY_ASSETS, Place::default(), message)
                 .help("remove folders of robots that are no more, or raise the parameter max_assets, and publish it again");
             self.refuse(key, robot_namespace, origin, publisher, diagnostic);
             return;
         }
         self.warn_of_rivals(&key, &origin, &text);
-        let job = self.job(Source::Text { text: text.into(), file: None }, &robot_namespace, &key);
-        self.heard = Some(request::Heard { job: job.clone(), robot_namespace: robot_namespace.clone(), key: key.clone() });
-        let order = Order::Source(Work { job, robot_namespace, origin, heard_from: publisher });
-        if self.schedule.replace(key.clone(), order, Instant::now()).is_some() {
+        let job = self.job(
+            Source::Text {
+                text: text.into(),
+                file: None,
+            },
+            &robot_namespace,
+            &key,
+        );
+        self.heard = Some(request::Heard {
+            job: job.clone(),
+            robot_namespace: robot_namespace.clone(),
+            key: key.clone(),
+        });
+        let order = Order::Source(Work {
+            job,
+            robot_namespace,
+            origin,
+            heard_from: publisher,
+        });
+        if self
+            .schedule
+            .replace(key.clone(), order, Instant::now())
+            .is_some()
+        {
             tracing::debug!("a newer description of {key:?} takes the place of one that waited");
         }
     }
 
-    /// Whether a robot is new and there may be no more assets. Then it is looked whether people have removed some.
+    /// Whether a robot is new and there may be no more assets. Then it is looked whether people
+    /// have removed some.
     pub(super) fn has_no_place(&mut self, key: &str) -> bool {
-        let is_full = !self.asset_paths.is_written(key) && self.asset_paths.written() >= self.parameters.max_assets;
+        let is_full = !self.asset_paths.is_written(key)
+            && self.asset_paths.written() >= self.parameters.max_assets;
         if is_full && self.counted_assets.is_none_or(|at| at.elapsed() >= COUNTED) {
             self.counted_assets = Some(Instant::now());
             let folder = self.parameters.output_dir.clone();
-            self.running.begin(Task::Assets, move |_| Done::Assets(asset_paths::scan(&folder)));
+            self.running.begin(Task::Assets, move |_| {
+                Done::Assets(asset_paths::scan(&folder))
+            });
         }
         is_full
     }
 
     /// The job that converts a source to the asset with this key.
-    pub(super) fn job(&self, source: Source, robot_namespace: &RobotNamespace, key: &str) -> Arc<Job> {
-        Arc::new(jobs::job(&self.parameters, source, robot_namespace, asset_paths::parent(key)))
+    pub(super) fn job(
+        &self,
+        source: Source,
+        robot_namespace: &RobotNamespace,
+        key: &str,
+    ) -> Arc<Job> {
+        Arc::new(jobs::job(
+            &self.parameters,
+            source,
+            robot_namespace,
+            asset_paths::parent(key),
+        ))
     }
 
     /// The key that a description's asset will have, as far as can be told before it is read.
-    fn key_of(&mut self, robot_namespace: &RobotNamespace, text: &str, publisher: Option<PublisherId>) -> String {
+    fn key_of(
+        &mut self,
+        robot_namespace: &RobotNamespace,
+        text: &str,
+        publisher: Option<PublisherId>,
+    ) -> String {
         if self.asset_paths.are_many() {
-            let Self { asset_paths, robots, file, .. } = self;
-            asset_paths.keep(|key| robots.contains_key(key) || file.as_ref().is_some_and(|file| file.key == key));
+            let Self {
+                asset_paths,
+                robots,
+                file,
+                ..
+            } = self;
+            asset_paths.keep(|key| {
+                robots.contains_key(key) || file.as_ref().is_some_and(|file| file.key == key)
+            });
         }
         if let Some(name) = robot_name(text) {
             return self.asset_paths.of(robot_namespace, &name);
         }
-        let is_same =
-            |robot: &Robot| publisher.is_some() && robot.heard_from == publisher && robot.robot_namespace == *robot_namespace;
-        let before = self.robots.iter().find(|(_, robot)| is_same(robot)).map(|(key, _)| key.clone());
+        let is_same = |robot: &Robot| {
+            publisher.is_some()
+                && robot.heard_from == publisher
+                && robot.robot_namespace == *robot_namespace
+        };
+        let before = self
+            .robots
+            .iter()
+            .find(|(_, robot)| is_same(robot))
+            .map(|(key, _)| key.clone());
         before.unwrap_or_else(|| self.asset_paths.of(robot_namespace, "robot"))
     }
 
     /// Two who describe one robot differently take its asset from each other.
     fn warn_of_rivals(&mut self, key: &str, origin: &Origin, text: &str) {
-        let Some(robot) = self.robots.get_mut(key).filter(|robot| robot.gone.is_none()) else { return };
-        let is_same = matches!(&robot.job.source, Source::Text { text: other, .. } if **other == *text);
+        let Some(robot) = self
+            .robots
+            .get_mut(key)
+            .filter(|robot| robot.gone.is_none())
+        else {
+            return;
+        };
+        let is_same =
+            matches!(&robot.job.source, Source::Text { text: other, .. } if **other == *text);
         let rivals = match (&robot.origin, origin) {
             (Origin::Call, _) => return,
             (Origin::Topic(before), Origin::Topic(now)) if before == now => {
@@ -245,13 +363,23 @@ impl<N: Node> Engine<N> {
 
     /// Takes the file that the parameter names now in the place of the last one.
     pub(super) fn take_file(&mut self) {
-        if let (Some(asset), Some(urdf)) = (&self.parameters.asset_file, &self.parameters.urdf_file) {
+        if let (Some(asset), Some(urdf)) = (&self.parameters.asset_file, &self.parameters.urdf_file)
+        {
             let (asset, urdf) = (asset.display(), urdf.display());
-            tracing::warn!("asset_file and urdf_file are both given: {asset} is converted, and {urdf} is not");
+            tracing::warn!(
+                "asset_file and urdf_file are both given: {asset} is converted, and {urdf} is not"
+            );
         }
         self.file = self.parameters.file().cloned().map(|path| {
-            let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-            SourceFile { key: self.asset_paths.of(&RobotNamespace::Own, &stem), used: vec![path.clone()], path }
+            let stem = path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            SourceFile {
+                key: self.asset_paths.of(&RobotNamespace::Own, &stem),
+                used: vec![path.clone()],
+                path,
+            }
         });
         self.convert_file();
         self.watch_soon();
@@ -259,11 +387,20 @@ impl<N: Node> Engine<N> {
 
     /// Converts the file, if it or anything that it uses changed.
     pub(super) fn convert_file(&mut self) {
-        let Some(SourceFile { path, key, .. }) = &self.file else { return };
-        let (source, robot_namespace, origin) =
-            (jobs::file(path, &self.parameters), RobotNamespace::Own, Origin::File(path.clone()));
-        let order =
-            Order::Source(Work { job: self.job(source, &robot_namespace, key), robot_namespace, origin, heard_from: None });
+        let Some(SourceFile { path, key, .. }) = &self.file else {
+            return;
+        };
+        let (source, robot_namespace, origin) = (
+            jobs::file(path, &self.parameters),
+            RobotNamespace::Own,
+            Origin::File(path.clone()),
+        );
+        let order = Order::Source(Work {
+            job: self.job(source, &robot_namespace, key),
+            robot_namespace,
+            origin,
+            heard_from: None,
+        });
         self.schedule.ensure(key, || order, Instant::now());
     }
 

@@ -1,6 +1,7 @@
 //! Forward and inverse kinematics as clients of MoveIt ask for them: `compute_ik` and `compute_fk`.
 //!
-//! Links are named by the call, so planning groups are not looked at. Nothing here knows what touches.
+//! Links are named by the call, so planning groups are not looked at. Nothing here knows what
+//! touches.
 
 use super::motion::{Refused, Subject, base_of, link_of, message_of, pose_of, reach};
 use super::{Engine, motion};
@@ -12,8 +13,8 @@ use crate::robot::Robot;
 use crate::robot::kinematics::position_count;
 use crate::ros::msg::geometry_msgs::PoseStamped;
 use crate::ros::msg::moveit_msgs::{
-    GetPositionFK, GetPositionFKRequest, GetPositionFKResponse, GetPositionIK, GetPositionIKRequest, GetPositionIKResponse,
-    MoveItErrorCodes, RobotState,
+    GetPositionFK, GetPositionFKRequest, GetPositionFKResponse, GetPositionIK,
+    GetPositionIKRequest, GetPositionIKResponse, MoveItErrorCodes, RobotState,
 };
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::{Node, Request, Requests};
@@ -32,7 +33,10 @@ pub(super) enum Call {
 
 impl Calls {
     pub(super) fn start<N: Node>(node: &N) -> Result<Self, Diagnostic> {
-        Ok(Self { ik: node.serve("compute_ik")?, fk: node.serve("compute_fk")? })
+        Ok(Self {
+            ik: node.serve("compute_ik")?,
+            fk: node.serve("compute_fk")?,
+        })
     }
 
     /// The next one; `None` once the node has left.
@@ -47,12 +51,16 @@ impl Calls {
 impl<N: Node> Engine<N> {
     pub(super) fn take_moveit_call(&mut self, call: Call) {
         match call {
-            Call::Ik(call) => {
-                self.work_on(*call, |_| "", |request, subject| Ok(ik(request, subject).unwrap_or_else(Into::into)))
-            }
-            Call::Fk(call) => {
-                self.work_on(*call, |_| "", |request, subject| Ok(fk(request, subject).unwrap_or_else(Into::into)))
-            }
+            Call::Ik(call) => self.work_on(
+                *call,
+                |_| "",
+                |request, subject| Ok(ik(request, subject).unwrap_or_else(Into::into)),
+            ),
+            Call::Fk(call) => self.work_on(
+                *call,
+                |_| "",
+                |request, subject| Ok(fk(request, subject).unwrap_or_else(Into::into)),
+            ),
         }
     }
 }
@@ -62,19 +70,29 @@ struct Why(i32, String);
 
 impl From<Why> for MoveItErrorCodes {
     fn from(Why(val, message): Why) -> Self {
-        Self { val, message, source: "urdf_usd".to_owned() }
+        Self {
+            val,
+            message,
+            source: "urdf_usd".to_owned(),
+        }
     }
 }
 
 impl From<Why> for GetPositionIKResponse {
     fn from(why: Why) -> Self {
-        Self { error_code: why.into(), ..Self::default() }
+        Self {
+            error_code: why.into(),
+            ..Self::default()
+        }
     }
 }
 
 impl From<Why> for GetPositionFKResponse {
     fn from(why: Why) -> Self {
-        Self { error_code: why.into(), ..Self::default() }
+        Self {
+            error_code: why.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -96,14 +114,19 @@ fn is(code: i32) -> impl Fn(String) -> Why {
 
 /// The link whose frame a header names; none: the root link.
 fn frame(robot: &Robot, name: &str) -> Result<crate::robot::LinkId, Why> {
-    base_of(robot, name.trim_start_matches('/')).map_err(is(MoveItErrorCodes::FRAME_TRANSFORM_FAILURE))
+    base_of(robot, name.trim_start_matches('/'))
+        .map_err(is(MoveItErrorCodes::FRAME_TRANSFORM_FAILURE))
 }
 
 fn ik(request: &GetPositionIKRequest, subject: &mut Subject) -> Result<GetPositionIKResponse, Why> {
     let request = &request.ik_request;
     if request.avoid_collisions {
-        let message = "nothing here knows what touches: call with avoid_collisions = false".to_owned();
-        return Err(Why(MoveItErrorCodes::COLLISION_CHECKING_UNAVAILABLE, message));
+        let message =
+            "nothing here knows what touches: call with avoid_collisions = false".to_owned();
+        return Err(Why(
+            MoveItErrorCodes::COLLISION_CHECKING_UNAVAILABLE,
+            message,
+        ));
     }
     let held = &request.constraints;
     if !(held.joint_constraints.is_empty()
@@ -111,35 +134,48 @@ fn ik(request: &GetPositionIKRequest, subject: &mut Subject) -> Result<GetPositi
         && held.orientation_constraints.is_empty()
         && held.visibility_constraints.is_empty())
     {
-        let message = "no constraints are held here but the limits of joints: call without".to_owned();
+        let message =
+            "no constraints are held here but the limits of joints: call without".to_owned();
         return Err(Why(MoveItErrorCodes::INVALID_GOAL_CONSTRAINTS, message));
     }
     let (tips, poses) = if request.ik_link_names.is_empty() {
-        (std::slice::from_ref(&request.ik_link_name), std::slice::from_ref(&request.pose_stamped))
+        (
+            std::slice::from_ref(&request.ik_link_name),
+            std::slice::from_ref(&request.pose_stamped),
+        )
     } else {
         (&request.ik_link_names[..], &request.pose_stamped_vector[..])
     };
     if tips.len() != poses.len() {
-        let message = format!("{} links are named and {} poses given: give one for each", tips.len(), poses.len());
+        let message = format!(
+            "{} links are named and {} poses given: give one for each",
+            tips.len(),
+            poses.len()
+        );
         return Err(Why(MoveItErrorCodes::INVALID_LINK_NAME, message));
     }
     if tips.iter().any(|tip| tip.trim().is_empty()) {
-        let message = "planning groups are not known here: name the link in ik_link_name".to_owned();
+        let message =
+            "planning groups are not known here: name the link in ik_link_name".to_owned();
         return Err(Why(MoveItErrorCodes::INVALID_LINK_NAME, message));
     }
     let state = subject.coordinates(&request.robot_state.joint_state);
     let (posable, mut q, known) = state.map_err(is(MoveItErrorCodes::INVALID_ROBOT_STATE))?;
-    let Posable { robot, mechanism, .. } = &*posable;
+    let Posable {
+        robot, mechanism, ..
+    } = &*posable;
     let mut targets = Vec::new();
     for (tip, pose) in tips.iter().zip(poses) {
         let tip = link_of(robot, tip).map_err(is(MoveItErrorCodes::INVALID_LINK_NAME))?;
         let goal = Goal::Pose(pose_of(&pose.pose).map_err(is(MoveItErrorCodes::FAILURE))?);
         targets.push(Target::new(frame(robot, &pose.header.frame_id)?, tip, goal));
     }
-    let outcome = reach(&posable, &targets, &mut q, &known).map_err(is(MoveItErrorCodes::INVALID_LINK_NAME))?;
+    let outcome = reach(&posable, &targets, &mut q, &known)
+        .map_err(is(MoveItErrorCodes::INVALID_LINK_NAME))?;
     if !outcome.is_reached {
         let (attempts, way, turn) = (outcome.attempts, outcome.position, outcome.angle);
-        let message = format!("not reached in {attempts} attempts: {way:.6} m and {turn:.6} rad are left");
+        let message =
+            format!("not reached in {attempts} attempts: {way:.6} m and {turn:.6} rad are left");
         return Err(Why(MoveItErrorCodes::NO_IK_SOLUTION, message));
     }
     let mut positions = vec![0.0; mechanism.position_count()];
@@ -153,20 +189,34 @@ fn ik(request: &GetPositionIKRequest, subject: &mut Subject) -> Result<GetPositi
             joint_state.position.push(one);
         }
     }
-    let solution = RobotState { joint_state, ..RobotState::default() };
-    Ok(GetPositionIKResponse { solution, error_code: Why(MoveItErrorCodes::SUCCESS, "reached".to_owned()).into() })
+    let solution = RobotState {
+        joint_state,
+        ..RobotState::default()
+    };
+    Ok(GetPositionIKResponse {
+        solution,
+        error_code: Why(MoveItErrorCodes::SUCCESS, "reached".to_owned()).into(),
+    })
 }
 
 fn fk(request: &GetPositionFKRequest, subject: &mut Subject) -> Result<GetPositionFKResponse, Why> {
     if request.fk_link_names.is_empty() {
-        return Err(Why(MoveItErrorCodes::INVALID_LINK_NAME, "no links are named in fk_link_names".to_owned()));
+        return Err(Why(
+            MoveItErrorCodes::INVALID_LINK_NAME,
+            "no links are named in fk_link_names".to_owned(),
+        ));
     }
     let state = subject.coordinates(&request.robot_state.joint_state);
     let (posable, q, _) = state.map_err(is(MoveItErrorCodes::INVALID_ROBOT_STATE))?;
-    let Posable { robot, mechanism, .. } = &*posable;
+    let Posable {
+        robot, mechanism, ..
+    } = &*posable;
     let base = frame(robot, &request.header.frame_id)?;
     let mut header = request.header.clone();
-    header.frame_id = robot.links.get(base.0).map_or_else(String::new, |link| link.name.clone());
+    header.frame_id = robot
+        .links
+        .get(base.0)
+        .map_or_else(String::new, |link| link.name.clone());
     let mut response = GetPositionFKResponse::default();
     for name in &request.fk_link_names {
         let link = link_of(robot, name).map_err(is(MoveItErrorCodes::INVALID_LINK_NAME))?;
@@ -175,9 +225,16 @@ fn fk(request: &GetPositionFKRequest, subject: &mut Subject) -> Result<GetPositi
         let mut own = vec![0.0; chain.coordinates().len()];
         chain.gather(&q, &mut own);
         let pose = message_of(&chain.forward(&own).pose());
-        response.pose_stamped.push(PoseStamped { header: header.clone(), pose });
+        response.pose_stamped.push(PoseStamped {
+            header: header.clone(),
+            pose,
+        });
         response.fk_link_names.push(name.clone());
     }
-    response.error_code = Why(MoveItErrorCodes::SUCCESS, format!("{} links", response.fk_link_names.len())).into();
+    response.error_code = Why(
+        MoveItErrorCodes::SUCCESS,
+        format!("{} links", response.fk_link_names.len()),
+    )
+    .into();
     Ok(response)
 }

@@ -1,5 +1,6 @@
-//! The description that the node itself publishes: the URDF of the file that it was given, for robots that no URDF describes
-//! (parameters `asset_file`, `publish_description`, `description_to`).
+//! The description that the node itself publishes: the URDF of the file that it was given, for
+//! robots that no URDF describes (parameters `asset_file`, `publish_description`,
+//! `description_to`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,7 +32,8 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Whether a description is what the node published: then it says nothing new, whoever repeats it.
+    /// Whether a description is what the node published: then it says nothing new, whoever repeats
+    /// it.
     pub(super) fn is(&self, text: &str) -> bool {
         self.text.as_deref() == Some(text)
     }
@@ -43,8 +45,9 @@ impl Published {
 }
 
 impl<N: Node> Engine<N> {
-    /// Whether a description comes from where the node's own goes: the topic on which it publishes and the nodes whose parameter it
-    /// sets. These hold another robot only until they have heard, robot_state_publisher the one that it was started with.
+    /// Whether a description comes from where the node's own goes: the topic on which it publishes
+    /// and the nodes whose parameter it sets. These hold another robot only until they have heard,
+    /// robot_state_publisher the one that it was started with.
     pub(super) fn hears_itself(&self, origin: &Origin) -> bool {
         self.parameters.publish_description
             && self.parameters.file().is_some()
@@ -57,11 +60,18 @@ impl<N: Node> Engine<N> {
 
     /// Whether a node is one of those whose parameter is set.
     fn is_given(&self, node: &str) -> bool {
-        self.parameters.description_to.as_ref().is_some_and(|pattern| {
-            let absolute = pattern.starts_with(['/', '*']);
-            let pattern = if absolute { pattern.clone() } else { names::join(self.node.namespace(), pattern) };
-            node != self.node.fully_qualified_name() && tf_check::matches(&pattern, node)
-        })
+        self.parameters
+            .description_to
+            .as_ref()
+            .is_some_and(|pattern| {
+                let absolute = pattern.starts_with(['/', '*']);
+                let pattern = if absolute {
+                    pattern.clone()
+                } else {
+                    names::join(self.node.namespace(), pattern)
+                };
+                node != self.node.fully_qualified_name() && tf_check::matches(&pattern, node)
+            })
     }
 
     /// Has the URDF of a revision read, if it is that of the file.
@@ -69,11 +79,16 @@ impl<N: Node> Engine<N> {
         if !self.parameters.publish_description || !matches!(origin, Origin::File(_)) {
             return;
         }
-        let Some(path) = report.file(jobs::DESCRIPTION_ENDING) else { return };
-        self.running.begin(Task::Description { path: path.clone() }, move |_| Done::Description {
-            text: std::fs::read_to_string(&path).map_err(|error| error.to_string()),
-            path,
-        });
+        let Some(path) = report.file(jobs::DESCRIPTION_ENDING) else {
+            return;
+        };
+        self.running
+            .begin(Task::Description { path: path.clone() }, move |_| {
+                Done::Description {
+                    text: std::fs::read_to_string(&path).map_err(|error| error.to_string()),
+                    path,
+                }
+            });
     }
 
     /// The URDF of a revision was read.
@@ -84,7 +99,12 @@ impl<N: Node> Engine<N> {
         }
         let text: Arc<str> = match text {
             Ok(text) => text.into(),
-            Err(why) => return tracing::error!("the description in {} can't be read: {why}", path.display()),
+            Err(why) => {
+                return tracing::error!(
+                    "the description in {} can't be read: {why}",
+                    path.display()
+                );
+            }
         };
         if self.published.is(&text) {
             return;
@@ -99,8 +119,14 @@ impl<N: Node> Engine<N> {
         self.published.nodes.clear();
         if let Some(publisher) = &self.published.publisher {
             let size = super::request::size(text.len() as u64);
-            match publisher.publish(std_msgs::String { data: text.to_string() }) {
-                Ok(()) => tracing::info!("published the description in {} ({size}) on {}", path.display(), publisher.topic()),
+            match publisher.publish(std_msgs::String {
+                data: text.to_string(),
+            }) {
+                Ok(()) => tracing::info!(
+                    "published the description in {} ({size}) on {}",
+                    path.display(),
+                    publisher.topic()
+                ),
                 Err(error) => tracing::error!("the description is not published: {error}"),
             }
         }
@@ -114,10 +140,19 @@ impl<N: Node> Engine<N> {
 
     /// Gives the description to the nodes that are to have it as a parameter, each once.
     pub(super) fn give_description(&mut self, graph: &Graph, now: Instant) {
-        let Some(text) = self.published.text.clone() else { return };
-        let given: BTreeSet<&String> = graph.nodes.iter().filter(|node| self.is_given(node)).take(MOST_NODES).collect();
+        let Some(text) = self.published.text.clone() else {
+            return;
+        };
+        let given: BTreeSet<&String> = graph
+            .nodes
+            .iter()
+            .filter(|node| self.is_given(node))
+            .take(MOST_NODES)
+            .collect();
         // One that comes again under its name has to be given it again.
-        self.published.nodes.retain(|node, _| given.iter().any(|other| ***other == **node));
+        self.published
+            .nodes
+            .retain(|node, _| given.iter().any(|other| ***other == **node));
         for node in given {
             let node: Arc<str> = node.as_str().into();
             match self.published.nodes.get(&node) {
@@ -127,16 +162,40 @@ impl<N: Node> Engine<N> {
             }
             self.published.nodes.insert(node.clone(), None);
             let value = Value::String(text.to_string());
-            let parameter = Parameter { name: DESCRIPTION.to_owned(), value: value.into() };
-            let (ros, given, service) = (self.node.clone(), text.clone(), format!("{node}/set_parameters"));
+            let parameter = Parameter {
+                name: DESCRIPTION.to_owned(),
+                value: value.into(),
+            };
+            let (ros, given, service) = (
+                self.node.clone(),
+                text.clone(),
+                format!("{node}/set_parameters"),
+            );
             self.running.wait(async move {
-                let answer =
-                    ros.call::<SetParameters>(&service, SetParametersRequest { parameters: vec![parameter] }, ANSWER).await;
-                let taken = answer.map_err(|error| error.to_string()).and_then(|answer| {
-                    let result = answer.results.into_iter().next().unwrap_or_default();
-                    if result.successful { Ok(()) } else { Err(result.reason) }
-                });
-                Done::Given { node, text: given, taken }
+                let answer = ros
+                    .call::<SetParameters>(
+                        &service,
+                        SetParametersRequest {
+                            parameters: vec![parameter],
+                        },
+                        ANSWER,
+                    )
+                    .await;
+                let taken = answer
+                    .map_err(|error| error.to_string())
+                    .and_then(|answer| {
+                        let result = answer.results.into_iter().next().unwrap_or_default();
+                        if result.successful {
+                            Ok(())
+                        } else {
+                            Err(result.reason)
+                        }
+                    });
+                Done::Given {
+                    node,
+                    text: given,
+                    taken,
+                }
             });
         }
     }
@@ -149,7 +208,9 @@ impl<N: Node> Engine<N> {
         match taken {
             Ok(()) => tracing::info!("the parameter {DESCRIPTION} of {node} is what is published"),
             Err(why) => {
-                tracing::warn!("the parameter {DESCRIPTION} of {node} could not be set: {why}; it is tried again");
+                tracing::warn!(
+                    "the parameter {DESCRIPTION} of {node} could not be set: {why}; it is tried again"
+                );
                 if let Some(state) = self.published.nodes.get_mut(&node) {
                     *state = Some(Instant::now() + AGAIN);
                 }

@@ -1,4 +1,5 @@
-//! What the node reports of shortages: conversions that lacked file descriptors, and services that its ROS client can't carry.
+//! What the node reports of shortages: conversions that lacked file descriptors, and services that
+//! its ROS client can't carry.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,8 @@ use crate::ros::msg::diagnostic_msgs::DiagnosticStatus;
 const MAX_DOUBLINGS: u32 = 6;
 
 impl<N: Node> Engine<N> {
-    /// Returns a warning about nodes whose requests the node's ROS client can't answer; `None` if there are none.
+    /// Returns a warning about nodes whose requests the node's ROS client can't answer; `None` if
+    /// there are none.
     pub(super) fn services_status(&self) -> Option<DiagnosticStatus> {
         let first: Vec<String> = self
             .unreachable_clients
@@ -35,12 +37,16 @@ impl<N: Node> Engine<N> {
 
     /// A conversion lacked descriptors, or did not: then the next time is the first again.
     pub(super) fn note_starved(&mut self, key: &str, diagnostics: &[Diagnostic]) {
-        let Some(robot) = self.robots.get_mut(key) else { return };
+        let Some(robot) = self.robots.get_mut(key) else {
+            return;
+        };
         if !crate::convert::is_out_of_files(diagnostics) {
             robot.starved = None;
             return;
         }
-        let times = robot.starved.map_or(0, |(times, _)| (times + 1).min(MAX_DOUBLINGS));
+        let times = robot
+            .starved
+            .map_or(0, |(times, _)| (times + 1).min(MAX_DOUBLINGS));
         robot.starved = Some((times, Instant::now() + Duration::from_secs(1 << times)));
         // What it found holds for that moment only.
         robot.fingerprint = None;

@@ -30,13 +30,15 @@ use crate::ros::msg::rcl_interfaces::{GetParameters, GetParametersResponse};
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::std_msgs::{self, Header};
 use crate::ros::msg::tf2_msgs::TFMessage;
-use crate::ros::msg::urdf_usd::{Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest};
+use crate::ros::msg::urdf_usd::{
+    Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest,
+};
 use crate::ros::{Graph, Node, PublisherId, Sample, Value, queue};
 use crate::serve::{Presence, RobotView, Server, Site};
 use crate::worker::Workers;
 
-/// A stand-in for conversions: it can be held up, fails for an empty text and for one with "broken" in it, and counts. What it is told of running robots
-/// makes a revision.
+/// A stand-in for conversions: it can be held up, fails for an empty text and for one with "broken"
+/// in it, and counts. What it is told of running robots makes a revision.
 #[derive(Default)]
 struct Converter {
     count: AtomicU64,
@@ -80,27 +82,49 @@ impl Converter {
         if let Source::File(path) = &job.source {
             used.push(path.clone());
         }
-        if self.starving.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok() {
+        if self
+            .starving
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1))
+            .is_ok()
+        {
             let message = "a.stl can't be read: Too many open files";
             let diagnostic = crate::resolve::Error::too_many_open(message).at(Place::default());
-            return Err(Failure { diagnostics: vec![diagnostic], used });
+            return Err(Failure {
+                diagnostics: vec![diagnostic],
+                used,
+            });
         }
         if text.contains("panic") {
             panic!("a defect");
         }
         // A file that is just being written is empty for a moment.
         if text.is_empty() || text.contains("broken") || self.fails.load(Ordering::SeqCst) {
-            let place = Place { line: 3, column: 7, ..Place::default() };
-            let diagnostic = Diagnostic::new(&super::codes::DEFECT, place, "the description is broken");
-            return Err(Failure { diagnostics: vec![diagnostic], used });
+            let place = Place {
+                line: 3,
+                column: 7,
+                ..Place::default()
+            };
+            let diagnostic =
+                Diagnostic::new(&super::codes::DEFECT, place, "the description is broken");
+            return Err(Failure {
+                diagnostics: vec![diagnostic],
+                used,
+            });
         }
-        let content: Vec<String> = used.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect();
+        let content: Vec<String> = used
+            .iter()
+            .map(|path| fs::read_to_string(path).unwrap_or_default())
+            .collect();
         let robot = super::robot_name(&text).unwrap_or_else(|| "robot".to_owned());
         let name = crate::convert::file_name(&robot);
         let directory = job.output_dir.join(&name);
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("report.json"), "{}").unwrap();
-        let captured: Vec<&str> = job.captured.iter().map(|captured| captured.interface.name.as_str()).collect();
+        let captured: Vec<&str> = job
+            .captured
+            .iter()
+            .map(|captured| captured.interface.name.as_str())
+            .collect();
         let now = format!("{text}{content:?}{captured:?}");
         let mut revisions = self.revisions.lock().unwrap();
         let entry = revisions.entry(directory.clone()).or_default();
@@ -109,9 +133,17 @@ impl Converter {
         Ok(Report {
             robot,
             status: Status::Ok,
-            source: SourceInfo { kind: "urdf".into(), uri: None, sha256: String::new() },
+            source: SourceInfo {
+                kind: "urdf".into(),
+                uri: None,
+                sha256: String::new(),
+            },
             revision: entry.0,
-            files: vec![FileInfo { path: format!("{name}.glb"), bytes: 3, sha256: "00".to_owned() }],
+            files: vec![FileInfo {
+                path: format!("{name}.glb"),
+                bytes: 3,
+                sha256: "00".to_owned(),
+            }],
             counts: Counts::default(),
             timings_ms: Timings::default(),
             diagnostics: Vec::new(),
@@ -148,9 +180,12 @@ fn bed_with(set: impl FnOnce(&mut Parameters)) -> Bed {
 fn real_bed(set: impl FnOnce(&mut Parameters)) -> Bed {
     bed_of(
         Fake::default(),
-        Some(Arc::new(|job: &Job| crate::convert::convert(job, &crate::convert::Context::default()))),
+        Some(Arc::new(|job: &Job| {
+            crate::convert::convert(job, &crate::convert::Context::default())
+        })),
         |parameters| {
-            parameters.conversion.formats = crate::convert::Formats::parse(&["usd".to_owned()]).unwrap();
+            parameters.conversion.formats =
+                crate::convert::Formats::parse(&["usd".to_owned()]).unwrap();
             set(parameters);
         },
     )
@@ -163,20 +198,45 @@ fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
     let mut parameters = fake::parameters(&own);
     parameters.conversion.resolve.allowed_roots = vec![folder.path().canonicalize().unwrap()];
     set(&mut parameters);
-    let (node, converter, site) = (Arc::new(node), Arc::new(Converter::default()), Arc::new(Site::default()));
+    let (node, converter, site) = (
+        Arc::new(node),
+        Arc::new(Converter::default()),
+        Arc::new(Site::default()),
+    );
     let (assets, diagnostics) = (node.listen("/urdf_usd/asset"), node.listen("/diagnostics"));
     let stand_in = converter.clone();
     let convert = convert.unwrap_or_else(|| Arc::new(move |job: &Job| stand_in.convert(job)));
     let (changes, workers) = (node.changes(), Arc::new(Workers::here()));
-    let engine =
-        Engine::start(node.clone(), parameters, changes, (convert, workers), site.clone(), AssetPaths::default()).unwrap();
+    let engine = Engine::start(
+        node.clone(),
+        parameters,
+        changes,
+        (convert, workers),
+        site.clone(),
+        AssetPaths::default(),
+    )
+    .unwrap();
     let engine = tokio::spawn(engine.run());
-    Bed { folder, node, converter, site, assets, diagnostics, engine }
+    Bed {
+        folder,
+        node,
+        converter,
+        site,
+        assets,
+        diagnostics,
+        engine,
+    }
 }
 
 impl Bed {
     fn describe(&self, text: &str) {
-        self.node.say("/robot_description", &std_msgs::String { data: text.to_owned() }, 1);
+        self.node.say(
+            "/robot_description",
+            &std_msgs::String {
+                data: text.to_owned(),
+            },
+            1,
+        );
     }
 
     /// Publishes on a topic, once the node listens to it for descriptions.
@@ -187,7 +247,13 @@ impl Bed {
             }
         })
         .await;
-        self.node.say(topic, &std_msgs::String { data: text.to_owned() }, who);
+        self.node.say(
+            topic,
+            &std_msgs::String {
+                data: text.to_owned(),
+            },
+            who,
+        );
     }
 
     /// Waits until nobody listens to a topic.
@@ -259,7 +325,9 @@ impl Bed {
 }
 
 async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), future).await.expect("in time")
+    tokio::time::timeout(Duration::from_secs(20), future)
+        .await
+        .expect("in time")
 }
 
 const TWO: &str = "<robot name='arm'><link name='two'/></robot>";
@@ -272,9 +340,17 @@ async fn a_description_becomes_an_announced_asset() {
     bed.describe("<robot name='arm'/>");
     let asset = bed.asset().await;
     assert_eq!((asset.robot.as_str(), asset.revision), ("arm", 1));
-    assert!(asset.glb.ends_with("/out/arm/arm.glb") && asset.entry.is_empty(), "{asset:?}");
-    let status = bed.status(|s| s.name == "urdf_usd: conversion of arm").await;
-    assert_eq!((status.level, status.hardware_id.as_str()), (DiagnosticStatus::OK, "arm"));
+    assert!(
+        asset.glb.ends_with("/out/arm/arm.glb") && asset.entry.is_empty(),
+        "{asset:?}"
+    );
+    let status = bed
+        .status(|s| s.name == "urdf_usd: conversion of arm")
+        .await;
+    assert_eq!(
+        (status.level, status.hardware_id.as_str()),
+        (DiagnosticStatus::OK, "arm")
+    );
     bed.listed(1).await;
     assert_eq!(bed.site.robots()[0].revision, Some(1));
 }
@@ -299,9 +375,22 @@ async fn while_a_conversion_runs_only_the_newest_waits() {
         seen.push((asset.robot, asset.revision));
     }
     seen.sort();
-    assert_eq!(seen, [("arm".to_owned(), 1), ("arm".to_owned(), 2), ("rover".to_owned(), 1)]);
+    assert_eq!(
+        seen,
+        [
+            ("arm".to_owned(), 1),
+            ("arm".to_owned(), 2),
+            ("rover".to_owned(), 1)
+        ]
+    );
     assert_eq!(bed.converter.count(), 3);
-    let newest = bed.converter.revisions.lock().unwrap().values().any(|(_, text)| text.starts_with(TWO));
+    let newest = bed
+        .converter
+        .revisions
+        .lock()
+        .unwrap()
+        .values()
+        .any(|(_, text)| text.starts_with(TWO));
     assert!(newest);
 }
 
@@ -325,7 +414,11 @@ async fn a_bad_description_leaves_the_last_asset_and_is_reported() {
     bed.describe("<robot name='arm'>broken</robot>");
     let status = bed.status(|s| s.level == DiagnosticStatus::ERROR).await;
     assert_eq!(status.name, "urdf_usd: conversion of arm");
-    assert!(status.message.contains(":3:7: error") && status.message.contains("revision 1 stays"), "{}", status.message);
+    assert!(
+        status.message.contains(":3:7: error") && status.message.contains("revision 1 stays"),
+        "{}",
+        status.message
+    );
     let view = bed.site.robots()[0].clone();
     assert_eq!((view.revision, view.diagnostics.len()), (Some(1), 1));
     bed.describe(TWO);
@@ -339,9 +432,16 @@ async fn a_defect_costs_one_conversion_and_a_huge_description_none() {
     bed.describe("<robot name='arm'>panic</robot>");
     let status = bed.status(|s| s.level == DiagnosticStatus::ERROR).await;
     assert!(status.message.contains("a defect"), "{}", status.message);
-    bed.describe(&format!("<robot name='huge'><!--{}--></robot>", "x".repeat(16 << 20)));
+    bed.describe(&format!(
+        "<robot name='huge'><!--{}--></robot>",
+        "x".repeat(16 << 20)
+    ));
     let status = bed.status(|s| s.name.ends_with("of huge")).await;
-    assert!(status.message.contains("more than 16777216") && status.level == DiagnosticStatus::ERROR, "{}", status.message);
+    assert!(
+        status.message.contains("more than 16777216") && status.level == DiagnosticStatus::ERROR,
+        "{}",
+        status.message
+    );
     bed.describe("<robot name='arm'/>");
     assert_eq!(bed.asset().await.robot, "arm");
     assert_eq!(bed.converter.count(), 2);
@@ -354,7 +454,8 @@ async fn a_changed_file_makes_a_revision_and_a_mended_name_leaves_no_ghost() {
     fs::write(&mesh, "one").unwrap();
     bed.converter.used.lock().unwrap().push(mesh.clone());
     bed.describe("<robot name='brm'>broken</robot>");
-    bed.status(|s| s.name == "urdf_usd: conversion of brm").await;
+    bed.status(|s| s.name == "urdf_usd: conversion of brm")
+        .await;
     bed.describe("<robot name='arm'/>");
     assert_eq!(bed.asset().await.revision, 1);
     bed.listed(1).await;
@@ -370,7 +471,10 @@ async fn calls_are_answered() {
     let call = |request| bed.node.ask::<ConvertService>("/convert", request);
     let empty = within(call(ConvertRequest::default())).await;
     assert!(
-        !empty.success && empty.message.contains("no robot description was heard on /robot_description"),
+        !empty.success
+            && empty
+                .message
+                .contains("no robot description was heard on /robot_description"),
         "{}",
         empty.message
     );
@@ -378,24 +482,67 @@ async fn calls_are_answered() {
     bed.asset().await;
     let call = |request| bed.node.ask::<ConvertService>("/convert", request);
     let again = within(call(ConvertRequest::default())).await;
-    assert!(again.success && again.message.contains("already current: revision 1"), "{}", again.message);
-    assert!(again.files[0].ends_with("/out/arm/arm.glb") && again.report.contains("\"revision\": 1"));
-    let both = within(call(ConvertRequest { urdf: "a".into(), uri: "b".into(), ..Default::default() })).await;
-    assert!(!both.success && both.message.contains("both"), "{}", both.message);
-    let bad = within(call(ConvertRequest { urdf: "<robot name='x'>broken".into(), ..Default::default() })).await;
-    assert!(!bad.success && bad.message.contains(":3:7: error"), "{}", bad.message);
+    assert!(
+        again.success && again.message.contains("already current: revision 1"),
+        "{}",
+        again.message
+    );
+    assert!(
+        again.files[0].ends_with("/out/arm/arm.glb") && again.report.contains("\"revision\": 1")
+    );
+    let both = within(call(ConvertRequest {
+        urdf: "a".into(),
+        uri: "b".into(),
+        ..Default::default()
+    }))
+    .await;
+    assert!(
+        !both.success && both.message.contains("both"),
+        "{}",
+        both.message
+    );
+    let bad = within(call(ConvertRequest {
+        urdf: "<robot name='x'>broken".into(),
+        ..Default::default()
+    }))
+    .await;
+    assert!(
+        !bad.success && bad.message.contains(":3:7: error"),
+        "{}",
+        bad.message
+    );
     let path = bed.folder.path().canonicalize().unwrap().join("dog.urdf");
     fs::write(&path, "<robot name='dog'/>").unwrap();
-    let request = ConvertRequest { uri: path.display().to_string(), output_dir: "sub".into(), ..Default::default() };
+    let request = ConvertRequest {
+        uri: path.display().to_string(),
+        output_dir: "sub".into(),
+        ..Default::default()
+    };
     let file = within(call(request)).await;
-    assert!(file.success && file.files[0].ends_with("/out/sub/dog/dog.glb"), "{file:?}");
+    assert!(
+        file.success && file.files[0].ends_with("/out/sub/dog/dog.glb"),
+        "{file:?}"
+    );
     let asset = bed.asset().await;
-    assert_eq!((asset.robot.as_str(), asset.directory.ends_with("/out/sub/dog")), ("dog", true));
+    assert_eq!(
+        (
+            asset.robot.as_str(),
+            asset.directory.ends_with("/out/sub/dog")
+        ),
+        ("dog", true)
+    );
     // The URDF file is watched from then on.
     fs::write(&path, "<robot name='dog'><link name='tail'/></robot>").unwrap();
     assert_eq!(bed.asset().await.revision, 2);
     bed.listed(2).await;
-    assert_eq!(bed.site.robots().iter().map(|r| r.key.clone()).collect::<Vec<_>>(), ["arm", "sub/dog"]);
+    assert_eq!(
+        bed.site
+            .robots()
+            .iter()
+            .map(|r| r.key.clone())
+            .collect::<Vec<_>>(),
+        ["arm", "sub/dog"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -406,7 +553,12 @@ async fn many_calls_at_once_are_all_answered() {
         urdf: format!("<robot name='r{}'><link name='l{n}'/></robot>", n % 7),
         ..Default::default()
     };
-    let waiting: Vec<_> = (0..60).map(|n| bed.node.start_call::<ConvertService>("/convert", request(n))).collect();
+    let waiting: Vec<_> = (0..60)
+        .map(|n| {
+            bed.node
+                .start_call::<ConvertService>("/convert", request(n))
+        })
+        .collect();
     bed.converting(2).await;
     bed.converter.hold(false);
     for answer in waiting {
@@ -414,7 +566,9 @@ async fn many_calls_at_once_are_all_answered() {
     }
     // In the order of the calls: the last text of each robot is the one on disk.
     for (directory, (_, text)) in &*bed.converter.revisions.lock().unwrap() {
-        let robot: usize = directory.file_name().unwrap().to_str().unwrap()[1..].parse().unwrap();
+        let robot: usize = directory.file_name().unwrap().to_str().unwrap()[1..]
+            .parse()
+            .unwrap();
         let last = (0..60).filter(|n| n % 7 == robot).max().unwrap();
         assert!(text.contains(&format!("'l{last}'")), "{text}");
     }
@@ -424,27 +578,54 @@ async fn many_calls_at_once_are_all_answered() {
 async fn frames_without_usd_or_robot_are_refused_with_the_reason() {
     let mut bed = bed();
     let check = |robot: &str| {
-        bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
+        bed.node.ask::<CheckFrames>(
+            "/urdf_usd/check_frames",
+            CheckFramesRequest {
+                robot: robot.into(),
+                frames: vec![],
+            },
+        )
     };
     let none = within(check("")).await;
-    assert!(!none.success && none.message.contains("/robot_description"), "{}", none.message);
+    assert!(
+        !none.success && none.message.contains("/robot_description"),
+        "{}",
+        none.message
+    );
     bed.describe("<robot name='arm'/>");
     bed.asset().await;
     let check = |robot: &str| {
-        bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
+        bed.node.ask::<CheckFrames>(
+            "/urdf_usd/check_frames",
+            CheckFramesRequest {
+                robot: robot.into(),
+                frames: vec![],
+            },
+        )
     };
     let other = within(check("rover")).await;
-    assert!(!other.success && other.message.contains("\"rover\"") && other.message.contains("arm"), "{}", other.message);
+    assert!(
+        !other.success && other.message.contains("\"rover\"") && other.message.contains("arm"),
+        "{}",
+        other.message
+    );
     let no_usd = within(check("arm")).await;
-    assert!(!no_usd.success && no_usd.message.contains("has no USD"), "{}", no_usd.message);
+    assert!(
+        !no_usd.success && no_usd.message.contains("has no USD"),
+        "{}",
+        no_usd.message
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_parameter_holds_from_the_next_conversion() {
     let mut bed = bed();
-    // Refused by the parameter's rule before it came here; a value that does not fit changes nothing.
-    bed.node.set("formats", Value::StringArray(vec!["stl".into()]));
-    bed.node.set("asset_namespace", Value::String("left".into()));
+    // Refused by the parameter's rule before it came here; a value that does not fit changes
+    // nothing.
+    bed.node
+        .set("formats", Value::StringArray(vec!["stl".into()]));
+    bed.node
+        .set("asset_namespace", Value::String("left".into()));
     bed.node.set("diagnostics_period", Value::Double(0.1));
     // A description may overtake the change.
     for n in 0.. {
@@ -464,15 +645,28 @@ async fn an_older_source_that_is_written_late_gives_way_to_the_newer() {
     fs::write(&path, "<robot name='arm'><!-- slow --></robot>").unwrap();
     bed.converter.only_slow.store(true, Ordering::SeqCst);
     bed.converter.hold(true);
-    let request = ConvertRequest { uri: path.display().to_string(), ..Default::default() };
+    let request = ConvertRequest {
+        uri: path.display().to_string(),
+        ..Default::default()
+    };
     let call = bed.node.start_call::<ConvertService>("/convert", request);
     bed.converting(1).await;
     bed.describe(TWO);
     assert_eq!(bed.asset().await.revision, 1);
     bed.converter.hold(false);
     assert!(within(call).await.unwrap().success);
-    assert_eq!((bed.asset().await.revision, bed.asset().await.revision), (2, 3));
-    assert!(bed.converter.revisions.lock().unwrap().values().all(|(_, text)| text.starts_with(TWO)));
+    assert_eq!(
+        (bed.asset().await.revision, bed.asset().await.revision),
+        (2, 3)
+    );
+    assert!(
+        bed.converter
+            .revisions
+            .lock()
+            .unwrap()
+            .values()
+            .all(|(_, text)| text.starts_with(TWO))
+    );
 }
 
 /// What the page would get of a path, as JSON.
@@ -498,25 +692,51 @@ async fn joint_states_reach_those_who_watch_and_their_end_is_told() {
         }
     };
     assert_eq!(state().await["live"], false);
-    let header = Header { stamp: Time { sec: 7, nanosec: 500_000_000 }, ..Header::default() };
+    let header = Header {
+        stamp: Time {
+            sec: 7,
+            nanosec: 500_000_000,
+        },
+        ..Header::default()
+    };
     let say = |names: &[&str], position: &[f64]| {
         let name = names.iter().map(|name| (*name).to_owned()).collect();
-        let message = JointState { header: header.clone(), name, position: position.to_vec(), ..JointState::default() };
+        let message = JointState {
+            header: header.clone(),
+            name,
+            position: position.to_vec(),
+            ..JointState::default()
+        };
         bed.node.say("/joint_states", &message, 1);
     };
     say(&["hip", "knee", "nameless"], &[0.5, -0.25]);
     let first = state().await;
-    assert_eq!((&first["live"], &first["stamp"]), (&true.into(), &7.5.into()));
-    assert_eq!(first["positions"], serde_json::json!({ "hip": 0.5, "knee": -0.25 }));
+    assert_eq!(
+        (&first["live"], &first["stamp"]),
+        (&true.into(), &7.5.into())
+    );
+    assert_eq!(
+        first["positions"],
+        serde_json::json!({ "hip": 0.5, "knee": -0.25 })
+    );
     // Another publisher tells other joints, and more positions than names.
     say(&["grip"], &[0.01, 9.0]);
-    assert_eq!(state().await["positions"], serde_json::json!({ "grip": 0.01, "hip": 0.5, "knee": -0.25 }));
+    assert_eq!(
+        state().await["positions"],
+        serde_json::json!({ "grip": 0.01, "hip": 0.5, "knee": -0.25 })
+    );
     // Nobody says anything any more: the last positions stay.
     let last = state().await;
-    assert_eq!((&last["live"], &last["positions"]["hip"]), (&false.into(), &0.5.into()));
+    assert_eq!(
+        (&last["live"], &last["positions"]["hip"]),
+        (&false.into(), &0.5.into())
+    );
     say(&["hip"], &[0.75]);
     let again = state().await;
-    assert_eq!((&again["live"], &again["positions"]["hip"]), (&true.into(), &0.75.into()));
+    assert_eq!(
+        (&again["live"], &again["positions"]["hip"]),
+        (&true.into(), &0.75.into())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -528,8 +748,13 @@ async fn the_tf_tree_is_told_for_a_robot_without_usd_too() {
     bed.describe("<robot name='arm'/>");
     bed.asset().await;
     bed.listed(1).await;
-    assert_eq!(told(address, "/api/frames/arm").await, serde_json::json!({ "frames": [], "causes": [], "tf": [] }));
-    let said = |parent, child| TFMessage { transforms: vec![transform(parent, child, 1.0)] };
+    assert_eq!(
+        told(address, "/api/frames/arm").await,
+        serde_json::json!({ "frames": [], "causes": [], "tf": [] })
+    );
+    let said = |parent, child| TFMessage {
+        transforms: vec![transform(parent, child, 1.0)],
+    };
     bed.node.say("/tf", &said("/base", "tool"), 1);
     bed.node.say("/tf_static", &said("world", "base"), 1);
     let tree = within(async {
@@ -541,10 +766,26 @@ async fn the_tf_tree_is_told_for_a_robot_without_usd_too() {
         }
     })
     .await;
-    let edges: Vec<_> =
-        (0..2).map(|n| (tree[n]["frame"].as_str(), tree[n]["parent"].as_str(), tree[n]["static"].as_bool())).collect();
-    assert_eq!(edges, [(Some("base"), Some("world"), Some(true)), (Some("tool"), Some("base"), Some(false))]);
-    assert!((0..2).all(|n| (0.0..20.0).contains(&tree[n]["age"].as_f64().unwrap())), "{tree}");
+    let edges: Vec<_> = (0..2)
+        .map(|n| {
+            (
+                tree[n]["frame"].as_str(),
+                tree[n]["parent"].as_str(),
+                tree[n]["static"].as_bool(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        edges,
+        [
+            (Some("base"), Some("world"), Some(true)),
+            (Some("tool"), Some("base"), Some(false))
+        ]
+    );
+    assert!(
+        (0..2).all(|n| (0.0..20.0).contains(&tree[n]["age"].as_f64().unwrap())),
+        "{tree}"
+    );
 }
 
 const STRING: &str = "std_msgs/msg/String";
@@ -560,7 +801,10 @@ fn graph(publishers: &[(&str, &str, u8)]) -> Graph {
         id: Some(PublisherId([*who; 16])),
         qos: None,
     };
-    Graph { topics: publishers.iter().map(end).collect(), ..Graph::default() }
+    Graph {
+        topics: publishers.iter().map(end).collect(),
+        ..Graph::default()
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -588,43 +832,95 @@ async fn equal_robots_in_namespaces_are_robots_of_their_own() {
         seen.push((folder, asset.ros_namespace, asset.revision));
     }
     seen.sort();
-    let expected = [("arm", "own"), ("fleet/r2/arm", "fleet/r2"), ("r1/arm", "r1")];
-    assert_eq!(seen, expected.map(|(folder, namespace)| (folder.to_owned(), namespace.to_owned(), 1)));
+    let expected = [
+        ("arm", "own"),
+        ("fleet/r2/arm", "fleet/r2"),
+        ("r1/arm", "r1"),
+    ];
+    assert_eq!(
+        seen,
+        expected.map(|(folder, namespace)| (folder.to_owned(), namespace.to_owned(), 1))
+    );
     bed.listed(3).await;
-    let listed: Vec<_> = bed.site.robots().iter().map(|robot| (robot.key.clone(), robot.namespace.clone())).collect();
-    let expected = [("arm", "/"), ("fleet/r2/arm", "/fleet/r2"), ("r1/arm", "/r1")];
-    assert_eq!(listed, expected.map(|(key, namespace)| (key.to_owned(), namespace.to_owned())));
+    let listed: Vec<_> = bed
+        .site
+        .robots()
+        .iter()
+        .map(|robot| (robot.key.clone(), robot.namespace.clone()))
+        .collect();
+    let expected = [
+        ("arm", "/"),
+        ("fleet/r2/arm", "/fleet/r2"),
+        ("r1/arm", "/r1"),
+    ];
+    assert_eq!(
+        listed,
+        expected.map(|(key, namespace)| (key.to_owned(), namespace.to_owned()))
+    );
     // The own topic is heard once, and nothing else is followed.
     assert_eq!(bed.converter.count(), 3);
     for topic in ["/r3/robot_description", "/r4/my_robot_description"] {
         assert_eq!(bed.node.listeners(topic), 0, "{topic}");
     }
     // Their topics are listened to only if somebody publishes them.
-    assert_eq!((bed.node.listeners("/r1/tf"), bed.node.listeners("/tf")), (0, 1));
+    assert_eq!(
+        (bed.node.listeners("/r1/tf"), bed.node.listeners("/tf")),
+        (0, 1)
+    );
     let check = |robot: &str| {
-        bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest { robot: robot.into(), frames: vec![] })
+        bed.node.ask::<CheckFrames>(
+            "/urdf_usd/check_frames",
+            CheckFramesRequest {
+                robot: robot.into(),
+                frames: vec![],
+            },
+        )
     };
     let several = within(check("arm")).await;
-    assert!(several.message.contains("has no USD"), "a key is taken first: {}", several.message);
+    assert!(
+        several.message.contains("has no USD"),
+        "a key is taken first: {}",
+        several.message
+    );
     // A call for the last description heard is one for that robot.
-    let last = within(bed.node.ask::<ConvertService>("/convert", ConvertRequest::default())).await;
-    assert!(last.success && last.message.contains("already current: revision 1"), "{}", last.message);
+    let last = within(
+        bed.node
+            .ask::<ConvertService>("/convert", ConvertRequest::default()),
+    )
+    .await;
+    assert!(
+        last.success && last.message.contains("already current: revision 1"),
+        "{}",
+        last.message
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_that_several_robots_have_is_asked_back() {
     let bed = bed_with(|parameters| parameters.discover = true);
     let (r1, r2) = ("/r1/robot_description", "/r2/robot_description");
-    bed.node.set_graph(graph(&[(r1, STRING, 2), (r2, STRING, 3)]));
+    bed.node
+        .set_graph(graph(&[(r1, STRING, 2), (r2, STRING, 3)]));
     bed.describe_on(r1, TWO, 2).await;
     bed.describe_on(r2, TWO, 3).await;
     bed.listed(2).await;
     let check = async |robot: &str| {
-        let request = CheckFramesRequest { robot: robot.into(), frames: vec![] };
-        within(bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", request)).await.message
+        let request = CheckFramesRequest {
+            robot: robot.into(),
+            frames: vec![],
+        };
+        within(
+            bed.node
+                .ask::<CheckFrames>("/urdf_usd/check_frames", request),
+        )
+        .await
+        .message
     };
     let several = check("arm").await;
-    assert!(several.contains("several robots") && several.contains("r1/arm, r2/arm"), "{several}");
+    assert!(
+        several.contains("several robots") && several.contains("r1/arm, r2/arm"),
+        "{several}"
+    );
     assert!(check("r2/arm").await.contains("has no USD"));
 }
 
@@ -632,29 +928,55 @@ async fn a_name_that_several_robots_have_is_asked_back() {
 async fn robots_leave_and_come_back() {
     let mut bed = bed_with(|parameters| parameters.discover = true);
     let (r1, r2) = ("/r1/robot_description", "/r2/robot_description");
-    let (both, one) = (graph(&[(r1, STRING, 2), (r2, STRING, 3)]), graph(&[(r2, STRING, 3)]));
+    let (both, one) = (
+        graph(&[(r1, STRING, 2), (r2, STRING, 3)]),
+        graph(&[(r2, STRING, 3)]),
+    );
     bed.node.set_graph(both);
     bed.describe_on(r1, TWO, 2).await;
     bed.describe_on(r2, TWO, 3).await;
-    bed.shows("r1/arm", |robot| robot.presence == Presence::Live).await;
-    bed.shows("r2/arm", |robot| robot.presence == Presence::Live).await;
+    bed.shows("r1/arm", |robot| robot.presence == Presence::Live)
+        .await;
+    bed.shows("r2/arm", |robot| robot.presence == Presence::Live)
+        .await;
     bed.node.set_graph(one);
-    bed.shows("r1/arm", |robot| robot.presence == Presence::Gone && robot.revision == Some(1)).await;
-    let status = bed.status(|s| s.name == "urdf_usd: conversion of r1/arm").await;
+    bed.shows("r1/arm", |robot| {
+        robot.presence == Presence::Gone && robot.revision == Some(1)
+    })
+    .await;
+    let status = bed
+        .status(|s| s.name == "urdf_usd: conversion of r1/arm")
+        .await;
     assert_eq!(status.level, DiagnosticStatus::STALE);
-    assert!(status.message.starts_with("gone: ") && status.message.contains(r1), "{}", status.message);
-    assert_eq!(bed.status(|s| s.name.ends_with("of r2/arm")).await.level, DiagnosticStatus::OK);
+    assert!(
+        status.message.starts_with("gone: ") && status.message.contains(r1),
+        "{}",
+        status.message
+    );
+    assert_eq!(
+        bed.status(|s| s.name.ends_with("of r2/arm")).await.level,
+        DiagnosticStatus::OK
+    );
     bed.unheard(r1).await;
     // Another process publishes the same again.
-    bed.node.set_graph(graph(&[(r1, STRING, 4), (r2, STRING, 3)]));
+    bed.node
+        .set_graph(graph(&[(r1, STRING, 4), (r2, STRING, 3)]));
     bed.describe_on(r1, TWO, 4).await;
-    bed.shows("r1/arm", |robot| robot.presence == Presence::Live).await;
-    assert_eq!(bed.status(|s| s.name == "urdf_usd: conversion of r1/arm").await.level, DiagnosticStatus::OK);
+    bed.shows("r1/arm", |robot| robot.presence == Presence::Live)
+        .await;
+    assert_eq!(
+        bed.status(|s| s.name == "urdf_usd: conversion of r1/arm")
+            .await
+            .level,
+        DiagnosticStatus::OK
+    );
     assert_eq!((bed.site.robots().len(), bed.converter.count()), (2, 2));
     // No more discovery: those that it found are not followed any more.
     bed.node.set("discover", Value::Bool(false));
-    bed.shows("r1/arm", |robot| robot.presence == Presence::Gone).await;
-    bed.shows("r2/arm", |robot| robot.presence == Presence::Gone).await;
+    bed.shows("r1/arm", |robot| robot.presence == Presence::Gone)
+        .await;
+    bed.shows("r2/arm", |robot| robot.presence == Presence::Gone)
+        .await;
     bed.unheard(r2).await;
 }
 
@@ -670,46 +992,85 @@ async fn clients_whose_requests_can_t_be_answered_are_named_in_diagnostics() {
         is_reachable,
     };
     let server = end(ServiceRole::Server, &this, true);
-    let with = |client| Graph { services: vec![end(ServiceRole::Client, "/cli", client), server.clone()], ..Graph::default() };
+    let with = |client| Graph {
+        services: vec![end(ServiceRole::Client, "/cli", client), server.clone()],
+        ..Graph::default()
+    };
     bed.node.set_graph(with(false));
     let status = bed.status(|s| s.name == "urdf_usd: services").await;
-    assert_eq!((status.level, value(&status, "clients first")), (DiagnosticStatus::WARN, Some("/cli (/convert)")));
+    assert_eq!(
+        (status.level, value(&status, "clients first")),
+        (DiagnosticStatus::WARN, Some("/cli (/convert)"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_nodes_own_robot_leaves_when_its_last_publisher_does() {
     let mut bed = bed();
     let topic = "/robot_description";
-    bed.node.set_graph(graph(&[(topic, STRING, 1), (topic, STRING, 2)]));
+    bed.node
+        .set_graph(graph(&[(topic, STRING, 1), (topic, STRING, 2)]));
     bed.describe(TWO);
-    bed.node.say(topic, &std_msgs::String { data: TWO.to_owned() }, 2);
+    bed.node.say(
+        topic,
+        &std_msgs::String {
+            data: TWO.to_owned(),
+        },
+        2,
+    );
     bed.asset().await;
-    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+    bed.shows("arm", |robot| robot.presence == Presence::Live)
+        .await;
     bed.node.set_graph(graph(&[(topic, STRING, 2)]));
     tokio::time::sleep(Duration::from_millis(300)).await;
-    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
-    bed.node.set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
-    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
-    let request = CheckFramesRequest { robot: "arm".into(), frames: vec![] };
-    let answer = within(bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", request)).await;
-    assert!(!answer.success && answer.message.contains("is gone"), "{}", answer.message);
+    bed.shows("arm", |robot| robot.presence == Presence::Live)
+        .await;
+    bed.node
+        .set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
+    bed.shows("arm", |robot| robot.presence == Presence::Gone)
+        .await;
+    let request = CheckFramesRequest {
+        robot: "arm".into(),
+        frames: vec![],
+    };
+    let answer = within(
+        bed.node
+            .ask::<CheckFrames>("/urdf_usd/check_frames", request),
+    )
+    .await;
+    assert!(
+        !answer.success && answer.message.contains("is gone"),
+        "{}",
+        answer.message
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn joint_states_and_transforms_of_a_namespace_are_its_robots() {
     let bed = bed_with(|parameters| parameters.discover = true);
     let topic = "/r1/robot_description";
-    bed.node.set_graph(graph(&[(topic, STRING, 2), ("/r1/joint_states", "sensor_msgs/msg/JointState", 2), ("/r1/tf", TF, 2)]));
+    bed.node.set_graph(graph(&[
+        (topic, STRING, 2),
+        ("/r1/joint_states", "sensor_msgs/msg/JointState", 2),
+        ("/r1/tf", TF, 2),
+    ]));
     bed.describe_on(topic, TWO, 2).await;
     bed.listed(1).await;
     let server = Server::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let address = server.address();
     tokio::spawn(server.serve(bed.site.clone()));
-    let mut socket = tokio_tungstenite::connect_async(format!("ws://{address}/joints")).await.unwrap().0;
+    let mut socket = tokio_tungstenite::connect_async(format!("ws://{address}/joints"))
+        .await
+        .unwrap()
+        .0;
     bed.heard("/r1/joint_states").await;
     bed.heard("/r1/tf").await;
     let say = |topic: &str, position: f64| {
-        let message = JointState { name: vec!["hip".into()], position: vec![position], ..JointState::default() };
+        let message = JointState {
+            name: vec!["hip".into()],
+            position: vec![position],
+            ..JointState::default()
+        };
         bed.node.say(topic, &message, 1);
     };
     say("/joint_states", 0.5);
@@ -717,15 +1078,23 @@ async fn joint_states_and_transforms_of_a_namespace_are_its_robots() {
     let mut heard = std::collections::BTreeMap::new();
     within(async {
         while heard.len() < 2 {
-            let Message::Text(text) = socket.next().await.unwrap().unwrap() else { continue };
+            let Message::Text(text) = socket.next().await.unwrap().unwrap() else {
+                continue;
+            };
             let state: serde_json::Value = serde_json::from_str(&text).unwrap();
             if state["live"] == true {
-                heard.insert(state["robot"].as_str().map(str::to_owned), state["positions"]["hip"].as_f64());
+                heard.insert(
+                    state["robot"].as_str().map(str::to_owned),
+                    state["positions"]["hip"].as_f64(),
+                );
             }
         }
     })
     .await;
-    assert_eq!(heard, [(None, Some(0.5)), (Some("r1/arm".to_owned()), Some(0.75))].into());
+    assert_eq!(
+        heard,
+        [(None, Some(0.5)), (Some("r1/arm".to_owned()), Some(0.75))].into()
+    );
     // Transforms are those of the namespace once there are any, and everybody's before.
     let tree = async |root: &str| {
         within(async {
@@ -738,29 +1107,63 @@ async fn joint_states_and_transforms_of_a_namespace_are_its_robots() {
         })
         .await
     };
-    bed.node.say("/tf", &TFMessage { transforms: vec![transform("everybody", "tool", 1.0)] }, 1);
+    bed.node.say(
+        "/tf",
+        &TFMessage {
+            transforms: vec![transform("everybody", "tool", 1.0)],
+        },
+        1,
+    );
     assert_eq!(tree("everybody").await, Some(1));
-    bed.node.say("/r1/tf", &TFMessage { transforms: vec![transform("own", "tool", 1.0)] }, 1);
+    bed.node.say(
+        "/r1/tf",
+        &TFMessage {
+            transforms: vec![transform("own", "tool", 1.0)],
+        },
+        1,
+    );
     assert_eq!(tree("own").await, Some(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_nodes_parameter_is_read_where_no_topic_is_heard() {
     let mut bed = bed_with(|parameters| parameters.description_from = Some("/*".to_owned()));
-    let mut requests = bed.node.answer::<GetParameters>("/r1/robot_state_publisher/get_parameters");
+    let mut requests = bed
+        .node
+        .answer::<GetParameters>("/r1/robot_state_publisher/get_parameters");
     let mut others = bed.node.answer::<GetParameters>("/r1/a/get_parameters");
-    let nodes = ["/r1/a", "/r1/robot_state_publisher", "/urdf_usd"].map(str::to_owned).to_vec();
-    bed.node.set_graph(Graph { nodes, ..graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]) });
+    let nodes = ["/r1/a", "/r1/robot_state_publisher", "/urdf_usd"]
+        .map(str::to_owned)
+        .to_vec();
+    bed.node.set_graph(Graph {
+        nodes,
+        ..graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)])
+    });
     let call = within(requests.next()).await.unwrap();
     assert_eq!(call.request.names, ["robot_description"]);
-    call.responder.send(GetParametersResponse { values: vec![Value::String(TWO.to_owned()).into()] }).unwrap();
+    call.responder
+        .send(GetParametersResponse {
+            values: vec![Value::String(TWO.to_owned()).into()],
+        })
+        .unwrap();
     let asset = bed.asset().await;
-    assert!(asset.directory.ends_with("/out/arm"), "without discovery it is the node's own robot: {}", asset.directory);
-    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+    assert!(
+        asset.directory.ends_with("/out/arm"),
+        "without discovery it is the node's own robot: {}",
+        asset.directory
+    );
+    bed.shows("arm", |robot| robot.presence == Presence::Live)
+        .await;
     // One that does not have it is no robot, and one was enough.
-    assert!(tokio::time::timeout(Duration::from_millis(1500), others.next()).await.is_err());
-    bed.node.set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
-    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
+    assert!(
+        tokio::time::timeout(Duration::from_millis(1500), others.next())
+            .await
+            .is_err()
+    );
+    bed.node
+        .set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
+    bed.shows("arm", |robot| robot.presence == Presence::Gone)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -770,7 +1173,8 @@ async fn a_file_is_converted_and_followed() {
     let mut bed = bed_with(|parameters| parameters.urdf_file = Some(path.clone()));
     // It comes late, is broken, and is mended under another name than the file's.
     fs::write(&path, "<robot name='arm'>broken</robot>").unwrap();
-    bed.status(|s| s.name == "urdf_usd: conversion of my" && s.level == DiagnosticStatus::ERROR).await;
+    bed.status(|s| s.name == "urdf_usd: conversion of my" && s.level == DiagnosticStatus::ERROR)
+        .await;
     fs::write(&path, "<robot name='arm'/>").unwrap();
     assert_eq!(bed.asset().await.revision, 1);
     bed.listed(1).await;
@@ -782,12 +1186,17 @@ async fn a_file_is_converted_and_followed() {
     fs::write(&path, "<robot name='arm'><link name='three'/></robot>").unwrap();
     assert_eq!(bed.asset().await.revision, 4);
     bed.node.set("urdf_file", Value::String(String::new()));
-    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
+    bed.shows("arm", |robot| robot.presence == Presence::Gone)
+        .await;
 }
 
 /// A value of a status.
 fn value<'a>(status: &'a DiagnosticStatus, key: &str) -> Option<&'a str> {
-    status.values.iter().find(|value| value.key == key).map(|value| value.value.as_str())
+    status
+        .values
+        .iter()
+        .find(|value| value.key == key)
+        .map(|value| value.value.as_str())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -799,10 +1208,15 @@ async fn a_robot_that_left_while_it_was_converted_stays_gone_until_it_is_heard_a
     bed.converter.used.lock().unwrap().push(mesh.clone());
     bed.node.set_graph(graph(&[(topic, STRING, 1)]));
     bed.describe(TWO);
-    bed.shows("arm", |robot| robot.presence == Presence::Live && robot.revision == Some(1)).await;
+    bed.shows("arm", |robot| {
+        robot.presence == Presence::Live && robot.revision == Some(1)
+    })
+    .await;
     bed.asset().await;
-    bed.node.set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
-    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
+    bed.node
+        .set_graph(graph(&[("/rosout", "rcl_interfaces/msg/Log", 9)]));
+    bed.shows("arm", |robot| robot.presence == Presence::Gone)
+        .await;
     let since = value(&bed.status(|s| s.name.ends_with("of arm")).await, "gone").map(str::to_owned);
     assert!(since.is_some());
     // What is made of it then: from a file that changes, and one that does not work.
@@ -810,46 +1224,87 @@ async fn a_robot_that_left_while_it_was_converted_stays_gone_until_it_is_heard_a
         fs::write(&mesh, content).unwrap();
         assert_eq!(bed.asset().await.revision, revision);
         let status = bed.status(|s| s.name.ends_with("of arm")).await;
-        assert_eq!((value(&status, "gone"), value(&status, "revision")), (since.as_deref(), Some(&*revision.to_string())));
+        assert_eq!(
+            (value(&status, "gone"), value(&status, "revision")),
+            (since.as_deref(), Some(&*revision.to_string()))
+        );
     }
     bed.converter.used.lock().unwrap().clear();
     bed.converter.fails.store(true, Ordering::SeqCst);
     fs::write(&mesh, "four").unwrap();
-    let status = bed.status(|s| s.name.ends_with("of arm") && value(s, "errors") == Some("1")).await;
-    assert_eq!((value(&status, "gone"), status.level), (since.as_deref(), DiagnosticStatus::STALE));
+    let status = bed
+        .status(|s| s.name.ends_with("of arm") && value(s, "errors") == Some("1"))
+        .await;
+    assert_eq!(
+        (value(&status, "gone"), status.level),
+        (since.as_deref(), DiagnosticStatus::STALE)
+    );
     bed.converter.fails.store(false, Ordering::SeqCst);
     bed.node.set_graph(graph(&[(topic, STRING, 2)]));
-    bed.node.say(topic, &std_msgs::String { data: TWO.to_owned() }, 2);
-    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+    bed.node.say(
+        topic,
+        &std_msgs::String {
+            data: TWO.to_owned(),
+        },
+        2,
+    );
+    bed.shows("arm", |robot| robot.presence == Presence::Live)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_robot_of_another_name_takes_the_place_of_what_its_publisher_described() {
     let mut bed = bed();
     let topic = "/robot_description";
-    bed.node.set_graph(graph(&[(topic, STRING, 1), (topic, STRING, 2)]));
+    bed.node
+        .set_graph(graph(&[(topic, STRING, 1), (topic, STRING, 2)]));
     bed.describe(TWO);
-    bed.node.say(topic, &std_msgs::String { data: "<robot name='dog'/>".to_owned() }, 2);
-    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
-    bed.shows("dog", |robot| robot.presence == Presence::Live).await;
+    bed.node.say(
+        topic,
+        &std_msgs::String {
+            data: "<robot name='dog'/>".to_owned(),
+        },
+        2,
+    );
+    bed.shows("arm", |robot| robot.presence == Presence::Live)
+        .await;
+    bed.shows("dog", |robot| robot.presence == Presence::Live)
+        .await;
     bed.describe("<robot name='crane'/>");
-    bed.shows("arm", |robot| robot.presence == Presence::Gone && robot.revision == Some(1)).await;
-    bed.shows("crane", |robot| robot.presence == Presence::Live).await;
-    bed.shows("dog", |robot| robot.presence == Presence::Live).await;
+    bed.shows("arm", |robot| {
+        robot.presence == Presence::Gone && robot.revision == Some(1)
+    })
+    .await;
+    bed.shows("crane", |robot| robot.presence == Presence::Live)
+        .await;
+    bed.shows("dog", |robot| robot.presence == Presence::Live)
+        .await;
     let status = bed.status(|s| s.name.ends_with("of arm")).await;
-    assert!(status.message.starts_with("gone: ") && status.message.contains("revision 1 stays"), "{}", status.message);
+    assert!(
+        status.message.starts_with("gone: ") && status.message.contains("revision 1 stays"),
+        "{}",
+        status.message
+    );
     assert!(bed.folder.path().join("out/arm/report.json").exists());
     // Even while the first is still being converted; and back again.
     bed.converter.hold(true);
     bed.describe("<robot name='arm'><link name='three'/></robot>");
     bed.converting(4).await;
     bed.describe("<robot name='crane'/>");
-    bed.shows("crane", |robot| robot.presence == Presence::Live).await;
+    bed.shows("crane", |robot| robot.presence == Presence::Live)
+        .await;
     bed.converter.hold(false);
-    bed.shows("arm", |robot| robot.presence == Presence::Gone && robot.revision == Some(2)).await;
+    bed.shows("arm", |robot| {
+        robot.presence == Presence::Gone && robot.revision == Some(2)
+    })
+    .await;
     bed.describe(TWO);
-    bed.shows("arm", |robot| robot.presence == Presence::Live && robot.revision == Some(3)).await;
-    bed.shows("crane", |robot| robot.presence == Presence::Gone).await;
+    bed.shows("arm", |robot| {
+        robot.presence == Presence::Live && robot.revision == Some(3)
+    })
+    .await;
+    bed.shows("crane", |robot| robot.presence == Presence::Gone)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -858,11 +1313,17 @@ async fn a_file_that_the_parameter_names_again_is_back() {
     let path = folder.path().canonicalize().unwrap().join("arm.urdf");
     fs::write(&path, TWO).unwrap();
     let bed = bed_with(|parameters| parameters.urdf_file = Some(path.clone()));
-    bed.shows("arm", |robot| robot.presence == Presence::Live).await;
+    bed.shows("arm", |robot| robot.presence == Presence::Live)
+        .await;
     bed.node.set("urdf_file", Value::String(String::new()));
-    bed.shows("arm", |robot| robot.presence == Presence::Gone).await;
-    bed.node.set("urdf_file", Value::String(path.display().to_string()));
-    bed.shows("arm", |robot| robot.presence == Presence::Live && robot.revision == Some(1)).await;
+    bed.shows("arm", |robot| robot.presence == Presence::Gone)
+        .await;
+    bed.node
+        .set("urdf_file", Value::String(path.display().to_string()));
+    bed.shows("arm", |robot| {
+        robot.presence == Presence::Live && robot.revision == Some(1)
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -873,17 +1334,25 @@ async fn of_robots_that_are_gone_the_longest_gone_are_forgotten() {
     for n in 0..most + 20 {
         let key = format!("r{n}");
         bed.describe(&format!("<robot name='{key}'/>"));
-        bed.shows(&key, |robot| robot.presence == Presence::Live).await;
+        bed.shows(&key, |robot| robot.presence == Presence::Live)
+            .await;
         if let Some(before) = before.replace(key) {
-            bed.shows(&before, |robot| robot.presence == Presence::Gone).await;
+            bed.shows(&before, |robot| robot.presence == Presence::Gone)
+                .await;
         }
     }
     bed.listed(most + 1).await;
-    assert!(bed.site.robot("r18").is_none() && bed.site.robot("r19").is_some(), "the longest gone go first");
+    assert!(
+        bed.site.robot("r18").is_none() && bed.site.robot("r19").is_some(),
+        "the longest gone go first"
+    );
     assert!(bed.folder.path().join("out/r0/report.json").exists());
     // It is as new when it is heard again.
     bed.describe("<robot name='r0'/>");
-    bed.shows("r0", |robot| robot.presence == Presence::Live && robot.revision == Some(1)).await;
+    bed.shows("r0", |robot| {
+        robot.presence == Presence::Live && robot.revision == Some(1)
+    })
+    .await;
 }
 
 /// base → (fixed) tool, a camera on it.
@@ -895,18 +1364,31 @@ const REAL: &str = "<robot name='arm'>\
     <image><width>640</width><height>480</height></image></camera></sensor></gazebo></robot>";
 
 impl Bed {
-    /// Says again and again where the tool is, on the static topic of a namespace, until `wanted` holds for the status of the frames.
-    async fn with_tool_on(&mut self, namespace: &str, wanted: impl Fn(&DiagnosticStatus) -> bool) -> DiagnosticStatus {
+    /// Says again and again where the tool is, on the static topic of a namespace, until `wanted`
+    /// holds for the status of the frames.
+    async fn with_tool_on(
+        &mut self,
+        namespace: &str,
+        wanted: impl Fn(&DiagnosticStatus) -> bool,
+    ) -> DiagnosticStatus {
         let topic = format!("{namespace}/tf_static");
         self.heard(&topic).await;
         let node = self.node.clone();
         let saying = tokio::spawn(async move {
             loop {
-                node.say(&topic, &TFMessage { transforms: vec![transform("base", "tool", 1.0)] }, 7);
+                node.say(
+                    &topic,
+                    &TFMessage {
+                        transforms: vec![transform("base", "tool", 1.0)],
+                    },
+                    7,
+                );
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         });
-        let status = self.status(|s| s.name.ends_with("frames of arm") && wanted(s)).await;
+        let status = self
+            .status(|s| s.name.ends_with("frames of arm") && wanted(s))
+            .await;
         saying.abort();
         status
     }
@@ -915,30 +1397,51 @@ impl Bed {
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_are_heard_in_the_namespace_that_the_asset_declares() {
     let mut bed = real_bed(|parameters| parameters.conversion.namespace = Some("left".to_owned()));
-    let tf = |namespace: &str| graph(&[("/robot_description", STRING, 1), (&format!("{namespace}/tf_static"), TF, 7)]);
+    let tf = |namespace: &str| {
+        graph(&[
+            ("/robot_description", STRING, 1),
+            (&format!("{namespace}/tf_static"), TF, 7),
+        ])
+    };
     bed.node.set_graph(tf("/left"));
     bed.describe(REAL);
     assert_eq!(bed.asset().await.ros_namespace, "left");
-    let status = bed.with_tool_on("/left", |status| status.level == DiagnosticStatus::OK).await;
+    let status = bed
+        .with_tool_on("/left", |status| status.level == DiagnosticStatus::OK)
+        .await;
     assert!(!status.message.contains("heard on"), "{}", status.message);
     // At run time too.
-    bed.node.set("asset_namespace", Value::String("right".into()));
+    bed.node
+        .set("asset_namespace", Value::String("right".into()));
     bed.node.set_graph(tf("/right"));
     bed.unheard("/left/tf_static").await;
-    bed.describe(&REAL.replace("'arm'", "'brm'").replace("'brm'", "'arm' version='2'"));
-    let status = bed.with_tool_on("/right", |status| status.level == DiagnosticStatus::OK).await;
+    bed.describe(
+        &REAL
+            .replace("'arm'", "'brm'")
+            .replace("'brm'", "'arm' version='2'"),
+    );
+    let status = bed
+        .with_tool_on("/right", |status| status.level == DiagnosticStatus::OK)
+        .await;
     assert!(!status.message.contains("heard on"), "{}", status.message);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_robot_with_a_camera_that_is_heard_nowhere_is_looked_for_elsewhere() {
     let mut bed = real_bed(|_| {});
-    let ends = [("/robot_description", STRING, 1), ("/r9/tf_static", TF, 7), ("/news", STRING, 8)];
+    let ends = [
+        ("/robot_description", STRING, 1),
+        ("/r9/tf_static", TF, 7),
+        ("/news", STRING, 8),
+    ];
     bed.node.set_graph(graph(&ends[..2]));
     bed.describe(REAL);
-    let status = bed.with_tool_on("/r9", |status| status.message.contains("/r9/tf_static")).await;
+    let status = bed
+        .with_tool_on("/r9", |status| status.message.contains("/r9/tf_static"))
+        .await;
     assert_eq!(status.level, DiagnosticStatus::WARN);
-    // The camera's own frame need not be heard to be as it should be; that says nothing about where the robot is.
+    // The camera's own frame need not be heard to be as it should be; that says nothing about where
+    // the robot is.
     bed.node.set_graph(graph(&ends));
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(bed.node.listeners("/r9/tf_static"), 1);
@@ -948,14 +1451,27 @@ async fn a_robot_with_a_camera_that_is_heard_nowhere_is_looked_for_elsewhere() {
 async fn what_a_publisher_of_static_transforms_said_goes_when_it_leaves() {
     let mut bed = real_bed(|_| {});
     let description = ("/robot_description", STRING, 1);
-    bed.node.set_graph(graph(&[description, ("/tf_static", TF, 7)]));
+    bed.node
+        .set_graph(graph(&[description, ("/tf_static", TF, 7)]));
     bed.describe(REAL);
-    bed.with_tool_on("", |status| status.level == DiagnosticStatus::OK).await;
-    bed.node.set_graph(graph(&[description, ("/rosout", "rcl_interfaces/msg/Log", 9)]));
-    let status = bed.status(|s| s.name.ends_with("frames of arm") && s.level == DiagnosticStatus::WARN).await;
+    bed.with_tool_on("", |status| status.level == DiagnosticStatus::OK)
+        .await;
+    bed.node.set_graph(graph(&[
+        description,
+        ("/rosout", "rcl_interfaces/msg/Log", 9),
+    ]));
+    let status = bed
+        .status(|s| s.name.ends_with("frames of arm") && s.level == DiagnosticStatus::WARN)
+        .await;
     assert!(status.message.contains("missing"), "{}", status.message);
     // A message that is read only after its publisher left changes nothing for long.
-    bed.node.say("/tf_static", &TFMessage { transforms: vec![transform("base", "tool", 1.0)] }, 7);
+    bed.node.say(
+        "/tf_static",
+        &TFMessage {
+            transforms: vec![transform("base", "tool", 1.0)],
+        },
+        7,
+    );
     tokio::time::sleep(Duration::from_secs(3)).await;
     let status = bed.status(|s| s.name.ends_with("frames of arm")).await;
     assert!(status.message.contains("missing"), "{}", status.message);
@@ -965,27 +1481,57 @@ async fn what_a_publisher_of_static_transforms_said_goes_when_it_leaves() {
 async fn of_a_robot_that_only_a_call_made_nobody_said_that_it_runs() {
     let mut bed = real_bed(|parameters| parameters.capture_interfaces = true);
     bed.node.set_graph(graph(&[("/tf_static", TF, 7)]));
-    let request = ConvertRequest { urdf: REAL.to_owned(), ..Default::default() };
+    let request = ConvertRequest {
+        urdf: REAL.to_owned(),
+        ..Default::default()
+    };
     let answer = within(bed.node.ask::<ConvertService>("/convert", request)).await;
     assert!(answer.success, "{}", answer.message);
-    bed.node.say("/tf_static", &TFMessage { transforms: vec![transform("somebody", "else", 1.0)] }, 7);
+    bed.node.say(
+        "/tf_static",
+        &TFMessage {
+            transforms: vec![transform("somebody", "else", 1.0)],
+        },
+        7,
+    );
     bed.shows("arm", |robot| robot.revision == Some(1)).await;
     // Its frames are held against TF when somebody asks.
-    let request = CheckFramesRequest { robot: "arm".into(), frames: vec![] };
-    let checked = within(bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", request)).await;
+    let request = CheckFramesRequest {
+        robot: "arm".into(),
+        frames: vec![],
+    };
+    let checked = within(
+        bed.node
+            .ask::<CheckFrames>("/urdf_usd/check_frames", request),
+    )
+    .await;
     assert!(checked.success && !checked.all_ok, "{}", checked.message);
-    let (mut seen, until) = (Vec::new(), tokio::time::Instant::now() + Duration::from_millis(1500));
+    let (mut seen, until) = (
+        Vec::new(),
+        tokio::time::Instant::now() + Duration::from_millis(1500),
+    );
     while let Ok(Some(array)) = tokio::time::timeout_at(until, bed.diagnostics.next()).await {
         seen.extend(array.message.status.into_iter().map(|status| status.name));
     }
-    assert!(seen.iter().all(|name| name == "urdf_usd: conversion of arm" || name == "urdf_usd: conversion"), "{seen:?}");
-    assert!(bed.site.robot("arm").is_some_and(|robot| robot.frames.is_none()));
+    assert!(
+        seen.iter()
+            .all(|name| name == "urdf_usd: conversion of arm" || name == "urdf_usd: conversion"),
+        "{seen:?}"
+    );
+    assert!(
+        bed.site
+            .robot("arm")
+            .is_some_and(|robot| robot.frames.is_none())
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn remaps_are_for_the_nodes_own_names() {
-    let remaps =
-        [("/r1/robot_description", "/elsewhere/description"), ("/r2/tf", "/elsewhere/tf"), ("/r2/scan", "/elsewhere/scan")];
+    let remaps = [
+        ("/r1/robot_description", "/elsewhere/description"),
+        ("/r2/tf", "/elsewhere/tf"),
+        ("/r2/scan", "/elsewhere/scan"),
+    ];
     let bed = bed_of(Fake::remapped(&remaps), None, |parameters| {
         (parameters.discover, parameters.capture_interfaces) = (true, true);
     });
@@ -1002,20 +1548,34 @@ async fn remaps_are_for_the_nodes_own_names() {
     bed.heard("/r2/tf_static").await;
     bed.heard("/r2/odometry").await;
     // What is published there is another robot's, or no robot's at all.
-    assert_eq!(remaps.map(|(_, elsewhere)| bed.node.listeners(elsewhere)), [0; 3]);
+    assert_eq!(
+        remaps.map(|(_, elsewhere)| bed.node.listeners(elsewhere)),
+        [0; 3]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_captured_outlives_a_call() {
     let mut bed = bed_with(|parameters| parameters.capture_interfaces = true);
-    bed.node.set_graph(graph(&[("/robot_description", STRING, 1), ("/scan", "sensor_msgs/msg/LaserScan", 2)]));
+    bed.node.set_graph(graph(&[
+        ("/robot_description", STRING, 1),
+        ("/scan", "sensor_msgs/msg/LaserScan", 2),
+    ]));
     bed.describe(TWO);
     let captured = async |bed: &Bed| {
         let directory = bed.folder.path().canonicalize().unwrap().join("out/arm");
         within(async {
             loop {
-                let revisions = bed.converter.revisions.lock().unwrap().get(&directory).cloned();
-                if let Some((revision, _)) = revisions.filter(|(_, text)| text.ends_with("[\"robot_description\", \"scan\"]")) {
+                let revisions = bed
+                    .converter
+                    .revisions
+                    .lock()
+                    .unwrap()
+                    .get(&directory)
+                    .cloned();
+                if let Some((revision, _)) = revisions
+                    .filter(|(_, text)| text.ends_with("[\"robot_description\", \"scan\"]"))
+                {
                     return revision;
                 }
                 tokio::time::sleep(Duration::from_millis(2)).await;
@@ -1024,9 +1584,14 @@ async fn what_was_captured_outlives_a_call() {
         .await
     };
     let revision = captured(&bed).await;
-    bed.shows("arm", |robot| robot.revision == Some(revision)).await;
+    bed.shows("arm", |robot| robot.revision == Some(revision))
+        .await;
     while bed.assets.try_next().is_some() {}
-    let answer = within(bed.node.ask::<ConvertService>("/convert", ConvertRequest::default())).await;
+    let answer = within(
+        bed.node
+            .ask::<ConvertService>("/convert", ConvertRequest::default()),
+    )
+    .await;
     assert!(answer.success, "{}", answer.message);
     // The call converts what it asks for, and after it the robot's own asset is there again.
     assert_eq!(bed.asset().await.revision, revision + 1);

@@ -1,4 +1,5 @@
-//! The files that are made from the tables of parameters: a test holds them against those, and writes them anew with `UPDATE_DOCS=1`.
+//! The files that are made from the tables of parameters: a test holds them against those, and
+//! writes them anew with `UPDATE_DOCS=1`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,10 @@ fn in_yaml(value: &Value) -> Option<String> {
 fn notes(row: Row) -> String {
     let about = row.about();
     let rule = Some(about.kind.rule()).filter(|rule| !rule.is_empty());
-    rule.into_iter().chain((!about.is_live).then(|| "at start".to_owned())).collect::<Vec<_>>().join("; ")
+    rule.into_iter()
+        .chain((!about.is_live).then(|| "at start".to_owned()))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// `config/bridge.yaml`: all parameters with their defaults, limits and meaning.
@@ -45,7 +49,11 @@ fn yaml() -> String {
     );
     let mut group = "";
     for row in rows() {
-        let (of, name) = row.about().name.rsplit_once('.').unwrap_or(("", row.about().name));
+        let (of, name) = row
+            .about()
+            .name
+            .rsplit_once('.')
+            .unwrap_or(("", row.about().name));
         if of != group {
             let _ = write!(text, "\n    {of}:\n");
             group = of;
@@ -121,11 +129,23 @@ fn page() -> String {
         let about = row.about();
         let default = Some(default(row).to_string()).filter(|text| !text.is_empty());
         let default = default.map_or_else(|| "none".to_owned(), |text| format!("`{text}`"));
-        let flag = if matches!(row, Row::Conversion(_)) { format!("`--{}`", about.flag()) } else { String::new() };
-        let set = if about.is_live { "at any time" } else { "at start" };
+        let flag = if matches!(row, Row::Conversion(_)) {
+            format!("`--{}`", about.flag())
+        } else {
+            String::new()
+        };
+        let set = if about.is_live {
+            "at any time"
+        } else {
+            "at start"
+        };
         let help = about.help.replace('*', "\\*");
         let rule = about.kind.rule().replace('*', "\\*");
-        let _ = writeln!(text, "| `{}` | {default} | {rule} | {set} | {flag} | {help} |", about.name);
+        let _ = writeln!(
+            text,
+            "| `{}` | {default} | {rule} | {set} | {flag} | {help} |",
+            about.name
+        );
     }
     text.push_str("\nEarlier names still work, with a warning:\n\n| earlier | now |\n|---|---|\n");
     for about in rows().iter().map(|row| row.about()) {
@@ -154,12 +174,19 @@ fn wrap(sentence: &str, width: usize) -> Vec<String> {
 
 #[test]
 fn the_files_are_made_from_the_tables() {
-    for (name, text) in [("config/bridge.yaml", yaml()), ("config/parameters.json", json()), ("docs/parameters.md", page())] {
+    for (name, text) in [
+        ("config/bridge.yaml", yaml()),
+        ("config/parameters.json", json()),
+        ("docs/parameters.md", page()),
+    ] {
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(path(name), &text).expect("written");
         }
         let file = std::fs::read_to_string(path(name)).unwrap_or_default();
-        assert!(file == text, "{name} is not what the tables say: run the test with UPDATE_DOCS=1");
+        assert!(
+            file == text,
+            "{name} is not what the tables say: run the test with UPDATE_DOCS=1"
+        );
     }
 }
 
@@ -167,12 +194,24 @@ fn the_files_are_made_from_the_tables() {
 fn the_parameter_file_says_the_defaults() {
     let read = read_file(&path("config/bridge.yaml")).expect("a parameter file");
     let names: Vec<_> = read.iter().map(|o| o.parameter.as_str()).collect();
-    let rows: Vec<Row> = rows().into_iter().filter(|&row| in_yaml(&default(row)).is_some()).collect();
-    assert_eq!(names, rows.iter().map(|row| row.about().name).collect::<Vec<_>>());
+    let rows: Vec<Row> = rows()
+        .into_iter()
+        .filter(|&row| in_yaml(&default(row)).is_some())
+        .collect();
+    assert_eq!(
+        names,
+        rows.iter().map(|row| row.about().name).collect::<Vec<_>>()
+    );
     for (given, &row) in read.iter().zip(&rows) {
-        assert_eq!(given.value, Given::Value(super::to_ros(default(row))), "{}", row.about().name);
+        assert_eq!(
+            given.value,
+            Given::Value(super::to_ros(default(row))),
+            "{}",
+            row.about().name
+        );
     }
-    let declared = |mut store: Store| Parameters::default().declared(|declaration| store.declare(declaration));
+    let declared =
+        |mut store: Store| Parameters::default().declared(|declaration| store.declare(declaration));
     let from_file = Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect());
     assert_eq!(declared(from_file), declared(Store::default()));
 }

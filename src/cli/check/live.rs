@@ -1,4 +1,5 @@
-//! `urdf_usd check ASSET --live`: how the frames of an OpenUSD asset stand in the TF of a robot that runs.
+//! `urdf_usd check ASSET --live`: how the frames of an OpenUSD asset stand in the TF of a robot
+//! that runs.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -42,13 +43,20 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
         Ok(entry) => entry,
         Err(message) => return failed(&message),
     };
-    let texts: Result<Vec<String>, OsString> =
-        std::iter::once("--ros-args".into()).chain(listen.ros_args.iter().cloned()).map(OsString::into_string).collect();
+    let texts: Result<Vec<String>, OsString> = std::iter::once("--ros-args".into())
+        .chain(listen.ros_args.iter().cloned())
+        .map(OsString::into_string)
+        .collect();
     let args = match texts.map(Args::parse) {
         Ok(Ok((args, rest))) if rest.is_empty() => args,
         Ok(Ok((_, rest))) => return wrong(&format!("{}: this is no ROS argument", rest.join(" "))),
         Ok(Err(diagnostic)) => return fail(&diagnostic),
-        Err(argument) => return wrong(&format!("{}: this is not UTF-8", argument.to_string_lossy())),
+        Err(argument) => {
+            return wrong(&format!(
+                "{}: this is not UTF-8",
+                argument.to_string_lossy()
+            ));
+        }
     };
     let expected = match usd::read_frames(&entry) {
         Ok(frames) => Expected::new(frames, Instant::now()),
@@ -62,12 +70,21 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
             ));
         }
         Ok(expected) => expected,
-        Err(error) => return failed(&format!("the frames of {} are no tree: {error}", entry.display())),
+        Err(error) => {
+            return failed(&format!(
+                "the frames of {} are no tree: {error}",
+                entry.display()
+            ));
+        }
     };
     match listen_to(&args, &expected, &listen) {
         Ok(Some(outcome)) => {
             let printed = print(listen.asset, &outcome, listen.format);
-            if outcome.check.is_ok() { printed } else { ExitCode::FAILURE }
+            if outcome.check.is_ok() {
+                printed
+            } else {
+                ExitCode::FAILURE
+            }
         }
         Ok(None) => ExitCode::from(INTERRUPTED),
         Err(diagnostic) => fail(&diagnostic),
@@ -75,7 +92,11 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
 }
 
 /// What was heard; `None` if a signal ended it.
-fn listen_to(args: &Args, expected: &Expected, listen: &Listen<'_>) -> Result<Option<Outcome>, Diagnostic> {
+fn listen_to(
+    args: &Args,
+    expected: &Expected,
+    listen: &Listen<'_>,
+) -> Result<Option<Outcome>, Diagnostic> {
     let patience = Duration::try_from_secs_f64(listen.timeout).unwrap_or(Duration::MAX);
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
@@ -85,7 +106,10 @@ fn listen_to(args: &Args, expected: &Expected, listen: &Listen<'_>) -> Result<Op
             let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
             let domain = set("ROS_DOMAIN_ID").unwrap_or_else(|| "0".to_owned());
             let rmw = set("RMW_IMPLEMENTATION").map_or_else(String::new, |rmw| format!(", {rmw}"));
-            say(escape_controls(&format!("listening for at most {} s in the ROS domain {domain}{rmw}", listen.timeout)));
+            say(escape_controls(&format!(
+                "listening for at most {} s in the ROS domain {domain}{rmw}",
+                listen.timeout
+            )));
         }
         let outcome = tokio::select! {
             outcome = check(&node, expected, &listen.limits, patience) => Some(outcome?),
@@ -112,18 +136,37 @@ fn print(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {
 fn print_text(asset: &Path, Outcome { check, topics }: &Outcome) {
     let mut out = std::io::stdout().lock();
     let findings = &check.findings;
-    let width = findings.iter().map(|finding| finding.frame.chars().count()).max().unwrap_or(0);
+    let width = findings
+        .iter()
+        .map(|finding| finding.frame.chars().count())
+        .max()
+        .unwrap_or(0);
     // A closed pipe (`| head`) is the reader's choice.
-    for Finding { frame, verdict, detail, .. } in findings {
+    for Finding {
+        frame,
+        verdict,
+        detail,
+        ..
+    } in findings
+    {
         let line = format!("{frame:width$}  {:12}  {detail}", verdict.as_str());
         let _ = writeln!(out, "{}", escape_controls(&line));
     }
     for cause in &check.causes {
         let _ = writeln!(out, "cause: {}", escape_controls(&cause.to_string()));
     }
-    let count = |wanted: fn(FrameStatus) -> bool| findings.iter().filter(|finding| wanted(finding.verdict)).count();
+    let count = |wanted: fn(FrameStatus) -> bool| {
+        findings
+            .iter()
+            .filter(|finding| wanted(finding.verdict))
+            .count()
+    };
     let extra = count(|verdict| verdict == FrameStatus::Extra);
-    let more = if extra > 0 { format!(", {extra} more in TF") } else { String::new() };
+    let more = if extra > 0 {
+        format!(", {extra} more in TF")
+    } else {
+        String::new()
+    };
     let summary = format!(
         "{}: {} of {} as the asset says{more} ({}, {}, {})",
         asset.display(),
@@ -137,9 +180,17 @@ fn print_text(asset: &Path, Outcome { check, topics }: &Outcome) {
 }
 
 fn as_json(asset: &Path, Outcome { check, topics }: &Outcome) -> Value {
-    let frames: Vec<FrameVerdict> = check.findings.iter().cloned().map(tf_messages::verdict).collect();
-    let causes: Vec<Value> =
-        check.causes.iter().map(|cause| json!({ "kind": cause.kind.as_str(), "message": cause.sentence })).collect();
+    let frames: Vec<FrameVerdict> = check
+        .findings
+        .iter()
+        .cloned()
+        .map(tf_messages::verdict)
+        .collect();
+    let causes: Vec<Value> = check
+        .causes
+        .iter()
+        .map(|cause| json!({ "kind": cause.kind.as_str(), "message": cause.sentence }))
+        .collect();
     json!({
         "asset": asset,
         "ok": check.is_ok(),
@@ -150,8 +201,16 @@ fn as_json(asset: &Path, Outcome { check, topics }: &Outcome) -> Value {
 }
 
 fn diagnostics(asset: &Path, Outcome { check, .. }: &Outcome) -> Vec<Diagnostic> {
-    let place = |frame: &str| Place { file: Some(asset.into()), element: frame.to_owned(), ..Place::default() };
-    let help: Vec<&str> = check.causes.iter().map(|cause| cause.sentence.as_str()).collect();
+    let place = |frame: &str| Place {
+        file: Some(asset.into()),
+        element: frame.to_owned(),
+        ..Place::default()
+    };
+    let help: Vec<&str> = check
+        .causes
+        .iter()
+        .map(|cause| cause.sentence.as_str())
+        .collect();
     let help = help.join("; ");
     let of = |finding: &Finding| {
         let code = match finding.verdict {
@@ -163,8 +222,12 @@ fn diagnostics(asset: &Path, Outcome { check, .. }: &Outcome) -> Vec<Diagnostic>
             FrameStatus::Extra => &codes::FRAME_EXTRA,
             FrameStatus::Ok => return None,
         };
-        let message =
-            format!("frame {:?} is {}: {}", finding.frame, finding.verdict.as_str().replace('_', " "), finding.detail);
+        let message = format!(
+            "frame {:?} is {}: {}",
+            finding.frame,
+            finding.verdict.as_str().replace('_', " "),
+            finding.detail
+        );
         Some(Diagnostic::new(code, place(&finding.frame), message).help(help.clone()))
     };
     check.findings.iter().filter_map(of).collect()

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use super::*;
 use urdf_usd_diagnostic::Severity;
 
-/// `base`, on it `arm`, on it `hand` with the empty frame `tool`; `side` hangs on the base, beside the arm, and `far` away from all.
+/// `base`, on it `arm`, on it `hand` with the empty frame `tool`; `side` hangs on the base, beside
+/// the arm, and `far` away from all.
 const URDF: &str = r#"<robot name="r">
     <link name="base"><collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
     <link name="arm"><collision><origin xyz="0 0 0.2"/><geometry><cylinder radius="0.04" length="0.4"/></geometry></collision></link>
@@ -22,25 +23,49 @@ fn robot() -> Robot {
     urdf_usd_urdf::read(URDF, None).robot.unwrap()
 }
 
-fn planned(options: &Options) -> (Robot, Result<Vec<FittedLink>, Diagnostic>, Vec<&'static str>) {
+fn planned(
+    options: &Options,
+) -> (
+    Robot,
+    Result<Vec<FittedLink>, Diagnostic>,
+    Vec<&'static str>,
+) {
     let (mut robot, mut found) = (robot(), Vec::new());
-    let links =
-        plan(&mut robot, &Options { samples: 500, ..options.clone() }, &Context::default(), &mut found).map_err(|stop| {
-            match stop {
-                Stop::Found(mut found) => found.remove(0),
-                Stop::Evicted(evicted) => panic!("{evicted}"),
-            }
-        });
-    (robot, links, found.into_iter().map(|found| found.code).collect())
+    let links = plan(
+        &mut robot,
+        &Options {
+            samples: 500,
+            ..options.clone()
+        },
+        &Context::default(),
+        &mut found,
+    )
+    .map_err(|stop| match stop {
+        Stop::Found(mut found) => found.remove(0),
+        Stop::Evicted(evicted) => panic!("{evicted}"),
+    });
+    (
+        robot,
+        links,
+        found.into_iter().map(|found| found.code).collect(),
+    )
 }
 
 fn pairs(robot: &Robot) -> Vec<String> {
     let name = |link: LinkId| robot.links[link.0].name.as_str();
-    robot.planning.ignored.iter().map(|(a, b)| format!("{} {}", name(*a), name(*b))).collect()
+    robot
+        .planning
+        .ignored
+        .iter()
+        .map(|(a, b)| format!("{} {}", name(*a), name(*b)))
+        .collect()
 }
 
 fn wanted() -> Options {
-    Options { spheres: Some(Wanted::Error(0.06)), ..Options::default() }
+    Options {
+        spheres: Some(Wanted::Error(0.06)),
+        ..Options::default()
+    }
 }
 
 #[test]
@@ -48,26 +73,64 @@ fn neighbours_and_pairs_that_never_touch_are_ignored() {
     let (robot, links, found) = planned(&wanted());
     assert_eq!(found, ["xrdf-assumed-limits", "xrdf-assumed-tool"]);
     // The arm can be laid onto `side`; the hand is beyond it then.
-    let expected =
-        ["base arm", "base hand", "base side", "base far", "arm hand", "arm far", "hand side", "hand far", "side far"];
+    let expected = [
+        "base arm",
+        "base hand",
+        "base side",
+        "base far",
+        "arm hand",
+        "arm far",
+        "hand side",
+        "hand far",
+        "side far",
+    ];
     assert_eq!(pairs(&robot), expected);
     let links = links.unwrap();
     let names: Vec<&str> = links.iter().map(|link| link.link.as_str()).collect();
     assert_eq!(names, ["base", "arm", "hand", "side", "far"]);
-    assert!(links.iter().all(|link| link.error <= 0.06 && link.spheres > 0), "{links:?}");
+    assert!(
+        links
+            .iter()
+            .all(|link| link.error <= 0.06 && link.spheres > 0),
+        "{links:?}"
+    );
     let planning = &robot.planning;
-    assert_eq!(planning.coordinates.iter().map(|c| c.joint).collect::<Vec<_>>(), [JointId(0), JointId(1)]);
+    assert_eq!(
+        planning
+            .coordinates
+            .iter()
+            .map(|c| c.joint)
+            .collect::<Vec<_>>(),
+        [JointId(0), JointId(1)]
+    );
     assert_eq!(planning.tool_frames, [LinkId(3)]);
     // A ball is one.
-    let of = |link: usize| planning.groups[0].spheres.iter().find(|(of, _)| of.0 == link).unwrap().1.clone();
-    assert_eq!(of(2), [Sphere { center: Point3::origin(), radius: 0.05 }]);
+    let of = |link: usize| {
+        planning.groups[0]
+            .spheres
+            .iter()
+            .find(|(of, _)| of.0 == link)
+            .unwrap()
+            .1
+            .clone()
+    };
+    assert_eq!(
+        of(2),
+        [Sphere {
+            center: Point3::origin(),
+            radius: 0.05
+        }]
+    );
     // The same again.
     assert_eq!(planned(&wanted()).0.planning, *planning);
 }
 
 #[test]
 fn options_count_more_than_what_is_assumed() {
-    let limit = |joint: Option<&str>, value| Limit { joint: joint.map(str::to_owned), value };
+    let limit = |joint: Option<&str>, value| Limit {
+        joint: joint.map(str::to_owned),
+        value,
+    };
     let text = |text: &str| text.to_owned();
     let options = Options {
         joints: vec![text("roll"), text("lift")],
@@ -78,19 +141,58 @@ fn options_count_more_than_what_is_assumed() {
     };
     let (robot, links, found) = planned(&options);
     assert!(links.is_ok() && found.is_empty(), "{found:?}");
-    let coordinate =
-        |joint, acceleration| Coordinate { joint: JointId(joint), acceleration: Some(acceleration), jerk: Some(9.0) };
-    assert_eq!(robot.planning.coordinates, [coordinate(1, 2.0), coordinate(0, 3.0)]);
+    let coordinate = |joint, acceleration| Coordinate {
+        joint: JointId(joint),
+        acceleration: Some(acceleration),
+        jerk: Some(9.0),
+    };
+    assert_eq!(
+        robot.planning.coordinates,
+        [coordinate(1, 2.0), coordinate(0, 3.0)]
+    );
     assert_eq!(robot.planning.tool_frames, [LinkId(2), LinkId(3)]);
     for (options, what) in [
-        (Options { joints: vec![text("lifd")], ..wanted() }, "did you mean"),
-        (Options { joints: vec![text("tip")], ..wanted() }, "turn or slide"),
-        (Options { jerk: vec![limit(Some("none"), 1.0)], ..wanted() }, "name a joint"),
-        (Options { tool_frames: vec![text("nothing")], ..wanted() }, "name a link"),
-        (Options { pose: Some(text("up")), ..wanted() }, "--srdf"),
+        (
+            Options {
+                joints: vec![text("lifd")],
+                ..wanted()
+            },
+            "did you mean",
+        ),
+        (
+            Options {
+                joints: vec![text("tip")],
+                ..wanted()
+            },
+            "turn or slide",
+        ),
+        (
+            Options {
+                jerk: vec![limit(Some("none"), 1.0)],
+                ..wanted()
+            },
+            "name a joint",
+        ),
+        (
+            Options {
+                tool_frames: vec![text("nothing")],
+                ..wanted()
+            },
+            "name a link",
+        ),
+        (
+            Options {
+                pose: Some(text("up")),
+                ..wanted()
+            },
+            "--srdf",
+        ),
     ] {
         let stop = planned(&options).1.unwrap_err();
-        assert!(stop.code == "xrdf-option" && stop.help.contains(what), "{stop:?}");
+        assert!(
+            stop.code == "xrdf-option" && stop.help.contains(what),
+            "{stop:?}"
+        );
     }
 }
 
@@ -107,28 +209,74 @@ fn a_pose_becomes_the_default_and_what_touches_there_is_told() {
         place: Default::default(),
     });
     let mut found = Vec::new();
-    plan(&mut robot, &Options { samples: 10, ..wanted() }, &Context::default(), &mut found).unwrap();
-    assert_eq!(robot.default_pose().unwrap().positions, [(JointId(0), vec![1.3258])]);
-    let touching: Vec<&Diagnostic> = found.iter().filter(|found| found.code == "xrdf-touching").collect();
-    assert!(touching.len() == 1 && touching[0].message.contains("\"arm\" and \"side\""), "{found:?}");
+    plan(
+        &mut robot,
+        &Options {
+            samples: 10,
+            ..wanted()
+        },
+        &Context::default(),
+        &mut found,
+    )
+    .unwrap();
+    assert_eq!(
+        robot.default_pose().unwrap().positions,
+        [(JointId(0), vec![1.3258])]
+    );
+    let touching: Vec<&Diagnostic> = found
+        .iter()
+        .filter(|found| found.code == "xrdf-touching")
+        .collect();
+    assert!(
+        touching.len() == 1 && touching[0].message.contains("\"arm\" and \"side\""),
+        "{found:?}"
+    );
     assert!(pairs(&robot).contains(&"arm side".to_owned()));
 }
 
 #[test]
 fn what_is_written_is_read_without_a_word() {
     let (mut robot, mut found) = (robot(), Vec::new());
-    plan(&mut robot, &Options { samples: 500, ..wanted() }, &Context::default(), &mut found).unwrap();
+    plan(
+        &mut robot,
+        &Options {
+            samples: 500,
+            ..wanted()
+        },
+        &Context::default(),
+        &mut found,
+    )
+    .unwrap();
     let text = xrdf::write(&robot, ASSUMED_LIMITS);
     let mut again = self::robot();
     let said = xrdf::apply(&text, None, &mut again, &mut Default::default());
-    assert!(said.iter().all(|said| said.severity == Severity::Info), "{said:?}");
-    assert_eq!((&again.planning.groups, &again.planning.ignored), (&robot.planning.groups, &robot.planning.ignored));
+    assert!(
+        said.iter().all(|said| said.severity == Severity::Info),
+        "{said:?}"
+    );
+    assert_eq!(
+        (&again.planning.groups, &again.planning.ignored),
+        (&robot.planning.groups, &robot.planning.ignored)
+    );
     // Spheres that are there are kept, unless others are wanted.
-    let kept = plan(&mut again, &Options { samples: 10, ..Options::default() }, &Context::default(), &mut found).unwrap();
-    assert_eq!((kept.len(), &again.planning.groups), (0, &robot.planning.groups));
+    let kept = plan(
+        &mut again,
+        &Options {
+            samples: 10,
+            ..Options::default()
+        },
+        &Context::default(),
+        &mut found,
+    )
+    .unwrap();
+    assert_eq!(
+        (kept.len(), &again.planning.groups),
+        (0, &robot.planning.groups)
+    );
 }
 
-/// Every point of the shapes is in a sphere, and no sphere stands out more than is said; with formulas of their own.
+/// Every point of the shapes is in a sphere, and no sphere stands out more than is said; with
+/// formulas of their own.
 #[test]
 fn spheres_cover_primitives_and_stand_out_as_said() {
     let (robot, links, _) = planned(&wanted());
@@ -155,7 +303,12 @@ fn spheres_cover_primitives_and_stand_out_as_said() {
         for _ in 0..5_000 {
             let p = Point3::from(Vector3::from_fn(|_, _| (random.unit() - 0.5) * 1.0));
             if outside(name, p) <= 0.0 && ["base", "arm", "far"].contains(&name) {
-                assert!(spheres.iter().any(|sphere| (p - sphere.center).norm() <= sphere.radius), "{name}: {p}");
+                assert!(
+                    spheres
+                        .iter()
+                        .any(|sphere| (p - sphere.center).norm() <= sphere.radius),
+                    "{name}: {p}"
+                );
             }
             // A point on a sphere.
             let sphere = spheres[random.number() as usize % spheres.len()];
@@ -166,32 +319,62 @@ fn spheres_cover_primitives_and_stand_out_as_said() {
     }
 }
 
-/// Joints, tool frames, groups, collisions, pairs and default positions by name, in no order but that which counts.
+/// Joints, tool frames, groups, collisions, pairs and default positions by name, in no order but
+/// that which counts.
 fn said(robot: &Robot) -> impl PartialEq + std::fmt::Debug {
     let link = |id: &LinkId| robot.links[id.0].name.clone();
     let joint = |id: &JointId| robot.joints[id.0].name.clone();
     let planning = &robot.planning;
-    let coordinates: Vec<_> = planning.coordinates.iter().map(|c| (joint(&c.joint), c.acceleration, c.jerk)).collect();
+    let coordinates: Vec<_> = planning
+        .coordinates
+        .iter()
+        .map(|c| (joint(&c.joint), c.acceleration, c.jerk))
+        .collect();
     let groups: Vec<_> = planning
         .groups
         .iter()
         .map(|group| {
-            let spheres: BTreeMap<_, _> = group.spheres.iter().map(|(of, spheres)| (link(of), spheres.clone())).collect();
+            let spheres: BTreeMap<_, _> = group
+                .spheres
+                .iter()
+                .map(|(of, spheres)| (link(of), spheres.clone()))
+                .collect();
             (group.name.clone(), spheres)
         })
         .collect();
     let collision = |collision: &Option<PlanningCollision>| {
         collision.as_ref().map(|collision| {
-            let buffers: BTreeMap<_, _> = collision.buffers.iter().map(|(of, buffer)| (link(of), buffer.to_bits())).collect();
+            let buffers: BTreeMap<_, _> = collision
+                .buffers
+                .iter()
+                .map(|(of, buffer)| (link(of), buffer.to_bits()))
+                .collect();
             (collision.group, buffers)
         })
     };
-    let pairs: BTreeSet<_> = planning.ignored.iter().map(|(a, b)| BTreeSet::from([link(a), link(b)])).collect();
-    let pose = robot
-        .default_pose()
-        .map(|pose| pose.positions.iter().map(|(id, at)| (joint(id), at[0].to_bits())).collect::<BTreeMap<_, _>>());
+    let pairs: BTreeSet<_> = planning
+        .ignored
+        .iter()
+        .map(|(a, b)| BTreeSet::from([link(a), link(b)]))
+        .collect();
+    let pose = robot.default_pose().map(|pose| {
+        pose.positions
+            .iter()
+            .map(|(id, at)| (joint(id), at[0].to_bits()))
+            .collect::<BTreeMap<_, _>>()
+    });
     let tools: Vec<_> = planning.tool_frames.iter().map(link).collect();
-    (coordinates, tools, groups, (collision(&planning.collision), collision(&planning.self_collision)), pairs, pose)
+    (
+        coordinates,
+        tools,
+        groups,
+        (
+            collision(&planning.collision),
+            collision(&planning.self_collision),
+        ),
+        pairs,
+        pose,
+    )
 }
 
 #[test]
@@ -214,25 +397,57 @@ geometry:
     use urdf_usd_store::Store;
     let mut robot = robot();
     xrdf::apply(XRDF, None, &mut robot, &mut Default::default());
-    let glb = urdf_usd_gltf::write(&robot, &crate::round_trip::options(), &Store::none()).unwrap().glb().unwrap();
-    let files = resolve::Files::new(Arc::new(resolve::Resolver::new(resolve::Options::default())));
+    let glb = urdf_usd_gltf::write(&robot, &crate::round_trip::options(), &Store::none())
+        .unwrap()
+        .glb()
+        .unwrap();
+    let files = resolve::Files::new(Arc::new(
+        resolve::Resolver::new(resolve::Options::default()),
+    ));
     let again = crate::round_trip::read(&glb, Path::new("r.glb"), &files, "r").robot;
-    assert!(said(&again) == said(&robot), "{:?}\n{:?}", said(&again), said(&robot));
+    assert!(
+        said(&again) == said(&robot),
+        "{:?}\n{:?}",
+        said(&again),
+        said(&robot)
+    );
 
     let folder = tempfile::tempdir().unwrap();
-    let options = urdf_usd_usd::Options { entry: "r".to_owned(), ..Default::default() };
-    for (path, bytes) in urdf_usd_usd::write(&robot, &options, &Store::none()).unwrap().files {
+    let options = urdf_usd_usd::Options {
+        entry: "r".to_owned(),
+        ..Default::default()
+    };
+    for (path, bytes) in urdf_usd_usd::write(&robot, &options, &Store::none())
+        .unwrap()
+        .files
+    {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes.bytes().unwrap()).unwrap();
     }
-    let outcome = urdf_usd_usd::read(&folder.path().join("r.usda"), &urdf_usd_usd::ReadOptions::default()).unwrap();
-    assert!(said(&outcome.robot) == said(&robot), "{:?}\n{:?}", said(&outcome.robot), said(&robot));
+    let outcome = urdf_usd_usd::read(
+        &folder.path().join("r.usda"),
+        &urdf_usd_usd::ReadOptions::default(),
+    )
+    .unwrap();
+    assert!(
+        said(&outcome.robot) == said(&robot),
+        "{:?}\n{:?}",
+        said(&outcome.robot),
+        said(&robot)
+    );
     // The spheres break no rule of REP-158.
-    let rules = urdf_usd_rep158::Options { all_variants: true, ..Default::default() };
+    let rules = urdf_usd_rep158::Options {
+        all_variants: true,
+        ..Default::default()
+    };
     let found = urdf_usd_rep158::check(&folder.path().join("r.usda"), &rules).unwrap();
-    let bad: Vec<_> =
-        found.iter().filter(|found| found.to_string().contains("spheres") || found.to_string().contains("planning")).collect();
+    let bad: Vec<_> = found
+        .iter()
+        .filter(|found| {
+            found.to_string().contains("spheres") || found.to_string().contains("planning")
+        })
+        .collect();
     assert!(bad.is_empty(), "{bad:?}");
     // And as text.
     assert_eq!(
@@ -240,6 +455,12 @@ geometry:
         xrdf::write(&robot, ASSUMED_LIMITS).lines().count()
     );
     // Spheres are guides, and nothing that is seen or collides.
-    let shapes = |robot: &Robot| robot.links.iter().map(|link| link.visuals.len() + link.collisions.len()).sum::<usize>();
+    let shapes = |robot: &Robot| {
+        robot
+            .links
+            .iter()
+            .map(|link| link.visuals.len() + link.collisions.len())
+            .sum::<usize>()
+    };
     assert_eq!(shapes(&outcome.robot), shapes(&robot));
 }

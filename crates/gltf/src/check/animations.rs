@@ -37,7 +37,9 @@ pub fn channels<'a>(subject: &Subject<'a>) -> Vec<Channel<'a>> {
     let mut channels = Vec::new();
     for (a, animation) in animations.iter().enumerate() {
         for (c, channel) in animation.list("channels").iter().enumerate() {
-            let Some((node, path)) = channel.get("target").and_then(target) else { continue };
+            let Some((node, path)) = channel.get("target").and_then(target) else {
+                continue;
+            };
             let title = node_title(subject.asset.nodes, node);
             channels.push(Channel {
                 pointer: format!("/animations/{a}/channels/{c}/target"),
@@ -56,27 +58,44 @@ fn parts(asset: &Asset<'_>) -> HashMap<usize, Part> {
     for model in &asset.models {
         for joint in &model.joints {
             for (k, node, dof) in joint.driven() {
-                parts.insert(node, Part::Dof(dof.motion, format!("degree of freedom {k} of {}", joint.title())));
+                parts.insert(
+                    node,
+                    Part::Dof(
+                        dof.motion,
+                        format!("degree of freedom {k} of {}", joint.title()),
+                    ),
+                );
             }
             if let Some(origin) = joint.origin {
-                parts.entry(origin).or_insert_with(|| Part::Frame(format!("the origin of {}", joint.title())));
+                parts
+                    .entry(origin)
+                    .or_insert_with(|| Part::Frame(format!("the origin of {}", joint.title())));
             }
         }
         for link in model.links.iter().filter(|link| link.node != model.root) {
             if let Some(node) = link.node {
-                parts.entry(node).or_insert_with(|| Part::Frame(format!("the frame of {}", link.title())));
+                parts
+                    .entry(node)
+                    .or_insert_with(|| Part::Frame(format!("the frame of {}", link.title())));
             }
         }
     }
     parts
 }
 
-/// The node and the channel that an animation sets, by glTF's own paths or by KHR_animation_pointer.
+/// The node and the channel that an animation sets, by glTF's own paths or by
+/// KHR_animation_pointer.
 fn target(target: &Json) -> Option<(usize, &str)> {
-    if let Some(pointer) = target.at(&["extensions", "KHR_animation_pointer", "pointer"]).and_then(Json::text) {
+    if let Some(pointer) = target
+        .at(&["extensions", "KHR_animation_pointer", "pointer"])
+        .and_then(Json::text)
+    {
         let (node, path) = pointer.strip_prefix("/nodes/")?.split_once('/')?;
         let is_transform = matches!(path, "translation" | "rotation" | "scale" | "weights");
         return Some((node.parse().ok()?, path)).filter(|_| is_transform);
     }
-    Some((target.get("node").and_then(Json::index)?, target.get("path").and_then(Json::text).unwrap_or_default()))
+    Some((
+        target.get("node").and_then(Json::index)?,
+        target.get("path").and_then(Json::text).unwrap_or_default(),
+    ))
 }

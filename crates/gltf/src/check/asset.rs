@@ -1,4 +1,5 @@
-//! The models of an asset as the rules look at them: what is of the wrong type or refers to nothing is absent.
+//! The models of an asset as the rules look at them: what is of the wrong type or refers to nothing
+//! is absent.
 
 use std::collections::BTreeMap;
 
@@ -72,9 +73,16 @@ impl<'a> Asset<'a> {
     /// That of the document `root`.
     pub fn of(root: &'a Json, extension: Option<&Extension<'a>>) -> Self {
         let nodes = root.list("nodes");
-        let models = extension.and_then(|extension| extension.models().value()).unwrap_or_default();
+        let models = extension
+            .and_then(|extension| extension.models().value())
+            .unwrap_or_default();
         let models = models.into_iter().enumerate();
-        Self { models: models.map(|(index, read)| Model::of(index, read, nodes.len())).collect(), nodes }
+        Self {
+            models: models
+                .map(|(index, read)| Model::of(index, read, nodes.len()))
+                .collect(),
+            nodes,
+        }
     }
 
     /// All links of all models.
@@ -90,8 +98,15 @@ impl<'a> Asset<'a> {
 
 impl<'a> Model<'a> {
     fn of(index: usize, read: extension::Model<'a>, nodes: usize) -> Self {
-        let links = read.links().value().unwrap_or_default().into_iter().enumerate();
-        let links: Vec<Link<'_>> = links.map(|(at, link)| Link::of(index, at, link, nodes)).collect();
+        let links = read
+            .links()
+            .value()
+            .unwrap_or_default()
+            .into_iter()
+            .enumerate();
+        let links: Vec<Link<'_>> = links
+            .map(|(at, link)| Link::of(index, at, link, nodes))
+            .collect();
         let joints = read.joints().value().unwrap_or_default();
         let (link_count, joint_count) = (links.len(), joints.len());
         let joint = |(at, joint)| Joint::of(at, joint, nodes, link_count, joint_count);
@@ -124,14 +139,19 @@ impl<'a> Model<'a> {
 
     /// What messages call a link, if it is there.
     pub fn link_title(&self, link: Option<usize>) -> String {
-        link.and_then(|link| self.links.get(link)).map(Link::title).unwrap_or_default()
+        link.and_then(|link| self.links.get(link))
+            .map(Link::title)
+            .unwrap_or_default()
     }
 }
 
 impl<'a> Link<'a> {
     fn of(model: usize, index: usize, read: extension::Link<'a>, nodes: usize) -> Self {
         let there = |list: Vec<Option<usize>>| {
-            list.into_iter().enumerate().filter_map(|(entry, node)| Some((entry, below(nodes, node)?))).collect()
+            list.into_iter()
+                .enumerate()
+                .filter_map(|(entry, node)| Some((entry, below(nodes, node)?)))
+                .collect()
         };
         Link {
             model,
@@ -156,7 +176,13 @@ impl<'a> Link<'a> {
 }
 
 impl<'a> Joint<'a> {
-    fn of(index: usize, read: extension::Joint<'a>, nodes: usize, links: usize, joints: usize) -> Self {
+    fn of(
+        index: usize,
+        read: extension::Joint<'a>,
+        nodes: usize,
+        links: usize,
+        joints: usize,
+    ) -> Self {
         let mimic = read.mimic().filter(|mimic| mimic.entry.json.is_object());
         Joint {
             index,
@@ -165,9 +191,21 @@ impl<'a> Joint<'a> {
             parent: below(links, read.parent_link().value()),
             child: below(links, read.child_link().value()),
             origin: below(nodes, read.origin_node().value()),
-            dof_nodes: read.each_dof_node().into_iter().map(|node| below(nodes, node)).collect(),
-            dofs: read.dofs().value().unwrap_or_default().iter().map(Dof::of).collect(),
-            mimic: mimic.map(|mimic| Mimic { joint: below(joints, mimic.joint().value()) }),
+            dof_nodes: read
+                .each_dof_node()
+                .into_iter()
+                .map(|node| below(nodes, node))
+                .collect(),
+            dofs: read
+                .dofs()
+                .value()
+                .unwrap_or_default()
+                .iter()
+                .map(Dof::of)
+                .collect(),
+            mimic: mimic.map(|mimic| Mimic {
+                joint: below(joints, mimic.joint().value()),
+            }),
             read,
         }
     }
@@ -184,7 +222,8 @@ impl<'a> Joint<'a> {
 
     /// How many degrees of freedom its type has; as many as it lists if the type is none.
     pub fn dof_count(&self) -> usize {
-        self.kind.map_or(self.dofs.len(), |kind| kind.motions().len())
+        self.kind
+            .map_or(self.dofs.len(), |kind| kind.motions().len())
     }
 
     /// The degrees of freedom with their nodes, where both are there.
@@ -208,17 +247,23 @@ impl Dof {
 
     /// Whether the lower limit is above the upper one, and which they are.
     pub fn reversed_limits(&self) -> Option<(f64, f64)> {
-        self.lower.zip(self.upper).filter(|(lower, upper)| lower > upper)
+        self.lower
+            .zip(self.upper)
+            .filter(|(lower, upper)| lower > upper)
     }
 
-    /// The range in words if `position` is outside of it, but for rounding; `None` too if there is no range to be in.
+    /// The range in words if `position` is outside of it, but for rounding; `None` too if there is
+    /// no range to be in.
     pub fn range_without(&self, position: f64) -> Option<String> {
         let rounding = 1e-9 * position.abs().max(1.0);
         let is_inside = self.lower.is_none_or(|lower| position >= lower - rounding)
             && self.upper.is_none_or(|upper| position <= upper + rounding);
-        let bound = |bound: Option<f64>, none: &str| bound.map_or_else(|| none.to_owned(), |bound| bound.to_string());
+        let bound = |bound: Option<f64>, none: &str| {
+            bound.map_or_else(|| none.to_owned(), |bound| bound.to_string())
+        };
         let is_range = self.reversed_limits().is_none();
-        (is_range && !is_inside).then(|| format!("{} to {}", bound(self.lower, "-∞"), bound(self.upper, "∞")))
+        (is_range && !is_inside)
+            .then(|| format!("{} to {}", bound(self.lower, "-∞"), bound(self.upper, "∞")))
     }
 }
 
@@ -228,16 +273,31 @@ fn below(count: usize, index: Option<usize>) -> Option<usize> {
 }
 
 fn title(what: &str, name: &str, index: usize) -> String {
-    if name.is_empty() { format!("{what} {index}") } else { format!("{what} \"{}\"", short(name)) }
+    if name.is_empty() {
+        format!("{what} {index}")
+    } else {
+        format!("{what} \"{}\"", short(name))
+    }
 }
 
 /// `1 node`, `2 nodes`.
 pub fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
 }
 
 /// What messages call a node.
 pub fn node_title(nodes: &[Json], node: usize) -> String {
-    let name = nodes.get(node).and_then(|node| node.get("name")?.text()).unwrap_or_default();
-    if name.is_empty() { format!("node {node}") } else { format!("node {node} (\"{}\")", short(name)) }
+    let name = nodes
+        .get(node)
+        .and_then(|node| node.get("name")?.text())
+        .unwrap_or_default();
+    if name.is_empty() {
+        format!("node {node}")
+    } else {
+        format!("node {node} (\"{}\")", short(name))
+    }
 }

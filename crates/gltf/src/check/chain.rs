@@ -1,4 +1,5 @@
-//! The chain of nodes from a joint's parent link over its origin and its degrees of freedom to its child link.
+//! The chain of nodes from a joint's parent link over its origin and its degrees of freedom to its
+//! child link.
 
 use super::Subject;
 use super::asset::{Joint, Model};
@@ -23,11 +24,19 @@ pub struct Gap<'s, 'a> {
 
 /// The gaps in the chains of all joints.
 pub fn gaps<'s, 'a>(subject: &'s Subject<'a>) -> impl Iterator<Item = Gap<'s, 'a>> {
-    let joints = subject.asset.models.iter().flat_map(|model| model.joints.iter().map(move |joint| (model, joint)));
+    let joints = subject
+        .asset
+        .models
+        .iter()
+        .flat_map(|model| model.joints.iter().map(move |joint| (model, joint)));
     joints.flat_map(|(model, joint)| of_joint(subject, model, joint))
 }
 
-fn of_joint<'s, 'a>(subject: &'s Subject<'a>, model: &Model<'a>, joint: &'s Joint<'a>) -> Vec<Gap<'s, 'a>> {
+fn of_joint<'s, 'a>(
+    subject: &'s Subject<'a>,
+    model: &Model<'a>,
+    joint: &'s Joint<'a>,
+) -> Vec<Gap<'s, 'a>> {
     let parts = parts(model, joint);
     let pairs = parts.windows(2).filter_map(|pair| match pair {
         [Some(above), Some(below)] => Some((above, below)),
@@ -35,24 +44,55 @@ fn of_joint<'s, 'a>(subject: &'s Subject<'a>, model: &Model<'a>, joint: &'s Join
     });
     let gap = |(above, below): (&Part, &Part)| {
         // One node with two parts is another rule's.
-        let is_whole = above.node == below.node || subject.hierarchy.parent(below.node) == Some(above.node);
+        let is_whole =
+            above.node == below.node || subject.hierarchy.parent(below.node) == Some(above.node);
         let is_below = subject.hierarchy.is_below(below.node, above.node);
-        (!is_whole).then(|| Gap { joint, above: above.clone(), below: below.clone(), is_below })
+        (!is_whole).then(|| Gap {
+            joint,
+            above: above.clone(),
+            below: below.clone(),
+            is_below,
+        })
     };
     pairs.filter_map(gap).collect()
 }
 
 fn parts(model: &Model<'_>, joint: &Joint<'_>) -> Vec<Option<Part>> {
-    let link_node = |link: Option<usize>| link.and_then(|link| model.links.get(link)).and_then(|link| link.node);
-    let part = |node: Option<usize>, what: String, pointer: String| node.map(|node| Part { node, what, pointer });
+    let link_node = |link: Option<usize>| {
+        link.and_then(|link| model.links.get(link))
+            .and_then(|link| link.node)
+    };
+    let part = |node: Option<usize>, what: String, pointer: String| {
+        node.map(|node| Part {
+            node,
+            what,
+            pointer,
+        })
+    };
     let read = &joint.read;
     let mut parts = vec![
-        part(link_node(joint.parent), "the parent link".to_owned(), read.parent_link().at()),
-        part(joint.origin, "the origin".to_owned(), read.origin_node().at()),
+        part(
+            link_node(joint.parent),
+            "the parent link".to_owned(),
+            read.parent_link().at(),
+        ),
+        part(
+            joint.origin,
+            "the origin".to_owned(),
+            read.origin_node().at(),
+        ),
     ];
     for (k, &node) in joint.dof_nodes.iter().enumerate() {
-        parts.push(part(node, format!("degree of freedom {k}"), format!("{}/{k}", read.dof_nodes().at())));
+        parts.push(part(
+            node,
+            format!("degree of freedom {k}"),
+            format!("{}/{k}", read.dof_nodes().at()),
+        ));
     }
-    parts.push(part(link_node(joint.child), "the child link".to_owned(), read.child_link().at()));
+    parts.push(part(
+        link_node(joint.child),
+        "the child link".to_owned(),
+        read.child_link().at(),
+    ));
     parts
 }

@@ -6,7 +6,8 @@ use super::findings::short;
 use crate::extension::Json;
 
 /// What to do about one that is not as it should be.
-pub const ENTRY_PER_JOINT: &str = "give one entry per joint, in the order of `joints`; [] for a fixed one";
+pub const ENTRY_PER_JOINT: &str =
+    "give one entry per joint, in the order of `joints`; [] for a fixed one";
 
 /// A configuration that has positions.
 pub struct Configuration<'s, 'a> {
@@ -36,13 +37,22 @@ pub struct Position<'s, 'a> {
 }
 
 /// All configurations of all models.
-pub fn configurations<'s, 'a>(subject: &'s Subject<'a>) -> impl Iterator<Item = Configuration<'s, 'a>> {
+pub fn configurations<'s, 'a>(
+    subject: &'s Subject<'a>,
+) -> impl Iterator<Item = Configuration<'s, 'a>> {
     subject.asset.models.iter().flat_map(|model| {
         model.configurations.iter().filter_map(move |(name, read)| {
-            let Some(Json::List(entries)) = read.joint_positions() else { return None };
+            let Some(Json::List(entries)) = read.joint_positions() else {
+                return None;
+            };
             let positions = row(model, entries).map_or(Positions::Entries(entries), Positions::Row);
             let title = format!("configuration \"{}\"", short(name));
-            Some(Configuration { model, title, pointer: read.entry.below("jointPositions"), positions })
+            Some(Configuration {
+                model,
+                title,
+                pointer: read.entry.below("jointPositions"),
+                positions,
+            })
         })
     })
 }
@@ -62,7 +72,9 @@ pub fn numbers(joint: &Joint<'_>, entry: &Json) -> Option<Vec<f64>> {
     let dofs = joint.dof_count();
     match entry {
         Json::Number(number) if dofs == 1 => Some(vec![*number]),
-        Json::List(list) if dofs != 1 && list.len() == dofs => list.iter().map(Json::number).collect(),
+        Json::List(list) if dofs != 1 && list.len() == dofs => {
+            list.iter().map(Json::number).collect()
+        }
         _ => None,
     }
 }
@@ -70,9 +82,18 @@ pub fn numbers(joint: &Joint<'_>, entry: &Json) -> Option<Vec<f64>> {
 impl<'s, 'a> Configuration<'s, 'a> {
     /// The entries by joints, with their places; none if it has a row.
     pub fn entries(&self) -> Vec<(&'s Joint<'a>, &'a Json, String)> {
-        let entries = if let Positions::Entries(entries) = self.positions { entries } else { &[] };
+        let entries = if let Positions::Entries(entries) = self.positions {
+            entries
+        } else {
+            &[]
+        };
         let place = |joint: &Joint<'_>| format!("{}/{}", self.pointer, joint.index);
-        self.model.joints.iter().zip(entries).map(|(joint, entry)| (joint, entry, place(joint))).collect()
+        self.model
+            .joints
+            .iter()
+            .zip(entries)
+            .map(|(joint, entry)| (joint, entry, place(joint)))
+            .collect()
     }
 
     /// The positions of all degrees of freedom, as far as they are as they should be.
@@ -82,13 +103,27 @@ impl<'s, 'a> Configuration<'s, 'a> {
             let mut places = row.iter().enumerate();
             for joint in &self.model.joints {
                 for (k, (place, &position)) in places.by_ref().take(joint.dof_count()).enumerate() {
-                    found.push(Position { joint, k, position, at: format!("{}/{place}", self.pointer) });
+                    found.push(Position {
+                        joint,
+                        k,
+                        position,
+                        at: format!("{}/{place}", self.pointer),
+                    });
                 }
             }
         }
         for (joint, entry, at) in self.entries() {
-            for (k, position) in numbers(joint, entry).unwrap_or_default().into_iter().enumerate() {
-                found.push(Position { joint, k, position, at: at.clone() });
+            for (k, position) in numbers(joint, entry)
+                .unwrap_or_default()
+                .into_iter()
+                .enumerate()
+            {
+                found.push(Position {
+                    joint,
+                    k,
+                    position,
+                    at: at.clone(),
+                });
             }
         }
         found

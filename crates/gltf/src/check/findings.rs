@@ -23,7 +23,10 @@ pub struct Findings {
 
 impl Default for Findings {
     fn default() -> Self {
-        Self { list: Collector::new(Most::OfEachCode(MOST_PER_CODE)), covered: HashSet::new() }
+        Self {
+            list: Collector::new(Most::OfEachCode(MOST_PER_CODE)),
+            covered: HashSet::new(),
+        }
     }
 }
 
@@ -37,8 +40,15 @@ impl Findings {
         help: impl Into<String>,
     ) {
         let pointer = pointer.into();
-        let place = Place { element: pointer.clone(), ..Place::default() };
-        if self.list.push(Diagnostic::new(code, place, message).help(help)) && code.severity == Severity::Error {
+        let place = Place {
+            element: pointer.clone(),
+            ..Place::default()
+        };
+        if self
+            .list
+            .push(Diagnostic::new(code, place, message).help(help))
+            && code.severity == Severity::Error
+        {
             self.covered.insert(pointer);
         }
     }
@@ -64,18 +74,30 @@ impl Findings {
     pub fn into_diagnostics(self, text: Option<&str>, file: Option<&Path>) -> Vec<Diagnostic> {
         let file: Option<Arc<Path>> = file.map(Into::into);
         let (mut diagnostics, mut omitted) = self.list.finish();
-        let pointers: Vec<&str> = diagnostics.iter().map(|finding| finding.place.element.as_str()).collect();
-        let mut positions = text.map_or_else(Vec::new, |text| positions::of(text, &pointers)).into_iter();
+        let pointers: Vec<&str> = diagnostics
+            .iter()
+            .map(|finding| finding.place.element.as_str())
+            .collect();
+        let mut positions = text
+            .map_or_else(Vec::new, |text| positions::of(text, &pointers))
+            .into_iter();
         for Diagnostic { place, .. } in &mut diagnostics {
             place.file.clone_from(&file);
             (place.line, place.column) = positions.next().unwrap_or_default();
         }
         omitted.sort_by_key(|more| more.code);
         for more in omitted {
-            let last = diagnostics.iter().rfind(|finding| finding.code == more.code);
-            let place = last.map(|finding| finding.place.clone()).unwrap_or_default();
+            let last = diagnostics
+                .iter()
+                .rfind(|finding| finding.code == more.code);
+            let place = last
+                .map(|finding| finding.place.clone())
+                .unwrap_or_default();
             let message = format!("there are {} more findings of this kind", more.count);
-            diagnostics.push(more.summary(place, message).help("mend those that are listed and check again"));
+            diagnostics.push(
+                more.summary(place, message)
+                    .help("mend those that are listed and check again"),
+            );
         }
         diagnostics
     }

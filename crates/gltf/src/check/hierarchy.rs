@@ -2,10 +2,12 @@
 
 use crate::extension::Json;
 
-/// Which node is below which. Of several parents the first counts; nodes in a cycle are below nothing.
+/// Which node is below which. Of several parents the first counts; nodes in a cycle are below
+/// nothing.
 pub struct Hierarchy {
     parents: Vec<Option<usize>>,
-    /// Nodes, every one before its descendants, which follow it at once. Those in cycles, and below them, are left out.
+    /// Nodes, every one before its descendants, which follow it at once. Those in cycles, and below
+    /// them, are left out.
     pub order: Vec<usize>,
     /// The places in `order` of a node and of what follows its descendants.
     spans: Vec<Option<(usize, usize)>>,
@@ -109,8 +111,16 @@ mod tests {
     use super::{Hierarchy, Json};
 
     fn of(children: &[&[usize]]) -> Hierarchy {
-        let numbers = |children: &[usize]| Json::List(children.iter().map(|&child| Json::Number(child as f64)).collect());
-        let node = |children: &&[usize]| Json::Object(vec![("children".to_owned(), numbers(children))]);
+        let numbers = |children: &[usize]| {
+            Json::List(
+                children
+                    .iter()
+                    .map(|&child| Json::Number(child as f64))
+                    .collect(),
+            )
+        };
+        let node =
+            |children: &&[usize]| Json::Object(vec![("children".to_owned(), numbers(children))]);
         Hierarchy::of(&children.iter().map(node).collect::<Vec<_>>())
     }
 
@@ -119,8 +129,10 @@ mod tests {
         // 0 ─ 1 ─ 3, 0 ─ 2; 4 alone.
         let tree = of(&[&[1, 2], &[3], &[], &[], &[]]);
         assert_eq!(tree.order, [0, 1, 3, 2, 4]);
-        let below: Vec<(usize, usize)> =
-            (0..5).flat_map(|a| (0..5).map(move |b| (a, b))).filter(|&(a, b)| tree.is_below(a, b)).collect();
+        let below: Vec<(usize, usize)> = (0..5)
+            .flat_map(|a| (0..5).map(move |b| (a, b)))
+            .filter(|&(a, b)| tree.is_below(a, b))
+            .collect();
         assert_eq!(below, [(1, 0), (2, 0), (3, 0), (3, 1)]);
         assert!(tree.cycles.is_empty() && tree.further_parents.is_empty());
     }

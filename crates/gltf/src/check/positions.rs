@@ -3,14 +3,17 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The line and column (both from 1, in characters) of the value that each pointer names, or of the deepest one above it that is
-/// there. `text` must be JSON that has been parsed before.
+/// The line and column (both from 1, in characters) of the value that each pointer names, or of the
+/// deepest one above it that is there. `text` must be JSON that has been parsed before.
 pub fn of(text: &str, pointers: &[&str]) -> Vec<(u32, u32)> {
     let mut wanted = Wanted::default();
     for (id, pointer) in pointers.iter().enumerate() {
         let mut here = &mut wanted;
         for segment in pointer.split('/').skip(1) {
-            here = here.below.entry(segment.replace("~1", "/").replace("~0", "~")).or_default();
+            here = here
+                .below
+                .entry(segment.replace("~1", "/").replace("~0", "~"))
+                .or_default();
         }
         here.ids.push(id);
     }
@@ -25,9 +28,15 @@ fn lines_and_columns(text: &str, offsets: &[usize]) -> Vec<(u32, u32)> {
     let mut places = vec![(1, 1); offsets.len()];
     let (mut at, mut line, mut column) = (0, 1_u32, 1_u32);
     for id in order {
-        let Some((&offset, place)) = offsets.get(id).zip(places.get_mut(id)) else { continue };
+        let Some((&offset, place)) = offsets.get(id).zip(places.get_mut(id)) else {
+            continue;
+        };
         for c in text.get(at..offset).unwrap_or_default().chars() {
-            (line, column) = if c == '\n' { (line.saturating_add(1), 1) } else { (line, column.saturating_add(1)) };
+            (line, column) = if c == '\n' {
+                (line.saturating_add(1), 1)
+            } else {
+                (line, column.saturating_add(1))
+            };
         }
         at = offset;
         *place = (line, column);
@@ -44,14 +53,17 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Sets the offset of everything here and below: what is not there has the place of what should hold it.
+    /// Sets the offset of everything here and below: what is not there has the place of what should
+    /// hold it.
     fn set(&self, offset: usize, offsets: &mut [usize]) {
         for &id in &self.ids {
             if let Some(slot) = offsets.get_mut(id) {
                 *slot = offset;
             }
         }
-        self.below.values().for_each(|below| below.set(offset, offsets));
+        self.below
+            .values()
+            .for_each(|below| below.set(offset, offsets));
     }
 }
 
@@ -107,7 +119,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Goes past a comma, if there is one; whether an item follows rather than the `end` of the list, which it goes past.
+    /// Goes past a comma, if there is one; whether an item follows rather than the `end` of the
+    /// list, which it goes past.
     fn next_is_item(&mut self, end: u8) -> bool {
         self.skip_space();
         if self.peek() == Some(b',') {
@@ -127,7 +140,10 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         self.skip_string();
         let quoted = self.text.get(start..self.at).unwrap_or_default();
-        match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        match quoted
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+        {
             Some(plain) if !plain.contains('\\') => Cow::Borrowed(plain),
             _ => Cow::Owned(serde_json::from_str(quoted).unwrap_or_default()),
         }
@@ -182,15 +198,55 @@ mod tests {
     #[test]
     fn pointers_lead_to_their_values() {
         let text = "{\n  \"a\": [1, {\"b/c\": \"x]\\\"\", \"dé\": 2}, \"é\", [[], 7.5e3]],\n  \"k\\u0065y\": null\n}\n";
-        let found = of(text, &["", "/a", "/a/1/b~1c", "/a/1/dé", "/a/2", "/a/3/1", "/key", "/a/1/none/0", "/a/9"]);
-        assert_eq!(found, [(1, 1), (2, 8), (2, 20), (2, 34), (2, 38), (2, 48), (3, 15), (2, 12), (2, 8)]);
+        let found = of(
+            text,
+            &[
+                "",
+                "/a",
+                "/a/1/b~1c",
+                "/a/1/dé",
+                "/a/2",
+                "/a/3/1",
+                "/key",
+                "/a/1/none/0",
+                "/a/9",
+            ],
+        );
+        assert_eq!(
+            found,
+            [
+                (1, 1),
+                (2, 8),
+                (2, 20),
+                (2, 34),
+                (2, 38),
+                (2, 48),
+                (3, 15),
+                (2, 12),
+                (2, 8)
+            ]
+        );
     }
 
     #[test]
     fn any_text_ends() {
-        for text in
-            ["", "{", "[", "{\"", "{\"a", "{\"a\":", "[}", "{]", "}{", "[1,,2", "\"\\", "{\"a\" 1}", "[[[[", "ä}", "{:::}"]
-        {
+        for text in [
+            "",
+            "{",
+            "[",
+            "{\"",
+            "{\"a",
+            "{\"a\":",
+            "[}",
+            "{]",
+            "}{",
+            "[1,,2",
+            "\"\\",
+            "{\"a\" 1}",
+            "[[[[",
+            "ä}",
+            "{:::}",
+        ] {
             of(text, &["/a/0/b", "/0/0", "/1"]);
         }
     }

@@ -25,21 +25,37 @@ pub struct Displaced<'s, 'a> {
 
 /// All dof nodes that are not at identity and whose motion is known.
 pub fn displaced<'s, 'a>(subject: &'s Subject<'a>) -> impl Iterator<Item = Displaced<'s, 'a>> {
-    let dofs = subject.asset.joints().flat_map(|joint| joint.driven().map(move |(k, node, dof)| (joint, k, node, dof)));
+    let dofs = subject.asset.joints().flat_map(|joint| {
+        joint
+            .driven()
+            .map(move |(k, node, dof)| (joint, k, node, dof))
+    });
     dofs.filter_map(|(joint, k, node, dof)| {
-        let (node, transform) = transform_of(subject, Some(node)).filter(|(_, t)| t.moves() || t.turns())?;
+        let (node, transform) =
+            transform_of(subject, Some(node)).filter(|(_, t)| t.moves() || t.turns())?;
         let motion = dof.motion?;
         let is_motion = match motion {
-            Motion::Rotation => !transform.turns() || is_along(transform.rotation.scaled_axis(), dof),
+            Motion::Rotation => {
+                !transform.turns() || is_along(transform.rotation.scaled_axis(), dof)
+            }
             Motion::Translation => !transform.moves() || is_along(transform.translation, dof),
         };
-        Some(Displaced { joint, k, node, transform, channel: motion.as_str(), is_motion })
+        Some(Displaced {
+            joint,
+            k,
+            node,
+            transform,
+            channel: motion.as_str(),
+            is_motion,
+        })
     })
 }
 
 fn is_along(direction: Vector3<f64>, dof: &Dof) -> bool {
     // Without an axis nothing can be said; that is another rule's.
-    dof.axis.is_none_or(|axis| direction.cross(&axis).norm() <= ROUNDING * direction.norm() * axis.norm())
+    dof.axis.is_none_or(|axis| {
+        direction.cross(&axis).norm() <= ROUNDING * direction.norm() * axis.norm()
+    })
 }
 
 /// The transform of a node, if there is one.
@@ -49,5 +65,9 @@ pub fn transform_of(subject: &Subject<'_>, node: Option<usize>) -> Option<(usize
 
 /// What messages call degree of freedom `k` of a joint, whose node is `node`.
 pub fn dof_title(subject: &Subject<'_>, joint: &Joint<'_>, k: usize, node: usize) -> String {
-    format!("{}: degree of freedom {k}, {},", joint.title(), node_title(subject.asset.nodes, node))
+    format!(
+        "{}: degree of freedom {k}, {},",
+        joint.title(),
+        node_title(subject.asset.nodes, node)
+    )
 }

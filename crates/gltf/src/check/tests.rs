@@ -1,6 +1,6 @@
-//! That rules find what breaks them and not what keeps them, that nothing in a file makes the checker panic, and that the
-//! specification lists the rules. More of what each rule finds, the tests in Python say, over
-//! `docs/EXT_robot_kinematics/test/broken.json`.
+//! That rules find what breaks them and not what keeps them, that nothing in a file makes the
+//! checker panic, and that the specification lists the rules. More of what each rule finds, the
+//! tests in Python say, over `docs/EXT_robot_kinematics/test/broken.json`.
 
 use std::collections::BTreeSet;
 
@@ -12,28 +12,55 @@ use crate::glb;
 use urdf_usd_diagnostic::Example;
 use urdf_usd_store::joined;
 
-const SAMPLER: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/EXT_robot_kinematics/test/sampler.gltf"));
-const BROKEN: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/EXT_robot_kinematics/test/broken.json"));
-const SPECIFICATION: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/EXT_robot_kinematics/README.md"));
+const SAMPLER: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/EXT_robot_kinematics/test/sampler.gltf"
+));
+const BROKEN: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/EXT_robot_kinematics/test/broken.json"
+));
+const SPECIFICATION: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/EXT_robot_kinematics/README.md"
+));
 
 #[test]
 fn the_sampler_is_clean_in_both_containers() {
     assert_eq!(check(SAMPLER.as_bytes(), None), []);
-    assert_eq!(check(&joined(&glb::pack(SAMPLER.as_bytes(), vec![0; 76].into()).unwrap()).unwrap(), None), []);
+    assert_eq!(
+        check(
+            &joined(&glb::pack(SAMPLER.as_bytes(), vec![0; 76].into()).unwrap()).unwrap(),
+            None
+        ),
+        []
+    );
 }
 
 #[test]
 fn the_specification_lists_every_code_and_no_other() {
     let mut listed = Vec::new();
-    for row in SPECIFICATION.lines().filter(|line| line.contains("| `kinematics-")) {
+    for row in SPECIFICATION
+        .lines()
+        .filter(|line| line.contains("| `kinematics-"))
+    {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        assert_eq!(cells[1], (listed.len() + 1).to_string(), "numbers go up by one");
+        assert_eq!(
+            cells[1],
+            (listed.len() + 1).to_string(),
+            "numbers go up by one"
+        );
         listed.push([cells[2].trim_matches('`'), cells[3], cells[4], cells[5]].map(str::to_owned));
     }
     let row = |rule: &&super::Rule| {
         let (title, anchor) = rule.section;
         let section = format!("[{title}]({anchor})");
-        [rule.code.id.to_owned(), rule.code.severity.to_string(), rule.demand.to_owned(), section]
+        [
+            rule.code.id.to_owned(),
+            rule.code.severity.to_string(),
+            rule.demand.to_owned(),
+            section,
+        ]
     };
     assert_eq!(listed, RULES.iter().map(row).collect::<Vec<_>>());
 }
@@ -63,17 +90,33 @@ fn with(example: Example) -> Vec<u8> {
 fn examples_break_and_keep_their_rules() {
     for rule in RULES {
         let found = check(&with(rule.breaks), None);
-        assert!(found.iter().any(|finding| finding.code == rule.code.id), "{}: {found:?}", rule.code.id);
+        assert!(
+            found.iter().any(|finding| finding.code == rule.code.id),
+            "{}: {found:?}",
+            rule.code.id
+        );
         assert_eq!(check(&with(rule.keeps), None), [], "{}", rule.code.id);
-        let places = |example: Example| example.iter().map(|(place, _)| *place).collect::<BTreeSet<_>>();
-        assert!(places(rule.keeps).is_subset(&places(rule.breaks)), "{}: the same places", rule.code.id);
+        let places = |example: Example| {
+            example
+                .iter()
+                .map(|(place, _)| *place)
+                .collect::<BTreeSet<_>>()
+        };
+        assert!(
+            places(rule.keeps).is_subset(&places(rule.breaks)),
+            "{}: the same places",
+            rule.code.id
+        );
     }
 }
 
 #[test]
 fn every_code_has_a_broken_file() {
     let cases: Vec<Value> = serde_json::from_str(BROKEN).unwrap();
-    let met: BTreeSet<&str> = cases.iter().map(|case| case["code"].as_str().unwrap()).collect();
+    let met: BTreeSet<&str> = cases
+        .iter()
+        .map(|case| case["code"].as_str().unwrap())
+        .collect();
     assert_eq!(met, codes::ALL.iter().map(|code| code.id).collect());
 }
 
@@ -86,7 +129,10 @@ fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
     };
     match value {
         Value::Object(object) => object.iter().for_each(|(key, value)| go_on(key, value)),
-        Value::Array(list) => list.iter().enumerate().for_each(|(index, value)| go_on(&index.to_string(), value)),
+        Value::Array(list) => list
+            .iter()
+            .enumerate()
+            .for_each(|(index, value)| go_on(&index.to_string(), value)),
         _ => {}
     }
 }
@@ -118,7 +164,9 @@ fn odd_values() -> Vec<Value> {
 }
 
 fn remove(document: &mut Value, pointer: &str) {
-    let Some((above, last)) = pointer.rsplit_once('/') else { return };
+    let Some((above, last)) = pointer.rsplit_once('/') else {
+        return;
+    };
     match document.pointer_mut(above) {
         Some(Value::Object(object)) => drop(object.remove(last)),
         Some(Value::Array(list)) => match last.parse::<usize>() {
@@ -137,7 +185,9 @@ fn assert_sane(bytes: &[u8]) {
     for diagnostic in found {
         assert!(diagnostic.place.line as usize <= lines);
         assert!(
-            !diagnostic.message.is_empty() && diagnostic.message.len() < 2000 && !diagnostic.help.is_empty(),
+            !diagnostic.message.is_empty()
+                && diagnostic.message.len() < 2000
+                && !diagnostic.help.is_empty(),
             "{diagnostic}"
         );
     }

@@ -24,11 +24,23 @@ impl Transform {
         if let Some(matrix) = node.get("matrix").and_then(Json::numbers::<16>) {
             return Self::of_matrix(&matrix);
         }
-        let [x, y, z, w] = node.get("rotation").and_then(Json::numbers).unwrap_or([0.0, 0.0, 0.0, 1.0]);
+        let [x, y, z, w] = node
+            .get("rotation")
+            .and_then(Json::numbers)
+            .unwrap_or([0.0, 0.0, 0.0, 1.0]);
         Self {
-            translation: node.get("translation").and_then(Json::numbers::<3>).unwrap_or_default().into(),
-            rotation: UnitQuaternion::try_new(Quaternion::new(w, x, y, z), f64::MIN_POSITIVE).unwrap_or_default(),
-            scale: node.get("scale").and_then(Json::numbers).unwrap_or([1.0; 3]).into(),
+            translation: node
+                .get("translation")
+                .and_then(Json::numbers::<3>)
+                .unwrap_or_default()
+                .into(),
+            rotation: UnitQuaternion::try_new(Quaternion::new(w, x, y, z), f64::MIN_POSITIVE)
+                .unwrap_or_default(),
+            scale: node
+                .get("scale")
+                .and_then(Json::numbers)
+                .unwrap_or([1.0; 3])
+                .into(),
             is_sheared: false,
         }
     }
@@ -40,12 +52,21 @@ impl Transform {
         let sign = if x.cross(&y).dot(&z) < 0.0 { -1.0 } else { 1.0 };
         let scale = Vector3::new(sign * x.norm(), y.norm(), z.norm());
         let axes = [x / scale.x, y / scale.y, z / scale.z];
-        let is_orthogonal = [(0, 1), (1, 2), (2, 0)].iter().all(|&(a, b)| axes[a].dot(&axes[b]).abs() <= ROUNDING);
+        let is_orthogonal = [(0, 1), (1, 2), (2, 0)]
+            .iter()
+            .all(|&(a, b)| axes[a].dot(&axes[b]).abs() <= ROUNDING);
         let rotation = match is_orthogonal {
-            true => UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(Matrix3::from_columns(&axes))),
+            true => UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(
+                Matrix3::from_columns(&axes),
+            )),
             false => UnitQuaternion::identity(),
         };
-        Self { translation: column(3), rotation, scale, is_sheared: !is_orthogonal }
+        Self {
+            translation: column(3),
+            rotation,
+            scale,
+            is_sheared: !is_orthogonal,
+        }
     }
 
     /// Whether lengths and hands stay as they are.
@@ -71,13 +92,26 @@ impl Transform {
             words.push("is sheared".to_owned());
         } else if !self.is_rigid() {
             let [x, y, z] = self.scale.into();
-            words.push(format!("is scaled by {}, {}, {}", round(x), round(y), round(z)));
+            words.push(format!(
+                "is scaled by {}, {}, {}",
+                round(x),
+                round(y),
+                round(z)
+            ));
         }
         if self.moves() {
-            words.push(format!("moves by {}, {}, {} m", round(x), round(y), round(z)));
+            words.push(format!(
+                "moves by {}, {}, {} m",
+                round(x),
+                round(y),
+                round(z)
+            ));
         }
         if self.turns() {
-            words.push(format!("turns by {}°", round(self.rotation.angle().to_degrees())));
+            words.push(format!(
+                "turns by {}°",
+                round(self.rotation.angle().to_degrees())
+            ));
         }
         words.join(" and ")
     }
@@ -116,6 +150,9 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!([0.1 + 0.2, -0.0, 90.0, 1e-9].map(round), ["0.3", "0", "90", "1e-9"]);
+        assert_eq!(
+            [0.1 + 0.2, -0.0, 90.0, 1e-9].map(round),
+            ["0.3", "0", "90", "1e-9"]
+        );
     }
 }

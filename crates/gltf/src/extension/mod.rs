@@ -1,8 +1,9 @@
-//! What EXT_robot_kinematics says (its document's section 3), read as it stands in a file: every property by its name, of its kind,
-//! at its place. A property of another kind is absent, and whoever reads decides whether to report it.
+//! What EXT_robot_kinematics says (its document's section 3), read as it stands in a file: every
+//! property by its name, of its kind, at its place. A property of another kind is absent, and
+//! whoever reads decides whether to report it.
 //!
-//! [`read`](crate::read) makes robots of it, [`check`](crate::check) says which rules it breaks. This module must not
-//! know robots: only words, numbers, and indices that may lead nowhere.
+//! [`read`](crate::read) makes robots of it, [`check`](crate::check) says which rules it breaks.
+//! This module must not know robots: only words, numbers, and indices that may lead nowhere.
 
 mod models;
 mod tree;
@@ -36,7 +37,9 @@ impl Motion {
 
     /// What a word means.
     pub fn of(word: &str) -> Option<Self> {
-        [Self::Rotation, Self::Translation].into_iter().find(|motion| motion.as_str() == word)
+        [Self::Rotation, Self::Translation]
+            .into_iter()
+            .find(|motion| motion.as_str() == word)
     }
 }
 
@@ -53,7 +56,14 @@ pub enum JointType {
 }
 
 impl JointType {
-    const ALL: [Self; 6] = [Self::Fixed, Self::Revolute, Self::Continuous, Self::Prismatic, Self::Planar, Self::Floating];
+    const ALL: [Self; 6] = [
+        Self::Fixed,
+        Self::Revolute,
+        Self::Continuous,
+        Self::Prismatic,
+        Self::Planar,
+        Self::Floating,
+    ];
 
     /// The extension's word.
     pub fn as_str(self) -> &'static str {
@@ -80,7 +90,14 @@ impl JointType {
             Self::Revolute | Self::Continuous => &[Rotation],
             Self::Prismatic => &[Translation],
             Self::Planar => &[Translation, Translation],
-            Self::Floating => &[Translation, Translation, Translation, Rotation, Rotation, Rotation],
+            Self::Floating => &[
+                Translation,
+                Translation,
+                Translation,
+                Rotation,
+                Rotation,
+                Rotation,
+            ],
         }
     }
 }

@@ -41,7 +41,9 @@ parts! {
 }
 
 fn parts<'e, 'a, T: From<Entry<'a>>>(entry: &'e Entry<'a>, key: &'e str) -> Field<'e, 'a, Vec<T>> {
-    entry.list(key).map(|entries| entries.into_iter().map(T::from).collect())
+    entry
+        .list(key)
+        .map(|entries| entries.into_iter().map(T::from).collect())
 }
 
 /// A property `$name`, in the file `$key`, of the kind that the method `$read` of [`Entry`] reads.
@@ -58,7 +60,12 @@ impl<'a> Extension<'a> {
     /// That of the document `root`, whatever it is; `None` if there is none.
     pub fn of(root: &'a Json) -> Option<Self> {
         let json = root.get("extensions")?.member(NAME)?;
-        Some(Self { entry: Entry { json, at: format!("/extensions/{NAME}") } })
+        Some(Self {
+            entry: Entry {
+                json,
+                at: format!("/extensions/{NAME}"),
+            },
+        })
     }
 
     pub fn models(&self) -> Field<'_, 'a, Vec<Model<'a>>> {
@@ -82,9 +89,20 @@ impl<'a> Model<'a> {
 
     /// By name, in the order of the text.
     pub fn configurations(&self) -> Vec<(&'a str, Configuration<'a>)> {
-        let Some(all) = self.entry.get("configurations") else { return Vec::new() };
-        let of =
-            |(name, json): &'a (String, Json)| (name.as_str(), Configuration { entry: Entry { json, at: all.below(name) } });
+        let Some(all) = self.entry.get("configurations") else {
+            return Vec::new();
+        };
+        let of = |(name, json): &'a (String, Json)| {
+            (
+                name.as_str(),
+                Configuration {
+                    entry: Entry {
+                        json,
+                        at: all.below(name),
+                    },
+                },
+            )
+        };
         all.json.members().iter().map(of).collect()
     }
 
@@ -191,7 +209,8 @@ impl<'a> Mimic<'a> {
 }
 
 impl<'a> Configuration<'a> {
-    /// One entry per joint, in the order of the joints: a number for one degree of freedom, a list for any other count.
+    /// One entry per joint, in the order of the joints: a number for one degree of freedom, a list
+    /// for any other count.
     pub fn joint_positions(&self) -> Option<&'a Json> {
         self.entry.json.get("jointPositions")
     }

@@ -1,5 +1,5 @@
-//! JSON as a tree that keeps the order of members, and the way through it: every value knows its place, and what is of another kind
-//! than it should be is known to be there.
+//! JSON as a tree that keeps the order of members, and the way through it: every value knows its
+//! place, and what is of another kind than it should be is known to be there.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,9 +21,14 @@ pub enum Json {
 }
 
 impl Json {
-    /// The member `key`, even if it is null; the last one if there are several, as most programs have it.
+    /// The member `key`, even if it is null; the last one if there are several, as most programs
+    /// have it.
     pub fn member(&self, key: &str) -> Option<&Json> {
-        self.members().iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
+        self.members()
+            .iter()
+            .rev()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value)
     }
 
     /// The member `key`, unless it is null.
@@ -43,12 +48,20 @@ impl Json {
 
     /// The members of an object; none of anything else.
     pub fn members(&self) -> &[(String, Json)] {
-        if let Self::Object(members) = self { members } else { &[] }
+        if let Self::Object(members) = self {
+            members
+        } else {
+            &[]
+        }
     }
 
     /// The items of a list; none of anything else.
     pub fn items(&self) -> &[Json] {
-        if let Self::List(items) = self { items } else { &[] }
+        if let Self::List(items) = self {
+            items
+        } else {
+            &[]
+        }
     }
 
     /// Whether it is an object.
@@ -58,18 +71,28 @@ impl Json {
 
     /// The text, if it is one.
     pub fn text(&self) -> Option<&str> {
-        if let Self::Text(text) = self { Some(text) } else { None }
+        if let Self::Text(text) = self {
+            Some(text)
+        } else {
+            None
+        }
     }
 
     /// The number, if it is one.
     pub fn number(&self) -> Option<f64> {
-        if let Self::Number(number) = self { Some(*number) } else { None }
+        if let Self::Number(number) = self {
+            Some(*number)
+        } else {
+            None
+        }
     }
 
     /// The number, if it can be an index: whole and from 0, also if it is written as 3.0.
     pub fn index(&self) -> Option<usize> {
         // Beyond what an index can be the cast saturates, and no list is as long.
-        self.number().filter(|number| *number >= 0.0 && number.fract() == 0.0).map(|number| number as usize)
+        self.number()
+            .filter(|number| *number >= 0.0 && number.fract() == 0.0)
+            .map(|number| number as usize)
     }
 
     /// N numbers, if it is a list of them.
@@ -90,13 +113,18 @@ impl Json {
         match self {
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(*value),
-            Self::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => Value::from(*number as i64),
+            Self::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+                Value::from(*number as i64)
+            }
             Self::Number(number) => Value::from(*number),
             Self::Text(text) => Value::String(text.clone()),
             Self::List(items) => Value::Array(items.iter().map(Self::to_value).collect()),
-            Self::Object(members) => {
-                Value::Object(members.iter().map(|(name, value)| (name.clone(), value.to_value())).collect())
-            }
+            Self::Object(members) => Value::Object(
+                members
+                    .iter()
+                    .map(|(name, value)| (name.clone(), value.to_value()))
+                    .collect(),
+            ),
         }
     }
 }
@@ -184,7 +212,12 @@ impl<'e, 'a, T> Field<'e, 'a, T> {
 
     /// The same with what `of` makes of the value.
     pub fn map<U>(self, of: impl FnOnce(T) -> U) -> Field<'e, 'a, U> {
-        Field { owner: self.owner, key: self.key, value: self.value.map(of), wanted: self.wanted }
+        Field {
+            owner: self.owner,
+            key: self.key,
+            value: self.value.map(of),
+            wanted: self.wanted,
+        }
     }
 }
 
@@ -198,7 +231,10 @@ pub struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// The member `key`; `None` if it is not there or null.
     pub fn get(&self, key: &str) -> Option<Entry<'a>> {
-        Some(Entry { json: self.json.get(key)?, at: self.below(key) })
+        Some(Entry {
+            json: self.json.get(key)?,
+            at: self.below(key),
+        })
     }
 
     /// Where the member `key` is.
@@ -215,7 +251,12 @@ impl<'a> Entry<'a> {
         let json = self.json.get(key);
         let value = json.and_then(of);
         let wanted = (json.is_some() && value.is_none()).then(|| wanted.into());
-        Field { owner: self, key, value, wanted }
+        Field {
+            owner: self,
+            key,
+            value,
+            wanted,
+        }
     }
 
     /// The text in the member `key`.
@@ -253,10 +294,23 @@ impl<'a> Entry<'a> {
 
     /// The items of the list in the member `key`.
     pub fn list<'e>(&'e self, key: &'e str) -> Field<'e, 'a, Vec<Entry<'a>>> {
-        let list = self.field(key, "a list", |json| if let Json::List(items) = json { Some(items) } else { None });
+        let list = self.field(key, "a list", |json| {
+            if let Json::List(items) = json {
+                Some(items)
+            } else {
+                None
+            }
+        });
         list.map(|items| {
             let at = self.below(key);
-            items.iter().enumerate().map(|(index, json)| Entry { json, at: format!("{at}/{index}") }).collect()
+            items
+                .iter()
+                .enumerate()
+                .map(|(index, json)| Entry {
+                    json,
+                    at: format!("{at}/{index}"),
+                })
+                .collect()
         })
     }
 }
@@ -278,28 +332,73 @@ mod tests {
 
     #[test]
     fn members_keep_their_order_and_numbers_their_bits() {
-        let numbers = [0.1, 1.0 / 3.0, -2.2250738585072014e-308, 1.7976931348623157e308, 0.30000000000000004, 5e-324];
+        let numbers = [
+            0.1,
+            1.0 / 3.0,
+            -2.2250738585072014e-308,
+            1.7976931348623157e308,
+            0.30000000000000004,
+            5e-324,
+        ];
         let text = serde_json::to_string(&numbers).unwrap();
-        let tree: Json = serde_json::from_str(&format!("{{\"z\": {text}, \"a\": null, \"m\": [3, -1, true]}}")).unwrap();
-        assert_eq!(tree.members().iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["z", "a", "m"]);
+        let tree: Json = serde_json::from_str(&format!(
+            "{{\"z\": {text}, \"a\": null, \"m\": [3, -1, true]}}"
+        ))
+        .unwrap();
+        assert_eq!(
+            tree.members()
+                .iter()
+                .map(|(key, _)| key.as_str())
+                .collect::<Vec<_>>(),
+            ["z", "a", "m"]
+        );
         assert_eq!(tree.get("z").unwrap().numbers::<6>(), Some(numbers));
         assert_eq!(tree.get("a"), None, "null is nothing");
-        assert_eq!(tree.get("m").unwrap().items().iter().map(Json::index).collect::<Vec<_>>(), [Some(3), None, None]);
+        assert_eq!(
+            tree.get("m")
+                .unwrap()
+                .items()
+                .iter()
+                .map(Json::index)
+                .collect::<Vec<_>>(),
+            [Some(3), None, None]
+        );
     }
 
     #[test]
     fn a_value_of_the_wrong_kind_is_told_at_its_place() {
-        let tree: Json = serde_json::from_str(r#"{"a/b": {"n": "x", "l": [1, "y"], "z": null}}"#).unwrap();
-        let entry = Entry { json: &tree, at: String::new() }.get("a/b").unwrap();
+        let tree: Json =
+            serde_json::from_str(r#"{"a/b": {"n": "x", "l": [1, "y"], "z": null}}"#).unwrap();
+        let entry = Entry {
+            json: &tree,
+            at: String::new(),
+        }
+        .get("a/b")
+        .unwrap();
         let mut misfits = Vec::new();
         assert_eq!(entry.number("n").value(), None);
         assert_eq!(entry.number("n").or_report(&mut misfits), None);
         assert_eq!(entry.numbers::<2>("l").or_report(&mut misfits), None);
-        assert_eq!(entry.list("l").map(|list| list.len()).or_report(&mut misfits), Some(2));
+        assert_eq!(
+            entry
+                .list("l")
+                .map(|list| list.len())
+                .or_report(&mut misfits),
+            Some(2)
+        );
         assert_eq!(entry.index("absent").or_report(&mut misfits), None);
         assert_eq!(entry.index("z").or_report(&mut misfits), None);
-        assert_eq!(misfits, ["/a~1b/n: a number", "/a~1b/l: a list of 2 numbers"]);
-        assert_eq!((tree.at(&["a/b", "z"]), tree.at(&["a/b"]).unwrap().member("z")), (None, Some(&Json::Null)));
+        assert_eq!(
+            misfits,
+            ["/a~1b/n: a number", "/a~1b/l: a list of 2 numbers"]
+        );
+        assert_eq!(
+            (
+                tree.at(&["a/b", "z"]),
+                tree.at(&["a/b"]).unwrap().member("z")
+            ),
+            (None, Some(&Json::Null))
+        );
     }
 
     #[test]

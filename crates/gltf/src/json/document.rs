@@ -1,7 +1,8 @@
-//! The JSON of a glTF 2.0 document, as far as this project writes it. Only shapes: nothing here decides anything.
+//! The JSON of a glTF 2.0 document, as far as this project writes it. Only shapes: nothing here
+//! decides anything.
 //!
-//! Fields stand in the order in which they are written, which makes equal documents equal bytes; an absent option and an empty
-//! list are left out, as the specification wants it.
+//! Fields stand in the order in which they are written, which makes equal documents equal bytes; an
+//! absent option and an empty list are left out, as the specification wants it.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,29 +57,57 @@ pub struct Asset {
 
 impl Default for Asset {
     fn default() -> Self {
-        Self { version: "2.0", generator: concat!("urdf_usd ", env!("CARGO_PKG_VERSION")).to_owned() }
+        Self {
+            version: "2.0",
+            generator: concat!("urdf_usd ", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
     }
 }
 
 #[derive(Debug, Default, Serialize)]
 pub struct RootExtensions {
-    #[serde(rename = "EXT_robot_kinematics", skip_serializing_if = "Kinematics::is_empty")]
+    #[serde(
+        rename = "EXT_robot_kinematics",
+        skip_serializing_if = "Kinematics::is_empty"
+    )]
     pub kinematics: Kinematics,
-    #[serde(rename = "KHR_implicit_shapes", skip_serializing_if = "Shapes::is_empty")]
+    #[serde(
+        rename = "KHR_implicit_shapes",
+        skip_serializing_if = "Shapes::is_empty"
+    )]
     pub shapes: Shapes,
-    #[serde(rename = "KHR_physics_rigid_bodies", skip_serializing_if = "RigidBodies::is_empty")]
+    #[serde(
+        rename = "KHR_physics_rigid_bodies",
+        skip_serializing_if = "RigidBodies::is_empty"
+    )]
     pub rigid_bodies: RigidBodies,
-    #[serde(rename = "KHR_lights_punctual", skip_serializing_if = "Lights::is_empty")]
+    #[serde(
+        rename = "KHR_lights_punctual",
+        skip_serializing_if = "Lights::is_empty"
+    )]
     pub lights: Lights,
-    #[serde(rename = "KHR_materials_variants", skip_serializing_if = "Variants::is_empty")]
+    #[serde(
+        rename = "KHR_materials_variants",
+        skip_serializing_if = "Variants::is_empty"
+    )]
     pub variants: Variants,
 }
 
 impl RootExtensions {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        let Self { kinematics, shapes, rigid_bodies, lights, variants } = self;
-        kinematics.is_empty() && shapes.is_empty() && rigid_bodies.is_empty() && lights.is_empty() && variants.is_empty()
+        let Self {
+            kinematics,
+            shapes,
+            rigid_bodies,
+            lights,
+            variants,
+        } = self;
+        kinematics.is_empty()
+            && shapes.is_empty()
+            && rigid_bodies.is_empty()
+            && lights.is_empty()
+            && variants.is_empty()
     }
 }
 
@@ -132,20 +161,35 @@ pub struct Node {
 
 #[derive(Debug, Default, Serialize)]
 pub struct NodeExtensions {
-    #[serde(rename = "KHR_node_visibility", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "KHR_node_visibility",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub visibility: Option<Visibility>,
-    #[serde(rename = "KHR_physics_rigid_bodies", skip_serializing_if = "RigidBody::is_empty")]
+    #[serde(
+        rename = "KHR_physics_rigid_bodies",
+        skip_serializing_if = "RigidBody::is_empty"
+    )]
     pub rigid_body: RigidBody,
-    #[serde(rename = "KHR_lights_punctual", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "KHR_lights_punctual",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub light: Option<LightReference>,
-    #[serde(rename = "EXT_mesh_gpu_instancing", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "EXT_mesh_gpu_instancing",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub instances: Option<Instances>,
 }
 
 impl NodeExtensions {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.visibility.is_none() && self.rigid_body.is_empty() && self.light.is_none() && self.instances.is_none()
+        self.visibility.is_none()
+            && self.rigid_body.is_empty()
+            && self.light.is_none()
+            && self.instances.is_none()
     }
 }
 
@@ -238,7 +282,10 @@ pub struct Primitive {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct PrimitiveExtensions {
-    #[serde(rename = "KHR_materials_variants", skip_serializing_if = "Mappings::is_empty")]
+    #[serde(
+        rename = "KHR_materials_variants",
+        skip_serializing_if = "Mappings::is_empty"
+    )]
     pub variants: Mappings,
 }
 
@@ -310,13 +357,22 @@ pub struct Material {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MaterialExtensions {
-    #[serde(rename = "KHR_materials_clearcoat", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "KHR_materials_clearcoat",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub clearcoat: Option<Clearcoat>,
-    #[serde(rename = "KHR_materials_emissive_strength", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "KHR_materials_emissive_strength",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub emissive_strength: Option<EmissiveStrength>,
     #[serde(rename = "KHR_materials_ior", skip_serializing_if = "Option::is_none")]
     pub ior: Option<Ior>,
-    #[serde(rename = "KHR_materials_specular", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "KHR_materials_specular",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub specular: Option<Specular>,
 }
 
@@ -380,7 +436,10 @@ pub struct TextureReference {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TextureExtensions {
-    #[serde(rename = "KHR_texture_transform", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "KHR_texture_transform",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub transform: Option<TextureTransform>,
 }
 

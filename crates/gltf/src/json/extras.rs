@@ -1,4 +1,5 @@
-//! What a robot says that neither glTF nor the extension has a word for, kept in `extras`: in glTF axes, like all else.
+//! What a robot says that neither glTF nor the extension has a word for, kept in `extras`: in glTF
+//! axes, like all else.
 
 use serde::Serialize;
 
@@ -6,7 +7,8 @@ use super::limit::Limit;
 use super::planning::Planning;
 use super::values::as_object;
 
-/// Extras of a node. Link frames and shapes always have some: a leaf without any would be an empty node, which means nothing.
+/// Extras of a node. Link frames and shapes always have some: a leaf without any would be an empty
+/// node, which means nothing.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum NodeExtras {
@@ -116,7 +118,8 @@ pub struct ConfigurationExtras {
     /// The group of joints that it is about, by its name in the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The joints that it sets, if not all that can be set: the others are at home, and may as well stay where they are.
+    /// The joints that it sets, if not all that can be set: the others are at home, and may as well
+    /// stay where they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joints: Option<Vec<usize>>,
 }

@@ -1,4 +1,5 @@
-//! The JSON of EXT_robot_kinematics (its document's section 3), as this project writes it. Only shapes: nothing here decides anything.
+//! The JSON of EXT_robot_kinematics (its document's section 3), as this project writes it. Only
+//! shapes: nothing here decides anything.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
-//! The JSON of a glTF 2.0 document, as this project writes it. Only shapes: nothing here decides anything or knows robots.
+//! The JSON of a glTF 2.0 document, as this project writes it. Only shapes: nothing here decides
+//! anything or knows robots.
 
 pub mod document;
 pub mod extras;

@@ -17,7 +17,8 @@ impl Shapes {
     }
 }
 
-/// A form, centred on its node; cylinders and capsules along y, lengths in metres, a capsule's without its ends.
+/// A form, centred on its node; cylinders and capsules along y, lengths in metres, a capsule's
+/// without its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Shape {
@@ -60,7 +61,9 @@ pub struct RigidBodies {
 impl RigidBodies {
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.physics_materials.is_empty() && self.physics_joints.is_empty() && self.collision_filters.is_empty()
+        self.physics_materials.is_empty()
+            && self.physics_joints.is_empty()
+            && self.collision_filters.is_empty()
     }
 }
 

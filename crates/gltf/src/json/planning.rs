@@ -1,5 +1,5 @@
-//! What motion planners need to know of a robot, in the extras of its model: in glTF axes; links and joints by their places in the
-//! model's lists.
+//! What motion planners need to know of a robot, in the extras of its model: in glTF axes; links
+//! and joints by their places in the model's lists.
 
 use serde::Serialize;
 

@@ -7,7 +7,10 @@ use serde::{Serialize, Serializer};
 pub type Index = usize;
 
 /// Pairs as a JSON object, in their order.
-pub fn as_object<S: Serializer, V: Serialize>(pairs: &[(String, V)], serializer: S) -> Result<S::Ok, S::Error> {
+pub fn as_object<S: Serializer, V: Serialize>(
+    pairs: &[(String, V)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let mut object = serializer.serialize_map(Some(pairs.len()))?;
     for (name, value) in pairs {
         object.serialize_entry(name, value)?;
@@ -17,8 +20,10 @@ pub fn as_object<S: Serializer, V: Serialize>(pairs: &[(String, V)], serializer:
 
 /// Where `item` is in `list`, at its end if it was not there.
 pub fn position_or_push<T: PartialEq>(list: &mut Vec<T>, item: T) -> Index {
-    list.iter().position(|known| *known == item).unwrap_or_else(|| {
-        list.push(item);
-        list.len() - 1
-    })
+    list.iter()
+        .position(|known| *known == item)
+        .unwrap_or_else(|| {
+            list.push(item);
+            list.len() - 1
+        })
 }

@@ -1,4 +1,5 @@
-//! What the writer keeps in `extras` ([`crate::json::extras`] says what), back in the model's terms.
+//! What the writer keeps in `extras` ([`crate::json::extras`] says what), back in the model's
+//! terms.
 
 use nalgebra::{Matrix3, Vector3};
 
@@ -13,13 +14,21 @@ const MAX_DEPTH: usize = 64;
 
 /// The custom data in the extras of `owner`.
 pub fn custom(owner: &Entry<'_>, findings: &mut Findings) -> Custom {
-    let Some(custom) = owner.get("extras").and_then(|extras| extras.get("custom")) else { return Custom::default() };
-    Custom { attributes: attributes(&custom), elements: elements(&custom, "elements", 0, findings) }
+    let Some(custom) = owner.get("extras").and_then(|extras| extras.get("custom")) else {
+        return Custom::default();
+    };
+    Custom {
+        attributes: attributes(&custom),
+        elements: elements(&custom, "elements", 0, findings),
+    }
 }
 
 fn attributes(owner: &Entry<'_>) -> Vec<(String, String)> {
     let members = owner.json.get("attributes").map_or(&[][..], Json::members);
-    members.iter().filter_map(|(name, value)| Some((name.clone(), value.text()?.to_owned()))).collect()
+    members
+        .iter()
+        .filter_map(|(name, value)| Some((name.clone(), value.text()?.to_owned())))
+        .collect()
 }
 
 fn elements(owner: &Entry<'_>, key: &str, depth: usize, findings: &mut Findings) -> Vec<Element> {
@@ -30,7 +39,11 @@ fn elements(owner: &Entry<'_>, key: &str, depth: usize, findings: &mut Findings)
         Some(Element {
             name: entry.text("name").or_report(findings)?.to_owned(),
             attributes: attributes(&entry),
-            text: entry.text("text").or_report(findings).unwrap_or_default().to_owned(),
+            text: entry
+                .text("text")
+                .or_report(findings)
+                .unwrap_or_default()
+                .to_owned(),
             children: elements(&entry, "children", depth + 1, findings),
             place: findings.place(&entry.at),
         })
@@ -41,9 +54,19 @@ fn elements(owner: &Entry<'_>, key: &str, depth: usize, findings: &mut Findings)
 
 /// The rigid transform in the member `key`; identity if it is not there.
 pub fn placement(owner: &Entry<'_>, key: &str, findings: &mut Findings) -> Pose {
-    let Some(entry) = owner.get(key) else { return Pose::identity() };
-    let translation = entry.numbers("translation").or_report(findings).map(axes::to_vector).unwrap_or_default();
-    let rotation = entry.numbers("rotation").or_report(findings).and_then(to_rotation).unwrap_or_default();
+    let Some(entry) = owner.get(key) else {
+        return Pose::identity();
+    };
+    let translation = entry
+        .numbers("translation")
+        .or_report(findings)
+        .map(axes::to_vector)
+        .unwrap_or_default();
+    let rotation = entry
+        .numbers("rotation")
+        .or_report(findings)
+        .and_then(to_rotation)
+        .unwrap_or_default();
     Pose::from_parts(translation.into(), rotation)
 }
 
@@ -51,12 +74,17 @@ pub fn placement(owner: &Entry<'_>, key: &str, findings: &mut Findings) -> Pose 
 pub fn inertial(link: &Entry<'_>, findings: &mut Findings) -> Option<Inertial> {
     let entry = link.get("extras")?.get("inertial")?;
     let mass = entry.number("mass").or_report(findings)?;
-    let [yy, yz, xy, zz, xz, xx] = entry.numbers("inertia").or_report(findings).unwrap_or_default();
+    let [yy, yz, xy, zz, xz, xx] = entry
+        .numbers("inertia")
+        .or_report(findings)
+        .unwrap_or_default();
     Some(Inertial {
         origin: placement(&entry, "origin", findings),
         mass,
         inertia: Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz),
-        is_assumed: entry.get("assumed").is_some_and(|entry| *entry.json == Json::Bool(true)),
+        is_assumed: entry
+            .get("assumed")
+            .is_some_and(|entry| *entry.json == Json::Bool(true)),
         place: findings.place(&entry.at),
     })
 }
@@ -64,7 +92,10 @@ pub fn inertial(link: &Entry<'_>, findings: &mut Findings) -> Option<Inertial> {
 /// Limits, magnitudes of effort and velocity.
 pub fn limit(limit: &extension::Limit<'_>, findings: &mut Findings) -> Limit {
     let entry = &limit.entry;
-    let (lower, upper) = (limit.lower().or_report(findings), limit.upper().or_report(findings));
+    let (lower, upper) = (
+        limit.lower().or_report(findings),
+        limit.upper().or_report(findings),
+    );
     let mut limit = Limit {
         bounds: Bounds::between(lower, upper),
         effort: limit.effort().or_report(findings),
@@ -73,13 +104,27 @@ pub fn limit(limit: &extension::Limit<'_>, findings: &mut Findings) -> Limit {
     if let (Some(lower), Some(upper)) = (lower, upper)
         && lower > upper
     {
-        let message = format!("the lower limit {lower} is above the upper limit {upper}; they are exchanged");
-        findings.report(&super::codes::LIMITS_SWAPPED, &entry.at, message, "exchange them, or correct a sign");
+        let message =
+            format!("the lower limit {lower} is above the upper limit {upper}; they are exchanged");
+        findings.report(
+            &super::codes::LIMITS_SWAPPED,
+            &entry.at,
+            message,
+            "exchange them, or correct a sign",
+        );
     }
-    for (key, side) in [("effort", &mut limit.effort), ("velocity", &mut limit.velocity)] {
+    for (key, side) in [
+        ("effort", &mut limit.effort),
+        ("velocity", &mut limit.velocity),
+    ] {
         if side.is_some_and(|value| value < 0.0) {
             let message = format!("{key} is negative; its magnitude is used");
-            findings.report(&super::codes::BAD_VALUE, &entry.below(key), message, "remove the sign");
+            findings.report(
+                &super::codes::BAD_VALUE,
+                &entry.below(key),
+                message,
+                "remove the sign",
+            );
             *side = side.map(f64::abs);
         }
     }
@@ -102,9 +147,17 @@ pub fn solid(node: &Entry<'_>, findings: &mut Findings) -> Option<Geometry> {
         Some(length).filter(|length| *length >= 0.0)
     };
     match form.json.get("type")?.text()? {
-        "cylinder" => Some(Geometry::Cylinder { radius: length("radius")?, length: length("length")? }),
-        "sphere" => Some(Geometry::Sphere { radius: length("radius")? }),
-        "capsule" => Some(Geometry::Capsule { radius: length("radius")?, length: length("length")? }),
+        "cylinder" => Some(Geometry::Cylinder {
+            radius: length("radius")?,
+            length: length("length")?,
+        }),
+        "sphere" => Some(Geometry::Sphere {
+            radius: length("radius")?,
+        }),
+        "capsule" => Some(Geometry::Capsule {
+            radius: length("radius")?,
+            length: length("length")?,
+        }),
         "box" => {
             let size: Vector3<f64> = axes::to_vector(form.numbers("size").or_report(findings)?);
             let is_size = size.iter().all(|edge| *edge >= 0.0);
@@ -119,5 +172,8 @@ pub fn solid(node: &Entry<'_>, findings: &mut Findings) -> Option<Geometry> {
 
 /// Whether a node says that it is a shape.
 pub fn is_shape(node: &Entry<'_>) -> bool {
-    node.json.get("extras").and_then(|extras| extras.get("geometry")?.get("type")?.text()).is_some()
+    node.json
+        .get("extras")
+        .and_then(|extras| extras.get("geometry")?.get("type")?.text())
+        .is_some()
 }

@@ -1,4 +1,5 @@
-//! Joints: what moves how, and what follows what. Where they are is the business of [`super::frames`].
+//! Joints: what moves how, and what follows what. Where they are is the business of
+//! [`super::frames`].
 
 use std::collections::HashSet;
 
@@ -10,7 +11,9 @@ use super::findings::Findings;
 use super::names::Names;
 use crate::axes;
 use crate::extension::{self, Entry, JointType, Misfits, Model, Motion};
-use urdf_usd_robot::{Calibration, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety, kinematics};
+use urdf_usd_robot::{
+    Calibration, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety, kinematics,
+};
 
 /// How far an axis may be from unit length without a word: figures in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
@@ -40,13 +43,23 @@ pub struct Dof {
 pub fn driven(model: &Model<'_>, driven: &mut HashSet<(usize, Motion)>) {
     for joint in model.joints().value().unwrap_or_default() {
         let dofs = joint.dofs().value().unwrap_or_default();
-        driven.extend(joint.each_dof_node().into_iter().zip(dofs).filter_map(|(node, dof)| Some((node?, dof.motion()?))));
+        driven.extend(
+            joint
+                .each_dof_node()
+                .into_iter()
+                .zip(dofs)
+                .filter_map(|(node, dof)| Some((node?, dof.motion()?))),
+        );
     }
 }
 
-/// Reads the joints of a model with `links` links, and for each entry of the model which joint it became. Where their nodes are
-/// plays no part yet.
-pub fn drafts<'a>(model: &Model<'a>, links: usize, findings: &mut Findings) -> (Vec<Draft<'a>>, Vec<Option<JointId>>) {
+/// Reads the joints of a model with `links` links, and for each entry of the model which joint it
+/// became. Where their nodes are plays no part yet.
+pub fn drafts<'a>(
+    model: &Model<'a>,
+    links: usize,
+    findings: &mut Findings,
+) -> (Vec<Draft<'a>>, Vec<Option<JointId>>) {
     let mut drafts = Vec::new();
     let mut ids = Vec::new();
     let joints = model.joints().or_report(findings).unwrap_or_default();
@@ -60,7 +73,9 @@ pub fn drafts<'a>(model: &Model<'a>, links: usize, findings: &mut Findings) -> (
         }
     }
     let extras = model.entry.get("extras");
-    let of_loops = extras.and_then(|extras| extras.list("loops").or_report(findings)).unwrap_or_default();
+    let of_loops = extras
+        .and_then(|extras| extras.list("loops").or_report(findings))
+        .unwrap_or_default();
     for joint in of_loops.into_iter().map(extension::Joint::from) {
         if let Some((parent, child)) = ends(&joint, links, findings) {
             let name = names.give(&joint.entry.at, joint.name(), None, findings);
@@ -71,11 +86,20 @@ pub fn drafts<'a>(model: &Model<'a>, links: usize, findings: &mut Findings) -> (
 }
 
 /// The links that a joint joins. None, reported, if they are not there.
-fn ends(joint: &extension::Joint<'_>, links: usize, findings: &mut Findings) -> Option<(LinkId, LinkId)> {
-    let (parent, child) = (joint.parent_link().or_report(findings), joint.child_link().or_report(findings));
+fn ends(
+    joint: &extension::Joint<'_>,
+    links: usize,
+    findings: &mut Findings,
+) -> Option<(LinkId, LinkId)> {
+    let (parent, child) = (
+        joint.parent_link().or_report(findings),
+        joint.child_link().or_report(findings),
+    );
     let why = match (parent, child) {
         (Some(parent), Some(child)) if parent == child => "joins a link to itself",
-        (Some(parent), Some(child)) if parent < links && child < links => return Some((LinkId(parent), LinkId(child))),
+        (Some(parent), Some(child)) if parent < links && child < links => {
+            return Some((LinkId(parent), LinkId(child)));
+        }
         (Some(_), Some(_)) => "joins a link that the model does not have",
         _ => "does not say which links it joins",
     };
@@ -96,18 +120,30 @@ fn label(joint: &extension::Joint<'_>) -> String {
     }
 }
 
-fn draft<'a>(read: extension::Joint<'a>, name: String, parent: LinkId, child: LinkId, findings: &mut Findings) -> Draft<'a> {
+fn draft<'a>(
+    read: extension::Joint<'a>,
+    name: String,
+    parent: LinkId,
+    child: LinkId,
+    findings: &mut Findings,
+) -> Draft<'a> {
     let entry = &read.entry;
     let dofs = read.dofs().or_report(findings).unwrap_or_default();
-    let dofs: Vec<Dof> = dofs.iter().filter_map(|dof| self::dof(dof, findings)).collect();
+    let dofs: Vec<Dof> = dofs
+        .iter()
+        .filter_map(|dof| self::dof(dof, findings))
+        .collect();
     let kind = kind(&read, &dofs, findings);
     let limit = match kinematics::position_count(kind) {
         1 => dofs.first().and_then(|dof| dof.limit),
         // The model's one limit of a planar joint holds in both directions.
-        2 if dofs.iter().any(|dof| dof.limit.is_some()) => {
-            dofs.first().and_then(|dof| dof.limit).filter(|limit| dofs.iter().all(|dof| dof.limit == Some(*limit)))
-        }
-        _ => entry.get("extras").and_then(|extras| extras::kept_limit(&extras, findings)),
+        2 if dofs.iter().any(|dof| dof.limit.is_some()) => dofs
+            .first()
+            .and_then(|dof| dof.limit)
+            .filter(|limit| dofs.iter().all(|dof| dof.limit == Some(*limit))),
+        _ => entry
+            .get("extras")
+            .and_then(|extras| extras::kept_limit(&extras, findings)),
     };
     let dynamics = read.dynamics().map(|entry| Dynamics {
         damping: entry.number("damping").or_report(findings),
@@ -130,63 +166,126 @@ fn draft<'a>(read: extension::Joint<'a>, name: String, parent: LinkId, child: Li
     };
     let origin_node = read.origin_node().or_report(findings);
     let dof_nodes = read.dof_nodes().or_report(findings).unwrap_or_default();
-    Draft { joint, dofs, read, origin_node, dof_nodes }
+    Draft {
+        joint,
+        dofs,
+        read,
+        origin_node,
+        dof_nodes,
+    }
 }
 
-fn plain(name: String, kind: JointKind, parent: LinkId, child: LinkId, entry: &Entry<'_>, findings: &Findings) -> Joint {
-    Joint { place: findings.place(&entry.at), ..Joint::new(name, kind, parent, child) }
+fn plain(
+    name: String,
+    kind: JointKind,
+    parent: LinkId,
+    child: LinkId,
+    entry: &Entry<'_>,
+    findings: &Findings,
+) -> Joint {
+    Joint {
+        place: findings.place(&entry.at),
+        ..Joint::new(name, kind, parent, child)
+    }
 }
 
 /// A joint that the writer kept in the model's extras, since no node stands for it.
-fn of_loop<'a>(read: extension::Joint<'a>, name: String, parent: LinkId, child: LinkId, findings: &mut Findings) -> Draft<'a> {
-    let kind = read.type_word().or_report(findings).and_then(JointType::of).map_or(JointKind::Fixed, JointKind::from);
+fn of_loop<'a>(
+    read: extension::Joint<'a>,
+    name: String,
+    parent: LinkId,
+    child: LinkId,
+    findings: &mut Findings,
+) -> Draft<'a> {
+    let kind = read
+        .type_word()
+        .or_report(findings)
+        .and_then(JointType::of)
+        .map_or(JointKind::Fixed, JointKind::from);
     let joint = Joint {
         origin: extras::placement(&read.entry, "origin", findings),
         axis: unit(&read.entry, findings),
         limit: extras::kept_limit(&read.entry, findings),
         ..plain(name, kind, parent, child, &read.entry, findings)
     };
-    Draft { joint, dofs: Vec::new(), read, origin_node: None, dof_nodes: Vec::new() }
+    Draft {
+        joint,
+        dofs: Vec::new(),
+        read,
+        origin_node: None,
+        dof_nodes: Vec::new(),
+    }
 }
 
 fn calibration(joint: &extension::Joint<'_>, findings: &mut Findings) -> Option<Calibration> {
-    let reference_position =
-        joint.entry.get("extras").and_then(|extras| extras.number("referencePosition").or_report(findings));
+    let reference_position = joint
+        .entry
+        .get("extras")
+        .and_then(|extras| extras.number("referencePosition").or_report(findings));
     let given = joint.calibration();
     (given.is_some() || reference_position.is_some()).then(|| Calibration {
-        rising: given.as_ref().and_then(|entry| entry.number("rising").or_report(findings)),
-        falling: given.as_ref().and_then(|entry| entry.number("falling").or_report(findings)),
+        rising: given
+            .as_ref()
+            .and_then(|entry| entry.number("rising").or_report(findings)),
+        falling: given
+            .as_ref()
+            .and_then(|entry| entry.number("falling").or_report(findings)),
         reference_position,
     })
 }
 
 fn dof(dof: &extension::Dof<'_>, findings: &mut Findings) -> Option<Dof> {
     let Some(motion) = dof.motion() else {
-        findings.misfit(&dof.entry.below("motion"), "\"rotation\" or \"translation\"");
+        findings.misfit(
+            &dof.entry.below("motion"),
+            "\"rotation\" or \"translation\"",
+        );
         return None;
     };
     let default = dof.default().or_report(findings).unwrap_or(0.0);
     let axis = unit(&dof.entry, findings);
-    Some(Dof { motion, axis, limit: dof.limit().map(|limit| extras::limit(&limit, findings)), default })
+    Some(Dof {
+        motion,
+        axis,
+        limit: dof.limit().map(|limit| extras::limit(&limit, findings)),
+        default,
+    })
 }
 
 /// The axis in `entry`.
 fn unit(entry: &Entry<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
-    let axis: Vector3<f64> = entry.numbers("axis").or_report(findings).map(axes::to_vector).unwrap_or_default();
+    let axis: Vector3<f64> = entry
+        .numbers("axis")
+        .or_report(findings)
+        .map(axes::to_vector)
+        .unwrap_or_default();
     if (axis.norm_squared() - 1.0).abs() < UNIT {
         return Unit::new_unchecked(axis);
     }
     // Of unit size before it is measured: the square of a tiny number is zero.
     let largest = axis.amax();
     if largest == 0.0 {
-        let message = format!("the axis of {} is missing or has no direction; glTF's z is used", entry.at);
-        findings.report(&codes::AXIS, &entry.below("axis"), message, "give the direction of the motion");
+        let message = format!(
+            "the axis of {} is missing or has no direction; glTF's z is used",
+            entry.at
+        );
+        findings.report(
+            &codes::AXIS,
+            &entry.below("axis"),
+            message,
+            "give the direction of the motion",
+        );
         return Vector3::x_axis();
     }
     let length = (axis / largest).norm() * largest;
     if (length - 1.0).abs() > UNIT_TOLERANCE {
         let message = format!("the axis of {} has the length {length:.4}, not 1", entry.at);
-        findings.report(&codes::AXIS, &entry.below("axis"), message, "only its direction counts");
+        findings.report(
+            &codes::AXIS,
+            &entry.below("axis"),
+            message,
+            "only its direction counts",
+        );
     }
     Unit::new_normalize(axis / largest)
 }
@@ -199,13 +298,28 @@ fn kind(joint: &extension::Joint<'_>, dofs: &[Dof], findings: &mut Findings) -> 
     if let Some(kind) = said.filter(|kind| kind.motions() == found) {
         return kind.into();
     }
-    let is_limited = dofs.iter().any(|dof| dof.limit.is_some_and(|limit| matches!(limit.bounds.sides(), (Some(_), Some(_)))));
+    let is_limited = dofs.iter().any(|dof| {
+        dof.limit
+            .is_some_and(|limit| matches!(limit.bounds.sides(), (Some(_), Some(_))))
+    });
     let about = if is_limited { Revolute } else { Continuous };
-    let inferred = [Fixed, about, Prismatic, Planar, Floating].into_iter().find(|kind| kind.motions() == found);
-    let kind = if said == Some(Fixed) { Fixed } else { inferred.unwrap_or(Fixed) };
+    let inferred = [Fixed, about, Prismatic, Planar, Floating]
+        .into_iter()
+        .find(|kind| kind.motions() == found);
+    let kind = if said == Some(Fixed) {
+        Fixed
+    } else {
+        inferred.unwrap_or(Fixed)
+    };
     let what = match (joint.type_word().value(), said) {
-        (Some(_), Some(said)) => format!("has not the degrees of freedom of its type, {}", said.as_str()),
-        (Some(word), None) => format!("has the unknown type \"{}\"", word.chars().take(100).collect::<String>()),
+        (Some(_), Some(said)) => format!(
+            "has not the degrees of freedom of its type, {}",
+            said.as_str()
+        ),
+        (Some(word), None) => format!(
+            "has the unknown type \"{}\"",
+            word.chars().take(100).collect::<String>()
+        ),
         (None, _) => "has no type".to_owned(),
     };
     let message = format!("joint {} {what}; it is {}", label(joint), kind.as_str());
@@ -215,20 +329,34 @@ fn kind(joint: &extension::Joint<'_>, dofs: &[Dof], findings: &mut Findings) -> 
 }
 
 /// The axis of a joint: of its one degree of freedom, or the normal of a plane.
-fn axis(kind: JointKind, dofs: &[Dof], joint: &extension::Joint<'_>, findings: &mut Findings) -> Unit<Vector3<f64>> {
+fn axis(
+    kind: JointKind,
+    dofs: &[Dof],
+    joint: &extension::Joint<'_>,
+    findings: &mut Findings,
+) -> Unit<Vector3<f64>> {
     match (kind, dofs) {
         (JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic, [dof, ..]) => dof.axis,
         (JointKind::Planar, [u, v, ..]) => {
             let normal = u.axis.cross(&v.axis);
             let Some(unit) = Unit::try_new(normal, 1e-6) else {
                 let message = format!("the two axes of joint {} are the same", label(joint));
-                findings.report(&codes::AXIS, &joint.entry.below("dofs"), message, "give two directions in the plane");
+                findings.report(
+                    &codes::AXIS,
+                    &joint.entry.below("dofs"),
+                    message,
+                    "give two directions in the plane",
+                );
                 return Vector3::x_axis();
             };
             // Whichever has exactly these directions in its plane, if one has.
             let rounded = Unit::new_unchecked(normal.map(|x| (x * 1e15).round() / 1e15));
-            let gives = |normal: &Unit<Vector3<f64>>| kinematics::planar_basis(normal) == (u.axis, v.axis);
-            [unit, Unit::new_unchecked(normal), rounded].into_iter().find(gives).unwrap_or(unit)
+            let gives =
+                |normal: &Unit<Vector3<f64>>| kinematics::planar_basis(normal) == (u.axis, v.axis);
+            [unit, Unit::new_unchecked(normal), rounded]
+                .into_iter()
+                .find(gives)
+                .unwrap_or(unit)
         }
         _ => Vector3::x_axis(),
     }
@@ -245,19 +373,30 @@ impl Draft<'_> {
         &self.read.entry.at
     }
 
-    /// The positions that the model has for this joint where the file has `positions`: its planes and free bodies may have other
-    /// axes.
+    /// The positions that the model has for this joint where the file has `positions`: its planes
+    /// and free bodies may have other axes.
     pub fn positions(&self, positions: &[f64]) -> Vec<f64> {
         let are = |axes: &[Unit<Vector3<f64>>]| {
-            let is_same = |(dof, axis): (&Dof, &Unit<Vector3<f64>>)| (dof.axis.into_inner() - axis.into_inner()).amax() < UNIT;
+            let is_same = |(dof, axis): (&Dof, &Unit<Vector3<f64>>)| {
+                (dof.axis.into_inner() - axis.into_inner()).amax() < UNIT
+            };
             self.dofs.len() == axes.len() && self.dofs.iter().zip(axes).all(is_same)
         };
-        let along = |dofs: &[Dof]| dofs.iter().zip(positions).map(|(dof, q)| dof.axis.into_inner() * *q).sum::<Vector3<f64>>();
+        let along = |dofs: &[Dof]| {
+            dofs.iter()
+                .zip(positions)
+                .map(|(dof, q)| dof.axis.into_inner() * *q)
+                .sum::<Vector3<f64>>()
+        };
         match self.joint.kind {
             JointKind::Planar => {
                 let (u, v) = kinematics::planar_basis(&self.joint.axis);
                 let at = along(&self.dofs);
-                if are(&[u, v]) { positions.to_vec() } else { vec![at.dot(&u), at.dot(&v)] }
+                if are(&[u, v]) {
+                    positions.to_vec()
+                } else {
+                    vec![at.dot(&u), at.dot(&v)]
+                }
             }
             JointKind::Floating => {
                 let [x, y, z] = [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()];
@@ -266,10 +405,21 @@ impl Draft<'_> {
                 }
                 let at = along(self.dofs.get(..3).unwrap_or_default());
                 let turns = self.dofs.iter().zip(positions).skip(3);
-                let turned = |rotation, (dof, q): (&Dof, &f64)| rotation * UnitQuaternion::from_axis_angle(&dof.axis, *q);
-                let r = turns.fold(UnitQuaternion::identity(), turned).to_rotation_matrix();
+                let turned = |rotation, (dof, q): (&Dof, &f64)| {
+                    rotation * UnitQuaternion::from_axis_angle(&dof.axis, *q)
+                };
+                let r = turns
+                    .fold(UnitQuaternion::identity(), turned)
+                    .to_rotation_matrix();
                 let pitch = r[(0, 2)].clamp(-1.0, 1.0).asin();
-                vec![at.x, at.y, at.z, (-r[(1, 2)]).atan2(r[(2, 2)]), pitch, (-r[(0, 1)]).atan2(r[(0, 0)])]
+                vec![
+                    at.x,
+                    at.y,
+                    at.z,
+                    (-r[(1, 2)]).atan2(r[(2, 2)]),
+                    pitch,
+                    (-r[(0, 1)]).atan2(r[(0, 0)]),
+                ]
             }
             _ => positions.to_vec(),
         }
@@ -294,28 +444,54 @@ pub fn follow(drafts: &mut [Draft<'_>], ids: &[Option<JointId>], findings: &mut 
         // Met again in the same walk, by following a mimic: a circle.
         if met[at] == Some(start) && drafts[at].joint.mimic.take().is_some() {
             let read = &drafts[at].read;
-            let message = format!("joint {} follows itself through the joints that it follows", label(read));
-            findings.report(&codes::MIMIC, &read.entry.below("mimic"), message, "remove one of the mimics of the circle");
+            let message = format!(
+                "joint {} follows itself through the joints that it follows",
+                label(read)
+            );
+            findings.report(
+                &codes::MIMIC,
+                &read.entry.below("mimic"),
+                message,
+                "remove one of the mimics of the circle",
+            );
         }
     }
 }
 
 /// What joint `index` follows.
-fn mimic(index: usize, drafts: &[Draft<'_>], ids: &[Option<JointId>], findings: &mut Findings) -> Option<Mimic> {
+fn mimic(
+    index: usize,
+    drafts: &[Draft<'_>],
+    ids: &[Option<JointId>],
+    findings: &mut Findings,
+) -> Option<Mimic> {
     let follower = drafts.get(index)?;
     let read = follower.read.mimic()?;
-    let leader = read.joint().or_report(findings).and_then(|number| *ids.get(number)?);
+    let leader = read
+        .joint()
+        .or_report(findings)
+        .and_then(|number| *ids.get(number)?);
     let mimic = Mimic {
         joint: leader.unwrap_or(JointId(index)),
         multiplier: read.multiplier().or_report(findings).unwrap_or(1.0),
         offset: read.offset().or_report(findings).unwrap_or(0.0),
     };
     let has_position = |draft: &Draft<'_>| kinematics::position_count(draft.joint.kind) == 1;
-    let can_lead = leader.and_then(|leader| drafts.get(leader.0)).is_some_and(has_position);
+    let can_lead = leader
+        .and_then(|leader| drafts.get(leader.0))
+        .is_some_and(has_position);
     if mimic.joint.0 != index && can_lead && has_position(follower) {
         return Some(mimic);
     }
-    let message = format!("joint {} can't follow the joint that its mimic names", follower.label());
-    findings.report(&codes::MIMIC, &read.entry.at, message, "name another joint of one degree of freedom");
+    let message = format!(
+        "joint {} can't follow the joint that its mimic names",
+        follower.label()
+    );
+    findings.report(
+        &codes::MIMIC,
+        &read.entry.at,
+        message,
+        "name another joint of one degree of freedom",
+    );
     None
 }

@@ -20,21 +20,38 @@ pub struct Names<'a> {
 impl<'a> Names<'a> {
     /// For those that have the names `written`, which are all there are.
     pub fn of(what: &'static str, written: impl Iterator<Item = Option<&'a str>>) -> Self {
-        Self { what, taken: HashSet::new(), written: written.flatten().collect(), last: HashMap::new() }
+        Self {
+            what,
+            taken: HashSet::new(),
+            written: written.flatten().collect(),
+            last: HashMap::new(),
+        }
     }
 
-    /// The name of what is at `at`: its own (`name`), or a reported other one if it has none (`node`: that of its node) or that is
-    /// taken.
-    pub fn give(&mut self, at: &str, name: Field<'_, 'a, &'a str>, node: Option<&str>, findings: &mut Findings) -> String {
+    /// The name of what is at `at`: its own (`name`), or a reported other one if it has none
+    /// (`node`: that of its node) or that is taken.
+    pub fn give(
+        &mut self,
+        at: &str,
+        name: Field<'_, 'a, &'a str>,
+        node: Option<&str>,
+        findings: &mut Findings,
+    ) -> String {
         let what = self.what;
-        let own = name.or_report(findings).filter(|name| !name.trim().is_empty());
+        let own = name
+            .or_report(findings)
+            .filter(|name| !name.trim().is_empty());
         let name = match own.or(node.filter(|name| !self.written.contains(name))) {
             Some(name) if !self.taken.contains(name) => name.to_owned(),
             Some(name) => {
                 let new = self.numbered(name);
                 if own.is_some() {
                     let short = |name: &str| name.chars().take(100).collect::<String>();
-                    let message = format!("there is another {what} \"{}\"; this one becomes \"{}\"", short(name), short(&new));
+                    let message = format!(
+                        "there is another {what} \"{}\"; this one becomes \"{}\"",
+                        short(name),
+                        short(&new)
+                    );
                     let help = format!("give every {what} a name of its own");
                     findings.report(&codes::DUPLICATE_NAME, at, message, &help);
                 }
@@ -43,7 +60,12 @@ impl<'a> Names<'a> {
             None => self.numbered(&format!("unnamed_{what}")),
         };
         if own.is_none() {
-            findings.report(&codes::NO_NAME, at, format!("a {what} has no name; it becomes \"{name}\""), "give it one");
+            findings.report(
+                &codes::NO_NAME,
+                at,
+                format!("a {what} has no name; it becomes \"{name}\""),
+                "give it one",
+            );
         }
         self.taken.insert(name.clone());
         name

@@ -8,7 +8,8 @@ use crate::axes;
 use crate::extension::{Entry, Misfits};
 use urdf_usd_robot::Pose;
 
-/// How far a rotation's norm may be from one to be taken as it is: what is written in double precision.
+/// How far a rotation's norm may be from one to be taken as it is: what is written in double
+/// precision.
 const UNIT: f64 = 1e-12;
 /// How far a matrix may be from a rotation to be one: what is written in single precision.
 const RIGID: f64 = 1e-5;
@@ -25,19 +26,29 @@ pub struct Placement {
 
 impl Default for Placement {
     fn default() -> Self {
-        Self { pose: Pose::identity(), scale: Vector3::repeat(1.0), is_sheared: false }
+        Self {
+            pose: Pose::identity(),
+            scale: Vector3::repeat(1.0),
+            is_sheared: false,
+        }
     }
 }
 
 impl Placement {
     /// One without scale.
     pub fn of(pose: Pose) -> Self {
-        Self { pose, ..Self::default() }
+        Self {
+            pose,
+            ..Self::default()
+        }
     }
 
     /// A scale alone.
     pub fn scaled(scale: Vector3<f64>) -> Self {
-        Self { scale, ..Self::default() }
+        Self {
+            scale,
+            ..Self::default()
+        }
     }
 
     /// That of a node, reported where it is broken.
@@ -47,37 +58,77 @@ impl Placement {
             let linear = axes::to_linear([0, 1, 2].map(column));
             let placement = Self::of_linear(&linear, axes::to_vector(column(3)));
             if placement.is_sheared {
-                let message = format!("the matrix of {} is no rotation, translation and scale", node.at);
-                findings.report(&codes::SHEAR, &node.below("matrix"), message, "apply it to the mesh below");
+                let message = format!(
+                    "the matrix of {} is no rotation, translation and scale",
+                    node.at
+                );
+                findings.report(
+                    &codes::SHEAR,
+                    &node.below("matrix"),
+                    message,
+                    "apply it to the mesh below",
+                );
             }
             return placement.checked(node, findings);
         }
-        let translation = node.numbers("translation").or_report(findings).map(axes::to_vector).unwrap_or_default();
-        let rotation = node.numbers("rotation").or_report(findings).and_then(|numbers| {
-            let rotation = to_rotation(numbers);
-            if rotation.is_none() {
-                findings.misfit(&node.below("rotation"), "a rotation: it has no length");
-            }
-            rotation
-        });
-        let scale = node.numbers("scale").or_report(findings).map_or(Vector3::repeat(1.0), axes::to_vector);
+        let translation = node
+            .numbers("translation")
+            .or_report(findings)
+            .map(axes::to_vector)
+            .unwrap_or_default();
+        let rotation = node
+            .numbers("rotation")
+            .or_report(findings)
+            .and_then(|numbers| {
+                let rotation = to_rotation(numbers);
+                if rotation.is_none() {
+                    findings.misfit(&node.below("rotation"), "a rotation: it has no length");
+                }
+                rotation
+            });
+        let scale = node
+            .numbers("scale")
+            .or_report(findings)
+            .map_or(Vector3::repeat(1.0), axes::to_vector);
         let pose = Pose::from_parts(translation.into(), rotation.unwrap_or_default());
-        Self { pose, scale, is_sheared: false }.checked(node, findings)
+        Self {
+            pose,
+            scale,
+            is_sheared: false,
+        }
+        .checked(node, findings)
     }
 
     /// That of a copy, given in glTF's axes; what is missing is none.
-    pub fn of_copy(translation: Option<&[f64; 3]>, rotation: Option<&[f64; 4]>, scale: Option<&[f64; 3]>) -> Self {
-        let translation = translation.map(|at| axes::to_vector(*at)).unwrap_or_default();
-        let rotation = rotation.and_then(|rotation| to_rotation(*rotation)).unwrap_or_default();
+    pub fn of_copy(
+        translation: Option<&[f64; 3]>,
+        rotation: Option<&[f64; 4]>,
+        scale: Option<&[f64; 3]>,
+    ) -> Self {
+        let translation = translation
+            .map(|at| axes::to_vector(*at))
+            .unwrap_or_default();
+        let rotation = rotation
+            .and_then(|rotation| to_rotation(*rotation))
+            .unwrap_or_default();
         let scale = scale.map_or(Vector3::repeat(1.0), |scale| axes::to_vector(*scale));
-        Self { pose: Pose::from_parts(translation.into(), rotation), scale, is_sheared: false }
+        Self {
+            pose: Pose::from_parts(translation.into(), rotation),
+            scale,
+            is_sheared: false,
+        }
     }
 
     fn checked(self, node: &Entry<'_>, findings: &mut Findings) -> Self {
         if self.is_finite() {
             return self;
         }
-        findings.report(&codes::BAD_VALUE, &node.at, format!("the transform of {} is not finite; it has none", node.at), "");
+        findings.report(
+            &codes::BAD_VALUE,
+            &node.at,
+            format!("the transform of {} is not finite; it has none", node.at),
+            "",
+        );
         Self::default()
     }
 
@@ -89,7 +140,11 @@ impl Placement {
         }
         let largest = scale.amax();
         if !(largest.is_finite() && scale.amin() > largest * 1e-9) {
-            return Self { pose: Pose::from_parts(translation.into(), UnitQuaternion::identity()), scale, is_sheared: true };
+            return Self {
+                pose: Pose::from_parts(translation.into(), UnitQuaternion::identity()),
+                scale,
+                is_sheared: true,
+            };
         }
         if linear.determinant() < 0.0 {
             scale.x = -scale.x;
@@ -97,13 +152,27 @@ impl Placement {
         let columns = [0, 1, 2].map(|k| linear.column(k) / scale[k]);
         let x = columns[0].normalize();
         let y = (columns[1] - x * x.dot(&columns[1])).try_normalize(1e-9);
-        let apart = columns[0].dot(&columns[1]).abs() + columns[1].dot(&columns[2]).abs() + columns[2].dot(&columns[0]).abs();
+        let apart = columns[0].dot(&columns[1]).abs()
+            + columns[1].dot(&columns[2]).abs()
+            + columns[2].dot(&columns[0]).abs();
         let Some(y) = y else {
-            return Self { pose: Pose::from_parts(translation.into(), UnitQuaternion::identity()), scale, is_sheared: true };
+            return Self {
+                pose: Pose::from_parts(translation.into(), UnitQuaternion::identity()),
+                scale,
+                is_sheared: true,
+            };
         };
-        let rotation = Rotation3::from_matrix_unchecked(Matrix3::from_columns(&[x, y, x.cross(&y)]));
-        let pose = Pose::from_parts(Translation3::from(translation), UnitQuaternion::from_rotation_matrix(&rotation));
-        Self { pose, scale, is_sheared: apart > RIGID }
+        let rotation =
+            Rotation3::from_matrix_unchecked(Matrix3::from_columns(&[x, y, x.cross(&y)]));
+        let pose = Pose::from_parts(
+            Translation3::from(translation),
+            UnitQuaternion::from_rotation_matrix(&rotation),
+        );
+        Self {
+            pose,
+            scale,
+            is_sheared: apart > RIGID,
+        }
     }
 
     fn linear(&self) -> Matrix3<f64> {
@@ -123,23 +192,46 @@ impl Placement {
         let one = Vector3::repeat(1.0);
         let is_sheared = self.is_sheared || inner.is_sheared;
         if self.scale == one {
-            let pose = if self.pose == Pose::identity() { inner.pose } else { self.pose * inner.pose };
-            return Self { pose, scale: inner.scale, is_sheared };
+            let pose = if self.pose == Pose::identity() {
+                inner.pose
+            } else {
+                self.pose * inner.pose
+            };
+            return Self {
+                pose,
+                scale: inner.scale,
+                is_sheared,
+            };
         }
         let moved = inner.pose.translation.vector.component_mul(&self.scale);
         let translation = self.pose.translation.vector + self.pose.rotation * moved;
-        let is_uniform = self.scale.iter().all(|&factor| factor == self.scale.x) && self.scale.x > 0.0;
+        let is_uniform =
+            self.scale.iter().all(|&factor| factor == self.scale.x) && self.scale.x > 0.0;
         if is_uniform || inner.pose.rotation == UnitQuaternion::identity() {
-            let pose = Pose::from_parts(translation.into(), self.pose.rotation * inner.pose.rotation);
-            return Self { pose, scale: self.scale.component_mul(&inner.scale), is_sheared };
+            let pose =
+                Pose::from_parts(translation.into(), self.pose.rotation * inner.pose.rotation);
+            return Self {
+                pose,
+                scale: self.scale.component_mul(&inner.scale),
+                is_sheared,
+            };
         }
         let composed = Self::of_linear(&(self.linear() * inner.linear()), translation);
-        Self { is_sheared: is_sheared || composed.is_sheared, ..composed }
+        Self {
+            is_sheared: is_sheared || composed.is_sheared,
+            ..composed
+        }
     }
 
     /// Whether nothing in it is beyond what can be reckoned with.
     pub fn is_finite(&self) -> bool {
-        let numbers = self.pose.translation.vector.iter().chain(self.pose.rotation.coords.iter()).chain(&self.scale);
+        let numbers = self
+            .pose
+            .translation
+            .vector
+            .iter()
+            .chain(self.pose.rotation.coords.iter())
+            .chain(&self.scale);
         numbers.into_iter().all(|number| number.is_finite())
     }
 
@@ -156,7 +248,8 @@ pub fn to_rotation(numbers: [f64; 4]) -> Option<UnitQuaternion<f64>> {
         return Some(UnitQuaternion::new_unchecked(quaternion));
     }
     // The square of a huge number is infinite, which leaves nothing of it.
-    UnitQuaternion::try_new(quaternion, 1e-9).filter(|rotation| (rotation.coords.norm_squared() - 1.0).abs() < 1e-6)
+    UnitQuaternion::try_new(quaternion, 1e-9)
+        .filter(|rotation| (rotation.coords.norm_squared() - 1.0).abs() < 1e-6)
 }
 
 #[cfg(test)]
@@ -183,15 +276,24 @@ mod tests {
         for outer in scales.map(placement) {
             for inner in [[1.0; 3], [2.0, 3.0, -4.0]].map(placement) {
                 let composed = outer.then(&inner);
-                assert!(difference(&composed, outer.to_matrix() * inner.to_matrix()) < 1e-12, "{outer:?} {inner:?}");
+                assert!(
+                    difference(&composed, outer.to_matrix() * inner.to_matrix()) < 1e-12,
+                    "{outer:?} {inner:?}"
+                );
                 assert!(!composed.is_sheared);
             }
         }
         let flat = placement([1.0, 2.0, 3.0]);
         assert!(flat.then(&placement([1.0; 3])).is_sheared);
-        let straight = Placement { pose: Pose::translation(1.0, 2.0, 3.0), ..flat };
+        let straight = Placement {
+            pose: Pose::translation(1.0, 2.0, 3.0),
+            ..flat
+        };
         let composed = flat.then(&straight);
-        assert!(!composed.is_sheared && difference(&composed, flat.to_matrix() * straight.to_matrix()) < 1e-12);
+        assert!(
+            !composed.is_sheared
+                && difference(&composed, flat.to_matrix() * straight.to_matrix()) < 1e-12
+        );
         assert_eq!(Placement::default().then(&flat), flat);
         assert_eq!(flat.then(&Placement::default()), flat);
     }
@@ -199,7 +301,13 @@ mod tests {
     fn of_node(text: &str) -> (Placement, Vec<urdf_usd_diagnostic::Diagnostic>) {
         let json: Json = serde_json::from_str(text).unwrap();
         let mut findings = Findings::new(None);
-        let placement = Placement::of_node(&Entry { json: &json, at: "/nodes/0".into() }, &mut findings);
+        let placement = Placement::of_node(
+            &Entry {
+                json: &json,
+                at: "/nodes/0".into(),
+            },
+            &mut findings,
+        );
         (placement, findings.finish())
     }
 
@@ -213,7 +321,8 @@ mod tests {
         );
         assert!(difference(&found, expected.to_matrix()) < 1e-12);
         // In single precision it has no scale.
-        let (found, _) = of_node(r#"{"matrix": [0.8660254,0,-0.5,0, 0,1,0,0, 0.5,0,0.8660254,0, 0,0,0,1]}"#);
+        let (found, _) =
+            of_node(r#"{"matrix": [0.8660254,0,-0.5,0, 0,1,0,0, 0.5,0,0.8660254,0, 0,0,0,1]}"#);
         assert_eq!(found.scale, Vector3::repeat(1.0));
         assert!((found.pose.rotation.angle() - 30_f64.to_radians()).abs() < 1e-6);
     }
@@ -221,12 +330,24 @@ mod tests {
     #[test]
     fn what_is_no_transform_is_a_finding() {
         for (text, code) in [
-            (r#"{"matrix": [1,0,0,0, 1,1,0,0, 0,0,1,0, 0,0,0,1]}"#, "gltf-read-shear"),
-            (r#"{"matrix": [0,0,0,0, 0,0,0,0, 0,0,0,0, 0,0,0,1]}"#, "gltf-read-shear"),
+            (
+                r#"{"matrix": [1,0,0,0, 1,1,0,0, 0,0,1,0, 0,0,0,1]}"#,
+                "gltf-read-shear",
+            ),
+            (
+                r#"{"matrix": [0,0,0,0, 0,0,0,0, 0,0,0,0, 0,0,0,1]}"#,
+                "gltf-read-shear",
+            ),
             (r#"{"matrix": [1, 2]}"#, "gltf-read-bad-value"),
-            (r#"{"matrix": [1e300,1,0,0, 1e300,1,0,0, 0,0,1e-300,0, 0,0,0,1]}"#, "gltf-read-shear"),
+            (
+                r#"{"matrix": [1e300,1,0,0, 1e300,1,0,0, 0,0,1e-300,0, 0,0,0,1]}"#,
+                "gltf-read-shear",
+            ),
             (r#"{"rotation": [0, 0, 0, 0]}"#, "gltf-read-bad-value"),
-            (r#"{"rotation": [1e300, 1e300, 1e300, 1e300]}"#, "gltf-read-bad-value"),
+            (
+                r#"{"rotation": [1e300, 1e300, 1e300, 1e300]}"#,
+                "gltf-read-bad-value",
+            ),
             (r#"{"translation": "x"}"#, "gltf-read-bad-value"),
         ] {
             let (found, findings) = of_node(text);

@@ -1,4 +1,5 @@
-//! What motion planners need to know of a robot, from the extras of its model ([`crate::json::planning`] says what).
+//! What motion planners need to know of a robot, from the extras of its model
+//! ([`crate::json::planning`] says what).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,52 +9,96 @@ use super::findings::Findings;
 use crate::axes;
 use crate::extension::{Entry, Misfits, Model};
 use urdf_usd_robot::kinematics::position_count;
-use urdf_usd_robot::{Coordinate, JointId, LinkId, Planning, PlanningCollision, Robot, Sphere, SphereGroup};
+use urdf_usd_robot::{
+    Coordinate, JointId, LinkId, Planning, PlanningCollision, Robot, Sphere, SphereGroup,
+};
 
 /// Numbers beyond this are as good as infinite.
 const MAX_MAGNITUDE: f64 = 1e30;
 
-/// What the model says. `ids`: which joint each entry of the model is. What refers to nothing is reported and left out.
-pub fn read(model: &Model<'_>, ids: &[Option<JointId>], robot: &Robot, findings: &mut Findings) -> Planning {
-    let Some(entry) = model.entry.get("extras").and_then(|extras| extras.get("planning")) else { return Planning::default() };
-    let mut reader = Reader { links: robot.links.len(), findings };
-    let mut planning = Planning { tool_frames: reader.frames(&entry), ..Planning::default() };
+/// What the model says. `ids`: which joint each entry of the model is. What refers to nothing is
+/// reported and left out.
+pub fn read(
+    model: &Model<'_>,
+    ids: &[Option<JointId>],
+    robot: &Robot,
+    findings: &mut Findings,
+) -> Planning {
+    let Some(entry) = model
+        .entry
+        .get("extras")
+        .and_then(|extras| extras.get("planning"))
+    else {
+        return Planning::default();
+    };
+    let mut reader = Reader {
+        links: robot.links.len(),
+        findings,
+    };
+    let mut planning = Planning {
+        tool_frames: reader.frames(&entry),
+        ..Planning::default()
+    };
     let mut seen = HashSet::new();
     for entry in reader.list(&entry, "coordinates") {
         let joint = entry.index("joint").or_report(reader.findings);
-        let id = joint.and_then(|joint| ids.get(joint).copied().flatten()).filter(|id| {
-            let joint = &robot.joints[id.0];
-            position_count(joint.kind) == 1 && joint.mimic.is_none() && seen.insert(*id)
-        });
+        let id = joint
+            .and_then(|joint| ids.get(joint).copied().flatten())
+            .filter(|id| {
+                let joint = &robot.joints[id.0];
+                position_count(joint.kind) == 1 && joint.mimic.is_none() && seen.insert(*id)
+            });
         let Some(joint) = id else {
-            reader.findings.misfit(&entry.below("joint"), "another joint of the model with one position of its own");
+            reader.findings.misfit(
+                &entry.below("joint"),
+                "another joint of the model with one position of its own",
+            );
             continue;
         };
         let acceleration = reader.limit(&entry, "accelerationLimit");
-        planning.coordinates.push(Coordinate { joint, acceleration, jerk: reader.limit(&entry, "jerkLimit") });
+        planning.coordinates.push(Coordinate {
+            joint,
+            acceleration,
+            jerk: reader.limit(&entry, "jerkLimit"),
+        });
     }
     let mut names = HashSet::new();
     for entry in reader.list(&entry, "sphereGroups") {
-        let Some(name) = entry.text("name").or_report(reader.findings) else { continue };
+        let Some(name) = entry.text("name").or_report(reader.findings) else {
+            continue;
+        };
         if name.is_empty() || !names.insert(name.to_owned()) {
-            reader.findings.misfit(&entry.below("name"), "a name of its own");
+            reader
+                .findings
+                .misfit(&entry.below("name"), "a name of its own");
             continue;
         }
-        planning.groups.push(SphereGroup { name: name.to_owned(), spheres: reader.spheres(&entry) });
+        planning.groups.push(SphereGroup {
+            name: name.to_owned(),
+            spheres: reader.spheres(&entry),
+        });
     }
     planning.collision = reader.collision(&entry, "collision", planning.groups.len());
     planning.self_collision = reader.collision(&entry, "selfCollision", planning.groups.len());
-    let pairs = entry.json.list("ignoredPairs").iter().enumerate().filter_map(|(index, pair)| {
-        let pair = match pair.items() {
-            [one, other] => one.index().zip(other.index()),
-            _ => None,
-        };
-        let is_pair = pair.filter(|(a, b)| a != b && *a.max(b) < reader.links);
-        if is_pair.is_none() {
-            reader.findings.misfit(&entry.below(&format!("ignoredPairs/{index}")), "a pair of links of the model");
-        }
-        is_pair.map(|(a, b)| (LinkId(a.min(b)), LinkId(a.max(b))))
-    });
+    let pairs = entry
+        .json
+        .list("ignoredPairs")
+        .iter()
+        .enumerate()
+        .filter_map(|(index, pair)| {
+            let pair = match pair.items() {
+                [one, other] => one.index().zip(other.index()),
+                _ => None,
+            };
+            let is_pair = pair.filter(|(a, b)| a != b && *a.max(b) < reader.links);
+            if is_pair.is_none() {
+                reader.findings.misfit(
+                    &entry.below(&format!("ignoredPairs/{index}")),
+                    "a pair of links of the model",
+                );
+            }
+            is_pair.map(|(a, b)| (LinkId(a.min(b)), LinkId(a.max(b))))
+        });
     planning.ignored = pairs.collect::<BTreeSet<_>>().into_iter().collect();
     planning
 }
@@ -75,7 +120,8 @@ impl Reader<'_> {
     fn link(&mut self, owner: &Entry<'_>) -> Option<LinkId> {
         let link = owner.index("link").or_report(self.findings)?;
         if link >= self.links {
-            self.findings.misfit(&owner.below("link"), "a link of the model");
+            self.findings
+                .misfit(&owner.below("link"), "a link of the model");
         }
         Some(LinkId(link)).filter(|link| link.0 < self.links)
     }
@@ -84,27 +130,40 @@ impl Reader<'_> {
         if owner.json.get("toolFrames").is_none() {
             return Vec::new();
         }
-        let frames = owner.indices("toolFrames").or_report(self.findings).unwrap_or_default();
+        let frames = owner
+            .indices("toolFrames")
+            .or_report(self.findings)
+            .unwrap_or_default();
         let mut seen = HashSet::new();
-        let (there, gone): (Vec<usize>, Vec<usize>) = frames.into_iter().partition(|frame| *frame < self.links);
+        let (there, gone): (Vec<usize>, Vec<usize>) =
+            frames.into_iter().partition(|frame| *frame < self.links);
         if !gone.is_empty() {
-            self.findings.misfit(&owner.below("toolFrames"), "a list of links of the model");
+            self.findings
+                .misfit(&owner.below("toolFrames"), "a list of links of the model");
         }
-        there.into_iter().filter(|frame| seen.insert(*frame)).map(LinkId).collect()
+        there
+            .into_iter()
+            .filter(|frame| seen.insert(*frame))
+            .map(LinkId)
+            .collect()
     }
 
     fn limit(&mut self, owner: &Entry<'_>, key: &str) -> Option<f64> {
         let limit = owner.number(key).or_report(self.findings)?;
         let is_limit = limit > 0.0 && limit <= MAX_MAGNITUDE;
         if !is_limit {
-            self.findings.misfit(&owner.below(key), "a number above zero");
+            self.findings
+                .misfit(&owner.below(key), "a number above zero");
         }
         is_limit.then_some(limit)
     }
 
     /// A length, which may be negative.
     fn length(&mut self, owner: &Entry<'_>, key: &str) -> Option<f64> {
-        owner.number(key).or_report(self.findings).filter(|length| length.abs() <= MAX_MAGNITUDE)
+        owner
+            .number(key)
+            .or_report(self.findings)
+            .filter(|length| length.abs() <= MAX_MAGNITUDE)
     }
 
     fn spheres(&mut self, owner: &Entry<'_>) -> Vec<(LinkId, Vec<Sphere>)> {
@@ -112,9 +171,17 @@ impl Reader<'_> {
         let mut places: HashMap<LinkId, usize> = HashMap::new();
         for entry in self.list(owner, "spheres") {
             let (link, radius) = (self.link(&entry), self.length(&entry, "radius"));
-            let center = entry.numbers("center").or_report(self.findings).map(axes::to_vector);
-            let (Some(link), Some(radius), Some(center)) = (link, radius, center) else { continue };
-            let sphere = Sphere { center: Point3::from(center), radius };
+            let center = entry
+                .numbers("center")
+                .or_report(self.findings)
+                .map(axes::to_vector);
+            let (Some(link), Some(radius), Some(center)) = (link, radius, center) else {
+                continue;
+            };
+            let sphere = Sphere {
+                center: Point3::from(center),
+                radius,
+            };
             let place = *places.entry(link).or_insert(spheres.len());
             match spheres.get_mut(place) {
                 Some((_, of_link)) => of_link.push(sphere),
@@ -124,11 +191,17 @@ impl Reader<'_> {
         spheres
     }
 
-    fn collision(&mut self, owner: &Entry<'_>, key: &str, groups: usize) -> Option<PlanningCollision> {
+    fn collision(
+        &mut self,
+        owner: &Entry<'_>,
+        key: &str,
+        groups: usize,
+    ) -> Option<PlanningCollision> {
         let entry = owner.get(key)?;
         let group = entry.index("group").or_report(self.findings)?;
         if group >= groups {
-            self.findings.misfit(&entry.below("group"), "a group of spheres of the model");
+            self.findings
+                .misfit(&entry.below("group"), "a group of spheres of the model");
             return None;
         }
         let mut buffers: Vec<(LinkId, f64)> = Vec::new();

@@ -17,9 +17,9 @@ const SAME: f64 = 1e-9;
 
 /// The named poses of a model. `ids`: which joint each entry of the model is.
 ///
-/// A lone configuration `home` that puts every joint where nothing else would, which is at zero or the limit that is nearest, is what
-/// every robot gets, and no pose of its own. Where there is no configuration, the defaults of the degrees of freedom make one, if
-/// they are elsewhere.
+/// A lone configuration `home` that puts every joint where nothing else would, which is at zero or
+/// the limit that is nearest, is what every robot gets, and no pose of its own. Where there is no
+/// configuration, the defaults of the degrees of freedom make one, if they are elsewhere.
 pub fn read(
     model: &Model<'_>,
     drafts: &[Draft<'_>],
@@ -38,8 +38,16 @@ pub fn read(
         pose.name == HOME && pose.group.is_none() && pose.positions.iter().all(same)
     };
     if configurations.len() > MAX_CONFIGURATIONS {
-        let message = format!("the model has {} configurations; {MAX_CONFIGURATIONS} are read", configurations.len());
-        findings.report(&codes::CONFIGURATION, &model.entry.below("configurations"), message, "leave out what nobody needs");
+        let message = format!(
+            "the model has {} configurations; {MAX_CONFIGURATIONS} are read",
+            configurations.len()
+        );
+        findings.report(
+            &codes::CONFIGURATION,
+            &model.entry.below("configurations"),
+            message,
+            "leave out what nobody needs",
+        );
     }
     for (name, read) in configurations.iter().take(MAX_CONFIGURATIONS) {
         poses.extend(configuration(name, read, drafts, ids, findings));
@@ -52,12 +60,24 @@ pub fn read(
     }
     without_groups(&mut poses);
     if configurations.is_empty() {
-        let positions = drafts.iter().enumerate().filter(|(_, draft)| is_free(draft));
+        let positions = drafts
+            .iter()
+            .enumerate()
+            .filter(|(_, draft)| is_free(draft));
         let positions = positions.map(|(index, draft)| {
-            (JointId(index), draft.positions(&draft.dofs.iter().map(|dof| dof.default).collect::<Vec<_>>()))
+            (
+                JointId(index),
+                draft.positions(&draft.dofs.iter().map(|dof| dof.default).collect::<Vec<_>>()),
+            )
         });
         let place = findings.place(&model.entry.at);
-        let pose = NamedPose { name: HOME.to_owned(), group: None, chain: None, positions: positions.collect(), place };
+        let pose = NamedPose {
+            name: HOME.to_owned(),
+            group: None,
+            chain: None,
+            positions: positions.collect(),
+            place,
+        };
         if !is_home(&pose) {
             poses.push(pose);
         }
@@ -65,17 +85,23 @@ pub fn read(
     poses
 }
 
-/// Takes the group off the names of poses that the writer put it before, which is where groups share one.
+/// Takes the group off the names of poses that the writer put it before, which is where groups
+/// share one.
 fn without_groups(poses: &mut [NamedPose]) {
     let bare: Vec<String> = poses
         .iter()
         .map(|NamedPose { name, group, .. }| {
-            let rest = group.as_ref().and_then(|group| name.strip_prefix(group.as_str())?.strip_prefix('/'));
-            rest.filter(|rest| !rest.is_empty()).unwrap_or(name).to_owned()
+            let rest = group
+                .as_ref()
+                .and_then(|group| name.strip_prefix(group.as_str())?.strip_prefix('/'));
+            rest.filter(|rest| !rest.is_empty())
+                .unwrap_or(name)
+                .to_owned()
         })
         .collect();
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    bare.iter().for_each(|name| *counts.entry(name).or_default() += 1);
+    bare.iter()
+        .for_each(|name| *counts.entry(name).or_default() += 1);
     for (pose, name) in poses.iter_mut().zip(&bare) {
         if counts.get(name.as_str()).is_some_and(|count| *count > 1) {
             pose.name.clone_from(name);
@@ -102,10 +128,18 @@ fn configuration(
         findings.report(&codes::CONFIGURATION, &entry.at, message, help);
     };
     let shown = name.chars().take(100).collect::<String>();
-    let counts: Vec<usize> =
-        ids.iter().map(|id| id.and_then(|id| drafts.get(id.0)).map_or(0, |draft| draft.dofs.len())).collect();
+    let counts: Vec<usize> = ids
+        .iter()
+        .map(|id| {
+            id.and_then(|id| drafts.get(id.0))
+                .map_or(0, |draft| draft.dofs.len())
+        })
+        .collect();
     let Some(given) = positions(read, &counts) else {
-        report(format!("configuration \"{shown}\" has not one entry for each of {} joints", ids.len()));
+        report(format!(
+            "configuration \"{shown}\" has not one entry for each of {} joints",
+            ids.len()
+        ));
         return None;
     };
     let extras = entry.get("extras");
@@ -118,8 +152,13 @@ fn configuration(
     let mut misfits = 0;
     for (number, (id, given)) in ids.iter().zip(given).enumerate() {
         let draft = id.and_then(|id| Some((id, drafts.get(id.0)?)));
-        let Some((id, draft)) = draft.filter(|(_, draft)| is_free(draft)) else { continue };
-        if partial.as_ref().is_some_and(|joints| !joints.contains(&number)) {
+        let Some((id, draft)) = draft.filter(|(_, draft)| is_free(draft)) else {
+            continue;
+        };
+        if partial
+            .as_ref()
+            .is_some_and(|joints| !joints.contains(&number))
+        {
             continue;
         }
         match given.filter(|given| given.len() == draft.dofs.len()) {
@@ -128,14 +167,23 @@ fn configuration(
         }
     }
     if misfits > 0 {
-        report(format!("configuration \"{shown}\" has no fitting position for {misfits} of its joints"));
+        report(format!(
+            "configuration \"{shown}\" has no fitting position for {misfits} of its joints"
+        ));
     }
     let group = extras.and_then(|extras| extras.json.get("group")?.text().map(str::to_owned));
-    let pose = NamedPose { name: name.to_owned(), group, chain: None, positions: set, place: findings.place(&entry.at) };
+    let pose = NamedPose {
+        name: name.to_owned(),
+        group,
+        chain: None,
+        positions: set,
+        place: findings.place(&entry.at),
+    };
     (!pose.name.is_empty() && (is_partial || !pose.positions.is_empty())).then_some(pose)
 }
 
-/// The positions of each joint, `None` for what is no position: an entry for each joint, or all degrees of freedom in a row.
+/// The positions of each joint, `None` for what is no position: an entry for each joint, or all
+/// degrees of freedom in a row.
 fn positions(read: &Configuration<'_>, counts: &[usize]) -> Option<Vec<Option<Vec<f64>>>> {
     let items = read.joint_positions()?.items();
     let of = |item: &Json| match item {
@@ -147,15 +195,36 @@ fn positions(read: &Configuration<'_>, counts: &[usize]) -> Option<Vec<Option<Ve
         return Some(items.iter().map(of).collect());
     }
     let row: Option<Vec<f64>> = items.iter().map(Json::number).collect();
-    let mut row = row.filter(|row| row.len() == counts.iter().sum::<usize>())?.into_iter();
-    Some(counts.iter().map(|&count| Some(row.by_ref().take(count).collect())).collect())
+    let mut row = row
+        .filter(|row| row.len() == counts.iter().sum::<usize>())?
+        .into_iter();
+    Some(
+        counts
+            .iter()
+            .map(|&count| Some(row.by_ref().take(count).collect()))
+            .collect(),
+    )
 }
 
-/// For each joint the position nearest to zero that its limits allow, followers where their leaders put them.
+/// For each joint the position nearest to zero that its limits allow, followers where their leaders
+/// put them.
 fn home(robot: &Robot) -> Vec<f64> {
     let model = kinematics::Model::of(robot);
-    let mut positions = model.flat(&robot.joints.iter().map(|joint| [joint.bounds().nearest(0.0)]).collect::<Vec<_>>());
+    let mut positions = model.flat(
+        &robot
+            .joints
+            .iter()
+            .map(|joint| [joint.bounds().nearest(0.0)])
+            .collect::<Vec<_>>(),
+    );
     model.follow(&mut positions);
-    let first = |joint: usize| positions.get(model.range(joint)).and_then(|positions| positions.first()).copied();
-    (0..robot.joints.len()).map(|joint| first(joint).unwrap_or(0.0)).collect()
+    let first = |joint: usize| {
+        positions
+            .get(model.range(joint))
+            .and_then(|positions| positions.first())
+            .copied()
+    };
+    (0..robot.joints.len())
+        .map(|joint| first(joint).unwrap_or(0.0))
+        .collect()
 }

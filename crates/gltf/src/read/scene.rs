@@ -1,4 +1,5 @@
-//! The nodes of a document: their tree, and where they are at rest, which is with every joint at zero.
+//! The nodes of a document: their tree, and where they are at rest, which is with every joint at
+//! zero.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,8 @@ use super::findings::Findings;
 use super::placement::Placement;
 use crate::extension::{Entry, Json, Motion};
 
-/// The longest way from a node up to another that is gone step by step; beyond it, where both are in the root decides.
+/// The longest way from a node up to another that is gone step by step; beyond it, where both are
+/// in the root decides.
 const MAX_STEPS: usize = 256;
 
 /// The node tree.
@@ -61,16 +63,29 @@ impl<'a> Scene<'a> {
                 local.pose.translation = Default::default();
             }
             scene.local.push(local);
-            for child in entry.indices("children").or_report(findings).unwrap_or_default() {
+            for child in entry
+                .indices("children")
+                .or_report(findings)
+                .unwrap_or_default()
+            {
                 match scene.parents.get(child) {
                     Some(None) if child != node => {
                         scene.parents[child] = Some(node);
                         scene.children[node].push(child);
                     }
                     known => {
-                        let why = if known.is_some() { "has a parent already" } else { "does not exist" };
+                        let why = if known.is_some() {
+                            "has a parent already"
+                        } else {
+                            "does not exist"
+                        };
                         let message = format!("node {child}, a child of node {node}, {why}");
-                        findings.report(&codes::NODE_TREE, &entry.below("children"), message, "give every node one parent");
+                        findings.report(
+                            &codes::NODE_TREE,
+                            &entry.below("children"),
+                            message,
+                            "give every node one parent",
+                        );
                     }
                 }
             }
@@ -83,7 +98,9 @@ impl<'a> Scene<'a> {
     fn place(&mut self, findings: &mut Findings) {
         let mut is_placed = vec![false; self.nodes.len()];
         let mut order = Vec::with_capacity(self.nodes.len());
-        let roots = (0..self.nodes.len()).filter(|&node| self.parents[node].is_none()).collect::<Vec<_>>();
+        let roots = (0..self.nodes.len())
+            .filter(|&node| self.parents[node].is_none())
+            .collect::<Vec<_>>();
         for start in roots.into_iter().chain(0..self.nodes.len()) {
             if is_placed[start] {
                 continue;
@@ -103,7 +120,8 @@ impl<'a> Scene<'a> {
                 is_placed[node] = true;
                 self.spans[node].0 = order.len();
                 order.push(node);
-                let above = self.parents[node].map_or_else(Placement::default, |parent| self.world[parent]);
+                let above =
+                    self.parents[node].map_or_else(Placement::default, |parent| self.world[parent]);
                 let world = above.then(&self.local[node]);
                 self.world[node] = if world.is_finite() { world } else { above };
                 open.extend(&self.children[node]);
@@ -123,17 +141,28 @@ impl<'a> Scene<'a> {
 
     /// A node's JSON; that of an empty node if there is none.
     pub fn entry(&self, node: usize) -> Entry<'a> {
-        Entry { json: self.nodes.get(node).unwrap_or(&Json::Null), at: format!("/nodes/{node}") }
+        Entry {
+            json: self.nodes.get(node).unwrap_or(&Json::Null),
+            at: format!("/nodes/{node}"),
+        }
     }
 
     /// The name of a node, if it has one.
     pub fn name(&self, node: usize) -> Option<&'a str> {
-        self.nodes.get(node)?.get("name")?.text().filter(|name| !name.is_empty())
+        self.nodes
+            .get(node)?
+            .get("name")?
+            .text()
+            .filter(|name| !name.is_empty())
     }
 
     /// The frame of a node itself.
     pub fn base(&self, node: usize) -> Base {
-        Base { node, below: Placement::default(), world: self.world[node] }
+        Base {
+            node,
+            below: Placement::default(),
+            world: self.world[node],
+        }
     }
 
     /// Where `node` is in the frame `base`, and whether it is below it.
@@ -147,12 +176,24 @@ impl<'a> Scene<'a> {
         }
         let placement = if at == Some(base.node) {
             let start = Placement::scaled(base.world.scale).then(&base.below);
-            way.iter().rev().fold(start, |placement, &node| placement.then(&self.local[node]))
+            way.iter()
+                .rev()
+                .fold(start, |placement, &node| placement.then(&self.local[node]))
         } else {
             let world = self.world[node];
-            Placement { pose: base.world.pose.inverse() * world.pose, ..world }
+            Placement {
+                pose: base.world.pose.inverse() * world.pose,
+                ..world
+            }
         };
-        (if placement.is_finite() { placement } else { Placement::default() }, is_below)
+        (
+            if placement.is_finite() {
+                placement
+            } else {
+                Placement::default()
+            },
+            is_below,
+        )
     }
 
     /// Whether `node` is `above` or below it.
@@ -174,7 +215,11 @@ mod tests {
     fn scene(text: &str, test: impl FnOnce(Scene<'_>, Vec<urdf_usd_diagnostic::Diagnostic>)) {
         let json: Json = serde_json::from_str(text).unwrap();
         let mut findings = Findings::new(None);
-        let scene = Scene::new(&json, &HashSet::from([(1, Motion::Rotation)]), &mut findings);
+        let scene = Scene::new(
+            &json,
+            &HashSet::from([(1, Motion::Rotation)]),
+            &mut findings,
+        );
         test(scene, findings.finish());
     }
 
@@ -191,10 +236,16 @@ mod tests {
             assert!(findings.is_empty());
             let (found, is_below) = scene.relative(&scene.base(1), 3);
             // The rotation of node 1 is a joint's, and glTF's x is y in ROS axes.
-            assert_eq!((found.pose.translation.vector, is_below), (Vector3::new(2.0, 2.0, 0.0), true));
+            assert_eq!(
+                (found.pose.translation.vector, is_below),
+                (Vector3::new(2.0, 2.0, 0.0), true)
+            );
             assert_eq!(found.scale, Vector3::new(2.0, 6.0, 2.0));
             let (found, is_below) = scene.relative(&scene.base(4), 2);
-            assert_eq!((found.pose.translation.vector, is_below), (Vector3::new(2.0, 2.0, -5.0), false));
+            assert_eq!(
+                (found.pose.translation.vector, is_below),
+                (Vector3::new(2.0, 2.0, -5.0), false)
+            );
         });
     }
 
@@ -204,7 +255,10 @@ mod tests {
             {"children": [1, 9]}, {"children": [1, 2]}, {"children": [1]}, {"children": [4]}, {"children": [3]}
         ]}"#;
         scene(text, |scene, findings| {
-            assert_eq!(findings.iter().map(|d| d.code).collect::<Vec<_>>(), ["gltf-read-node-tree"; 4]);
+            assert_eq!(
+                findings.iter().map(|d| d.code).collect::<Vec<_>>(),
+                ["gltf-read-node-tree"; 4]
+            );
             assert_eq!(scene.parents, [None, Some(0), Some(1), None, Some(3)]);
             assert_eq!(scene.children[4], [0; 0]);
         });

@@ -22,7 +22,8 @@ pub struct Draft {
     pub form: Form,
     pub stand_in_for: Option<String>,
     pub custom: Custom,
-    /// Where copies of it are, if it is many: the accessors of `EXT_mesh_gpu_instancing`, in the shape's frame before its scale.
+    /// Where copies of it are, if it is many: the accessors of `EXT_mesh_gpu_instancing`, in the
+    /// shape's frame before its scale.
     pub copies: Option<Copies>,
     /// Of its node.
     pub at: String,
@@ -38,10 +39,17 @@ pub struct Copies {
 
 impl Copies {
     fn of(node: &Entry<'_>) -> Option<Self> {
-        let attributes = node.json.at(&["extensions", instances::NAME, "attributes"])?;
+        let attributes = node
+            .json
+            .at(&["extensions", instances::NAME, "attributes"])?;
         let accessor = |name: &str| attributes.get(name).and_then(Json::index);
         let [translation, rotation, scale] = ["TRANSLATION", "ROTATION", "SCALE"].map(accessor);
-        Some(Self { translation, rotation, scale }).filter(|_| translation.or(rotation).or(scale).is_some())
+        Some(Self {
+            translation,
+            rotation,
+            scale,
+        })
+        .filter(|_| translation.or(rotation).or(scale).is_some())
     }
 }
 
@@ -87,35 +95,86 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    pub fn of(links: &'a [Link<'a>], nodes: &'a [Option<usize>], bases: &'a [Option<Base>], findings: &mut Findings) -> Self {
+    pub fn of(
+        links: &'a [Link<'a>],
+        nodes: &'a [Option<usize>],
+        bases: &'a [Option<Base>],
+        findings: &mut Findings,
+    ) -> Self {
         let mut owners = HashMap::new();
-        let starts = bases.iter().enumerate().filter_map(|(link, base)| Some((base.as_ref()?.node, link)));
-        let own = nodes.iter().enumerate().filter_map(|(link, node)| Some(((*node)?, link)));
+        let starts = bases
+            .iter()
+            .enumerate()
+            .filter_map(|(link, base)| Some((base.as_ref()?.node, link)));
+        let own = nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(link, node)| Some(((*node)?, link)));
         for (node, link) in own.chain(starts) {
             owners.entry(node).or_insert(link);
         }
         let mut listed = HashMap::new();
         let mut list = |nodes: Field<'_, '_, Vec<usize>>, list: Listed| {
-            listed.extend(nodes.or_report(findings).unwrap_or_default().into_iter().map(|node| (node, list)));
+            listed.extend(
+                nodes
+                    .or_report(findings)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .map(|node| (node, list)),
+            );
         };
-        links.iter().for_each(|link| list(link.visual_nodes(), Listed::Visual));
+        links
+            .iter()
+            .for_each(|link| list(link.visual_nodes(), Listed::Visual));
         // What is said to collide must not be shown.
-        links.iter().for_each(|link| list(link.collision_nodes(), Listed::Collision));
-        Self { links, nodes, bases, owners, listed }
+        links
+            .iter()
+            .for_each(|link| list(link.collision_nodes(), Listed::Collision));
+        Self {
+            links,
+            nodes,
+            bases,
+            owners,
+            listed,
+        }
     }
 
-    /// Reads the shapes of every link. `taken`: nodes that are shapes of other models, or become so.
-    pub fn shapes(&self, scene: &Scene<'_>, meshes: usize, taken: &mut HashSet<usize>, findings: &mut Findings) -> Vec<Drafts> {
+    /// Reads the shapes of every link. `taken`: nodes that are shapes of other models, or become
+    /// so.
+    pub fn shapes(
+        &self,
+        scene: &Scene<'_>,
+        meshes: usize,
+        taken: &mut HashSet<usize>,
+        findings: &mut Findings,
+    ) -> Vec<Drafts> {
         let mut met = HashSet::new();
-        let mut reader = Reader { lists: self, scene, meshes, taken, met: &mut met, findings };
-        let shapes = (0..self.links.len()).map(|link| reader.link(link)).collect();
+        let mut reader = Reader {
+            lists: self,
+            scene,
+            meshes,
+            taken,
+            met: &mut met,
+            findings,
+        };
+        let shapes = (0..self.links.len())
+            .map(|link| reader.link(link))
+            .collect();
         for link in self.links {
             for nodes in [link.visual_nodes(), link.collision_nodes()] {
                 let (key, at) = (nodes.key, nodes.at());
                 for node in nodes.value().unwrap_or_default() {
                     if !met.contains(&node) {
-                        let message = format!("node {node} is among the {key} of {}, but not on it", link.entry.at);
-                        findings.report(&codes::SHAPE, &at, message, "let it be below the link's node");
+                        let message = format!(
+                            "node {node} is among the {key} of {}, but not on it",
+                            link.entry.at
+                        );
+                        findings.report(
+                            &codes::SHAPE,
+                            &at,
+                            message,
+                            "let it be below the link's node",
+                        );
                     }
                 }
             }
@@ -138,7 +197,9 @@ struct Reader<'a, 'r> {
 impl Reader<'_, '_> {
     fn link(&mut self, link: usize) -> Drafts {
         let mut drafts = Drafts::default();
-        let Some(base) = self.lists.bases.get(link).copied().flatten() else { return drafts };
+        let Some(base) = self.lists.bases.get(link).copied().flatten() else {
+            return drafts;
+        };
         if self.lists.owners.get(&base.node) != Some(&link) {
             return drafts;
         }
@@ -146,8 +207,14 @@ impl Reader<'_, '_> {
         let start = Placement::scaled(base.world.scale).then(&base.below);
         let mut open = vec![(base.node, start, Listed::No, false)];
         while let Some((node, placement, above, is_hidden)) = open.pop() {
-            let is_other = self.lists.owners.get(&node).is_some_and(|owner| *owner != link);
-            if is_other || (node != base.node && Some(node) != own && self.lists.owners.contains_key(&node)) {
+            let is_other = self
+                .lists
+                .owners
+                .get(&node)
+                .is_some_and(|owner| *owner != link);
+            if is_other
+                || (node != base.node && Some(node) != own && self.lists.owners.contains_key(&node))
+            {
                 continue;
             }
             self.met.insert(node);
@@ -155,15 +222,31 @@ impl Reader<'_, '_> {
             let listed = self.lists.listed.get(&node).copied().unwrap_or(above);
             let is_hidden = is_hidden || is_hidden_by(&entry);
             let children = self.scene.children[node].iter().rev();
-            let child = |&child: &usize| (child, placement.then(&self.scene.local[child]), listed, is_hidden);
+            let child = |&child: &usize| {
+                (
+                    child,
+                    placement.then(&self.scene.local[child]),
+                    listed,
+                    is_hidden,
+                )
+            };
             open.extend(children.map(child));
-            drafts.cameras.extend(cameras::at_node(&entry, placement.pose).filter(|_| placement.is_finite()));
-            drafts.lights.extend(lights::at_node(&entry, placement.pose).filter(|_| placement.is_finite() && !is_hidden));
-            if !(extras::is_shape(&entry) || entry.json.get("mesh").is_some()) || !self.taken.insert(node) {
+            drafts
+                .cameras
+                .extend(cameras::at_node(&entry, placement.pose).filter(|_| placement.is_finite()));
+            drafts.lights.extend(
+                lights::at_node(&entry, placement.pose)
+                    .filter(|_| placement.is_finite() && !is_hidden),
+            );
+            if !(extras::is_shape(&entry) || entry.json.get("mesh").is_some())
+                || !self.taken.insert(node)
+            {
                 continue;
             }
             if is_hidden && listed == Listed::No {
-                let message = format!("node {node} is hidden and not among the shapes of a link; it is left out");
+                let message = format!(
+                    "node {node} is hidden and not among the shapes of a link; it is left out"
+                );
                 self.findings.report(
                     &codes::SHAPE,
                     &entry.at,
@@ -173,20 +256,36 @@ impl Reader<'_, '_> {
                 continue;
             }
             let draft = self.shape(node, &entry, placement);
-            if listed == Listed::Collision { drafts.collisions.push(draft) } else { drafts.visuals.push(draft) }
+            if listed == Listed::Collision {
+                drafts.collisions.push(draft)
+            } else {
+                drafts.visuals.push(draft)
+            }
         }
         drafts
     }
 
     fn shape(&mut self, node: usize, entry: &Entry<'_>, mut placement: Placement) -> Draft {
         if !placement.is_finite() {
-            let message = format!("what is at node {node} is infinitely far away or large; it is where its link is");
-            self.findings.report(&codes::BAD_VALUE, &entry.at, message, "correct the transforms above it");
+            let message = format!(
+                "what is at node {node} is infinitely far away or large; it is where its link is"
+            );
+            self.findings.report(
+                &codes::BAD_VALUE,
+                &entry.at,
+                message,
+                "correct the transforms above it",
+            );
             placement = Placement::default();
         }
         if placement.is_sheared {
             let message = format!("what is at node {node} is sheared");
-            self.findings.report(&codes::SHEAR, &entry.at, message, "apply the transforms above it to the mesh");
+            self.findings.report(
+                &codes::SHEAR,
+                &entry.at,
+                message,
+                "apply the transforms above it to the mesh",
+            );
         }
         let mut baked = Placement::default();
         let mut mesh = self.mesh(entry);
@@ -202,10 +301,15 @@ impl Reader<'_, '_> {
                 mesh = self.mesh(&self.scene.entry(inner));
             }
         }
-        let solid = extras::solid(entry, self.findings).filter(|_| is_one(&placement.scale) || mesh.is_none());
+        let solid = extras::solid(entry, self.findings)
+            .filter(|_| is_one(&placement.scale) || mesh.is_none());
         let form = match solid {
             Some(solid) => Form::Solid(solid, mesh),
-            None => Form::Mesh { mesh, scale: self.scale(entry, &placement), baked },
+            None => Form::Mesh {
+                mesh,
+                scale: self.scale(entry, &placement),
+                baked,
+            },
         };
         let text = |key: &str| Some(entry.json.get("extras")?.get(key)?.text()?.to_owned());
         Draft {
@@ -222,10 +326,20 @@ impl Reader<'_, '_> {
     /// The scale of a mesh, which is never zero.
     fn scale(&mut self, entry: &Entry<'_>, placement: &Placement) -> Vector3<f64> {
         if placement.scale.iter().any(|&factor| factor == 0.0) {
-            let message = format!("{} has a scale of 0, which would leave nothing of its mesh; 1 is used", entry.at);
-            self.findings.report(&codes::BAD_VALUE, &entry.below("scale"), message, "correct the scale");
+            let message = format!(
+                "{} has a scale of 0, which would leave nothing of its mesh; 1 is used",
+                entry.at
+            );
+            self.findings.report(
+                &codes::BAD_VALUE,
+                &entry.below("scale"),
+                message,
+                "correct the scale",
+            );
         }
-        placement.scale.map(|factor| if factor == 0.0 { 1.0 } else { factor })
+        placement
+            .scale
+            .map(|factor| if factor == 0.0 { 1.0 } else { factor })
     }
 
     /// The mesh of a node, if it has one that exists.
@@ -233,13 +347,21 @@ impl Reader<'_, '_> {
         let mesh = entry.index("mesh").or_report(self.findings)?;
         if mesh >= self.meshes {
             let message = format!("{} has the mesh {mesh}, which does not exist", entry.at);
-            self.findings.report(&codes::SHAPE, &entry.below("mesh"), message, "correct the index");
+            self.findings.report(
+                &codes::SHAPE,
+                &entry.below("mesh"),
+                message,
+                "correct the index",
+            );
         }
         Some(mesh).filter(|&mesh| mesh < self.meshes)
     }
 }
 
 fn is_hidden_by(node: &Entry<'_>) -> bool {
-    let visible = node.json.get("extensions").and_then(|all| all.get("KHR_node_visibility")?.get("visible"));
+    let visible = node
+        .json
+        .get("extensions")
+        .and_then(|all| all.get("KHR_node_visibility")?.get("visible"));
     visible == Some(&Json::Bool(false))
 }

@@ -115,20 +115,39 @@ pub struct ConfigurationSummary {
 impl Summary {
     /// Of what reading a file gave.
     pub fn of(outcome: Outcome) -> Self {
-        Self { robots: outcome.models.iter().map(RobotSummary::of).collect(), diagnostics: outcome.diagnostics }
+        Self {
+            robots: outcome.models.iter().map(RobotSummary::of).collect(),
+            diagnostics: outcome.diagnostics,
+        }
     }
 }
 
 impl RobotSummary {
     fn of(model: &Model) -> Self {
         let robot = &model.robot;
-        let name = |link: urdf_usd_robot::LinkId| robot.links.get(link.0).map(|link| link.name.clone()).unwrap_or_default();
+        let name = |link: urdf_usd_robot::LinkId| {
+            robot
+                .links
+                .get(link.0)
+                .map(|link| link.name.clone())
+                .unwrap_or_default()
+        };
         let mut depths = vec![0; robot.links.len()];
         let mut links = Vec::new();
         for &id in &robot.tree.order {
-            let above = robot.tree.parent_joint.get(id.0).copied().flatten().and_then(|joint| robot.joints.get(joint.0));
-            let depth = above.and_then(|joint| depths.get(joint.parent.0)).map_or(0, |depth| depth + 1);
-            let Some(link) = robot.links.get(id.0) else { continue };
+            let above = robot
+                .tree
+                .parent_joint
+                .get(id.0)
+                .copied()
+                .flatten()
+                .and_then(|joint| robot.joints.get(joint.0));
+            let depth = above
+                .and_then(|joint| depths.get(joint.parent.0))
+                .map_or(0, |depth| depth + 1);
+            let Some(link) = robot.links.get(id.0) else {
+                continue;
+            };
             if let Some(slot) = depths.get_mut(id.0) {
                 *slot = depth;
             }
@@ -136,20 +155,34 @@ impl RobotSummary {
                 name: link.name.clone(),
                 depth,
                 mass: link.inertial.as_ref().map(|inertial| inertial.mass),
-                mass_assumed: link.inertial.as_ref().is_some_and(|inertial| inertial.is_assumed),
+                mass_assumed: link
+                    .inertial
+                    .as_ref()
+                    .is_some_and(|inertial| inertial.is_assumed),
                 visuals: link.visuals.len(),
                 colliders: link.collisions.len(),
                 meshes: count_meshes(link.visuals.iter().chain(&link.collisions)),
             });
         }
         let joint = |joint: &Joint| {
-            let Pose { rotation, translation } = joint.origin;
+            let Pose {
+                rotation,
+                translation,
+            } = joint.origin;
             let limit = joint.limit.unwrap_or_default();
             // Those of a planar joint hold in each direction; they are not one range.
-            let bounds = if joint.kind == JointKind::Planar { Bounds::NONE } else { joint.bounds() };
+            let bounds = if joint.kind == JointKind::Planar {
+                Bounds::NONE
+            } else {
+                joint.bounds()
+            };
             let (lower, upper) = (bounds.lower(), bounds.upper());
             let is_limited = lower.is_finite() || upper.is_finite();
-            let unit = if joint.kind == JointKind::Prismatic { "m" } else { "rad" };
+            let unit = if joint.kind == JointKind::Prismatic {
+                "m"
+            } else {
+                "rad"
+            };
             let has_axis = !matches!(joint.kind.as_str(), "fixed" | "floating");
             JointSummary {
                 name: joint.name.clone(),
@@ -164,13 +197,24 @@ impl RobotSummary {
                 unit: is_limited.then_some(unit),
                 velocity: limit.velocity,
                 effort: limit.effort,
-                mimics: joint.mimic.and_then(|mimic| robot.joints.get(mimic.joint.0)).map(|joint| joint.name.clone()),
+                mimics: joint
+                    .mimic
+                    .and_then(|mimic| robot.joints.get(mimic.joint.0))
+                    .map(|joint| joint.name.clone()),
                 closes_loop: joint.closes_loop,
             }
         };
-        let shapes = || robot.links.iter().flat_map(|link| link.visuals.iter().chain(&link.collisions));
+        let shapes = || {
+            robot
+                .links
+                .iter()
+                .flat_map(|link| link.visuals.iter().chain(&link.collisions))
+        };
         let used: HashSet<MeshId> = meshes(shapes()).collect();
-        let triangles = used.iter().filter_map(|mesh| Some(robot.meshes.get(mesh.0)?.mesh.outline().triangles)).sum();
+        let triangles = used
+            .iter()
+            .filter_map(|mesh| Some(robot.meshes.get(mesh.0)?.mesh.outline().triangles))
+            .sum();
         Self {
             name: robot.name.clone(),
             source: model.source.clone(),
@@ -184,18 +228,33 @@ impl RobotSummary {
 }
 
 fn meshes<'a>(shapes: impl Iterator<Item = &'a Shape>) -> impl Iterator<Item = MeshId> {
-    shapes.filter_map(|shape| if let Geometry::Mesh { mesh, .. } = shape.geometry { Some(mesh) } else { None })
+    shapes.filter_map(|shape| {
+        if let Geometry::Mesh { mesh, .. } = shape.geometry {
+            Some(mesh)
+        } else {
+            None
+        }
+    })
 }
 
-/// How many meshes the shapes are made of, each counted once; those that are missing count for each shape.
+/// How many meshes the shapes are made of, each counted once; those that are missing count for each
+/// shape.
 fn count_meshes<'a>(shapes: impl Iterator<Item = &'a Shape> + Clone) -> usize {
-    let missing = shapes.clone().filter(|shape| matches!(shape.geometry, Geometry::Missing { .. }));
+    let missing = shapes
+        .clone()
+        .filter(|shape| matches!(shape.geometry, Geometry::Missing { .. }));
     missing.count() + meshes(shapes).collect::<HashSet<_>>().len()
 }
 
 fn configurations(robot: &Robot, names: &[String]) -> Vec<ConfigurationSummary> {
-    let plain = names.iter().filter(|name| robot.named_poses.iter().all(|pose| pose.name != **name));
-    let plain = plain.map(|name| ConfigurationSummary { name: name.clone(), group: None, positions: BTreeMap::new() });
+    let plain = names
+        .iter()
+        .filter(|name| robot.named_poses.iter().all(|pose| pose.name != **name));
+    let plain = plain.map(|name| ConfigurationSummary {
+        name: name.clone(),
+        group: None,
+        positions: BTreeMap::new(),
+    });
     let pose = |pose: &urdf_usd_robot::NamedPose| {
         let position = |(id, positions): &(urdf_usd_robot::JointId, Vec<f64>)| {
             Some((robot.joints.get(id.0)?.name.clone(), positions.clone()))
@@ -223,12 +282,27 @@ impl fmt::Display for Summary {
 
 impl fmt::Display for RobotSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} ({} meshes, {} triangles)", Escaped(&self.name), self.meshes, self.triangles)?;
+        writeln!(
+            f,
+            "{} ({} meshes, {} triangles)",
+            Escaped(&self.name),
+            self.meshes,
+            self.triangles
+        )?;
         writeln!(f, "\nlinks ({})", self.links.len())?;
         for link in &self.links {
-            write!(f, "{}{}", "  ".repeat(link.depth.min(100) + 1), Escaped(&link.name))?;
+            write!(
+                f,
+                "{}{}",
+                "  ".repeat(link.depth.min(100) + 1),
+                Escaped(&link.name)
+            )?;
             if let Some(mass) = link.mass {
-                write!(f, "  {mass} kg{}", if link.mass_assumed { " (assumed)" } else { "" })?;
+                write!(
+                    f,
+                    "  {mass} kg{}",
+                    if link.mass_assumed { " (assumed)" } else { "" }
+                )?;
             }
             if link.visuals > 0 {
                 write!(f, ", visuals {}", link.visuals)?;
@@ -243,10 +317,13 @@ impl fmt::Display for RobotSummary {
         }
         writeln!(f, "\njoints ({})", self.joints.len())?;
         for joint in &self.joints {
-            let [name, parent, child] = [&joint.name, &joint.parent, &joint.child].map(|text| Escaped(text));
+            let [name, parent, child] =
+                [&joint.name, &joint.parent, &joint.child].map(|text| Escaped(text));
             write!(f, "  {name}  {}  {parent} -> {child}", joint.kind)?;
             if let Some(unit) = joint.unit {
-                let side = |limit: Option<f64>| limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
+                let side = |limit: Option<f64>| {
+                    limit.map_or("unlimited".to_owned(), |limit| limit.to_string())
+                };
                 write!(f, "  {} .. {} {unit}", side(joint.lower), side(joint.upper))?;
             }
             if let Some(leader) = &joint.mimics {

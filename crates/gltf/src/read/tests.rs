@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::{Model, Outcome, read};
 use urdf_usd_resolve::{Files, Options, Resolver};
 use urdf_usd_robot::{
-    Camera, Channel, Geometry, ImagePlacement, JointKind, Light, LightKind, LinkId, LookVariant, Map, MapRole, Material,
-    MaterialId, Pose, Robot, Sensor, SensorKind, Texture, VisualPart, Wrap, kinematics,
+    Camera, Channel, Geometry, ImagePlacement, JointKind, Light, LightKind, LinkId, LookVariant,
+    Map, MapRole, Material, MaterialId, Pose, Robot, Sensor, SensorKind, Texture, VisualPart, Wrap,
+    kinematics,
 };
 
 mod corrupted;
@@ -27,7 +28,10 @@ fn outcome(document: &Value) -> Outcome {
 
 /// The robot of a document with one model, and the codes of what was found.
 fn robot(document: &Value) -> (Robot, Vec<&'static str>) {
-    let Outcome { mut models, diagnostics } = outcome(document);
+    let Outcome {
+        mut models,
+        diagnostics,
+    } = outcome(document);
     let codes = diagnostics.iter().map(|d| d.code).collect();
     assert_eq!(models.len(), 1, "{diagnostics:?}");
     (models.remove(0).robot, codes)
@@ -44,10 +48,12 @@ fn document(nodes: Value, model: Value) -> Value {
 /// A triangle in glTF's axes: (0, 0, 0), (1, 0, 0), (0, 2, 0), as mesh 0.
 fn with_triangle(mut document: Value) -> Value {
     document["meshes"] = json!([{"name": "leaf", "primitives": [{"attributes": {"POSITION": 0}}]}]);
-    document["accessors"] = json!([{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}]);
+    document["accessors"] =
+        json!([{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}]);
     document["bufferViews"] = json!([{"buffer": 0, "byteLength": 36}]);
     let data = "AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAAEAAAAAA";
-    document["buffers"] = json!([{"byteLength": 36, "uri": format!("data:application/octet-stream;base64,{data}")}]);
+    document["buffers"] =
+        json!([{"byteLength": 36, "uri": format!("data:application/octet-stream;base64,{data}")}]);
     document
 }
 
@@ -74,15 +80,24 @@ fn the_documents_own_example() {
     let (robot, codes) = robot(&with_triangle(document(nodes, model)));
     assert!(codes.is_empty(), "{codes:?}");
     let joint = &robot.joints[0];
-    assert_eq!((joint.kind, robot.name.as_str()), (JointKind::Revolute, "my_robot"));
+    assert_eq!(
+        (joint.kind, robot.name.as_str()),
+        (JointKind::Revolute, "my_robot")
+    );
     // glTF's y is up, which is ROS' z; glTF's z is forward, which is ROS' x.
     assert!(close(joint.origin.translation.vector, [0.0, 0.0, 0.1]));
     assert_eq!(joint.axis, Vector3::x_axis());
     let limit = joint.limit.unwrap();
-    assert_eq!((limit.bounds.sides(), limit.velocity, limit.effort), ((Some(-1.57), Some(1.57)), Some(2.0), Some(50.0)));
+    assert_eq!(
+        (limit.bounds.sides(), limit.velocity, limit.effort),
+        ((Some(-1.57), Some(1.57)), Some(2.0), Some(50.0))
+    );
     assert!(robot.links[0].visuals.is_empty() && robot.named_poses.is_empty());
     let mesh = robot.meshes[0].mesh.arrays().unwrap();
-    assert_eq!(mesh.points, [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]);
+    assert_eq!(
+        mesh.points,
+        [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
+    );
     assert_eq!(mesh.normals.values, [[1.0, 0.0, 0.0]]);
     assert_ne!(robot.meshes[0].mesh.digest, [0; 32]);
 }
@@ -95,7 +110,8 @@ fn revolute(origin: usize, dof: usize) -> Value {
 
 #[test]
 fn transforms_on_the_way_are_composed() {
-    // Between the parent's node and the joint, on the dof node, between it and the child's node, and between that and its mesh.
+    // Between the parent's node and the joint, on the dof node, between it and the child's node,
+    // and between that and its mesh.
     let nodes = json!([
         {"name": "base", "translation": [9, 9, 9], "children": [1]}, {"translation": [0, 0, 1], "children": [2]},
         {"rotation": [0, FRAC_1_SQRT_2, 0, FRAC_1_SQRT_2], "children": [3]},
@@ -104,21 +120,61 @@ fn transforms_on_the_way_are_composed() {
     ]);
     let links = json!([{"name": "base", "node": 0}, {"name": "arm", "node": 4, "extras": {"inertial": {
         "mass": 2, "origin": {"translation": [1, 0, 0], "rotation": [0, 0, 0, 1]}, "inertia": [1, 2, 3, 4, 5, 6]}}}]);
-    let (robot, codes) =
-        robot(&with_triangle(document(nodes, json!({"name": "r", "links": links, "joints": [revolute(2, 3)]}))));
-    assert_eq!(codes, ["gltf-read-link-moved"], "the link's node is two metres from where it turns");
+    let (robot, codes) = robot(&with_triangle(document(
+        nodes,
+        json!({"name": "r", "links": links, "joints": [revolute(2, 3)]}),
+    )));
+    assert_eq!(
+        codes,
+        ["gltf-read-link-moved"],
+        "the link's node is two metres from where it turns"
+    );
     let joint = &robot.joints[0];
-    // The origin node turns forward into left; the dof node's own translation comes before its rotation.
-    assert!(close(joint.origin.translation.vector, [1.0, 2.0, 0.0]), "{}", joint.origin);
-    assert!(joint.origin.rotation.angle_to(&UnitQuaternion::from_axis_angle(&Vector3::z_axis(), FRAC_PI_2)) < 1e-9);
+    // The origin node turns forward into left; the dof node's own translation comes before its
+    // rotation.
+    assert!(
+        close(joint.origin.translation.vector, [1.0, 2.0, 0.0]),
+        "{}",
+        joint.origin
+    );
+    assert!(
+        joint
+            .origin
+            .rotation
+            .angle_to(&UnitQuaternion::from_axis_angle(
+                &Vector3::z_axis(),
+                FRAC_PI_2
+            ))
+            < 1e-9
+    );
     let arm = &robot.links[1];
-    assert!(close(arm.visuals[0].origin.translation.vector, [4.0, 0.0, 8.0]));
-    assert!(close(arm.visuals[1].origin.translation.vector, [0.0; 3]), "what hangs on the dof node moves with it");
+    assert!(close(
+        arm.visuals[0].origin.translation.vector,
+        [4.0, 0.0, 8.0]
+    ));
+    assert!(
+        close(arm.visuals[1].origin.translation.vector, [0.0; 3]),
+        "what hangs on the dof node moves with it"
+    );
     let inertial = arm.inertial.as_ref().unwrap();
     assert!(close(inertial.origin.translation.vector, [4.0, 1.0, 0.0]));
     // glTF's xx, xy, xz, yy, yz, zz are ROS' yy, yz, xy, zz, xz, xx.
-    assert_eq!((inertial.inertia.m11, inertial.inertia.m22, inertial.inertia.m33), (6.0, 1.0, 4.0));
-    assert_eq!((inertial.inertia.m12, inertial.inertia.m13, inertial.inertia.m23), (3.0, 5.0, 2.0));
+    assert_eq!(
+        (
+            inertial.inertia.m11,
+            inertial.inertia.m22,
+            inertial.inertia.m33
+        ),
+        (6.0, 1.0, 4.0)
+    );
+    assert_eq!(
+        (
+            inertial.inertia.m12,
+            inertial.inertia.m13,
+            inertial.inertia.m23
+        ),
+        (3.0, 5.0, 2.0)
+    );
     assert_eq!(robot.meshes.len(), 1, "one mesh, twice");
 }
 
@@ -131,40 +187,80 @@ fn a_dof_node_that_is_not_at_zero_does_not_move_the_joint() {
     let links = json!([{"name": "base", "node": 0}, {"name": "arm", "node": 3}]);
     let mut model = json!({"name": "r", "links": links, "joints": [revolute(1, 2)]});
     let (found, codes) = robot(&document(nodes.clone(), model.clone()));
-    assert_eq!((codes, found.joints[0].origin.rotation.angle()), (vec!["gltf-read-dof-at-rest"], 0.0));
+    assert_eq!(
+        (codes, found.joints[0].origin.rotation.angle()),
+        (vec!["gltf-read-dof-at-rest"], 0.0)
+    );
     model["joints"][0]["dofs"][0]["default"] = json!(FRAC_PI_4);
     let (found, codes) = robot(&document(nodes, model));
     assert_eq!(codes, [""; 0]);
-    assert_eq!((found.named_poses[0].name.as_str(), found.named_poses[0].positions[0].1[0]), ("home", FRAC_PI_4));
+    assert_eq!(
+        (
+            found.named_poses[0].name.as_str(),
+            found.named_poses[0].positions[0].1[0]
+        ),
+        ("home", FRAC_PI_4)
+    );
 }
 
 #[test]
 fn the_limit_of_a_planar_joint_is_that_of_both_directions() {
-    let nodes: Vec<Value> = (0..4).map(|n| if n < 3 { json!({"children": [n + 1]}) } else { json!({}) }).collect();
+    let nodes: Vec<Value> = (0..4)
+        .map(|n| {
+            if n < 3 {
+                json!({"children": [n + 1]})
+            } else {
+                json!({})
+            }
+        })
+        .collect();
     let limits = |of_u: Value, of_v: Value| {
         let dofs = [([0.0, 0.0, 1.0], of_u), ([1.0, 0.0, 0.0], of_v)]
             .map(|(axis, limit)| json!({"motion": "translation", "axis": axis, "limit": limit}));
         let plane = json!({"name": "p", "type": "planar", "parentLink": 0, "childLink": 1, "originNode": 1, "dofNodes": [2, 3], "dofs": dofs});
         let links = json!([{"name": "a", "node": 0}, {"name": "b", "node": 3}]);
-        robot(&document(json!(nodes), json!({"name": "r", "links": links, "joints": [plane]}))).0.joints[0].limit
+        robot(&document(
+            json!(nodes),
+            json!({"name": "r", "links": links, "joints": [plane]}),
+        ))
+        .0
+        .joints[0]
+            .limit
     };
     let one = json!({"lower": -1, "upper": 2, "velocity": 3});
     assert_eq!(
         limits(one.clone(), one.clone()).map(|limit| (limit.bounds.sides(), limit.velocity)),
         Some(((Some(-1.0), Some(2.0)), Some(3.0)))
     );
-    assert_eq!(limits(one, json!({"lower": -2, "upper": 2})), None, "the model has one limit for both");
+    assert_eq!(
+        limits(one, json!({"lower": -2, "upper": 2})),
+        None,
+        "the model has one limit for both"
+    );
 }
 
 #[test]
 fn other_bases_of_planes_and_free_bodies_keep_their_poses() {
     let axis = |motion: &str, axis: [f64; 3]| json!({"motion": motion, "axis": axis});
-    let nodes: Vec<Value> = (0..11).map(|n| if n < 10 { json!({"children": [n + 1]}) } else { json!({}) }).collect();
+    let nodes: Vec<Value> = (0..11)
+        .map(|n| {
+            if n < 10 {
+                json!({"children": [n + 1]})
+            } else {
+                json!({})
+            }
+        })
+        .collect();
     // A plane across ROS' z by x and y, and a body that is free along and about glTF's x, y and z.
-    let dofs = json!([axis("translation", [0.0, 0.0, 1.0]), axis("translation", [1.0, 0.0, 0.0])]);
+    let dofs = json!([
+        axis("translation", [0.0, 0.0, 1.0]),
+        axis("translation", [1.0, 0.0, 0.0])
+    ]);
     let free = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    let free: Vec<Value> =
-        ["translation", "rotation"].into_iter().flat_map(|motion| free.map(|direction| axis(motion, direction))).collect();
+    let free: Vec<Value> = ["translation", "rotation"]
+        .into_iter()
+        .flat_map(|motion| free.map(|direction| axis(motion, direction)))
+        .collect();
     let plane = json!({"name": "p", "type": "planar", "parentLink": 0, "childLink": 1, "originNode": 1, "dofNodes": [2, 3], "dofs": dofs});
     let model = json!({
         "name": "r", "links": [{"name": "a", "node": 0}, {"name": "b", "node": 3}, {"name": "c", "node": 10}],
@@ -179,10 +275,29 @@ fn other_bases_of_planes_and_free_bodies_keep_their_poses() {
     });
     let (robot, codes) = robot(&document(json!(nodes), model));
     assert_eq!(codes, ["gltf-read-configuration"]);
-    let names: Vec<_> =
-        robot.named_poses.iter().map(|pose| (pose.name.as_str(), pose.group.as_deref(), pose.positions.len())).collect();
-    assert_eq!(names, [("half", Some("wheels"), 1), ("in a row", None, 2), ("there", None, 2)]);
-    assert_eq!(robot.named_poses[1].positions, robot.named_poses[2].positions);
+    let names: Vec<_> = robot
+        .named_poses
+        .iter()
+        .map(|pose| {
+            (
+                pose.name.as_str(),
+                pose.group.as_deref(),
+                pose.positions.len(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("half", Some("wheels"), 1),
+            ("in a row", None, 2),
+            ("there", None, 2)
+        ]
+    );
+    assert_eq!(
+        robot.named_poses[1].positions,
+        robot.named_poses[2].positions
+    );
     let mut positions = vec![Vec::new(); 2];
     for (joint, at) in &robot.named_poses[2].positions {
         positions[joint.0] = at.clone();
@@ -196,7 +311,8 @@ fn other_bases_of_planes_and_free_bodies_keep_their_poses() {
     // glTF's x, y, z are ROS' y, z, x.
     assert!(close(poses[2].translation.vector, [4.0, 3.0, 2.0]));
     let turn = |axis, angle| UnitQuaternion::from_axis_angle(&axis, angle);
-    let expected = turn(Vector3::y_axis(), 0.3) * turn(Vector3::z_axis(), 0.4) * turn(Vector3::x_axis(), 0.5);
+    let expected =
+        turn(Vector3::y_axis(), 0.3) * turn(Vector3::z_axis(), 0.4) * turn(Vector3::x_axis(), 0.5);
     assert!(poses[2].rotation.angle_to(&expected) < 1e-9);
 }
 
@@ -207,13 +323,24 @@ fn scaled_frames_keep_everything_in_its_place() {
         {"children": [4]}, {"translation": [0, 200, 0], "mesh": 0}
     ]);
     let links = json!([{"name": "base", "node": 1}, {"name": "arm", "node": 3}]);
-    let (robot, codes) =
-        robot(&with_triangle(document(nodes, json!({"name": "r", "links": links, "joints": [revolute(2, 3)]}))));
+    let (robot, codes) = robot(&with_triangle(document(
+        nodes,
+        json!({"name": "r", "links": links, "joints": [revolute(2, 3)]}),
+    )));
     assert_eq!(codes, ["gltf-read-scaled-frame"]);
-    assert!(close(robot.joints[0].origin.translation.vector, [0.0, 1.0, 0.0]));
+    assert!(close(
+        robot.joints[0].origin.translation.vector,
+        [0.0, 1.0, 0.0]
+    ));
     let shape = &robot.links[1].visuals[0];
     assert!(close(shape.origin.translation.vector, [0.0, 0.0, 2.0]));
-    assert_eq!(shape.geometry, Geometry::Mesh { mesh: urdf_usd_robot::MeshId(0), scale: Vector3::repeat(0.01) });
+    assert_eq!(
+        shape.geometry,
+        Geometry::Mesh {
+            mesh: urdf_usd_robot::MeshId(0),
+            scale: Vector3::repeat(0.01)
+        }
+    );
 }
 
 #[test]
@@ -223,13 +350,36 @@ fn shapes_are_what_hangs_below_links_and_lists_say_what_collides() {
         {"children": [1, 2, 3, 7]}, {"mesh": 0, "children": [4]}, {"children": [5]}, {"mesh": 0, "extensions": hidden},
         {"mesh": 0, "scale": [1, 0, 1]}, {"mesh": 0}, {"mesh": 0}, {"mesh": 9}
     ]);
-    let links = json!([{"name": "base", "node": 0, "visualNodes": [1, 6, 20], "collisionNodes": [2]}]);
-    let (robot, codes) = robot(&with_triangle(document(nodes, json!({"name": "r", "links": links}))));
-    assert_eq!(robot.links[0].visuals.len(), 3, "the hidden one is left out, the lost one stands for itself");
+    let links =
+        json!([{"name": "base", "node": 0, "visualNodes": [1, 6, 20], "collisionNodes": [2]}]);
+    let (robot, codes) = robot(&with_triangle(document(
+        nodes,
+        json!({"name": "r", "links": links}),
+    )));
+    assert_eq!(
+        robot.links[0].visuals.len(),
+        3,
+        "the hidden one is left out, the lost one stands for itself"
+    );
     assert_eq!(robot.links[0].collisions.len(), 1);
-    assert_eq!(codes, ["gltf-read-bad-value", "gltf-read-shape", "gltf-read-shape", "gltf-read-shape", "gltf-read-shape"]);
-    let missing = Geometry::Missing { scale: Vector3::repeat(1.0) };
-    let shapes = robot.links[0].visuals.iter().map(|shape| shape.geometry == missing).collect::<Vec<_>>();
+    assert_eq!(
+        codes,
+        [
+            "gltf-read-bad-value",
+            "gltf-read-shape",
+            "gltf-read-shape",
+            "gltf-read-shape",
+            "gltf-read-shape"
+        ]
+    );
+    let missing = Geometry::Missing {
+        scale: Vector3::repeat(1.0),
+    };
+    let shapes = robot.links[0]
+        .visuals
+        .iter()
+        .map(|shape| shape.geometry == missing)
+        .collect::<Vec<_>>();
     assert_eq!((robot.meshes.len(), shapes), (1, vec![false, false, true]));
 }
 
@@ -240,13 +390,23 @@ fn a_mesh_in_coordinates_of_its_own_is_in_those_of_the_shape_again() {
         {"translation": [1, 2, 3], "scale": [2, 2, -2], "children": [2], "extras": {"geometry": {"type": "mesh"}, "shapeName": "s"}},
         {"translation": [0, 1, 0], "scale": [3, 0.5, 1], "mesh": 0}
     ]);
-    let (robot, codes) = robot(&with_triangle(document(nodes, json!({"name": "r", "links": [{"name": "base", "node": 0}]}))));
+    let (robot, codes) = robot(&with_triangle(document(
+        nodes,
+        json!({"name": "r", "links": [{"name": "base", "node": 0}]}),
+    )));
     assert_eq!(codes, [""; 0]);
-    let [shape] = &robot.links[0].visuals[..] else { panic!("{:?}", robot.links[0].visuals) };
+    let [shape] = &robot.links[0].visuals[..] else {
+        panic!("{:?}", robot.links[0].visuals)
+    };
     assert!(close(shape.origin.translation.vector, [3.0, 1.0, 2.0]));
-    let Geometry::Mesh { mesh, scale } = shape.geometry else { panic!("{shape:?}") };
+    let Geometry::Mesh { mesh, scale } = shape.geometry else {
+        panic!("{shape:?}")
+    };
     assert_eq!(scale, Vector3::new(-2.0, 2.0, 2.0));
-    assert_eq!(robot.meshes[mesh.0].mesh.arrays().unwrap().points, [[0.0, 0.0, 1.0], [0.0, 3.0, 1.0], [0.0, 0.0, 2.0]]);
+    assert_eq!(
+        robot.meshes[mesh.0].mesh.arrays().unwrap().points,
+        [[0.0, 0.0, 1.0], [0.0, 3.0, 1.0], [0.0, 0.0, 2.0]]
+    );
 }
 
 #[test]
@@ -259,21 +419,75 @@ fn the_examples_of_the_specification_are_read_without_a_finding() {
             continue;
         }
         let bytes = std::fs::read(&path).unwrap();
-        let Outcome { models, diagnostics } = read(&bytes, Some(&path), &no_files());
+        let Outcome {
+            models,
+            diagnostics,
+        } = read(&bytes, Some(&path), &no_files());
         assert!(diagnostics.is_empty(), "{diagnostics:?}");
-        let [Model { robot, configurations, .. }] = &models[..] else { panic!("{}", path.display()) };
+        let [
+            Model {
+                robot,
+                configurations,
+                ..
+            },
+        ] = &models[..]
+        else {
+            panic!("{}", path.display())
+        };
         let document: Value = serde_json::from_slice(&bytes).unwrap();
         let model = &document["extensions"]["EXT_robot_kinematics"]["models"][0];
         let list = |value: &Value| value.as_array().map_or(0, Vec::len);
-        assert_eq!(robot.links.len(), list(&model["links"]), "{}", path.display());
+        assert_eq!(
+            robot.links.len(),
+            list(&model["links"]),
+            "{}",
+            path.display()
+        );
         let loops = list(&model["extras"]["loops"]);
-        assert_eq!(robot.joints.len(), list(&model["joints"]) + loops, "{}", path.display());
-        assert_eq!(robot.joints.iter().filter(|joint| joint.closes_loop).count(), loops, "{}", path.display());
-        let shown = robot.links.iter().filter(|link| !link.visuals.is_empty()).count();
+        assert_eq!(
+            robot.joints.len(),
+            list(&model["joints"]) + loops,
+            "{}",
+            path.display()
+        );
+        assert_eq!(
+            robot
+                .joints
+                .iter()
+                .filter(|joint| joint.closes_loop)
+                .count(),
+            loops,
+            "{}",
+            path.display()
+        );
+        let shown = robot
+            .links
+            .iter()
+            .filter(|link| !link.visuals.is_empty())
+            .count();
         let with_visuals = |link: &&Value| list(&link["visualNodes"]) > 0;
-        assert_eq!(shown, model["links"].as_array().unwrap().iter().filter(with_visuals).count(), "{}", path.display());
+        assert_eq!(
+            shown,
+            model["links"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(with_visuals)
+                .count(),
+            "{}",
+            path.display()
+        );
         let is_home_alone = *configurations == ["home"];
-        assert_eq!(robot.named_poses.len(), if is_home_alone { 0 } else { configurations.len() }, "{}", path.display());
+        assert_eq!(
+            robot.named_poses.len(),
+            if is_home_alone {
+                0
+            } else {
+                configurations.len()
+            },
+            "{}",
+            path.display()
+        );
         count += 1;
     }
     assert!(count >= 6);
@@ -282,8 +496,12 @@ fn the_examples_of_the_specification_are_read_without_a_finding() {
 #[test]
 fn lights_are_on_the_links_that_hold_their_nodes() {
     let light = |index: usize| json!({"extensions": {"KHR_lights_punctual": {"light": index}}, "translation": [0, 0, 1]});
-    let nodes = json!([{"children": [1, 2, 3, 4]}, light(0), light(1), light(2), light(9), light(0)]);
-    let mut document = document(nodes, json!({"name": "r", "links": [{"name": "a", "node": 0}], "joints": []}));
+    let nodes =
+        json!([{"children": [1, 2, 3, 4]}, light(0), light(1), light(2), light(9), light(0)]);
+    let mut document = document(
+        nodes,
+        json!({"name": "r", "links": [{"name": "a", "node": 0}], "joints": []}),
+    );
     document["extensions"]["KHR_lights_punctual"] = json!({"lights": [
         {"type": "spot", "name": "lamp", "color": [2, 1, 0], "intensity": 3, "range": 7},
         {"type": "directional", "range": 5},
@@ -291,13 +509,31 @@ fn lights_are_on_the_links_that_hold_their_nodes() {
     ]});
     let (robot, codes) = robot(&document);
     assert_eq!(codes, ["gltf-read-light"; 2]);
-    let [spot, sun] = &robot.lights[..] else { panic!("{:?}", robot.lights) };
-    assert_eq!((spot.name.as_str(), spot.color, spot.intensity, spot.range), ("lamp", [1.0, 0.5, 0.0], 6.0, Some(7.0)));
-    assert_eq!(spot.kind, LightKind::Spot { radius: 0.0, inner: 0.0, outer: FRAC_PI_4 });
-    assert_eq!((sun.kind, sun.intensity, sun.range), (LightKind::Directional { angle: 0.0 }, 1.0, None));
+    let [spot, sun] = &robot.lights[..] else {
+        panic!("{:?}", robot.lights)
+    };
+    assert_eq!(
+        (spot.name.as_str(), spot.color, spot.intensity, spot.range),
+        ("lamp", [1.0, 0.5, 0.0], 6.0, Some(7.0))
+    );
+    assert_eq!(
+        spot.kind,
+        LightKind::Spot {
+            radius: 0.0,
+            inner: 0.0,
+            outer: FRAC_PI_4
+        }
+    );
+    assert_eq!(
+        (sun.kind, sun.intensity, sun.range),
+        (LightKind::Directional { angle: 0.0 }, 1.0, None)
+    );
     // glTF's z is x in ROS axes, and the node looks along its -z.
     assert!(close(spot.origin.translation.vector, [1.0, 0.0, 0.0]));
-    assert!(close(spot.origin.rotation * -Vector3::z(), [-1.0, 0.0, 0.0]));
+    assert!(close(
+        spot.origin.rotation * -Vector3::z(),
+        [-1.0, 0.0, 0.0]
+    ));
 }
 
 /// A robot with two visuals, as URDF text makes it, and as its glTF makes it again.
@@ -306,8 +542,14 @@ fn there_and_back(change: impl FnOnce(&mut Robot)) -> (Robot, Robot) {
     let urdf = format!("<robot name='r'><link name='a'>{visual}{visual}</link></robot>");
     let mut robot = urdf_usd_urdf::read(&urdf, None).robot.unwrap();
     change(&mut robot);
-    let written = crate::write(&robot, &Default::default(), &urdf_usd_store::Store::none()).unwrap().glb().unwrap();
-    let Outcome { mut models, diagnostics } = read(&written, None, &no_files());
+    let written = crate::write(&robot, &Default::default(), &urdf_usd_store::Store::none())
+        .unwrap()
+        .glb()
+        .unwrap();
+    let Outcome {
+        mut models,
+        diagnostics,
+    } = read(&written, None, &no_files());
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     (robot, models.remove(0).robot)
 }
@@ -327,7 +569,10 @@ fn materials_come_back_with_where_their_images_lie() {
         rotation: f64::from(n),
         translation: [0.1, -0.3],
     };
-    let map = |name: &str, channel, n| Map { placement: placement(n), ..Map::of(image(name, 255), channel) };
+    let map = |name: &str, channel, n| Map {
+        placement: placement(n),
+        ..Map::of(image(name, 255), channel)
+    };
     let metal = Material {
         base_color_texture: Some(image("color", 255)),
         base_color_placement: placement(0.5),
@@ -339,14 +584,20 @@ fn materials_come_back_with_where_their_images_lie() {
             (MapRole::Metallic, map("rough", Channel::Blue, 2.0)),
             (MapRole::Normal, map("bumps", Channel::Red, 3.0)),
             (MapRole::Clearcoat, map("coat", Channel::Red, 4.0)),
-            (MapRole::ClearcoatRoughness, map("coat", Channel::Green, 5.0)),
+            (
+                MapRole::ClearcoatRoughness,
+                map("coat", Channel::Green, 5.0),
+            ),
         ]
         .into(),
         ..Material::plain("metal", [1.0; 4])
     };
     let leaf = Material {
         base_color_texture: Some(image("leaf", 100)),
-        base_color_placement: ImagePlacement { wrap: [Wrap::Clamp, Wrap::Repeat], ..ImagePlacement::default() },
+        base_color_placement: ImagePlacement {
+            wrap: [Wrap::Clamp, Wrap::Repeat],
+            ..ImagePlacement::default()
+        },
         opacity_threshold: Some(0.25),
         ior: 1.25,
         specular: Some([0.5, 0.25, 1.0]),
@@ -360,9 +611,17 @@ fn materials_come_back_with_where_their_images_lie() {
         // Images are called as they are in the file, and one image is one, whatever it is called.
         let unnamed = |material: &Material| {
             let mut material = material.clone();
-            let unnamed = |texture: &Arc<Texture>| Arc::new(Texture { name: String::new(), ..Texture::clone(texture) });
+            let unnamed = |texture: &Arc<Texture>| {
+                Arc::new(Texture {
+                    name: String::new(),
+                    ..Texture::clone(texture)
+                })
+            };
             material.base_color_texture = material.base_color_texture.as_ref().map(unnamed);
-            material.maps.values_mut().for_each(|map| map.texture = unnamed(&map.texture));
+            material
+                .maps
+                .values_mut()
+                .for_each(|map| map.texture = unnamed(&map.texture));
             material
         };
         assert_eq!(unnamed(a), unnamed(b));
@@ -373,14 +632,24 @@ fn materials_come_back_with_where_their_images_lie() {
 #[test]
 fn looks_come_back() {
     let (robot, again) = there_and_back(|robot| {
-        let at = |visual| VisualPart { link: LinkId(0), visual, part: 0 };
+        let at = |visual| VisualPart {
+            link: LinkId(0),
+            visual,
+            part: 0,
+        };
         let paint = |name: &str, red| Some(Material::plain(name, [red, 0.5, 0.25, 1.0]));
         robot.materials.extend(paint("grey", 0.5));
         robot.links[0].visuals[0].material = Some(MaterialId(0));
-        let textured = Material { base_color_texture: Some(image("wood", 255)), ..Material::plain("wood", [1.0; 4]) };
+        let textured = Material {
+            base_color_texture: Some(image("wood", 255)),
+            ..Material::plain("wood", [1.0; 4])
+        };
         let of = |name: &str, materials: Vec<(usize, Option<Material>)>| LookVariant {
             name: name.to_owned(),
-            materials: materials.into_iter().map(|(visual, material)| (at(visual), material)).collect(),
+            materials: materials
+                .into_iter()
+                .map(|(visual, material)| (at(visual), material))
+                .collect(),
         };
         robot.look_variants = vec![
             of("plain", vec![(0, paint("grey", 0.5)), (1, None)]),
@@ -389,16 +658,33 @@ fn looks_come_back() {
         ];
     });
     assert_eq!(robot.look_variants, again.look_variants);
-    let materials: Vec<_> =
-        again.links[0].visuals.iter().map(|shape| again.material_of(shape, 0).map(|m| m.name.as_str())).collect();
+    let materials: Vec<_> = again.links[0]
+        .visuals
+        .iter()
+        .map(|shape| again.material_of(shape, 0).map(|m| m.name.as_str()))
+        .collect();
     assert_eq!(materials, [Some("grey"), None]);
 }
 
 #[test]
 fn cameras_come_back() {
     let cameras = [
-        Camera { horizontal_fov: 1.25, parallel_width: None, width: 800, height: 600, near: 0.05, far: 30.0 },
-        Camera { horizontal_fov: 1.0, parallel_width: Some(2.5), width: 300, height: 600, near: 0.5, far: 3.0 },
+        Camera {
+            horizontal_fov: 1.25,
+            parallel_width: None,
+            width: 800,
+            height: 600,
+            near: 0.05,
+            far: 30.0,
+        },
+        Camera {
+            horizontal_fov: 1.0,
+            parallel_width: Some(2.5),
+            width: 300,
+            height: 600,
+            near: 0.5,
+            far: 3.0,
+        },
     ];
     let (robot, again) = there_and_back(|robot| {
         robot.sensors = cameras
@@ -406,7 +692,10 @@ fn cameras_come_back() {
                 name: "eye".into(),
                 kind: SensorKind::Camera(camera),
                 link: LinkId(0),
-                origin: Pose::from_parts(Vector3::new(1.0, 2.0, 3.0).into(), UnitQuaternion::from_euler_angles(0.1, 0.2, 0.3)),
+                origin: Pose::from_parts(
+                    Vector3::new(1.0, 2.0, 3.0).into(),
+                    UnitQuaternion::from_euler_angles(0.1, 0.2, 0.3),
+                ),
                 frame: None,
                 frame_name: None,
                 interfaces: Vec::new(),
@@ -416,20 +705,33 @@ fn cameras_come_back() {
     });
     assert_eq!(again.sensors.len(), 2);
     for (a, b) in robot.sensors.iter().zip(&again.sensors) {
-        let (SensorKind::Camera(x), SensorKind::Camera(y)) = (a.kind, b.kind) else { panic!("{:?}", b.kind) };
+        let (SensorKind::Camera(x), SensorKind::Camera(y)) = (a.kind, b.kind) else {
+            panic!("{:?}", b.kind)
+        };
         assert!((x.horizontal_fov - y.horizontal_fov).abs() < 1e-12);
-        assert_eq!((x.parallel_width, x.width, x.height, x.near, x.far), (y.parallel_width, y.width, y.height, y.near, y.far));
+        assert_eq!(
+            (x.parallel_width, x.width, x.height, x.near, x.far),
+            (y.parallel_width, y.width, y.height, y.near, y.far)
+        );
         assert!((a.origin.to_homogeneous() - b.origin.to_homogeneous()).amax() < 1e-12);
         assert_eq!((&a.name, a.link), (&b.name, b.link));
     }
     let nodes = json!([{"children": [1, 2]}, {"camera": 0}, {"camera": 3}]);
-    let mut document = document(nodes, json!({"name": "r", "links": [{"name": "a", "node": 0}], "joints": []}));
-    document["cameras"] = json!([{"type": "perspective", "perspective": {"yfov": 1, "znear": 0.1}}]);
+    let mut document = document(
+        nodes,
+        json!({"name": "r", "links": [{"name": "a", "node": 0}], "joints": []}),
+    );
+    document["cameras"] =
+        json!([{"type": "perspective", "perspective": {"yfov": 1, "znear": 0.1}}]);
     let (robot, codes) = self::robot(&document);
     assert_eq!((robot.sensors.len(), codes), (1, vec!["gltf-read-camera"]));
-    // glTF's camera looks along -z, which is -x in ROS axes; the model's along its own x, with z up.
+    // glTF's camera looks along -z, which is -x in ROS axes; the model's along its own x, with z
+    // up.
     let origin = robot.sensors[0].origin;
-    assert!(close(origin * Vector3::x(), [-1.0, 0.0, 0.0]) && close(origin * Vector3::z(), [0.0, 0.0, 1.0]));
+    assert!(
+        close(origin * Vector3::x(), [-1.0, 0.0, 0.0])
+            && close(origin * Vector3::z(), [0.0, 0.0, 1.0])
+    );
 }
 
 proptest! {
@@ -469,16 +771,34 @@ proptest! {
 
 #[test]
 fn several_models_are_several_robots() {
-    let mut both = document(json!([{"name": "n"}, {}]), json!({"name": "a", "links": [{"node": 0}]}));
+    let mut both = document(
+        json!([{"name": "n"}, {}]),
+        json!({"name": "a", "links": [{"node": 0}]}),
+    );
     let second = json!({"links": [{"name": "x", "node": 1}, {"name": "x"}], "source": {"format": "xrdf", "resolvedAt": "1"}});
-    both["extensions"]["EXT_robot_kinematics"]["models"].as_array_mut().unwrap().push(second);
-    let Outcome { models, diagnostics } = outcome(&both);
-    let names: Vec<Vec<&str>> = models.iter().map(|m| m.robot.links.iter().map(|l| l.name.as_str()).collect()).collect();
+    both["extensions"]["EXT_robot_kinematics"]["models"]
+        .as_array_mut()
+        .unwrap()
+        .push(second);
+    let Outcome {
+        models,
+        diagnostics,
+    } = outcome(&both);
+    let names: Vec<Vec<&str>> = models
+        .iter()
+        .map(|m| m.robot.links.iter().map(|l| l.name.as_str()).collect())
+        .collect();
     assert_eq!(names, [vec!["n"], vec!["x", "x_2"]]);
     assert_eq!(models[1].robot.name, "robot");
     let source = models[1].source.as_ref().unwrap();
-    assert_eq!((source.format.as_str(), source.resolved_at.as_deref()), ("xrdf", Some("1")));
-    let codes: Vec<_> = diagnostics.iter().map(|d| (d.code, d.place.element.rsplit_once("models/").unwrap().1)).collect();
+    assert_eq!(
+        (source.format.as_str(), source.resolved_at.as_deref()),
+        ("xrdf", Some("1"))
+    );
+    let codes: Vec<_> = diagnostics
+        .iter()
+        .map(|d| (d.code, d.place.element.rsplit_once("models/").unwrap().1))
+        .collect();
     let expected = [
         ("gltf-read-no-name", "0/links/0"),
         ("gltf-read-link-node", "1/links/1"),
@@ -491,11 +811,16 @@ fn several_models_are_several_robots() {
 #[test]
 fn what_is_broken_is_a_finding_and_the_rest_is_read() {
     let nodes = json!([{"children": [1, 2, 3, 4, 5]}, {}, {}, {}, {}, {}]);
-    let links: Vec<Value> = (0..6).map(|n| json!({"name": format!("l{n}"), "node": n})).collect();
+    let links: Vec<Value> = (0..6)
+        .map(|n| json!({"name": format!("l{n}"), "node": n}))
+        .collect();
     let joint = |child: usize, more: Value| {
         let mut joint = json!({"name": format!("j{child}"), "type": "revolute", "parentLink": 0, "childLink": child,
             "originNode": child, "dofNodes": [], "dofs": [{"motion": "rotation", "axis": [0, 0, 1]}]});
-        joint.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        joint
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         joint
     };
     let joints = json!([
@@ -504,15 +829,27 @@ fn what_is_broken_is_a_finding_and_the_rest_is_read() {
             json!({"dofs": [{"motion": "rotation", "axis": [0, 0, 2], "limit": {"lower": 1, "upper": -1, "effort": -3}}]})
         ),
         joint(2, json!({"type": "screw", "mimic": {"joint": 2}})),
-        joint(3, json!({"dofs": [{"motion": "translation"}], "mimic": {"joint": 1}})),
+        joint(
+            3,
+            json!({"dofs": [{"motion": "translation"}], "mimic": {"joint": 1}})
+        ),
         joint(4, json!({"type": "floating"})),
         joint(5, json!({"childLink": 99})),
-        joint(4, json!({"name": "j1", "type": "fixed", "dofs": [], "originNode": null})),
+        joint(
+            4,
+            json!({"name": "j1", "type": "fixed", "dofs": [], "originNode": null})
+        ),
         joint(0, json!({})),
     ]);
-    let (robot, mut codes) = robot(&document(nodes, json!({"name": "r", "links": links, "joints": joints})));
-    let kinds: Vec<_> =
-        robot.joints.iter().map(|joint| (joint.name.as_str(), joint.kind.as_str(), joint.closes_loop)).collect();
+    let (robot, mut codes) = robot(&document(
+        nodes,
+        json!({"name": "r", "links": links, "joints": joints}),
+    ));
+    let kinds: Vec<_> = robot
+        .joints
+        .iter()
+        .map(|joint| (joint.name.as_str(), joint.kind.as_str(), joint.closes_loop))
+        .collect();
     let expected = [
         ("j1", "revolute", false),
         ("j2", "continuous", false),
@@ -522,10 +859,20 @@ fn what_is_broken_is_a_finding_and_the_rest_is_read() {
     ];
     assert_eq!(kinds, expected);
     assert_eq!(
-        robot.joints[0].limit.map(|limit| (limit.bounds.sides(), limit.effort)),
+        robot.joints[0]
+            .limit
+            .map(|limit| (limit.bounds.sides(), limit.effort)),
         Some(((Some(-1.0), Some(1.0)), Some(3.0)))
     );
-    assert_eq!(robot.joints.iter().filter(|joint| joint.mimic.is_some()).count(), 1, "the circle is cut");
+    assert_eq!(
+        robot
+            .joints
+            .iter()
+            .filter(|joint| joint.mimic.is_some())
+            .count(),
+        1,
+        "the circle is cut"
+    );
     codes.sort_unstable();
     codes.dedup();
     let expected = [
@@ -545,7 +892,10 @@ fn what_is_broken_is_a_finding_and_the_rest_is_read() {
 #[test]
 fn what_is_no_robot_says_so() {
     let code = |bytes: &[u8]| {
-        let Outcome { models, diagnostics } = read(bytes, None, &no_files());
+        let Outcome {
+            models,
+            diagnostics,
+        } = read(bytes, None, &no_files());
         assert!(models.is_empty());
         diagnostics.first().map(|d| d.code)
     };
@@ -570,14 +920,33 @@ fn what_is_no_robot_says_so() {
 fn deep_and_many_nodes_end() {
     let count = 20_000;
     let nodes: Vec<Value> = (0..count)
-        .map(|n| if n + 1 < count { json!({"children": [n + 1], "translation": [1e300, 0, 0]}) } else { json!({}) })
+        .map(|n| {
+            if n + 1 < count {
+                json!({"children": [n + 1], "translation": [1e300, 0, 0]})
+            } else {
+                json!({})
+            }
+        })
         .collect();
-    let links: Vec<Value> = (0..count).map(|n| json!({"name": n.to_string(), "node": n})).collect();
-    let joints: Vec<Value> =
-        (1..count).map(|n| json!({"parentLink": 0, "childLink": n, "type": "fixed", "originNode": n})).collect();
-    let outcome = outcome(&document(json!(nodes), json!({"links": links, "joints": joints})));
+    let links: Vec<Value> = (0..count)
+        .map(|n| json!({"name": n.to_string(), "node": n}))
+        .collect();
+    let joints: Vec<Value> = (1..count)
+        .map(|n| json!({"parentLink": 0, "childLink": n, "type": "fixed", "originNode": n}))
+        .collect();
+    let outcome = outcome(&document(
+        json!(nodes),
+        json!({"links": links, "joints": joints}),
+    ));
     let Model { robot, .. } = &outcome.models[0];
     assert_eq!(robot.links.len(), count);
-    assert!(robot.joints.iter().all(|joint| joint.origin.translation.vector.iter().all(|x| x.is_finite())));
+    assert!(robot.joints.iter().all(|joint| {
+        joint
+            .origin
+            .translation
+            .vector
+            .iter()
+            .all(|x| x.is_finite())
+    }));
     assert!(outcome.diagnostics.len() < 200);
 }

@@ -11,7 +11,8 @@ use super::compact::{self, Compression, Grid, Stream};
 use super::numbers::{self, bounds, eight_bits};
 use super::surface::Surface;
 use crate::json::document::{
-    Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView, FallbackBuffer,
+    Accessor, Buffer, BufferExtensions, BufferView, BufferViewExtensions, CompressedView,
+    FallbackBuffer,
 };
 use crate::json::values::Index;
 use urdf_usd_store::{self as store, Piece, Pieces, Store};
@@ -37,10 +38,11 @@ pub struct Binary {
     accessors_known: HashMap<Index, Index>,
 }
 
-/// Content, target, stride, and what the content is read as, so that attributes of equal bytes have a view each: two attributes in one
-/// view need a `byteStride` (glTF 2.0, §3.6.2.4).
+/// Content, target, stride, and what the content is read as, so that attributes of equal bytes have
+/// a view each: two attributes in one view need a `byteStride` (glTF 2.0, §3.6.2.4).
 type ViewKey = (Content, Option<u32>, Option<usize>, Reading);
-/// Component type, kind, and whether there are bounds, which only positions and times have. Nothing of an image.
+/// Component type, kind, and whether there are bounds, which only positions and times have. Nothing
+/// of an image.
 type Reading = Option<(u32, &'static str, bool)>;
 
 /// The accessors of a surface.
@@ -56,7 +58,8 @@ pub struct SurfaceAccessors {
     pub indices: Index,
 }
 
-/// Bytes, and a hash by which equal ones are found: it is made by all cores, before they are put behind each other.
+/// Bytes, and a hash by which equal ones are found: it is made by all cores, before they are put
+/// behind each other.
 #[derive(Clone, PartialEq)]
 pub struct Content {
     hash: u64,
@@ -75,7 +78,10 @@ impl Hash for Content {
 impl Content {
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self { hash: FixedState::default().hash_one(&bytes), bytes: bytes.into() }
+        Self {
+            hash: FixedState::default().hash_one(&bytes),
+            bytes: bytes.into(),
+        }
     }
 
     /// The bytes of `values`, each of N.
@@ -132,7 +138,16 @@ struct Array {
 
 impl Array {
     fn new(content: Content, component_type: u32, count: usize, kind: &'static str) -> Self {
-        Self { content, component_type, normalized: false, count, kind, bounds: Default::default(), stride: None, stream: None }
+        Self {
+            content,
+            component_type,
+            normalized: false,
+            count,
+            kind,
+            bounds: Default::default(),
+            stride: None,
+            stream: None,
+        }
     }
 
     /// The same, its content where the job of `store` spills to if it has to.
@@ -150,7 +165,14 @@ impl Array {
 
     /// Compressed as elements of `stride` bytes.
     fn compressed(self, stride: usize) -> Self {
-        Self { stream: self.content.bytes.bytes().and_then(|bytes| Stream::attributes(&bytes, stride)), ..self }
+        Self {
+            stream: self
+                .content
+                .bytes
+                .bytes()
+                .and_then(|bytes| Stream::attributes(&bytes, stride)),
+            ..self
+        }
     }
 }
 
@@ -166,32 +188,79 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// What takes time in storing a surface, and needs no buffer. With a grid numbers are narrow. The job of `store` may spill them.
-    pub fn new(surface: Surface, grid: Option<&Grid>, compression: Compression, store: &Store) -> Self {
+    /// What takes time in storing a surface, and needs no buffer. With a grid numbers are narrow.
+    /// The job of `store` may spill them.
+    pub fn new(
+        surface: Surface,
+        grid: Option<&Grid>,
+        compression: Compression,
+        store: &Store,
+    ) -> Self {
         let compress = compression == Compression::Meshopt;
-        let surface = if compress { compact::ordered(surface) } else { surface };
-        let translucent = surface.colors.iter().flatten().any(|color| color[3] != u16::MAX);
-        let squeezed = |array: Array, stride| if compress { array.compressed(stride) } else { array };
+        let surface = if compress {
+            compact::ordered(surface)
+        } else {
+            surface
+        };
+        let translucent = surface
+            .colors
+            .iter()
+            .flatten()
+            .any(|color| color[3] != u16::MAX);
+        let squeezed = |array: Array, stride| {
+            if compress {
+                array.compressed(stride)
+            } else {
+                array
+            }
+        };
         let plain = |positions: Vec<[f32; 3]>| {
             let (low, high) = bounds(&positions);
-            Array { bounds: [low.to_vec(), high.to_vec()], ..floats(positions, "VEC3") }
+            Array {
+                bounds: [low.to_vec(), high.to_vec()],
+                ..floats(positions, "VEC3")
+            }
         };
-        let Surface { positions, normals, uvs, tangents, colors, indices } = surface;
+        let Surface {
+            positions,
+            normals,
+            uvs,
+            tangents,
+            colors,
+            indices,
+        } = surface;
         let uvs = uvs.map(|uvs| {
             let narrow = grid.and_then(|_| shares(&uvs));
-            narrow.map_or_else(|| squeezed(floats(uvs, "VEC2"), 8), |narrow| squeezed(narrow, 4))
+            narrow.map_or_else(
+                || squeezed(floats(uvs, "VEC2"), 8),
+                |narrow| squeezed(narrow, 4),
+            )
         });
         let stride = if positions.len() <= MOST_NARROW { 2 } else { 4 };
-        let stream = if compress { Stream::triangles(&indices, positions.len(), stride) } else { None };
-        let indices = Array { stream, ..index_array(indices, positions.len()) };
+        let stream = if compress {
+            Stream::triangles(&indices, positions.len(), stride)
+        } else {
+            None
+        };
+        let indices = Array {
+            stream,
+            ..index_array(indices, positions.len())
+        };
         let positions = match grid {
             Some(grid) => squeezed(steps(&positions, grid), 8),
             None => plain(positions),
         };
         let normals = match grid {
             Some(_) => {
-                let stream = if compress { Stream::normals(&normals) } else { None };
-                Array { stream, ..directions(&normals) }
+                let stream = if compress {
+                    Stream::normals(&normals)
+                } else {
+                    None
+                };
+                Array {
+                    stream,
+                    ..directions(&normals)
+                }
             }
             None => floats(normals, "VEC3"),
         };
@@ -213,16 +282,35 @@ impl Packed {
     }
 }
 
-/// Leaves the smallest of all arrays as it is, if all are compressed: programs that don't know the extension see no use of a buffer
-/// that holds nothing else.
+/// Leaves the smallest of all arrays as it is, if all are compressed: programs that don't know the
+/// extension see no use of a buffer that holds nothing else.
 pub fn keep_one_plain<'a>(surfaces: impl Iterator<Item = &'a mut Packed>) {
     let arrays = surfaces.flat_map(|surface| {
-        let Packed { positions, normals, uvs, tangents, colors, indices, .. } = surface;
-        [Some(positions), Some(normals), uvs.as_mut(), tangents.as_mut(), colors.as_mut(), Some(indices)].into_iter().flatten()
+        let Packed {
+            positions,
+            normals,
+            uvs,
+            tangents,
+            colors,
+            indices,
+            ..
+        } = surface;
+        [
+            Some(positions),
+            Some(normals),
+            uvs.as_mut(),
+            tangents.as_mut(),
+            colors.as_mut(),
+            Some(indices),
+        ]
+        .into_iter()
+        .flatten()
     });
     let mut arrays: Vec<&mut Array> = arrays.collect();
     if arrays.iter().all(|array| array.stream.is_some())
-        && let Some(smallest) = arrays.iter_mut().min_by_key(|array| array.content.bytes.len())
+        && let Some(smallest) = arrays
+            .iter_mut()
+            .min_by_key(|array| array.content.bytes.len())
     {
         smallest.stream = None;
     }
@@ -237,7 +325,13 @@ fn floats<const N: usize>(values: Vec<[f32; N]>, kind: &'static str) -> Array {
 fn steps(positions: &[[f32; 3]], grid: &Grid) -> Array {
     let steps: Vec<[u16; 3]> = positions.iter().map(|&point| grid.steps(point)).collect();
     let padded: Vec<[u16; 4]> = steps.iter().map(|&[x, y, z]| [x, y, z, 0]).collect();
-    let (low, high) = bounds(steps.iter().map(|step| step.map(f32::from)).collect::<Vec<_>>().iter());
+    let (low, high) = bounds(
+        steps
+            .iter()
+            .map(|step| step.map(f32::from))
+            .collect::<Vec<_>>()
+            .iter(),
+    );
     let content = Content::of(padded.as_flattened(), u16::to_le_bytes);
     Array {
         normalized: true,
@@ -248,9 +342,17 @@ fn steps(positions: &[[f32; 3]], grid: &Grid) -> Array {
 }
 
 fn directions(normals: &[[f32; 3]]) -> Array {
-    let padded: Vec<[i8; 4]> = normals.iter().map(|&n| eight_bits(n)).map(|[x, y, z]| [x, y, z, 0]).collect();
+    let padded: Vec<[i8; 4]> = normals
+        .iter()
+        .map(|&n| eight_bits(n))
+        .map(|[x, y, z]| [x, y, z, 0])
+        .collect();
     let content = Content::of(padded.as_flattened(), i8::to_le_bytes);
-    Array { normalized: true, stride: Some(4), ..Array::new(content, BYTE, normals.len(), "VEC3") }
+    Array {
+        normalized: true,
+        stride: Some(4),
+        ..Array::new(content, BYTE, normals.len(), "VEC3")
+    }
 }
 
 /// Tangents in 8 bits, their signs too.
@@ -263,20 +365,37 @@ fn turned(tangents: &[[f32; 4]]) -> Array {
         })
         .collect();
     let content = Content::of(narrow.as_flattened(), i8::to_le_bytes);
-    Array { normalized: true, ..Array::new(content, BYTE, tangents.len(), "VEC4") }
+    Array {
+        normalized: true,
+        ..Array::new(content, BYTE, tangents.len(), "VEC4")
+    }
 }
 
 /// Texture coordinates in 16 bits; `None` if some lie outside the image, where the bits end.
 fn shares(uvs: &[[f32; 2]]) -> Option<Array> {
-    let inside = uvs.as_flattened().iter().all(|share| (0.0..=1.0).contains(share));
-    let content = inside.then(|| Content::of(uvs.as_flattened(), |share| numbers::sixteen_bits(share).to_le_bytes()))?;
-    Some(Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, uvs.len(), "VEC2") })
+    let inside = uvs
+        .as_flattened()
+        .iter()
+        .all(|share| (0.0..=1.0).contains(share));
+    let content = inside.then(|| {
+        Content::of(uvs.as_flattened(), |share| {
+            numbers::sixteen_bits(share).to_le_bytes()
+        })
+    })?;
+    Some(Array {
+        normalized: true,
+        ..Array::new(content, UNSIGNED_SHORT, uvs.len(), "VEC2")
+    })
 }
 
-/// Four components even where all are opaque: three of two bytes would not fill a vertex's multiple of four.
+/// Four components even where all are opaque: three of two bytes would not fill a vertex's multiple
+/// of four.
 fn sixteen_bits(colors: &[[u16; 4]]) -> Array {
     let content = Content::of(colors.as_flattened(), u16::to_le_bytes);
-    Array { normalized: true, ..Array::new(content, UNSIGNED_SHORT, colors.len(), "VEC4") }
+    Array {
+        normalized: true,
+        ..Array::new(content, UNSIGNED_SHORT, colors.len(), "VEC4")
+    }
 }
 
 /// So many vertices at most have indices of two bytes: 65535 itself would restart the primitive.
@@ -286,7 +405,10 @@ const MOST_NARROW: usize = u16::MAX as usize;
 fn index_array(indices: Vec<u32>, vertices: usize) -> Array {
     let count = indices.len();
     let (component_type, content) = if vertices <= MOST_NARROW {
-        (UNSIGNED_SHORT, Content::of(&indices, |i| (i as u16).to_le_bytes()))
+        (
+            UNSIGNED_SHORT,
+            Content::of(&indices, |i| (i as u16).to_le_bytes()),
+        )
     } else {
         (UNSIGNED_INT, Content::new(store::bytes_of(indices)))
     };
@@ -296,18 +418,37 @@ fn index_array(indices: Vec<u32>, vertices: usize) -> Array {
 impl Binary {
     /// The view that holds `content`, new if there is none yet.
     pub fn view(&mut self, content: &Content, target: Option<u32>) -> Index {
-        self.view_of(content, BufferView { target, ..BufferView::default() }, None, None)
+        self.view_of(
+            content,
+            BufferView {
+                target,
+                ..BufferView::default()
+            },
+            None,
+            None,
+        )
     }
 
-    /// The view that holds `content`, or the `stream` that stands for it; `like` says what else it is.
-    fn view_of(&mut self, content: &Content, like: BufferView, reading: Reading, stream: Option<&Stream>) -> Index {
+    /// The view that holds `content`, or the `stream` that stands for it; `like` says what else it
+    /// is.
+    fn view_of(
+        &mut self,
+        content: &Content,
+        like: BufferView,
+        reading: Reading,
+        stream: Option<&Stream>,
+    ) -> Index {
         let key = (content.clone(), like.target, like.byte_stride, reading);
         if let Some(&known) = self.views_known.get(&key) {
             return known;
         }
         let byte_length = content.bytes.len();
         let view = match stream {
-            None => BufferView { byte_offset: self.append(&content.bytes), byte_length, ..like },
+            None => BufferView {
+                byte_offset: self.append(&content.bytes),
+                byte_length,
+                ..like
+            },
             Some(stream) => {
                 let meshopt = CompressedView {
                     buffer: 0,
@@ -321,7 +462,13 @@ impl Binary {
                 let byte_offset = self.fallback.next_multiple_of(4);
                 self.fallback = byte_offset + byte_length;
                 let extensions = Some(BufferViewExtensions { meshopt });
-                BufferView { buffer: 1, byte_offset, byte_length, extensions, ..like }
+                BufferView {
+                    buffer: 1,
+                    byte_offset,
+                    byte_length,
+                    extensions,
+                    ..like
+                }
             }
         };
         self.views.push(view);
@@ -329,7 +476,8 @@ impl Binary {
         self.views.len() - 1
     }
 
-    /// Where `bytes` are now. Four is the largest component, and an accessor must begin on a multiple of its own.
+    /// Where `bytes` are now. Four is the largest component, and an accessor must begin on a
+    /// multiple of its own.
     fn append(&mut self, bytes: &Piece) -> usize {
         self.buffer.fill_up(self.buffer.len().next_multiple_of(4));
         let offset = self.buffer.len();
@@ -342,9 +490,11 @@ impl Binary {
         let mut array = floats(values.to_vec(), kind);
         if N == 1 {
             let flat = values.as_flattened();
-            array.bounds = [flat.first(), flat.last()].map(|end| end.into_iter().copied().collect());
+            array.bounds =
+                [flat.first(), flat.last()].map(|end| end.into_iter().copied().collect());
         }
-        let buffer_view = self.view_of(&array.content, BufferView::default(), array.reading(), None);
+        let buffer_view =
+            self.view_of(&array.content, BufferView::default(), array.reading(), None);
         self.accessor(buffer_view, &array)
     }
 
@@ -363,17 +513,40 @@ impl Binary {
     }
 
     fn array(&mut self, array: &Array) -> Index {
-        let target = if array.kind == "SCALAR" { ELEMENT_ARRAY_BUFFER } else { ARRAY_BUFFER };
-        let like = BufferView { target: Some(target), byte_stride: array.stride, ..BufferView::default() };
-        let buffer_view = self.view_of(&array.content, like, array.reading(), array.stream.as_ref());
+        let target = if array.kind == "SCALAR" {
+            ELEMENT_ARRAY_BUFFER
+        } else {
+            ARRAY_BUFFER
+        };
+        let like = BufferView {
+            target: Some(target),
+            byte_stride: array.stride,
+            ..BufferView::default()
+        };
+        let buffer_view =
+            self.view_of(&array.content, like, array.reading(), array.stream.as_ref());
         self.accessor(buffer_view, array)
     }
 
     fn accessor(&mut self, buffer_view: Index, array: &Array) -> Index {
-        let &Array { component_type, normalized, count, kind, .. } = array;
+        let &Array {
+            component_type,
+            normalized,
+            count,
+            kind,
+            ..
+        } = array;
         let [min, max] = array.bounds.clone();
         *self.accessors_known.entry(buffer_view).or_insert_with(|| {
-            self.accessors.push(Accessor { buffer_view, component_type, normalized, count, kind, min, max });
+            self.accessors.push(Accessor {
+                buffer_view,
+                component_type,
+                normalized,
+                count,
+                kind,
+                min,
+                max,
+            });
             self.accessors.len() - 1
         })
     }
@@ -383,13 +556,23 @@ impl Binary {
         let accessor = |a: &Accessor| {
             let kind = KINDS.iter().position(|kind| *kind == a.kind).unwrap_or(0);
             let bounds = [&a.min, &a.max].map(|bound| bound.iter().map(|x| x.to_bits()).collect());
-            (a.buffer_view, a.component_type, a.normalized, a.count, kind, bounds)
+            (
+                a.buffer_view,
+                a.component_type,
+                a.normalized,
+                a.count,
+                kind,
+                bounds,
+            )
         };
         let kept = Kept {
             views: self.views.clone(),
             fallback: self.fallback,
             accessors: self.accessors.iter().map(accessor).collect(),
-            forms: forms.iter().map(|form| (form.parts.clone(), form.grid.map(|grid| grid.bits()))).collect(),
+            forms: forms
+                .iter()
+                .map(|form| (form.parts.clone(), form.grid.map(|grid| grid.bits())))
+                .collect(),
         };
         store::pack(&kept, self.buffer.pieces())
     }
@@ -398,24 +581,42 @@ impl Binary {
     pub fn decode(mut entry: Bytes) -> Option<(Self, Vec<StoredForm>)> {
         let (kept, bytes) = store::unpack::<Kept>(&entry)?;
         let length = bytes.len();
-        let ends_in = |offset: usize, length: usize, all: usize| offset.checked_add(length).is_some_and(|end| end <= all);
+        let ends_in = |offset: usize, length: usize, all: usize| {
+            offset.checked_add(length).is_some_and(|end| end <= all)
+        };
         let fits = |view: &BufferView| match &view.extensions {
             None => view.buffer == 0 && ends_in(view.byte_offset, view.byte_length, length),
             Some(BufferViewExtensions { meshopt }) => {
                 let stream = ends_in(meshopt.byte_offset, meshopt.byte_length, length);
-                stream && view.buffer == 1 && ends_in(view.byte_offset, view.byte_length, kept.fallback)
+                stream
+                    && view.buffer == 1
+                    && ends_in(view.byte_offset, view.byte_length, kept.fallback)
             }
         };
         if !kept.views.iter().all(fits) {
             return None;
         }
-        let accessor = |(buffer_view, component_type, normalized, count, kind, bounds): KeptAccessor| {
-            let [min, max] = bounds.map(|bound| bound.into_iter().map(f32::from_bits).collect());
-            let kind = *KINDS.get(kind)?;
-            let fits = buffer_view < kept.views.len();
-            fits.then_some(Accessor { buffer_view, component_type, normalized, count, kind, min, max })
-        };
-        let accessors: Vec<Accessor> = kept.accessors.into_iter().map(accessor).collect::<Option<_>>()?;
+        let accessor =
+            |(buffer_view, component_type, normalized, count, kind, bounds): KeptAccessor| {
+                let [min, max] =
+                    bounds.map(|bound| bound.into_iter().map(f32::from_bits).collect());
+                let kind = *KINDS.get(kind)?;
+                let fits = buffer_view < kept.views.len();
+                fits.then_some(Accessor {
+                    buffer_view,
+                    component_type,
+                    normalized,
+                    count,
+                    kind,
+                    min,
+                    max,
+                })
+            };
+        let accessors: Vec<Accessor> = kept
+            .accessors
+            .into_iter()
+            .map(accessor)
+            .collect::<Option<_>>()?;
         let fits = |surface: &SurfaceAccessors| {
             let of = [
                 Some(surface.position),
@@ -425,26 +626,56 @@ impl Binary {
                 surface.color,
                 Some(surface.indices),
             ];
-            of.into_iter().flatten().all(|index| index < accessors.len())
+            of.into_iter()
+                .flatten()
+                .all(|index| index < accessors.len())
         };
-        if !kept.forms.iter().flat_map(|(parts, _)| parts).flatten().all(fits) {
+        if !kept
+            .forms
+            .iter()
+            .flat_map(|(parts, _)| parts)
+            .flatten()
+            .all(fits)
+        {
             return None;
         }
-        let form = |(parts, grid): KeptForm| StoredForm { parts, grid: grid.map(Grid::from_bits) };
+        let form = |(parts, grid): KeptForm| StoredForm {
+            parts,
+            grid: grid.map(Grid::from_bits),
+        };
         let forms = kept.forms.into_iter().map(form).collect();
         entry.truncate(length);
         let mut buffer = Pieces::default();
         buffer.push(&entry.into());
-        let binary = Self { buffer, fallback: kept.fallback, views: kept.views, accessors, ..Self::default() };
+        let binary = Self {
+            buffer,
+            fallback: kept.fallback,
+            views: kept.views,
+            accessors,
+            ..Self::default()
+        };
         Some((binary, forms))
     }
 
-    /// The buffer that holds it all, and the one that is nowhere and that compressed views stand for; none if there is nothing.
+    /// The buffer that holds it all, and the one that is nowhere and that compressed views stand
+    /// for; none if there is nothing.
     pub fn buffers(&self) -> Vec<Buffer> {
-        let real = Buffer { byte_length: self.buffer.len(), ..Buffer::default() };
-        let extensions = Some(BufferExtensions { meshopt: FallbackBuffer { fallback: true } });
-        let nowhere = Buffer { byte_length: self.fallback, extensions, ..Buffer::default() };
-        [real, nowhere].into_iter().filter(|buffer| buffer.byte_length > 0).collect()
+        let real = Buffer {
+            byte_length: self.buffer.len(),
+            ..Buffer::default()
+        };
+        let extensions = Some(BufferExtensions {
+            meshopt: FallbackBuffer { fallback: true },
+        });
+        let nowhere = Buffer {
+            byte_length: self.fallback,
+            extensions,
+            ..Buffer::default()
+        };
+        [real, nowhere]
+            .into_iter()
+            .filter(|buffer| buffer.byte_length > 0)
+            .collect()
     }
 }
 
@@ -478,22 +709,52 @@ mod tests {
             colors: colors.clone(),
             indices: vec![0, 1, 2],
         };
-        for compression in [Compression::None, Compression::Quantize, Compression::Meshopt] {
-            let grid = (compression != Compression::None).then(|| Grid::around([&surface()])).flatten();
+        for compression in [
+            Compression::None,
+            Compression::Quantize,
+            Compression::Meshopt,
+        ] {
+            let grid = (compression != Compression::None)
+                .then(|| Grid::around([&surface()]))
+                .flatten();
             let mut binary = Binary::default();
-            let surface = binary.surface(&Packed::new(surface(), grid.as_ref(), compression, &Store::none()));
-            let stored = vec![StoredForm { parts: vec![Some(surface), None], grid }, StoredForm::default()];
+            let surface = binary.surface(&Packed::new(
+                surface(),
+                grid.as_ref(),
+                compression,
+                &Store::none(),
+            ));
+            let stored = vec![
+                StoredForm {
+                    parts: vec![Some(surface), None],
+                    grid,
+                },
+                StoredForm::default(),
+            ];
             let entry = binary.encode(&stored).bytes().unwrap();
             let (mut again, forms) = Binary::decode(entry.clone()).unwrap();
-            assert_eq!((store::joined(&again.buffer.pieces()), &forms), (store::joined(&binary.buffer.pieces()), &stored));
-            let json = |binary: &Binary| serde_json::to_string(&(&binary.views, &binary.accessors, binary.buffers())).unwrap();
+            assert_eq!(
+                (store::joined(&again.buffer.pieces()), &forms),
+                (store::joined(&binary.buffer.pieces()), &stored)
+            );
+            let json = |binary: &Binary| {
+                serde_json::to_string(&(&binary.views, &binary.accessors, binary.buffers()))
+                    .unwrap()
+            };
             assert_eq!(json(&again), json(&binary));
             for cut in 0..entry.len() {
                 assert!(Binary::decode(entry.slice(..cut)).is_none());
             }
         }
         let nothing = Binary::default().encode(&[]).bytes().unwrap();
-        assert!(Binary::decode(nothing).unwrap().0.buffer.pieces().is_empty());
+        assert!(
+            Binary::decode(nothing)
+                .unwrap()
+                .0
+                .buffer
+                .pieces()
+                .is_empty()
+        );
     }
 
     proptest! {
@@ -547,8 +808,17 @@ mod tests {
 
     #[test]
     fn indices_are_wide_only_where_they_must_be() {
-        let (narrow, wide) = (index_array(vec![0, 1, 65534], 65535), index_array(vec![0, 1, 65535], 65536));
-        assert_eq!((narrow.component_type, narrow.content.bytes), (UNSIGNED_SHORT, vec![0, 0, 1, 0, 254, 255].into()));
-        assert_eq!((wide.component_type, wide.content.bytes.len()), (UNSIGNED_INT, 12));
+        let (narrow, wide) = (
+            index_array(vec![0, 1, 65534], 65535),
+            index_array(vec![0, 1, 65535], 65536),
+        );
+        assert_eq!(
+            (narrow.component_type, narrow.content.bytes),
+            (UNSIGNED_SHORT, vec![0, 0, 1, 0, 254, 255].into())
+        );
+        assert_eq!(
+            (wide.component_type, wide.content.bytes.len()),
+            (UNSIGNED_INT, 12)
+        );
     }
 }

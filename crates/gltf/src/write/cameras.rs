@@ -10,14 +10,34 @@ pub fn add(robot: &Robot, nodes: &mut Nodes) -> Vec<Camera> {
     let mut count = vec![0; robot.links.len()];
     let mut list = Vec::new();
     for sensor in &robot.sensors {
-        let SensorKind::Camera(camera) = &sensor.kind else { continue };
-        let (Some(link), Some(above)) = (robot.links.get(sensor.link.0), nodes.links.get(sensor.link.0)) else { continue };
+        let SensorKind::Camera(camera) = &sensor.kind else {
+            continue;
+        };
+        let (Some(link), Some(above)) = (
+            robot.links.get(sensor.link.0),
+            nodes.links.get(sensor.link.0),
+        ) else {
+            continue;
+        };
         let name = format!("{}_camera_{}", link.name, count[sensor.link.0]);
         count[sensor.link.0] += 1;
         let frame = above.frame;
-        nodes.add(Node { camera: Some(list.len()), ..placed(name, &cameras::to_node(&sensor.origin)) }, frame);
-        let extras = CameraExtras { width: camera.width, height: camera.height };
-        list.push(Camera { name: sensor.name.clone(), view: view(camera), extras });
+        nodes.add(
+            Node {
+                camera: Some(list.len()),
+                ..placed(name, &cameras::to_node(&sensor.origin))
+            },
+            frame,
+        );
+        let extras = CameraExtras {
+            width: camera.width,
+            height: camera.height,
+        };
+        list.push(Camera {
+            name: sensor.name.clone(),
+            view: view(camera),
+            extras,
+        });
     }
     list
 }
@@ -28,8 +48,22 @@ fn view(camera: &robot::Camera) -> View {
     match camera.parallel_width {
         Some(width) => {
             let xmag = width / 2.0;
-            View::Orthographic { orthographic: Orthographic { xmag, ymag: xmag / aspect_ratio, znear, zfar } }
+            View::Orthographic {
+                orthographic: Orthographic {
+                    xmag,
+                    ymag: xmag / aspect_ratio,
+                    znear,
+                    zfar,
+                },
+            }
         }
-        None => View::Perspective { perspective: Perspective { aspect_ratio, yfov: camera.vertical_fov(), znear, zfar } },
+        None => View::Perspective {
+            perspective: Perspective {
+                aspect_ratio,
+                yfov: camera.vertical_fov(),
+                znear,
+                zfar,
+            },
+        },
     }
 }

@@ -1,5 +1,5 @@
-//! Surfaces in fewer bytes: numbers of 8 and 16 bits (`KHR_mesh_quantization`), in streams of meshoptimizer's codec
-//! (`EXT_meshopt_compression`). Knows numbers and streams, not where they go.
+//! Surfaces in fewer bytes: numbers of 8 and 16 bits (`KHR_mesh_quantization`), in streams of
+//! meshoptimizer's codec (`EXT_meshopt_compression`). Knows numbers and streams, not where they go.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,8 +16,8 @@ pub enum Compression {
     /// In single precision.
     #[default]
     None,
-    /// Positions and texture coordinates in 16 bits, normals in 8 (`KHR_mesh_quantization`): about half the bytes, and positions
-    /// within 1/131070 of a mesh's longest side.
+    /// Positions and texture coordinates in 16 bits, normals in 8 (`KHR_mesh_quantization`): about
+    /// half the bytes, and positions within 1/131070 of a mesh's longest side.
     Quantize,
     /// The same, compressed (`EXT_meshopt_compression`): readers must know that extension.
     Meshopt,
@@ -48,14 +48,20 @@ impl FromStr for Compression {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
-        known.ok_or_else(|| format!("{text:?} is none of {}", Self::ALL.map(Self::as_str).join(", ")))
+        known.ok_or_else(|| {
+            format!(
+                "{text:?} is none of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
     }
 }
 
 /// Steps along each side of a grid.
 const STEPS: f64 = u16::MAX as f64;
 
-/// The cube that the vertices of a form are counted in. Its sides are equal, so that normals need no scale.
+/// The cube that the vertices of a form are counted in. Its sides are equal, so that normals need
+/// no scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grid {
     /// The corner with the smallest coordinates.
@@ -65,7 +71,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The smallest around all of `surfaces`; `None` if that is a point, or too large for single precision.
+    /// The smallest around all of `surfaces`; `None` if that is a point, or too large for single
+    /// precision.
     pub fn around<'a>(surfaces: impl IntoIterator<Item = &'a Surface>) -> Option<Self> {
         let points = surfaces.into_iter().flat_map(|surface| &surface.positions);
         let (low, high) = bounds(points);
@@ -90,7 +97,10 @@ impl Grid {
     /// What [`Self::bits`] gave.
     pub fn from_bits(bits: [u32; 4]) -> Self {
         let [x, y, z, side] = bits.map(f32::from_bits);
-        Self { corner: [x, y, z], side }
+        Self {
+            corner: [x, y, z],
+            side,
+        }
     }
 }
 
@@ -105,7 +115,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Of elements of `stride` bytes, 4 or 8. `None` if they are none, which the codec has no stream for.
+    /// Of elements of `stride` bytes, 4 or 8. `None` if they are none, which the codec has no
+    /// stream for.
     pub fn attributes(bytes: &[u8], stride: usize) -> Option<Self> {
         // Version 0: version 1 is that of KHR_meshopt_compression.
         let encoded = match stride {
@@ -115,25 +126,49 @@ impl Stream {
         };
         let count = bytes.len() / stride;
         let bytes = encoded.ok().filter(|_| count > 0)?.into();
-        Some(Self { bytes, stride, count, mode: StreamMode::Attributes, filter: None })
+        Some(Self {
+            bytes,
+            stride,
+            count,
+            mode: StreamMode::Attributes,
+            filter: None,
+        })
     }
 
     /// Of normals, which come out as four numbers of 8 bits.
     pub fn normals(normals: &[[f32; 3]]) -> Option<Self> {
         let wide: Vec<[f32; 4]> = normals.iter().map(|&[x, y, z]| [x, y, z, 0.0]).collect();
         let filtered: Vec<[i8; 4]> = meshopt::encode_filter_oct(&wide, 8);
-        let bytes: Vec<u8> = filtered.into_iter().flatten().map(|x| x.cast_unsigned()).collect();
-        Some(Self { filter: Some(StreamFilter::Octahedral), ..Self::attributes(&bytes, 4)? })
+        let bytes: Vec<u8> = filtered
+            .into_iter()
+            .flatten()
+            .map(|x| x.cast_unsigned())
+            .collect();
+        Some(Self {
+            filter: Some(StreamFilter::Octahedral),
+            ..Self::attributes(&bytes, 4)?
+        })
     }
 
-    /// Of the corners of triangles, which come out as integers of `stride` bytes. Triangles may begin with another corner then.
+    /// Of the corners of triangles, which come out as integers of `stride` bytes. Triangles may
+    /// begin with another corner then.
     pub fn triangles(indices: &[u32], vertices: usize, stride: usize) -> Option<Self> {
-        let bytes = meshopt::encode_index_buffer(indices, vertices).ok().filter(|_| !indices.is_empty())?.into();
-        Some(Self { bytes, stride, count: indices.len(), mode: StreamMode::Triangles, filter: None })
+        let bytes = meshopt::encode_index_buffer(indices, vertices)
+            .ok()
+            .filter(|_| !indices.is_empty())?
+            .into();
+        Some(Self {
+            bytes,
+            stride,
+            count: indices.len(),
+            mode: StreamMode::Triangles,
+            filter: None,
+        })
     }
 }
 
-/// The same surface with triangles and vertices in the order that compresses best, and that graphics cards like.
+/// The same surface with triangles and vertices in the order that compresses best, and that
+/// graphics cards like.
 pub fn ordered(surface: Surface) -> Surface {
     let count = surface.positions.len();
     let indices = meshopt::optimize_vertex_cache(&surface.indices, count);
@@ -144,11 +179,15 @@ pub fn ordered(surface: Surface) -> Surface {
         uvs: surface.uvs.map(|uvs| moved(uvs, &places)),
         tangents: surface.tangents.map(|tangents| moved(tangents, &places)),
         colors: surface.colors.map(|colors| moved(colors, &places)),
-        indices: indices.into_iter().map(|index| places.get(index as usize).copied().unwrap_or_default()).collect(),
+        indices: indices
+            .into_iter()
+            .map(|index| places.get(index as usize).copied().unwrap_or_default())
+            .collect(),
     }
 }
 
-/// `values`, each at the place that `places` has for it. Every vertex of a surface is used, so the places are a permutation.
+/// `values`, each at the place that `places` has for it. Every vertex of a surface is used, so the
+/// places are a permutation.
 fn moved<T: Copy + Default>(values: Vec<T>, places: &[u32]) -> Vec<T> {
     let mut out = vec![T::default(); values.len()];
     for (value, &place) in values.into_iter().zip(places) {
@@ -165,8 +204,18 @@ mod tests {
 
     fn surface() -> Surface {
         Surface {
-            positions: vec![[-1.0, 0.0, 2.0], [3.0, 1.0, 2.0], [0.0, 0.5, 2.5], [1.0, 1.0, 1.0]],
-            normals: vec![[0.0, 0.0, 1.0], [0.6, 0.0, 0.8], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]],
+            positions: vec![
+                [-1.0, 0.0, 2.0],
+                [3.0, 1.0, 2.0],
+                [0.0, 0.5, 2.5],
+                [1.0, 1.0, 1.0],
+            ],
+            normals: vec![
+                [0.0, 0.0, 1.0],
+                [0.6, 0.0, 0.8],
+                [0.0, -1.0, 0.0],
+                [1.0, 0.0, 0.0],
+            ],
             uvs: Some(vec![[0.0, 0.25], [0.5, 1.0], [1.0, 0.0], [0.1, 0.2]]),
             tangents: Some(vec![[1.0, 0.0, 0.0, 1.0]; 4]),
             colors: None,
@@ -177,7 +226,13 @@ mod tests {
     #[test]
     fn a_grid_is_a_cube_around_all_points() {
         let grid = Grid::around([&surface()]).unwrap();
-        assert_eq!(grid, Grid { corner: [-1.0, 0.0, 1.0], side: 4.0 });
+        assert_eq!(
+            grid,
+            Grid {
+                corner: [-1.0, 0.0, 1.0],
+                side: 4.0
+            }
+        );
         assert_eq!(grid.steps([3.0, 0.0, 3.0]), [u16::MAX, 0, 32768]);
         assert_eq!(Grid::from_bits(grid.bits()), grid);
         assert_eq!(Grid::around([]), None);
@@ -188,21 +243,31 @@ mod tests {
         let bytes: Vec<u8> = (0..64).map(|n| (n * 37 % 251) as u8).collect();
         let stream = Stream::attributes(&bytes, 8).unwrap();
         assert_eq!((stream.count, stream.bytes[0]), (8, 0xa0), "version 0");
-        let decoded: Vec<[u8; 8]> = meshopt::decode_vertex_buffer(&stream.bytes, stream.count).unwrap();
+        let decoded: Vec<[u8; 8]> =
+            meshopt::decode_vertex_buffer(&stream.bytes, stream.count).unwrap();
         assert_eq!(decoded.as_flattened(), bytes);
         let indices = surface().indices;
         let stream = Stream::triangles(&indices, 4, 2).unwrap();
         let decoded: Vec<u32> = meshopt::decode_index_buffer(&stream.bytes, stream.count).unwrap();
-        let turned = |t: &[u32]| (0..3).map(|k| [t[k], t[(k + 1) % 3], t[(k + 2) % 3]]).min().unwrap();
+        let turned = |t: &[u32]| {
+            (0..3)
+                .map(|k| [t[k], t[(k + 1) % 3], t[(k + 2) % 3]])
+                .min()
+                .unwrap()
+        };
         let triangles = |indices: &[u32]| indices.chunks_exact(3).map(turned).collect::<Vec<_>>();
         assert_eq!(triangles(&decoded), triangles(&indices));
         let normals = surface().normals;
         let stream = Stream::normals(&normals).unwrap();
-        let mut decoded: Vec<[i8; 4]> = meshopt::decode_vertex_buffer(&stream.bytes, stream.count).unwrap();
+        let mut decoded: Vec<[i8; 4]> =
+            meshopt::decode_vertex_buffer(&stream.bytes, stream.count).unwrap();
         meshopt::decode_filter_oct(&mut decoded);
         for (found, wanted) in decoded.iter().zip(&normals) {
             for k in 0..3 {
-                assert!((f32::from(found[k]) / 127.0 - wanted[k]).abs() < 0.02, "{found:?} {wanted:?}");
+                assert!(
+                    (f32::from(found[k]) / 127.0 - wanted[k]).abs() < 0.02,
+                    "{found:?} {wanted:?}"
+                );
             }
         }
         assert!(Stream::attributes(&[], 4).is_none() && Stream::triangles(&[], 0, 2).is_none());
@@ -213,12 +278,26 @@ mod tests {
         let corners = |surface: &Surface| {
             let corner = |&i: &u32| {
                 let i = i as usize;
-                format!("{:?}{:?}{:?}", surface.positions[i], surface.normals[i], surface.uvs.as_ref().map(|uvs| uvs[i]))
+                format!(
+                    "{:?}{:?}{:?}",
+                    surface.positions[i],
+                    surface.normals[i],
+                    surface.uvs.as_ref().map(|uvs| uvs[i])
+                )
             };
             let mut triangles: Vec<_> = surface
                 .indices
                 .chunks_exact(3)
-                .map(|t| (0..3).map(|k| [t[k], t[(k + 1) % 3], t[(k + 2) % 3]].iter().map(corner).collect::<Vec<_>>()).min())
+                .map(|t| {
+                    (0..3)
+                        .map(|k| {
+                            [t[k], t[(k + 1) % 3], t[(k + 2) % 3]]
+                                .iter()
+                                .map(corner)
+                                .collect::<Vec<_>>()
+                        })
+                        .min()
+                })
                 .collect();
             triangles.sort();
             triangles

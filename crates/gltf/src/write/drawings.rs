@@ -1,4 +1,5 @@
-//! Which glTF mesh each shape of a robot is drawn with. Geometry that recurs is built and stored once, whatever its materials.
+//! Which glTF mesh each shape of a robot is drawn with. Geometry that recurs is built and stored
+//! once, whatever its materials.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -18,7 +19,10 @@ use crate::json::values::Index;
 use crate::unpainted::UNPAINTED;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_mesh::MAX_PIXELS_TOGETHER;
-use urdf_usd_robot::{self as robot, CacheEvicted, Geometry, LinkId, MapRole, Material, Part, Robot, Shape, VisualPart};
+use urdf_usd_robot::{
+    self as robot, CacheEvicted, Geometry, LinkId, MapRole, Material, Part, Robot, Shape,
+    VisualPart,
+};
 use urdf_usd_store::{self as store, Store};
 use urdf_usd_time_limit::TimeLimit;
 
@@ -57,15 +61,32 @@ pub fn draw(
 ) -> Result<Drawings, CacheEvicted> {
     let forms = Forms::of(robot);
     let (binary, stored) = forms.stored(options.extent.compression, store, &options.limit)?;
-    let mut drawings =
-        Drawings { paint: Paint::new(images(robot, options, store, diagnostics)), binary, ..Drawings::default() };
+    let mut drawings = Drawings {
+        paint: Paint::new(images(robot, options, store, diagnostics)),
+        binary,
+        ..Drawings::default()
+    };
     let (known, told) = (HashMap::new(), HashSet::new());
-    let mut meshes = Meshes { robot, forms: &forms, stored: &stored, unpainted, known, told, diagnostics };
+    let mut meshes = Meshes {
+        robot,
+        forms: &forms,
+        stored: &stored,
+        unpainted,
+        known,
+        told,
+        diagnostics,
+    };
     for (index, link) in robot.links.iter().enumerate() {
         let visuals = link.visuals.iter().enumerate();
-        let visuals = visuals.map(|(n, shape)| meshes.visual((LinkId(index), n), shape, &mut drawings)).collect();
+        let visuals = visuals
+            .map(|(n, shape)| meshes.visual((LinkId(index), n), shape, &mut drawings))
+            .collect();
         drawings.visuals.push(visuals);
-        let collisions = link.collisions.iter().map(|shape| meshes.collision(shape, &mut drawings)).collect();
+        let collisions = link
+            .collisions
+            .iter()
+            .map(|shape| meshes.collision(shape, &mut drawings))
+            .collect();
         drawings.collisions.push(collisions);
     }
     Ok(drawings)
@@ -78,12 +99,24 @@ fn images(
     store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> HashMap<String, Option<Made>> {
-    let of_meshes = robot.meshes.iter().flat_map(|source| &source.mesh.materials);
+    let of_meshes = robot
+        .meshes
+        .iter()
+        .flat_map(|source| &source.mesh.materials);
     let mut room = MAX_PIXELS_TOGETHER;
     let mut distinct: HashMap<String, Option<Picture<'_>>> = HashMap::new();
     let mut left_out = 0;
-    let of_looks = robot.look_variants.iter().flat_map(|look| look.materials.values().flatten());
-    for picture in robot.materials.iter().chain(of_meshes).chain(of_looks).flat_map(|material| Pictures::of(material).all()) {
+    let of_looks = robot
+        .look_variants
+        .iter()
+        .flat_map(|look| look.materials.values().flatten());
+    for picture in robot
+        .materials
+        .iter()
+        .chain(of_meshes)
+        .chain(of_looks)
+        .flat_map(|material| Pictures::of(material).all())
+    {
         if let Entry::Vacant(new) = distinct.entry(picture.key()) {
             // Many may be put together of a few.
             let left = room.checked_sub(picture.pixels());
@@ -99,9 +132,16 @@ fn images(
         let found = Diagnostic::new(&codes::TEXTURES_LEFT_OUT, Place::default(), message);
         diagnostics.push(found.help("scale the images down, or put roughness and metalness into green and blue of one image"));
     }
-    let made = |(key, picture): (String, Option<Picture<'_>>)| (key, picture.and_then(|picture| picture.made(images, store)));
+    let made = |(key, picture): (String, Option<Picture<'_>>)| {
+        (key, picture.and_then(|picture| picture.made(images, store)))
+    };
     let in_time = |(_, picture): &(String, Option<Picture<'_>>)| {
-        !limit.is_over(|| format!("fitting the image {}", picture.map_or("", |picture| picture.name())))
+        !limit.is_over(|| {
+            format!(
+                "fitting the image {}",
+                picture.map_or("", |picture| picture.name())
+            )
+        })
     };
     distinct.into_par_iter().filter(in_time).map(made).collect()
 }
@@ -128,31 +168,50 @@ impl Form<'_> {
             None => {
                 let wants = |what: fn(&Wanted) -> bool| self.wanted.iter().any(what);
                 let mut surface = solids::surface(self.geometry, wants(|wanted| wanted.uvs));
-                surface.iter_mut().filter(|_| wants(|wanted| wanted.tangents)).for_each(tangents::add);
+                surface
+                    .iter_mut()
+                    .filter(|_| wants(|wanted| wanted.tangents))
+                    .for_each(tangents::add);
                 vec![surface]
             }
             Some(mesh) => {
                 let arrays = mesh.arrays()?;
                 let of_part = |vertices: &mut Vertices, (part, &wanted): (&Part, &Wanted)| {
                     let mut surface = surface::of_part(&arrays, part, wanted, vertices);
-                    surface.iter_mut().filter(|_| wanted.tangents).for_each(tangents::add);
+                    surface
+                        .iter_mut()
+                        .filter(|_| wanted.tangents)
+                        .for_each(tangents::add);
                     surface
                 };
-                mesh.parts.par_iter().zip(&self.wanted).map_init(Vertices::new, of_part).collect()
+                mesh.parts
+                    .par_iter()
+                    .zip(&self.wanted)
+                    .map_init(Vertices::new, of_part)
+                    .collect()
             }
         })
     }
 
     fn packed(&self, compression: Compression, store: &Store) -> Result<PackedForm, CacheEvicted> {
         let surfaces = self.surfaces()?;
-        let grid = (compression != Compression::None).then(|| Grid::around(surfaces.iter().flatten())).flatten();
-        let pack = |surface: Option<Surface>| Some(Packed::new(surface?, grid.as_ref(), compression, store));
-        Ok(PackedForm { parts: surfaces.into_par_iter().map(pack).collect(), grid })
+        let grid = (compression != Compression::None)
+            .then(|| Grid::around(surfaces.iter().flatten()))
+            .flatten();
+        let pack = |surface: Option<Surface>| {
+            Some(Packed::new(surface?, grid.as_ref(), compression, store))
+        };
+        Ok(PackedForm {
+            parts: surfaces.into_par_iter().map(pack).collect(),
+            grid,
+        })
     }
 
-    /// Whether the colours of the mesh's corners show where `material` does: where there is no material, or where it says so.
+    /// Whether the colours of the mesh's corners show where `material` does: where there is no
+    /// material, or where it says so.
     fn shows_colors(&self, material: Option<&Material>) -> bool {
-        self.mesh.is_some_and(|mesh| mesh.outline().has_colors) && material.is_none_or(|material| material.shows_corner_colors)
+        self.mesh.is_some_and(|mesh| mesh.outline().has_colors)
+            && material.is_none_or(|material| material.shows_corner_colors)
     }
 }
 
@@ -165,9 +224,12 @@ enum Key {
 
 impl Key {
     fn of(robot: &Robot, geometry: &Geometry) -> Option<Self> {
-        let solid = |kind, a: f64, b: f64, c: f64| Some(Self::Solid(kind, [a, b, c].map(f64::to_bits)));
+        let solid =
+            |kind, a: f64, b: f64, c: f64| Some(Self::Solid(kind, [a, b, c].map(f64::to_bits)));
         match *geometry {
-            Geometry::Mesh { mesh, .. } => Some(Self::Mesh(Arc::as_ptr(&robot.meshes.get(mesh.0)?.mesh))),
+            Geometry::Mesh { mesh, .. } => {
+                Some(Self::Mesh(Arc::as_ptr(&robot.meshes.get(mesh.0)?.mesh)))
+            }
             Geometry::Missing { .. } => None,
             Geometry::Box { size } => solid(0, size.x, size.y, size.z),
             Geometry::Cylinder { radius, length } => solid(1, radius, length, 0.0),
@@ -189,15 +251,26 @@ impl<'a> Forms<'a> {
         let mut forms = Self::default();
         for (index, link) in robot.links.iter().enumerate() {
             for (visual, shape) in link.visuals.iter().enumerate() {
-                let Some(form) = forms.add(robot, &shape.geometry).and_then(|index| forms.list.get_mut(index)) else {
+                let Some(form) = forms
+                    .add(robot, &shape.geometry)
+                    .and_then(|index| forms.list.get_mut(index))
+                else {
                     continue;
                 };
                 for part in 0..form.wanted.len() {
-                    let at = VisualPart { link: LinkId(index), visual, part };
-                    let of_looks = robot.look_variants.iter().filter_map(|look| look.materials.get(&at).map(Option::as_ref));
+                    let at = VisualPart {
+                        link: LinkId(index),
+                        visual,
+                        part,
+                    };
+                    let of_looks = robot
+                        .look_variants
+                        .iter()
+                        .filter_map(|look| look.materials.get(&at).map(Option::as_ref));
                     for material in of_looks.chain([robot.material_of(shape, part)]) {
                         let uvs = material.is_some_and(Material::has_textures);
-                        let tangents = material.is_some_and(|material| material.maps.contains_key(&MapRole::Normal));
+                        let tangents = material
+                            .is_some_and(|material| material.maps.contains_key(&MapRole::Normal));
                         let colors = form.shows_colors(material);
                         form.wanted[part].uvs |= uvs;
                         form.wanted[part].tangents |= tangents;
@@ -226,14 +299,26 @@ impl<'a> Forms<'a> {
         if let Some(known) = key.and_then(|key| store.take(&key).and_then(Binary::decode)) {
             return Ok(known);
         }
-        let in_time = |form: &&Form<'_>| !limit.is_over(|| format!("writing {} into the glTF", form.name));
-        let packed = self.list.par_iter().filter(in_time).map(|form| form.packed(compression, store));
+        let in_time =
+            |form: &&Form<'_>| !limit.is_over(|| format!("writing {} into the glTF", form.name));
+        let packed = self
+            .list
+            .par_iter()
+            .filter(in_time)
+            .map(|form| form.packed(compression, store));
         let mut forms: Vec<PackedForm> = packed.collect::<Result<_, _>>()?;
         binary::keep_one_plain(forms.iter_mut().flat_map(|form| &mut form.parts).flatten());
         let mut binary = Binary::default();
         let store_form = |form: PackedForm| {
-            let parts = form.parts.into_iter().map(|part| Some(binary.surface(&part?))).collect();
-            StoredForm { parts, grid: form.grid }
+            let parts = form
+                .parts
+                .into_iter()
+                .map(|part| Some(binary.surface(&part?)))
+                .collect();
+            StoredForm {
+                parts,
+                grid: form.grid,
+            }
         };
         let stored: Vec<StoredForm> = forms.into_iter().map(store_form).collect();
         if let Some(key) = key.filter(|_| limit.ended().is_none()) {
@@ -262,7 +347,10 @@ impl<'a> Forms<'a> {
             let (name, mesh) = match *geometry {
                 Geometry::Mesh { mesh, .. } => {
                     let source = robot.meshes.get(mesh.0);
-                    (source.map(robot::MeshSource::stem).unwrap_or_default(), source.map(|source| &*source.mesh))
+                    (
+                        source.map(robot::MeshSource::stem).unwrap_or_default(),
+                        source.map(|source| &*source.mesh),
+                    )
                 }
                 Geometry::Box { .. } => ("box", None),
                 Geometry::Cylinder { .. } => ("cylinder", None),
@@ -271,7 +359,12 @@ impl<'a> Forms<'a> {
                 Geometry::Missing { .. } => ("mesh", None),
             };
             let wanted = vec![Wanted::default(); mesh.map_or(1, |mesh| mesh.parts.len())];
-            self.list.push(Form { name: name.to_owned(), geometry, mesh, wanted });
+            self.list.push(Form {
+                name: name.to_owned(),
+                geometry,
+                mesh,
+                wanted,
+            });
             self.list.len() - 1
         }))
     }
@@ -290,7 +383,12 @@ struct Meshes<'a> {
 }
 
 impl<'a> Meshes<'a> {
-    fn visual(&mut self, (link, visual): (LinkId, usize), shape: &Shape, drawings: &mut Drawings) -> Option<Index> {
+    fn visual(
+        &mut self,
+        (link, visual): (LinkId, usize),
+        shape: &Shape,
+        drawings: &mut Drawings,
+    ) -> Option<Index> {
         let (index, form) = self.form(shape)?;
         let robot = self.robot;
         let mut primitives = Vec::new();
@@ -305,16 +403,29 @@ impl<'a> Meshes<'a> {
                 .enumerate()
                 .filter_map(|(n, look)| Some((n, look.materials.get(&at)?.as_ref())))
                 .collect();
-            let all = || of_looks.iter().map(|(_, material)| *material).chain([material]);
-            if all().flatten().any(Material::has_textures) && accessors.uv.is_none() && self.told.insert(index) {
+            let all = || {
+                of_looks
+                    .iter()
+                    .map(|(_, material)| *material)
+                    .chain([material])
+            };
+            if all().flatten().any(Material::has_textures)
+                && accessors.uv.is_none()
+                && self.told.insert(index)
+            {
                 let textured = all().flatten().find(|material| material.has_textures());
                 let name = textured.map_or("", |material| &material.name);
-                self.diagnostics.push(texture_without_uvs(shape, &form.name, name));
+                self.diagnostics
+                    .push(texture_without_uvs(shape, &form.name, name));
             }
             // One primitive has the attributes that any of its looks needs.
-            let uv = accessors.uv.filter(|_| all().flatten().any(Material::has_textures));
+            let uv = accessors
+                .uv
+                .filter(|_| all().flatten().any(Material::has_textures));
             let has_normals = |material: &Material| material.maps.contains_key(&MapRole::Normal);
-            let tangent = accessors.tangent.filter(|_| uv.is_some() && all().flatten().any(has_normals));
+            let tangent = accessors
+                .tangent
+                .filter(|_| uv.is_some() && all().flatten().any(has_normals));
             let color = accessors.color.filter(|_| form.shows_colors(material));
             let mut paint = |material: Option<&Material>| {
                 let ground = Ground {
@@ -323,25 +434,57 @@ impl<'a> Meshes<'a> {
                     // The sheets that mesh files are often made of have no inside; solids do.
                     double_sided: form.mesh.is_some(),
                 };
-                let stand_in = || if color.is_some() { Material::of_corners("") } else { Material::plain("", UNPAINTED) };
+                let stand_in = || {
+                    if color.is_some() {
+                        Material::of_corners("")
+                    } else {
+                        Material::plain("", UNPAINTED)
+                    }
+                };
                 match material {
-                    Some(material) => drawings.paint.material(material, ground, &mut drawings.binary),
-                    None => drawings.paint.material(&stand_in(), ground, &mut drawings.binary),
+                    Some(material) => {
+                        drawings
+                            .paint
+                            .material(material, ground, &mut drawings.binary)
+                    }
+                    None => drawings
+                        .paint
+                        .material(&stand_in(), ground, &mut drawings.binary),
                 }
             };
-            let is_bare = material.is_none() && color.is_none() && self.unpainted == Unpainted::Bare;
+            let is_bare =
+                material.is_none() && color.is_none() && self.unpainted == Unpainted::Bare;
             let own = (!is_bare).then(|| paint(material));
             let mut mappings: Vec<Mapping> = Vec::new();
             for (look, material) in of_looks {
                 let material = paint(material);
-                match mappings.iter_mut().find(|mapping| mapping.material == material) {
+                match mappings
+                    .iter_mut()
+                    .find(|mapping| mapping.material == material)
+                {
                     Some(known) => known.variants.push(look),
-                    None => mappings.push(Mapping { material, variants: vec![look] }),
+                    None => mappings.push(Mapping {
+                        material,
+                        variants: vec![look],
+                    }),
                 }
             }
-            let attributes = Attributes { position: accessors.position, normal: accessors.normal, tangent, uv, color };
-            let extensions = PrimitiveExtensions { variants: Mappings { mappings } };
-            primitives.push(Primitive { attributes, indices: accessors.indices, material: own, extensions });
+            let attributes = Attributes {
+                position: accessors.position,
+                normal: accessors.normal,
+                tangent,
+                uv,
+                color,
+            };
+            let extensions = PrimitiveExtensions {
+                variants: Mappings { mappings },
+            };
+            primitives.push(Primitive {
+                attributes,
+                indices: accessors.indices,
+                material: own,
+                extensions,
+            });
         }
         self.mesh(primitives, &form.name, stored.grid, drawings)
     }
@@ -354,40 +497,69 @@ impl<'a> Meshes<'a> {
             return None;
         }
         let material = drawings.paint.unseen();
-        let primitives = parts.into_iter().map(|accessors| bare(accessors, material)).collect();
+        let primitives = parts
+            .into_iter()
+            .map(|accessors| bare(accessors, material))
+            .collect();
         self.mesh(primitives, &form.name, stored.grid, drawings)
     }
 
     fn form(&self, shape: &Shape) -> Option<(usize, &'a Form<'a>)> {
-        let index = *self.forms.index.get(&Key::of(self.robot, &shape.geometry)?)?;
+        let index = *self
+            .forms
+            .index
+            .get(&Key::of(self.robot, &shape.geometry)?)?;
         Some((index, self.forms.list.get(index)?))
     }
 
-    fn mesh(&mut self, primitives: Vec<Primitive>, name: &str, grid: Option<Grid>, drawings: &mut Drawings) -> Option<Index> {
+    fn mesh(
+        &mut self,
+        primitives: Vec<Primitive>,
+        name: &str,
+        grid: Option<Grid>,
+        drawings: &mut Drawings,
+    ) -> Option<Index> {
         if primitives.is_empty() {
             return None;
         }
-        // Two forms whose counts are equal in grids that are not are two meshes, though they share all accessors.
+        // Two forms whose counts are equal in grids that are not are two meshes, though they share
+        // all accessors.
         let key = (primitives, grid.map(|grid| grid.bits()));
-        Some(*self.known.entry(key).or_insert_with_key(|(primitives, _)| {
-            drawings.meshes.push(Mesh { name: name.to_owned(), primitives: primitives.clone() });
-            drawings.grids.push(grid);
-            drawings.meshes.len() - 1
-        }))
+        Some(
+            *self.known.entry(key).or_insert_with_key(|(primitives, _)| {
+                drawings.meshes.push(Mesh {
+                    name: name.to_owned(),
+                    primitives: primitives.clone(),
+                });
+                drawings.grids.push(grid);
+                drawings.meshes.len() - 1
+            }),
+        )
     }
 }
 
 /// Triangles without anything to look at.
 fn bare(accessors: &SurfaceAccessors, material: Index) -> Primitive {
-    let attributes =
-        Attributes { position: accessors.position, normal: accessors.normal, tangent: None, uv: None, color: None };
+    let attributes = Attributes {
+        position: accessors.position,
+        normal: accessors.normal,
+        tangent: None,
+        uv: None,
+        color: None,
+    };
     let extensions = PrimitiveExtensions::default();
-    Primitive { attributes, indices: accessors.indices, material: Some(material), extensions }
+    Primitive {
+        attributes,
+        indices: accessors.indices,
+        material: Some(material),
+        extensions,
+    }
 }
 
 fn texture_without_uvs(shape: &Shape, mesh: &str, material: &str) -> Diagnostic {
-    let message =
-        format!("mesh \"{mesh}\" has no texture coordinates, so the texture of material \"{material}\" can't be placed on it");
+    let message = format!(
+        "mesh \"{mesh}\" has no texture coordinates, so the texture of material \"{material}\" can't be placed on it"
+    );
     Diagnostic::new(&codes::TEXTURE_WITHOUT_UVS, shape.place.clone(), message)
         .help("export the mesh with texture coordinates, or give the material a plain colour")
 }

@@ -1,9 +1,12 @@
-//! What a robot says that neither glTF nor the extension has a word for, as extras of nodes, links and joints.
+//! What a robot says that neither glTF nor the extension has a word for, as extras of nodes, links
+//! and joints.
 
 use super::limits::limits_its_dofs;
 use super::numbers::finite;
 use crate::axes;
-use crate::json::extras::{Custom, Element, Form, Inertial, JointExtras, LinkExtras, Placement, ShapeExtras};
+use crate::json::extras::{
+    Custom, Element, Form, Inertial, JointExtras, LinkExtras, Placement, ShapeExtras,
+};
 use crate::json::limit::Limit;
 use urdf_usd_robot as robot;
 
@@ -22,7 +25,9 @@ impl ShapeExtras {
 impl Form {
     fn of(geometry: &robot::Geometry) -> Self {
         match *geometry {
-            robot::Geometry::Box { size } => Self::Box { size: axes::vector(&size) },
+            robot::Geometry::Box { size } => Self::Box {
+                size: axes::vector(&size),
+            },
             robot::Geometry::Cylinder { radius, length } => Self::Cylinder { radius, length },
             robot::Geometry::Sphere { radius } => Self::Sphere { radius },
             robot::Geometry::Capsule { radius, length } => Self::Capsule { radius, length },
@@ -34,7 +39,10 @@ impl Form {
 impl LinkExtras {
     /// Those of `link`.
     pub fn of(link: &robot::Link) -> Self {
-        Self { inertial: link.inertial.as_ref().map(Inertial::of), custom: Custom::of(&link.custom) }
+        Self {
+            inertial: link.inertial.as_ref().map(Inertial::of),
+            custom: Custom::of(&link.custom),
+        }
     }
 }
 
@@ -43,14 +51,22 @@ impl Inertial {
         let i = &inertial.inertia;
         // glTF's x, y, z are ROS's y, z, x.
         let inertia = [i.m22, i.m23, i.m12, i.m33, i.m13, i.m11];
-        Self { mass: inertial.mass, origin: Placement::of(&inertial.origin), inertia, assumed: inertial.is_assumed }
+        Self {
+            mass: inertial.mass,
+            origin: Placement::of(&inertial.origin),
+            inertia,
+            assumed: inertial.is_assumed,
+        }
     }
 }
 
 impl Placement {
     /// That of `pose`.
     pub fn of(pose: &robot::Pose) -> Self {
-        Self { translation: axes::vector(&pose.translation.vector), rotation: axes::rotation(&pose.rotation) }
+        Self {
+            translation: axes::vector(&pose.translation.vector),
+            rotation: axes::rotation(&pose.rotation),
+        }
     }
 }
 
@@ -63,14 +79,21 @@ impl JointExtras {
             .map(|limit| Limit::of(&limit))
             .filter(|limit| *limit != Limit::default());
         let reference_position = finite(joint.calibration.and_then(|c| c.reference_position));
-        Self { limit, reference_position, custom: Custom::of(&joint.custom) }
+        Self {
+            limit,
+            reference_position,
+            custom: Custom::of(&joint.custom),
+        }
     }
 }
 
 impl Custom {
     /// All of `custom`.
     pub fn of(custom: &robot::Custom) -> Self {
-        Self { attributes: custom.attributes.clone(), elements: custom.elements.iter().map(Element::of).collect() }
+        Self {
+            attributes: custom.attributes.clone(),
+            elements: custom.elements.iter().map(Element::of).collect(),
+        }
     }
 }
 

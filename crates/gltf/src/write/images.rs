@@ -1,4 +1,5 @@
-//! Images as every glTF viewer can use them: with sides that are powers of two, which repetition and mipmaps need in WebGL 1.
+//! Images as every glTF viewer can use them: with sides that are powers of two, which repetition
+//! and mipmaps need in WebGL 1.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -20,13 +21,14 @@ use urdf_usd_time_limit::TimeLimit;
 
 /// Sides up to this length are rounded up to a power of two, longer ones down.
 const LONGEST: u32 = 8192;
-/// Images of more pixels than this stay as they are: scaling takes seconds and a gigabyte, and the viewers that need powers of two take
-/// none of that size.
+/// Images of more pixels than this stay as they are: scaling takes seconds and a gigabyte, and the
+/// viewers that need powers of two take none of that size.
 const MOST_PIXELS: u64 = 16 << 20;
 /// Of a JPEG that had to be scaled, in percent.
 const JPEG_QUALITY: u8 = 95;
 
-/// An image of the file: a texture of the robot as it is, or one that is put together, since glTF has fixed channels.
+/// An image of the file: a texture of the robot as it is, or one that is put together, since glTF
+/// has fixed channels.
 #[derive(Clone, Copy, Debug)]
 pub enum Picture<'a> {
     /// As it is.
@@ -74,15 +76,29 @@ impl<'a> Pictures<'a> {
             }
             (None, None) => None,
         };
-        let (roughness, metallic, occlusion) = (map(MapRole::Roughness), map(MapRole::Metallic), map(MapRole::Occlusion));
-        let fits = |map: &Map, channel| map.channel == channel || (map.channel != Channel::Alpha && is_grey(&map.texture));
+        let (roughness, metallic, occlusion) = (
+            map(MapRole::Roughness),
+            map(MapRole::Metallic),
+            map(MapRole::Occlusion),
+        );
+        let fits = |map: &Map, channel| {
+            map.channel == channel || (map.channel != Channel::Alpha && is_grey(&map.texture))
+        };
         let surface = match (roughness, metallic) {
             (None, None) => None,
-            (Some(r), Some(m)) if r.texture.sha256 == m.texture.sha256 && fits(r, Channel::Green) && fits(m, Channel::Blue) => {
+            (Some(r), Some(m))
+                if r.texture.sha256 == m.texture.sha256
+                    && fits(r, Channel::Green)
+                    && fits(m, Channel::Blue) =>
+            {
                 Some(Picture::Plain(&r.texture))
             }
-            (Some(r), None) if material.metallic == 0.0 && fits(r, Channel::Green) => Some(Picture::Plain(&r.texture)),
-            (None, Some(m)) if material.roughness == 0.0 && fits(m, Channel::Blue) => Some(Picture::Plain(&m.texture)),
+            (Some(r), None) if material.metallic == 0.0 && fits(r, Channel::Green) => {
+                Some(Picture::Plain(&r.texture))
+            }
+            (None, Some(m)) if material.roughness == 0.0 && fits(m, Channel::Blue) => {
+                Some(Picture::Plain(&m.texture))
+            }
             _ => Some(Picture::Packed([occlusion, roughness, metallic])),
         };
         let occlusion = match (occlusion, surface) {
@@ -91,23 +107,43 @@ impl<'a> Pictures<'a> {
             (Some(map), _) if fits(map, Channel::Red) => Some(Picture::Plain(&map.texture)),
             (occlusion, _) => Some(Picture::Packed([occlusion, None, None])),
         };
-        let [clearcoat, clearcoat_roughness] =
-            [(MapRole::Clearcoat, Channel::Red), (MapRole::ClearcoatRoughness, Channel::Green)].map(|(role, channel)| {
-                let map = map(role)?;
-                Some(match (fits(map, channel), channel) {
-                    (true, _) => Picture::Plain(&map.texture),
-                    (false, Channel::Red) => Picture::Packed([Some(map), None, None]),
-                    (false, _) => Picture::Packed([None, Some(map), None]),
-                })
-            });
+        let [clearcoat, clearcoat_roughness] = [
+            (MapRole::Clearcoat, Channel::Red),
+            (MapRole::ClearcoatRoughness, Channel::Green),
+        ]
+        .map(|(role, channel)| {
+            let map = map(role)?;
+            Some(match (fits(map, channel), channel) {
+                (true, _) => Picture::Plain(&map.texture),
+                (false, Channel::Red) => Picture::Packed([Some(map), None, None]),
+                (false, _) => Picture::Packed([None, Some(map), None]),
+            })
+        });
         let (normal, emissive) = (plain(MapRole::Normal), plain(MapRole::Emissive));
-        Self { base_color, surface, normal, occlusion, emissive, clearcoat, clearcoat_roughness }
+        Self {
+            base_color,
+            surface,
+            normal,
+            occlusion,
+            emissive,
+            clearcoat,
+            clearcoat_roughness,
+        }
     }
 
     /// All that there are.
     pub fn all(self) -> impl Iterator<Item = Picture<'a>> {
         let lacquer = [self.clearcoat, self.clearcoat_roughness];
-        [self.base_color, self.surface, self.normal, self.occlusion, self.emissive].into_iter().chain(lacquer).flatten()
+        [
+            self.base_color,
+            self.surface,
+            self.normal,
+            self.occlusion,
+            self.emissive,
+        ]
+        .into_iter()
+        .chain(lacquer)
+        .flatten()
     }
 }
 
@@ -117,7 +153,9 @@ impl<'a> Picture<'a> {
         let of = |map: &'a Map| map.texture.name.as_str();
         match *self {
             Self::Plain(texture) | Self::Cut(Ok(texture), _) => &texture.name,
-            Self::Packed([occlusion, roughness, metallic]) => roughness.or(metallic).or(occlusion).map_or("", of),
+            Self::Packed([occlusion, roughness, metallic]) => {
+                roughness.or(metallic).or(occlusion).map_or("", of)
+            }
             Self::Cut(Err(_), opacity) => of(opacity),
         }
     }
@@ -128,8 +166,15 @@ impl<'a> Picture<'a> {
         match self {
             Self::Plain(texture) => texture.sha256.clone(),
             Self::Packed(maps) => format!("packed {:?}", maps.map(|map| map.map(of))),
-            Self::Cut(Ok(texture), opacity) => format!("cut {} {} {}", texture.sha256, texture.has_alpha, of(opacity)),
-            Self::Cut(Err(color), opacity) => format!("cut {:?} {}", color.map(f32::to_bits), of(opacity)),
+            Self::Cut(Ok(texture), opacity) => format!(
+                "cut {} {} {}",
+                texture.sha256,
+                texture.has_alpha,
+                of(opacity)
+            ),
+            Self::Cut(Err(color), opacity) => {
+                format!("cut {:?} {}", color.map(f32::to_bits), of(opacity))
+            }
         }
     }
 
@@ -145,7 +190,9 @@ impl<'a> Picture<'a> {
     /// How many pixels it takes to put it together; none if it is as it is.
     pub fn pixels(&self) -> u64 {
         match self.size() {
-            Some((width, height)) if !matches!(self, Self::Plain(_)) => u64::from(width) * u64::from(height),
+            Some((width, height)) if !matches!(self, Self::Plain(_)) => {
+                u64::from(width) * u64::from(height)
+            }
             _ => 0,
         }
     }
@@ -160,12 +207,16 @@ impl<'a> Picture<'a> {
 
     /// The size of the largest of its images.
     fn size(&self) -> Option<(u32, u32)> {
-        let sizes = self.textures().into_iter().map(|texture| reader(texture).into_dimensions().ok());
+        let sizes = self
+            .textures()
+            .into_iter()
+            .map(|texture| reader(texture).into_dimensions().ok());
         let size = sizes.reduce(|a, b| a.zip(b).map(|(a, b)| (a.0.max(b.0), a.1.max(b.1))));
         size.flatten()
     }
 
-    /// The picture as a texture, from `store` if that has it. `None` if an image that it is put together of can't be read.
+    /// The picture as a texture, from `store` if that has it. `None` if an image that it is put
+    /// together of can't be read.
     pub fn texture(&self, store: &Store) -> Option<Arc<Texture>> {
         if let Self::Plain(texture) = *self {
             return Some(texture.clone());
@@ -176,7 +227,11 @@ impl<'a> Picture<'a> {
             store.put(&key, || png.clone());
             Some(png)
         });
-        Some(mesh::made(self.name().to_owned(), png?.into(), self.has_alpha()))
+        Some(mesh::made(
+            self.name().to_owned(),
+            png?.into(),
+            self.has_alpha(),
+        ))
     }
 
     /// The PNG of what is put together; smaller images are scaled up.
@@ -186,20 +241,35 @@ impl<'a> Picture<'a> {
             let scaled = |texture: &Texture| {
                 let image = reader(texture).decode().ok()?;
                 let fits = (image.width(), image.height()) == (width, height);
-                let image = if fits { image } else { resized(&image, width, height)? };
+                let image = if fits {
+                    image
+                } else {
+                    resized(&image, width, height)?
+                };
                 Some(image.into_rgba8())
             };
             let values = |map: &Map| {
-                let channel = Channel::ALL.iter().position(|channel| *channel == map.channel)?;
-                Some(scaled(&map.texture)?.pixels().map(|pixel| pixel.0[channel]).collect::<Vec<u8>>())
+                let channel = Channel::ALL
+                    .iter()
+                    .position(|channel| *channel == map.channel)?;
+                Some(
+                    scaled(&map.texture)?
+                        .pixels()
+                        .map(|pixel| pixel.0[channel])
+                        .collect::<Vec<u8>>(),
+                )
             };
             let image = match *self {
                 Self::Plain(_) => return None,
                 Self::Packed(maps) => {
-                    let mut image = image::RgbImage::from_pixel(width, height, image::Rgb([u8::MAX; 3]));
+                    let mut image =
+                        image::RgbImage::from_pixel(width, height, image::Rgb([u8::MAX; 3]));
                     for (channel, map) in maps.into_iter().enumerate() {
                         let Some(map) = map else { continue };
-                        image.pixels_mut().zip(values(map)?).for_each(|(pixel, value)| pixel.0[channel] = value);
+                        image
+                            .pixels_mut()
+                            .zip(values(map)?)
+                            .for_each(|(pixel, value)| pixel.0[channel] = value);
                     }
                     DynamicImage::ImageRgb8(image)
                 }
@@ -207,13 +277,22 @@ impl<'a> Picture<'a> {
                     let mut image = match color {
                         Ok(texture) => scaled(texture)?,
                         Err(color) => {
-                            let [red, green, blue] = color.map(|x| (Material::srgb(f64::from(x)) * 255.0).round() as u8);
-                            image::RgbaImage::from_pixel(width, height, image::Rgba([red, green, blue, u8::MAX]))
+                            let [red, green, blue] =
+                                color.map(|x| (Material::srgb(f64::from(x)) * 255.0).round() as u8);
+                            image::RgbaImage::from_pixel(
+                                width,
+                                height,
+                                image::Rgba([red, green, blue, u8::MAX]),
+                            )
                         }
                     };
                     let keeps_alpha = color.is_ok_and(|texture| texture.has_alpha);
                     for (pixel, value) in image.pixels_mut().zip(values(opacity)?) {
-                        let own = if keeps_alpha { u32::from(pixel.0[3]) } else { 255 };
+                        let own = if keeps_alpha {
+                            u32::from(pixel.0[3])
+                        } else {
+                            255
+                        };
                         pixel.0[3] = ((own * u32::from(value) + 127) / 255) as u8;
                     }
                     DynamicImage::ImageRgba8(image)
@@ -226,37 +305,56 @@ impl<'a> Picture<'a> {
     /// The picture as every viewer can use it, from `images` or `store` if one of them has it.
     pub fn made(&self, images: &Images, store: &Store) -> Option<Made> {
         let texture = self.texture(store)?;
-        let bytes = images.0.get(&texture.sha256).cloned().unwrap_or_else(|| fitted(&texture, store));
-        Some(Made { content: Content::new(bytes), texture })
+        let bytes = images
+            .0
+            .get(&texture.sha256)
+            .cloned()
+            .unwrap_or_else(|| fitted(&texture, store));
+        Some(Made {
+            content: Content::new(bytes),
+            texture,
+        })
     }
 }
 
-/// Images of meshes that a glTF has otherwise than the mesh files have them, made before the glTF is written: they take long, and need nothing
-/// of the robot but its meshes' materials.
+/// Images of meshes that a glTF has otherwise than the mesh files have them, made before the glTF
+/// is written: they take long, and need nothing of the robot but its meshes' materials.
 #[derive(Clone, Debug, Default)]
 pub struct Images(HashMap<String, Bytes>);
 
 impl Images {
     /// Those of `materials`, from `store` if that has them; if the time is up, fewer.
-    pub fn of<'a>(materials: impl Iterator<Item = &'a Material>, store: &Store, limit: &TimeLimit) -> Self {
+    pub fn of<'a>(
+        materials: impl Iterator<Item = &'a Material>,
+        store: &Store,
+        limit: &TimeLimit,
+    ) -> Self {
         let mut distinct: HashMap<&str, &Texture> = HashMap::new();
         for picture in materials.flat_map(|material| Pictures::of(material).all()) {
             if let Picture::Plain(texture) = picture {
                 distinct.entry(&texture.sha256).or_insert(texture);
             }
         }
-        let textures: Vec<&Texture> = distinct.into_values().filter(|texture| fitting_size(texture).is_some()).collect();
-        let in_time = |texture: &&&Texture| !limit.is_over(|| format!("fitting the image {}", texture.name));
+        let textures: Vec<&Texture> = distinct
+            .into_values()
+            .filter(|texture| fitting_size(texture).is_some())
+            .collect();
+        let in_time =
+            |texture: &&&Texture| !limit.is_over(|| format!("fitting the image {}", texture.name));
         let made = |texture: &&Texture| (texture.sha256.clone(), fitted(texture, store));
         Self(textures.par_iter().filter(in_time).map(made).collect())
     }
 }
 
-/// The bytes of `texture`'s file, in its format. Images that fit, and those that can't be read, stay as they are: whether an
-/// image is whole is not for a writer to judge.
+/// The bytes of `texture`'s file, in its format. Images that fit, and those that can't be read,
+/// stay as they are: whether an image is whole is not for a writer to judge.
 pub fn fitted(texture: &Texture, store: &Store) -> Bytes {
-    let Some(size) = fitting_size(texture) else { return as_is(texture) };
-    let key = Key::of("fitted image 2").and(texture.sha256.as_bytes()).key();
+    let Some(size) = fitting_size(texture) else {
+        return as_is(texture);
+    };
+    let key = Key::of("fitted image 2")
+        .and(texture.sha256.as_bytes())
+        .key();
     let known = store.take(&key);
     known
         .or_else(|| {
@@ -282,11 +380,16 @@ fn fitting_size(texture: &Texture) -> Option<(u32, u32)> {
 
 fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
     with_memory_for(u64::from(width) * u64::from(height), || {
-        encode(&resized(&reader(texture).decode().ok()?, width, height)?, texture.format).ok()
+        encode(
+            &resized(&reader(texture).decode().ok()?, width, height)?,
+            texture.format,
+        )
+        .ok()
     })
 }
 
-/// The image with other sides. Channels are scaled each by itself: alpha may be anything, not how much a colour covers.
+/// The image with other sides. Channels are scaled each by itself: alpha may be anything, not how
+/// much a colour covers.
 fn resized(image: &DynamicImage, width: u32, height: u32) -> Option<DynamicImage> {
     let size = (width, height);
     match image {
@@ -298,7 +401,8 @@ fn resized(image: &DynamicImage, width: u32, height: u32) -> Option<DynamicImage
             let pixels = resized_pixels::<U8x4>(from, from.dimensions(), size)?;
             ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgba8)
         }
-        // Others are rare: for each kind of pixel, what scales it quickly is compiled once more, a megabyte of it.
+        // Others are rare: for each kind of pixel, what scales it quickly is compiled once more, a
+        // megabyte of it.
         _ => Some(image.resize_exact(width, height, image::imageops::FilterType::Triangle)),
     }
 }
@@ -308,7 +412,9 @@ fn resized_pixels<P: PixelTrait>(
     (width, height): (u32, u32),
     (new_width, new_height): (u32, u32),
 ) -> Option<Vec<u8>> {
-    let how = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Bilinear)).use_alpha(false);
+    let how = ResizeOptions::new()
+        .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
+        .use_alpha(false);
     let from = TypedImageRef::<P>::from_buffer(width, height, pixels).ok()?;
     let mut made = vec![0; P::size() * new_width as usize * new_height as usize];
     let mut to = TypedImage::<P>::from_buffer(new_width, new_height, &mut made).ok()?;
@@ -337,7 +443,11 @@ fn encode(image: &DynamicImage, format: ImageFormat) -> image::ImageResult<Vec<u
 
 /// The power of two that a side of this length becomes.
 fn side(length: u32) -> u32 {
-    if length >= LONGEST { 1 << length.ilog2() } else { length.next_power_of_two() }
+    if length >= LONGEST {
+        1 << length.ilog2()
+    } else {
+        length.next_power_of_two()
+    }
 }
 
 #[cfg(test)]
@@ -345,28 +455,54 @@ mod tests {
     use super::*;
 
     fn texture(width: u32, height: u32, format: ImageFormat) -> Texture {
-        let bytes = encode(&DynamicImage::new_rgb8(width, height), format).unwrap().into();
-        Texture { name: String::new(), format, bytes, sha256: String::new(), has_alpha: false }
+        let bytes = encode(&DynamicImage::new_rgb8(width, height), format)
+            .unwrap()
+            .into();
+        Texture {
+            name: String::new(),
+            format,
+            bytes,
+            sha256: String::new(),
+            has_alpha: false,
+        }
     }
 
     /// A grey ramp, or one of colours.
     fn ramp(side: u32, is_grey: bool) -> Arc<Texture> {
         let value = |x: u32| (x * 255 / (side - 1)) as u8;
         let image = if is_grey {
-            DynamicImage::ImageLuma8(image::GrayImage::from_fn(side, side, |x, _| image::Luma([value(x)])))
+            DynamicImage::ImageLuma8(image::GrayImage::from_fn(side, side, |x, _| {
+                image::Luma([value(x)])
+            }))
         } else {
-            DynamicImage::ImageRgb8(image::RgbImage::from_fn(side, side, |x, y| image::Rgb([value(x), value(y), 40])))
+            DynamicImage::ImageRgb8(image::RgbImage::from_fn(side, side, |x, y| {
+                image::Rgb([value(x), value(y), 40])
+            }))
         };
-        mesh::made("ramp".into(), encode(&image, ImageFormat::Png).unwrap(), false)
+        mesh::made(
+            "ramp".into(),
+            encode(&image, ImageFormat::Png).unwrap(),
+            false,
+        )
     }
 
     fn material(maps: &[(MapRole, &Arc<Texture>, Channel)]) -> Material {
-        let maps = maps.iter().map(|(role, texture, channel)| (*role, Map::of(Arc::clone(texture), *channel))).collect();
-        Material { maps, metallic: 1.0, roughness: 1.0, ..Material::plain("m", [0.0, 1.0, 0.214_041_14, 1.0]) }
+        let maps = maps
+            .iter()
+            .map(|(role, texture, channel)| (*role, Map::of(Arc::clone(texture), *channel)))
+            .collect();
+        Material {
+            maps,
+            metallic: 1.0,
+            roughness: 1.0,
+            ..Material::plain("m", [0.0, 1.0, 0.214_041_14, 1.0])
+        }
     }
 
     fn pixels(picture: Option<Picture<'_>>) -> image::RgbaImage {
-        image::load_from_memory(&picture.unwrap().texture(&Store::none()).unwrap().bytes).unwrap().into_rgba8()
+        image::load_from_memory(&picture.unwrap().texture(&Store::none()).unwrap().bytes)
+            .unwrap()
+            .into_rgba8()
     }
 
     #[test]
@@ -375,21 +511,49 @@ mod tests {
         use MapRole::{Metallic, Occlusion, Roughness};
         let (grey, colors) = (ramp(4, true), ramp(8, false));
         let is_plain = |picture: Option<Picture<'_>>| matches!(picture, Some(Picture::Plain(_)));
-        let packed = material(&[(Occlusion, &colors, Red), (Roughness, &colors, Green), (Metallic, &colors, Blue)]);
+        let packed = material(&[
+            (Occlusion, &colors, Red),
+            (Roughness, &colors, Green),
+            (Metallic, &colors, Blue),
+        ]);
         let pictures = Pictures::of(&packed);
-        assert!(is_plain(pictures.surface) && is_plain(pictures.occlusion) && pictures.base_color.is_none());
-        let alone = Material { metallic: 0.0, ..material(&[(Roughness, &grey, Red)]) };
-        assert!(is_plain(Pictures::of(&alone).surface), "what is grey is in green, too");
-        let apart = material(&[(Occlusion, &colors, Green), (Roughness, &grey, Red), (Metallic, &colors, Red)]);
+        assert!(
+            is_plain(pictures.surface)
+                && is_plain(pictures.occlusion)
+                && pictures.base_color.is_none()
+        );
+        let alone = Material {
+            metallic: 0.0,
+            ..material(&[(Roughness, &grey, Red)])
+        };
+        assert!(
+            is_plain(Pictures::of(&alone).surface),
+            "what is grey is in green, too"
+        );
+        let apart = material(&[
+            (Occlusion, &colors, Green),
+            (Roughness, &grey, Red),
+            (Metallic, &colors, Red),
+        ]);
         let pictures = Pictures::of(&apart);
-        assert_eq!(pictures.surface.unwrap().key(), pictures.occlusion.unwrap().key());
+        assert_eq!(
+            pictures.surface.unwrap().key(),
+            pictures.occlusion.unwrap().key()
+        );
         let image = pixels(pictures.surface);
-        assert_eq!((image.dimensions(), image.get_pixel(7, 0).0), ((8, 8), [0, 255, 255, 255]));
+        assert_eq!(
+            (image.dimensions(), image.get_pixel(7, 0).0),
+            ((8, 8), [0, 255, 255, 255])
+        );
         let [occlusion, roughness, metallic, _] = image.get_pixel(2, 3).0;
         assert_eq!((occlusion, metallic), (109, 72));
         assert!((50..90).contains(&roughness), "{roughness}");
         let one = material(&[(Metallic, &grey, Red)]);
-        assert_eq!(pixels(Pictures::of(&one).surface).get_pixel(1, 0).0, [255, 255, 85, 255], "what has no map is one");
+        assert_eq!(
+            pixels(Pictures::of(&one).surface).get_pixel(1, 0).0,
+            [255, 255, 85, 255],
+            "what has no map is one"
+        );
     }
 
     #[test]
@@ -398,34 +562,69 @@ mod tests {
         let mut leaf = material(&[(MapRole::Opacity, &grey, Channel::Red)]);
         let picture = Pictures::of(&leaf).base_color;
         assert!(picture.unwrap().has_alpha());
-        assert_eq!(pixels(picture).get_pixel(2, 1).0, [0, 255, 128, 170], "the colour is sRGB");
+        assert_eq!(
+            pixels(picture).get_pixel(2, 1).0,
+            [0, 255, 128, 170],
+            "the colour is sRGB"
+        );
         leaf.base_color_texture = Some(colors);
         let image = pixels(Pictures::of(&leaf).base_color);
-        assert_eq!((image.dimensions(), image.get_pixel(7, 2).0), ((8, 8), [255, 72, 40, 255]));
-        leaf.maps.get_mut(&MapRole::Opacity).unwrap().texture =
-            Arc::new(Texture { bytes: Vec::new().into(), ..Texture::clone(&grey) });
-        assert!(Pictures::of(&leaf).base_color.unwrap().made(&Images::default(), &Store::none()).is_none());
+        assert_eq!(
+            (image.dimensions(), image.get_pixel(7, 2).0),
+            ((8, 8), [255, 72, 40, 255])
+        );
+        leaf.maps.get_mut(&MapRole::Opacity).unwrap().texture = Arc::new(Texture {
+            bytes: Vec::new().into(),
+            ..Texture::clone(&grey)
+        });
+        assert!(
+            Pictures::of(&leaf)
+                .base_color
+                .unwrap()
+                .made(&Images::default(), &Store::none())
+                .is_none()
+        );
     }
 
     #[test]
     fn sides_become_powers_of_two() {
-        for (format, name) in [(ImageFormat::Png, image::ImageFormat::Png), (ImageFormat::Jpeg, image::ImageFormat::Jpeg)] {
+        for (format, name) in [
+            (ImageFormat::Png, image::ImageFormat::Png),
+            (ImageFormat::Jpeg, image::ImageFormat::Jpeg),
+        ] {
             let odd = texture(85, 64, format);
-            let image = image::load_from_memory_with_format(&fitted(&odd, &Store::none()), name).unwrap();
+            let image =
+                image::load_from_memory_with_format(&fitted(&odd, &Store::none()), name).unwrap();
             assert_eq!((image.width(), image.height()), (128, 64));
         }
-        assert_eq!([1, 2, 3, 5000, 8192, 8193, 20_000].map(side), [1, 2, 4, 8192, 8192, 8192, 16384]);
+        assert_eq!(
+            [1, 2, 3, 5000, 8192, 8193, 20_000].map(side),
+            [1, 2, 4, 8192, 8192, 8192, 16384]
+        );
     }
 
     #[test]
     fn images_are_made_ahead_where_they_do_not_fit() {
-        let named = |name: &str, width| Arc::new(Texture { sha256: name.to_owned(), ..texture(width, 64, ImageFormat::Png) });
+        let named = |name: &str, width| {
+            Arc::new(Texture {
+                sha256: name.to_owned(),
+                ..texture(width, 64, ImageFormat::Png)
+            })
+        };
         let (odd, even) = (named("odd", 85), named("even", 128));
-        let materials = [&odd, &even, &odd].map(|texture| material(&[(MapRole::Normal, texture, Channel::Red)]));
+        let materials = [&odd, &even, &odd]
+            .map(|texture| material(&[(MapRole::Normal, texture, Channel::Red)]));
         let images = Images::of(materials.iter(), &Store::none(), &TimeLimit::default());
-        assert_eq!(images.0, HashMap::from([("odd".to_owned(), fitted(&odd, &Store::none()))]));
+        assert_eq!(
+            images.0,
+            HashMap::from([("odd".to_owned(), fitted(&odd, &Store::none()))])
+        );
         let over = TimeLimit::new(Some(std::time::Duration::ZERO), Arc::default());
-        assert!(Images::of(materials.iter(), &Store::none(), &over).0.is_empty());
+        assert!(
+            Images::of(materials.iter(), &Store::none(), &over)
+                .0
+                .is_empty()
+        );
     }
 
     #[test]
@@ -440,7 +639,10 @@ mod tests {
     fn what_fits_or_can_not_be_read_stays() {
         let even = texture(4, 2, ImageFormat::Png);
         assert_eq!(fitted(&even, &Store::none()), &*even.bytes);
-        let broken = Texture { bytes: Vec::from(*b"no image").into(), ..even };
+        let broken = Texture {
+            bytes: Vec::from(*b"no image").into(),
+            ..even
+        };
         assert_eq!(&*fitted(&broken, &Store::none()), b"no image");
     }
 }

@@ -6,14 +6,18 @@ use super::drawings::{self, Unpainted};
 use super::{GlbError, Options, Written};
 use crate::json::document::{Document, Node, Scene};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{Custom, Geometry, Link, Material, MaterialId, Mesh, MeshId, MeshSource, Pose, Robot, Shape, Tree};
+use urdf_usd_robot::{
+    Custom, Geometry, Link, Material, MaterialId, Mesh, MeshId, MeshSource, Pose, Robot, Shape,
+    Tree,
+};
 use urdf_usd_store::Store;
 
-/// Writes `mesh` as a GLB with all that it shows. `material` is what shows where the mesh has none of its own; without one such parts have
-/// no material. `name` is the mesh's, `place` what refers to it, for the findings.
+/// Writes `mesh` as a GLB with all that it shows. `material` is what shows where the mesh has none
+/// of its own; without one such parts have no material. `name` is the mesh's, `place` what refers
+/// to it, for the findings.
 ///
-/// The file has y up, and what is x in the mesh is x in it: (x, y, z) becomes (x, z, -y). Programs that turn glTF meshes upright, as
-/// RViz, Drake and this one do, read the mesh as it is.
+/// The file has y up, and what is x in the mesh is x in it: (x, y, z) becomes (x, z, -y). Programs
+/// that turn glTF meshes upright, as RViz, Drake and this one do, read the mesh as it is.
 ///
 /// # Errors
 /// Those of [`Written::glb`].
@@ -26,12 +30,24 @@ pub fn write_mesh(
 ) -> Result<(Vec<u8>, Vec<Diagnostic>), GlbError> {
     let robot = robot_of(name, turned(mesh), material.cloned(), place);
     let mut diagnostics = Vec::new();
-    let drawings = drawings::draw(&robot, (&Options::default(), Unpainted::Bare), store, &mut diagnostics)?;
+    let drawings = drawings::draw(
+        &robot,
+        (&Options::default(), Unpainted::Bare),
+        store,
+        &mut diagnostics,
+    )?;
     let shown = drawings.visuals.into_iter().flatten().flatten().next();
     let document = Document {
         extensions_used: drawings.paint.extensions().collect(),
-        scenes: vec![Scene { name: name.to_owned(), nodes: vec![0] }],
-        nodes: vec![Node { name: name.to_owned(), mesh: shown, ..Node::default() }],
+        scenes: vec![Scene {
+            name: name.to_owned(),
+            nodes: vec![0],
+        }],
+        nodes: vec![Node {
+            name: name.to_owned(),
+            mesh: shown,
+            ..Node::default()
+        }],
         meshes: drawings.meshes,
         materials: drawings.paint.materials,
         textures: drawings.paint.textures,
@@ -42,11 +58,16 @@ pub fn write_mesh(
         buffer_views: drawings.binary.views,
         ..Document::default()
     };
-    let written = Written { document, binary: drawings.binary.buffer, diagnostics: Vec::new() };
+    let written = Written {
+        document,
+        binary: drawings.binary.buffer,
+        diagnostics: Vec::new(),
+    };
     Ok((written.glb()?, diagnostics))
 }
 
-/// The mesh, so that x, y, z are what a robot's y, -x, z are: in a glTF of a robot its x is the file's z.
+/// The mesh, so that x, y, z are what a robot's y, -x, z are: in a glTF of a robot its x is the
+/// file's z.
 fn turned(mesh: &Mesh) -> Mesh {
     let turn = |v: &mut [f32; 3]| *v = [-v[1], v[0], v[2]];
     let mut mesh = mesh.clone();
@@ -64,7 +85,10 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
     let shape = Shape {
         name: None,
         origin: Pose::identity(),
-        geometry: Geometry::Mesh { mesh: MeshId(0), scale: nalgebra::Vector3::repeat(1.0) },
+        geometry: Geometry::Mesh {
+            mesh: MeshId(0),
+            scale: nalgebra::Vector3::repeat(1.0),
+        },
         material: material.is_some().then_some(MaterialId(0)),
         stand_in_for: None,
         instancer: None,
@@ -86,7 +110,11 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         joints: Vec::new(),
         tree: Tree::build(1, &mut []),
         materials: material.into_iter().collect(),
-        meshes: vec![MeshSource::new(format!("{name}.glb"), place.clone(), Arc::new(mesh.into()))],
+        meshes: vec![MeshSource::new(
+            format!("{name}.glb"),
+            place.clone(),
+            Arc::new(mesh.into()),
+        )],
         sensors: Vec::new(),
         lights: Vec::new(),
         interfaces: Vec::new(),
@@ -110,38 +138,69 @@ mod tests {
 
     #[test]
     fn a_mesh_is_read_as_it_was_written() {
-        let colors = PerCorner { values: vec![[0.25, 0.5, 1.0, 1.0], [0.0, 1.0, 0.0, 0.5]], indices: vec![0, 1, 0, 1, 1, 0] };
+        let colors = PerCorner {
+            values: vec![[0.25, 0.5, 1.0, 1.0], [0.0, 1.0, 0.0, 0.5]],
+            indices: vec![0, 1, 0, 1, 1, 0],
+        };
         let polygons = Polygons {
-            points: vec![[0.1, 0.2, 0.3], [1.0, 0.0, -0.5], [0.0, 3.0, 0.0], [0.0, 0.0, 0.7]],
+            points: vec![
+                [0.1, 0.2, 0.3],
+                [1.0, 0.0, -0.5],
+                [0.0, 3.0, 0.0],
+                [0.0, 0.0, 0.7],
+            ],
             counts: vec![3, 3],
             corners: vec![0, 1, 2, 0, 2, 3],
-            materials: vec![Material { metallic: 0.75, ..Material::plain("steel", [0.2, 0.3, 0.4, 1.0]) }],
+            materials: vec![Material {
+                metallic: 0.75,
+                ..Material::plain("steel", [0.2, 0.3, 0.4, 1.0])
+            }],
             face_materials: vec![Some(0), None],
             ..Polygons::default()
         };
         let grey = Material::plain("grey", [0.5, 0.5, 0.5, 1.0]);
         for (colors, material) in [(None, None), (None, Some(&grey)), (Some(colors), None)] {
             let colors: Option<PerCorner<[f32; 4]>> = colors;
-            let polygons = Polygons { colors: colors.unwrap_or_default(), ..polygons.clone() };
+            let polygons = Polygons {
+                colors: colors.unwrap_or_default(),
+                ..polygons.clone()
+            };
             let (mut mesh, _) = from_polygons(&polygons, Path::new("a")).unwrap();
             // Of unit length to the last digit.
             let values = vec![[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]];
-            mesh.normals = Corners { values, indices: vec![[0, 0, 1], [0, 1, 1]] };
-            let (bytes, found) = write_mesh("part", &mesh, material, &Place::default(), &Store::none()).unwrap();
+            mesh.normals = Corners {
+                values,
+                indices: vec![[0, 0, 1], [0, 1, 1]],
+            };
+            let (bytes, found) =
+                write_mesh("part", &mesh, material, &Place::default(), &Store::none()).unwrap();
             assert!(found.is_empty(), "{found:?}");
-            let file = File { path: "part.glb".into(), bytes: bytes.clone().into() };
+            let file = File {
+                path: "part.glb".into(),
+                bytes: bytes.clone().into(),
+            };
             let files = Files::new(Arc::new(Resolver::new(Default::default())));
             let (again, found) = read(&file, &files, MeshOptions::default()).unwrap();
             assert!(found.is_empty(), "{found:?}");
-            assert_eq!((&again.points, &again.triangles, &again.normals), (&mesh.points, &mesh.triangles, &mesh.normals));
+            assert_eq!(
+                (&again.points, &again.triangles, &again.normals),
+                (&mesh.points, &mesh.triangles, &mesh.normals)
+            );
             let looks = |mesh: &Mesh, other: Option<&Material>| -> Vec<Option<Material>> {
-                let own = |part: &urdf_usd_robot::Part| part.material.map(|material| mesh.materials[material].clone());
-                mesh.parts.iter().map(|part| own(part).or(other.cloned())).collect()
+                let own = |part: &urdf_usd_robot::Part| {
+                    part.material
+                        .map(|material| mesh.materials[material].clone())
+                };
+                mesh.parts
+                    .iter()
+                    .map(|part| own(part).or(other.cloned()))
+                    .collect()
             };
             if mesh.colors.is_none() {
                 assert_eq!(looks(&again, None), looks(&mesh, material));
             }
-            let (second, _) = write_mesh("part", &again, material, &Place::default(), &Store::none()).unwrap();
+            let (second, _) =
+                write_mesh("part", &again, material, &Place::default(), &Store::none()).unwrap();
             assert!(second == bytes, "not the same bytes");
         }
     }

@@ -1,7 +1,8 @@
 //! [`Robot`] → glTF: [`write()`] is the entry point.
 //!
-//! What a robot's shapes are drawn with comes first (`drawings`, made of `surface`, `solids`, `images`, `paint`, `binary`), then the
-//! nodes, then what refers to them: physics, the kinematic model, animations.
+//! What a robot's shapes are drawn with comes first (`drawings`, made of `surface`, `solids`,
+//! `images`, `paint`, `binary`), then the nodes, then what refers to them: physics, the kinematic
+//! model, animations.
 
 mod animation;
 mod binary;
@@ -67,7 +68,9 @@ impl Written {
     /// # Errors
     /// If that is more than a GLB can hold, and if a part of it is no longer in the cache.
     pub fn glb(self) -> Result<Vec<u8>, GlbError> {
-        let pieces = self.glb_in_pieces().map_err(|found| GlbError::TooLarge(Box::new(found)))?;
+        let pieces = self
+            .glb_in_pieces()
+            .map_err(|found| GlbError::TooLarge(Box::new(found)))?;
         Ok(joined(&pieces).ok_or(CacheEvicted)?)
     }
 
@@ -84,20 +87,33 @@ impl Written {
         })
     }
 
-    /// The document alone, for people to read, and the bytes that it says are in a file named `binary` beside it, in pieces.
+    /// The document alone, for people to read, and the bytes that it says are in a file named
+    /// `binary` beside it, in pieces.
     pub fn gltf(&mut self, binary: &str) -> (Vec<u8>, Vec<Piece>) {
         let uri = utf8_percent_encode(binary, IN_URI).to_string();
-        self.document.buffers.iter_mut().take(1).for_each(|buffer| buffer.uri = Some(uri.clone()));
+        self.document
+            .buffers
+            .iter_mut()
+            .take(1)
+            .for_each(|buffer| buffer.uri = Some(uri.clone()));
         let mut json = serde_json::to_vec_pretty(&self.document).unwrap_or_default();
         json.push(b'\n');
         // In a GLB it has none.
-        self.document.buffers.iter_mut().take(1).for_each(|buffer| buffer.uri = None);
+        self.document
+            .buffers
+            .iter_mut()
+            .take(1)
+            .for_each(|buffer| buffer.uri = None);
         (json, self.binary.pieces())
     }
 }
 
 /// What is written as it is in a relative URI (RFC 3986).
-const IN_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const IN_URI: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Writes `robot` as glTF. The same robot and options give the same bytes, whatever is in `store`.
 ///
@@ -106,20 +122,42 @@ const IN_URI: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_
 /// # Errors
 /// If a mesh is no longer in the cache.
 pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written, CacheEvicted> {
-    let Extent { animations, physics, .. } = options.extent;
+    let Extent {
+        animations,
+        physics,
+        ..
+    } = options.extent;
     let mut diagnostics = Vec::new();
     let mut drawings = drawings::draw(robot, (options, Unpainted::Grey), store, &mut diagnostics)?;
     let mut nodes = nodes::build(robot, &mut drawings, physics);
-    let (shapes, rigid_bodies) = if physics { physics::add(robot, options.base, &mut nodes) } else { Default::default() };
+    let (shapes, rigid_bodies) = if physics {
+        physics::add(robot, options.base, &mut nodes)
+    } else {
+        Default::default()
+    };
     let lights = lights::add(robot, &mut nodes);
     let cameras = cameras::add(robot, &mut nodes);
     let model = model::build(robot, &nodes, options, &mut diagnostics);
-    let animations = if animations { animation::previews(&model.joints, &mut drawings.binary) } else { Vec::new() };
+    let animations = if animations {
+        animation::previews(&model.joints, &mut drawings.binary)
+    } else {
+        Vec::new()
+    };
     let has = |name, is_used: bool| is_used.then_some(name);
-    let is_physical = nodes.list.iter().any(|node| !node.extensions.rigid_body.is_empty());
+    let is_physical = nodes
+        .list
+        .iter()
+        .any(|node| !node.extensions.rigid_body.is_empty());
     let is_quantized = drawings.grids.iter().any(Option::is_some);
-    let is_compressed = drawings.binary.views.iter().any(|view| view.extensions.is_some());
-    let has_instances = nodes.list.iter().any(|node| node.extensions.instances.is_some());
+    let is_compressed = drawings
+        .binary
+        .views
+        .iter()
+        .any(|view| view.extensions.is_some());
+    let has_instances = nodes
+        .list
+        .iter()
+        .any(|node| node.extensions.instances.is_some());
     let needed = [
         has("EXT_meshopt_compression", is_compressed),
         has("KHR_mesh_quantization", is_quantized),
@@ -127,19 +165,36 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
     ];
     let used = [
         has("EXT_robot_kinematics", true),
-        has("KHR_node_visibility", robot.links.iter().any(|link| !link.collisions.is_empty())),
+        has(
+            "KHR_node_visibility",
+            robot.links.iter().any(|link| !link.collisions.is_empty()),
+        ),
         has(crate::lights::NAME, !lights.is_empty()),
         has("KHR_implicit_shapes", !shapes.is_empty()),
         has("KHR_physics_rigid_bodies", is_physical),
         has("KHR_materials_variants", !robot.look_variants.is_empty()),
     ];
-    let variants = robot.look_variants.iter().map(|look| Variant { name: look.name.clone() }).collect();
+    let variants = robot
+        .look_variants
+        .iter()
+        .map(|look| Variant {
+            name: look.name.clone(),
+        })
+        .collect();
     let variants = Variants { variants };
     let of_materials: Vec<&str> = drawings.paint.extensions().collect();
     let document = Document {
-        extensions_used: used.into_iter().flatten().chain(of_materials).chain(needed.into_iter().flatten()).collect(),
+        extensions_used: used
+            .into_iter()
+            .flatten()
+            .chain(of_materials)
+            .chain(needed.into_iter().flatten())
+            .collect(),
         extensions_required: needed.into_iter().flatten().collect(),
-        scenes: vec![Scene { name: robot.name.clone(), nodes: vec![nodes.root] }],
+        scenes: vec![Scene {
+            name: robot.name.clone(),
+            nodes: vec![nodes.root],
+        }],
         nodes: nodes.list,
         animations,
         cameras,
@@ -151,8 +206,20 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
         buffers: drawings.binary.buffers(),
         accessors: drawings.binary.accessors,
         buffer_views: drawings.binary.views,
-        extensions: RootExtensions { kinematics: Kinematics { models: vec![model] }, shapes, rigid_bodies, lights, variants },
+        extensions: RootExtensions {
+            kinematics: Kinematics {
+                models: vec![model],
+            },
+            shapes,
+            rigid_bodies,
+            lights,
+            variants,
+        },
         ..Document::default()
     };
-    Ok(Written { document, binary: drawings.binary.buffer, diagnostics })
+    Ok(Written {
+        document,
+        binary: drawings.binary.buffer,
+        diagnostics,
+    })
 }

@@ -1,4 +1,5 @@
-//! The kinematic model of EXT_robot_kinematics: links, joints, their degrees of freedom and how they hang together.
+//! The kinematic model of EXT_robot_kinematics: links, joints, their degrees of freedom and how
+//! they hang together.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,25 +13,43 @@ use super::options::Options;
 use super::planning::planning;
 use crate::axes;
 use crate::extension::{JointType, Motion};
-use crate::json::extras::{ConfigurationExtras, Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement};
-use crate::json::kinematics::{Calibration, Configuration, Dof, Dynamics, Joint, Link, Mimic, Model, Positions, Safety};
+use crate::json::extras::{
+    ConfigurationExtras, Custom, JointExtras, LinkExtras, Loop, ModelExtras, Placement,
+};
+use crate::json::kinematics::{
+    Calibration, Configuration, Dof, Dynamics, Joint, Link, Mimic, Model, Positions, Safety,
+};
 use crate::json::limit::Limit;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{self as robot, JointId, JointKind, NamedPose, Robot, kinematics};
 
 /// The model of `robot`, whose nodes are `nodes`.
-pub fn build(robot: &Robot, nodes: &Nodes, options: &Options, diagnostics: &mut Vec<Diagnostic>) -> Model {
+pub fn build(
+    robot: &Robot,
+    nodes: &Nodes,
+    options: &Options,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Model {
     // Joints that close loops have no nodes, so the model's numbers are not the robot's.
-    let present: Vec<(usize, &JointNodes)> =
-        nodes.joints.iter().enumerate().filter_map(|(id, n)| Some((id, n.as_ref()?))).collect();
+    let present: Vec<(usize, &JointNodes)> = nodes
+        .joints
+        .iter()
+        .enumerate()
+        .filter_map(|(id, n)| Some((id, n.as_ref()?)))
+        .collect();
     let mut number = vec![None; robot.joints.len()];
     for (index, &(id, _)) in present.iter().enumerate() {
         number[id] = Some(index);
     }
     let kinematics = kinematics::Model::of(robot);
-    let mimics: Vec<Option<Mimic>> =
-        present.iter().map(|&(id, _)| mimic(robot, &kinematics, JointId(id), &number, diagnostics)).collect();
-    let limits: Vec<Option<Limit>> = present.iter().map(|&(id, _)| limit(&robot.joints[id])).collect();
+    let mimics: Vec<Option<Mimic>> = present
+        .iter()
+        .map(|&(id, _)| mimic(robot, &kinematics, JointId(id), &number, diagnostics))
+        .collect();
+    let limits: Vec<Option<Limit>> = present
+        .iter()
+        .map(|&(id, _)| limit(&robot.joints[id]))
+        .collect();
     let home = home(&limits, &mimics);
     let mut joints = Vec::with_capacity(present.len());
     for (((&(id, nodes), mimic), limit), home) in present.iter().zip(mimics).zip(limits).zip(home) {
@@ -64,15 +83,26 @@ fn links(robot: &Robot, nodes: &Nodes) -> Vec<Link> {
     robot.links.iter().zip(&nodes.links).map(entry).collect()
 }
 
-fn joint_entry(joint: &robot::Joint, nodes: &JointNodes, dofs: Vec<Dof>, mimic: Option<Mimic>) -> Joint {
-    let dynamics = joint.dynamics.map(|d| Dynamics { damping: finite(d.damping), friction: finite(d.friction) });
+fn joint_entry(
+    joint: &robot::Joint,
+    nodes: &JointNodes,
+    dofs: Vec<Dof>,
+    mimic: Option<Mimic>,
+) -> Joint {
+    let dynamics = joint.dynamics.map(|d| Dynamics {
+        damping: finite(d.damping),
+        friction: finite(d.friction),
+    });
     let safety = joint.safety.map(|s| Safety {
         soft_lower_limit: finite(s.soft_lower_limit),
         soft_upper_limit: finite(s.soft_upper_limit),
         k_position: finite(s.k_position),
         k_velocity: finite(s.k_velocity),
     });
-    let calibration = joint.calibration.map(|c| Calibration { rising: finite(c.rising), falling: finite(c.falling) });
+    let calibration = joint.calibration.map(|c| Calibration {
+        rising: finite(c.rising),
+        falling: finite(c.falling),
+    });
     Joint {
         name: joint.name.clone(),
         kind: joint.kind.into(),
@@ -89,10 +119,14 @@ fn joint_entry(joint: &robot::Joint, nodes: &JointNodes, dofs: Vec<Dof>, mimic: 
     }
 }
 
-/// The degrees of freedom, in the order in which their nodes are chained. `limit` and `default` are those of each of them; a floating
-/// joint has none.
+/// The degrees of freedom, in the order in which their nodes are chained. `limit` and `default` are
+/// those of each of them; a floating joint has none.
 fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
-    let (limit, default) = if joint.kind == JointKind::Floating { (None, 0.0) } else { (limit, default) };
+    let (limit, default) = if joint.kind == JointKind::Floating {
+        (None, 0.0)
+    } else {
+        (limit, default)
+    };
     let along = match joint.kind {
         JointKind::Planar => {
             let (u, v) = kinematics::planar_basis(&joint.axis);
@@ -101,15 +135,26 @@ fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
         JointKind::Floating => [Vector3::x(), Vector3::y(), Vector3::z()].repeat(2),
         _ => vec![joint.axis.into_inner()],
     };
-    let dof = |(&motion, axis): (&Motion, Vector3<f64>)| Dof { motion, axis: axes::vector(&axis), limit, default };
-    JointType::from(joint.kind).motions().iter().zip(along).map(dof).collect()
+    let dof = |(&motion, axis): (&Motion, Vector3<f64>)| Dof {
+        motion,
+        axis: axes::vector(&axis),
+        limit,
+        default,
+    };
+    JointType::from(joint.kind)
+        .motions()
+        .iter()
+        .zip(along)
+        .map(dof)
+        .collect()
 }
 
 fn has_one_position(joint: &robot::Joint) -> bool {
     kinematics::position_count(joint.kind) == 1
 }
 
-/// The joint that sets joint `id` in the end, and how: chains are resolved, since a loader follows one step only.
+/// The joint that sets joint `id` in the end, and how: chains are resolved, since a loader follows
+/// one step only.
 fn mimic(
     robot: &Robot,
     kinematics: &kinematics::Model,
@@ -121,7 +166,11 @@ fn mimic(
     let (leader, multiplier, offset) = kinematics.driver(id.0)?;
     let driver = robot.joints.get(leader)?;
     match number.get(leader).copied().flatten() {
-        Some(joint) if has_one_position(follower) && has_one_position(driver) => Some(Mimic { joint, multiplier, offset }),
+        Some(joint) if has_one_position(follower) && has_one_position(driver) => Some(Mimic {
+            joint,
+            multiplier,
+            offset,
+        }),
         _ => {
             let message = format!(
                 "joint \"{}\" ({}) can't follow joint \"{}\" ({}) in the GLB",
@@ -131,18 +180,23 @@ fn mimic(
                 driver.kind.as_str()
             );
             let help = "a mimic needs two joints of one degree of freedom, and a driver that closes no loop";
-            diagnostics.push(Diagnostic::new(&codes::MIMIC_LEFT_OUT, follower.place.clone(), message).help(help));
+            diagnostics.push(
+                Diagnostic::new(&codes::MIMIC_LEFT_OUT, follower.place.clone(), message).help(help),
+            );
             None
         }
     }
 }
 
-/// The position nearest to zero that each joint's limits allow, with followers where their drivers put them. Holds for each degree of
-/// freedom of a joint with limits.
+/// The position nearest to zero that each joint's limits allow, with followers where their drivers
+/// put them. Holds for each degree of freedom of a joint with limits.
 fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
     let nearest = |limit: &Option<Limit>| {
         let (lower, upper) = limit.map_or((None, None), |limit| (limit.lower, limit.upper));
-        0_f64.max(lower.unwrap_or(0.0)).min(upper.unwrap_or(f64::INFINITY)) + 0.0
+        0_f64
+            .max(lower.unwrap_or(0.0))
+            .min(upper.unwrap_or(f64::INFINITY))
+            + 0.0
     };
     let alone: Vec<f64> = limits.iter().map(nearest).collect();
     let follow = |(index, mimic): (usize, &Option<Mimic>)| match mimic {
@@ -152,23 +206,45 @@ fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
     mimics.iter().enumerate().map(follow).collect()
 }
 
-/// The robot's named poses, or `home` if it has none: for every joint what the pose says, or its default. Poses of several groups
-/// with one name bear the group's name, too.
-fn configurations(robot: &Robot, joints: &[Joint], number: &[Option<usize>]) -> Vec<(String, Configuration)> {
-    let home: Vec<Vec<f64>> = joints.iter().map(|joint| joint.dofs.iter().map(|dof| dof.default).collect()).collect();
+/// The robot's named poses, or `home` if it has none: for every joint what the pose says, or its
+/// default. Poses of several groups with one name bear the group's name, too.
+fn configurations(
+    robot: &Robot,
+    joints: &[Joint],
+    number: &[Option<usize>],
+) -> Vec<(String, Configuration)> {
+    let home: Vec<Vec<f64>> = joints
+        .iter()
+        .map(|joint| joint.dofs.iter().map(|dof| dof.default).collect())
+        .collect();
     if robot.named_poses.is_empty() {
         let joint_positions = home.into_iter().map(Positions::of).collect();
-        return vec![("home".to_owned(), Configuration { joint_positions, extras: ConfigurationExtras::default() })];
+        return vec![(
+            "home".to_owned(),
+            Configuration {
+                joint_positions,
+                extras: ConfigurationExtras::default(),
+            },
+        )];
     }
-    let settable = joints.iter().filter(|joint| !joint.dofs.is_empty() && joint.mimic.is_none()).count();
+    let settable = joints
+        .iter()
+        .filter(|joint| !joint.dofs.is_empty() && joint.mimic.is_none())
+        .count();
     let mut taken = HashSet::new();
     let mut count: HashMap<&str, usize> = HashMap::new();
-    robot.named_poses.iter().for_each(|pose| *count.entry(&pose.name).or_default() += 1);
+    robot
+        .named_poses
+        .iter()
+        .for_each(|pose| *count.entry(&pose.name).or_default() += 1);
     let mut configurations = Vec::with_capacity(robot.named_poses.len());
     for pose in &robot.named_poses {
         let mut positions = home.clone();
-        let set: BTreeMap<usize, &Vec<f64>> =
-            pose.positions.iter().filter_map(|(joint, at)| Some(((*number.get(joint.0)?)?, at))).collect();
+        let set: BTreeMap<usize, &Vec<f64>> = pose
+            .positions
+            .iter()
+            .filter_map(|(joint, at)| Some(((*number.get(joint.0)?)?, at)))
+            .collect();
         for (&joint, at) in &set {
             for (position, at) in positions[joint].iter_mut().zip(*at) {
                 *position = at + 0.0;
@@ -181,10 +257,25 @@ fn configurations(robot: &Robot, joints: &[Joint], number: &[Option<usize>]) -> 
             }
         }
         let is_whole = set.len() == settable;
-        let extras = ConfigurationExtras { group: pose.group.clone(), joints: (!is_whole).then(|| set.into_keys().collect()) };
+        let extras = ConfigurationExtras {
+            group: pose.group.clone(),
+            joints: (!is_whole).then(|| set.into_keys().collect()),
+        };
         let joint_positions = positions.into_iter().map(Positions::of).collect();
-        let name = free_name(pose, count.get(pose.name.as_str()).is_some_and(|&count| count > 1), &mut taken);
-        configurations.push((name, Configuration { joint_positions, extras }));
+        let name = free_name(
+            pose,
+            count
+                .get(pose.name.as_str())
+                .is_some_and(|&count| count > 1),
+            &mut taken,
+        );
+        configurations.push((
+            name,
+            Configuration {
+                joint_positions,
+                extras,
+            },
+        ));
     }
     configurations
 }
@@ -196,7 +287,10 @@ fn free_name(pose: &NamedPose, is_shared: bool, taken: &mut HashSet<String>) -> 
         _ => pose.name.clone(),
     };
     let numbered = (2..).map(|number| format!("{base} {number}"));
-    let name = std::iter::once(base.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(base);
+    let name = std::iter::once(base.clone())
+        .chain(numbered)
+        .find(|name| !taken.contains(name))
+        .unwrap_or(base);
     taken.insert(name.clone());
     name
 }
@@ -213,7 +307,10 @@ impl Positions {
 fn loops(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Vec<Loop> {
     let closing = robot.joints.iter().filter(|joint| joint.closes_loop);
     let entry = |joint: &robot::Joint| {
-        let message = format!("joint \"{}\" closes a loop, which glTF can't hold: nothing moves by it", joint.name);
+        let message = format!(
+            "joint \"{}\" closes a loop, which glTF can't hold: nothing moves by it",
+            joint.name
+        );
         diagnostics.push(
             Diagnostic::new(&codes::LOOP_JOINT, joint.place.clone(), message)
                 .help("nothing to do if a program of yours closes the loop; its joint is in the model's extras"),
@@ -225,7 +322,11 @@ fn loops(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Vec<Loop> {
             child_link: joint.child.0,
             origin: Placement::of(&joint.origin),
             axis: axes::vector(&joint.axis),
-            limit: joint.limit.as_ref().map(Limit::of).filter(|limit| *limit != Limit::default()),
+            limit: joint
+                .limit
+                .as_ref()
+                .map(Limit::of)
+                .filter(|limit| *limit != Limit::default()),
         }
     };
     closing.map(entry).collect()

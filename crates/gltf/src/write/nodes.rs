@@ -1,4 +1,5 @@
-//! The node tree: link frames, the origin/dof chain of every joint, and the shapes (the extension's sections 2 and 6).
+//! The node tree: link frames, the origin/dof chain of every joint, and the shapes (the extension's
+//! sections 2 and 6).
 
 use std::collections::HashMap;
 
@@ -39,17 +40,27 @@ pub struct JointNodes {
     pub dofs: Vec<Index>,
 }
 
-/// The node tree of `robot`. With `each_collider` every collider has a node of its own, for physics to refer to.
+/// The node tree of `robot`. With `each_collider` every collider has a node of its own, for physics
+/// to refer to.
 pub fn build(robot: &Robot, drawings: &mut Drawings, each_collider: bool) -> Nodes {
     let mut nodes = Nodes {
         links: vec![LinkNodes::default(); robot.links.len()],
         joints: vec![None; robot.joints.len()],
         ..Nodes::default()
     };
-    nodes.list.push(Node { name: robot.name.clone(), ..Node::default() });
-    let above_roots = if robot.tree.roots.len() > 1 { nodes.named("world".to_owned(), nodes.root) } else { nodes.root };
+    nodes.list.push(Node {
+        name: robot.name.clone(),
+        ..Node::default()
+    });
+    let above_roots = if robot.tree.roots.len() > 1 {
+        nodes.named("world".to_owned(), nodes.root)
+    } else {
+        nodes.root
+    };
     for &id in &robot.tree.order {
-        let Some(link) = robot.links.get(id.0) else { continue };
+        let Some(link) = robot.links.get(id.0) else {
+            continue;
+        };
         let joint = robot.tree.parent_joint.get(id.0).copied().flatten();
         let above = match joint.and_then(|id| Some((id.0, robot.joints.get(id.0)?))) {
             Some((index, joint)) => nodes.joint(index, joint),
@@ -70,13 +81,22 @@ impl Nodes {
     }
 
     fn named(&mut self, name: String, parent: Index) -> Index {
-        self.add(Node { name, ..Node::default() }, parent)
+        self.add(
+            Node {
+                name,
+                ..Node::default()
+            },
+            parent,
+        )
     }
 
     /// The chain of joint `index` under its parent link; the last node of it.
     fn joint(&mut self, index: usize, joint: &Joint) -> Index {
         let name = format!("joint_{}_origin", joint.name);
-        let origin = self.add(placed(name, &joint.origin), self.links[joint.parent.0].frame);
+        let origin = self.add(
+            placed(name, &joint.origin),
+            self.links[joint.parent.0].frame,
+        );
         let mut last = origin;
         let dofs: Vec<Index> = (0..kinematics::position_count(joint.kind))
             .map(|k| {
@@ -88,7 +108,8 @@ impl Nodes {
         last
     }
 
-    /// The node of a shape. A mesh that is counted in a grid hangs on a node of its own, so that the shape's is where the robot has it.
+    /// The node of a shape. A mesh that is counted in a grid hangs on a node of its own, so that
+    /// the shape's is where the robot has it.
     fn shape(
         &mut self,
         name: String,
@@ -105,7 +126,10 @@ impl Nodes {
         let node = Node {
             mesh: mesh.filter(|_| grid.is_none()),
             scale: (scale != [1.0; 3]).then_some(scale),
-            extensions: NodeExtensions { visibility, ..NodeExtensions::default() },
+            extensions: NodeExtensions {
+                visibility,
+                ..NodeExtensions::default()
+            },
             extras: Some(NodeExtras::Shape(ShapeExtras::of(shape))),
             ..placed(name, &shape.origin)
         };
@@ -131,12 +155,18 @@ impl Nodes {
         let mut turns = Vec::with_capacity(shapes.len());
         for shape in shapes {
             let rotation = axes::rotation(&shape.origin.rotation);
-            let (mut at, mut scale) = (axes::vector(&shape.origin.translation.vector), scale_of(shape));
+            let (mut at, mut scale) = (
+                axes::vector(&shape.origin.translation.vector),
+                scale_of(shape),
+            );
             if let Some(grid) = &grid {
                 let corner = Vector3::from_fn(|k, _| scale[k] * f64::from(grid.corner[k]));
                 let turn = UnitQuaternion::new_unchecked(Quaternion::from(Vector4::from(rotation)));
                 let corner = turn * corner;
-                (at, scale) = (std::array::from_fn(|k| at[k] + corner[k]), scale.map(|factor| factor * f64::from(grid.side)));
+                (at, scale) = (
+                    std::array::from_fn(|k| at[k] + corner[k]),
+                    scale.map(|factor| factor * f64::from(grid.side)),
+                );
             }
             places[0].push(at.map(|x| x as f32));
             places[1].push(scale.map(|x| x as f32));
@@ -148,35 +178,73 @@ impl Nodes {
             scale: drawings.binary.samples(&places[1], "VEC3"),
         };
         let visibility = hidden.then_some(Visibility { visible: false });
-        let extensions = NodeExtensions { visibility, instances: Some(Instances { attributes }), ..NodeExtensions::default() };
-        let extras = shapes.first().map(|shape| NodeExtras::Shape(ShapeExtras::of(shape)));
-        self.add(Node { name, mesh: Some(mesh), extensions, extras, ..Node::default() }, frame)
+        let extensions = NodeExtensions {
+            visibility,
+            instances: Some(Instances { attributes }),
+            ..NodeExtensions::default()
+        };
+        let extras = shapes
+            .first()
+            .map(|shape| NodeExtras::Shape(ShapeExtras::of(shape)));
+        self.add(
+            Node {
+                name,
+                mesh: Some(mesh),
+                extensions,
+                extras,
+                ..Node::default()
+            },
+            frame,
+        )
     }
 
-    fn link(&mut self, id: LinkId, link: &Link, above: Index, drawings: &mut Drawings, each_collider: bool) {
-        let extras = Some(NodeExtras::Link { link: link.name.clone() });
-        let frame = self.add(Node { name: link.name.clone(), extras, ..Node::default() }, above);
+    fn link(
+        &mut self,
+        id: LinkId,
+        link: &Link,
+        above: Index,
+        drawings: &mut Drawings,
+        each_collider: bool,
+    ) {
+        let extras = Some(NodeExtras::Link {
+            link: link.name.clone(),
+        });
+        let frame = self.add(
+            Node {
+                name: link.name.clone(),
+                extras,
+                ..Node::default()
+            },
+            above,
+        );
         let of_link = |of: &[Vec<Option<Index>>]| of.get(id.0).cloned().unwrap_or_default();
         let (seen, touched) = (of_link(&drawings.visuals), of_link(&drawings.collisions));
-        let mut shapes = |kind: &str, shapes: &[Shape], meshes: &[Option<Index>], hidden: bool| -> Vec<Index> {
-            let mesh = |n: usize| meshes.get(n).copied().flatten();
-            let batches = batches(shapes, mesh, hidden && each_collider);
-            let shape_node = |batch: Vec<usize>| {
-                let first = *batch.first()?;
-                let name = format!("{}_{kind}_{first}", link.name);
-                Some(match (mesh(first), &batch[1..]) {
-                    (Some(mesh), [_, ..]) => {
-                        let copies: Vec<&Shape> = batch.iter().map(|&n| &shapes[n]).collect();
-                        self.copies(name, &copies, mesh, drawings, hidden, frame)
-                    }
-                    (mesh, _) => self.shape(name, &shapes[first], mesh, drawings, hidden, frame),
-                })
+        let mut shapes =
+            |kind: &str, shapes: &[Shape], meshes: &[Option<Index>], hidden: bool| -> Vec<Index> {
+                let mesh = |n: usize| meshes.get(n).copied().flatten();
+                let batches = batches(shapes, mesh, hidden && each_collider);
+                let shape_node = |batch: Vec<usize>| {
+                    let first = *batch.first()?;
+                    let name = format!("{}_{kind}_{first}", link.name);
+                    Some(match (mesh(first), &batch[1..]) {
+                        (Some(mesh), [_, ..]) => {
+                            let copies: Vec<&Shape> = batch.iter().map(|&n| &shapes[n]).collect();
+                            self.copies(name, &copies, mesh, drawings, hidden, frame)
+                        }
+                        (mesh, _) => {
+                            self.shape(name, &shapes[first], mesh, drawings, hidden, frame)
+                        }
+                    })
+                };
+                batches.into_iter().filter_map(shape_node).collect()
             };
-            batches.into_iter().filter_map(shape_node).collect()
-        };
         let visuals = shapes("visual", &link.visuals, &seen, false);
         let collisions = shapes("collision", &link.collisions, &touched, true);
-        self.links[id.0] = LinkNodes { frame, visuals, collisions };
+        self.links[id.0] = LinkNodes {
+            frame,
+            visuals,
+            collisions,
+        };
     }
 }
 
@@ -188,8 +256,8 @@ fn scale_of(shape: &Shape) -> [f64; 3] {
     }
 }
 
-/// The numbers of shapes that have a node together, in the order of the first of each: what one point instancer made of one mesh. With
-/// `each` every shape has its own.
+/// The numbers of shapes that have a node together, in the order of the first of each: what one
+/// point instancer made of one mesh. With `each` every shape has its own.
 fn batches(shapes: &[Shape], mesh: impl Fn(usize) -> Option<Index>, each: bool) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::with_capacity(shapes.len());
     let mut known: HashMap<(usize, Index, Option<&str>), usize> = HashMap::new();

@@ -17,7 +17,13 @@ pub fn sixteen_bits(share: f32) -> u16 {
 
 /// The smallest and largest coordinates.
 pub fn bounds<'a>(positions: impl IntoIterator<Item = &'a [f32; 3]>) -> ([f32; 3], [f32; 3]) {
-    positions.into_iter().fold(([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), |(low, high), p| {
-        (std::array::from_fn(|k| low[k].min(p[k])), std::array::from_fn(|k| high[k].max(p[k])))
-    })
+    positions.into_iter().fold(
+        ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]),
+        |(low, high), p| {
+            (
+                std::array::from_fn(|k| low[k].min(p[k])),
+                std::array::from_fn(|k| high[k].max(p[k])),
+            )
+        },
+    )
 }

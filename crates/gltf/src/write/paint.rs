@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use super::binary::{Binary, Content};
 use super::images::{Made, Picture, Pictures, as_is};
 use crate::json::document::{
-    AlphaMode, Clearcoat, EmissiveStrength, Image, Ior, Material, MaterialExtensions, MetallicRoughness, NormalReference,
-    OcclusionReference, Sampling, Specular, Texture, TextureExtensions, TextureReference, TextureTransform,
+    AlphaMode, Clearcoat, EmissiveStrength, Image, Ior, Material, MaterialExtensions,
+    MetallicRoughness, NormalReference, OcclusionReference, Sampling, Specular, Texture,
+    TextureExtensions, TextureReference, TextureTransform,
 };
 use crate::json::values::{Index, position_or_push};
 use urdf_usd_robot::{self as robot, ImagePlacement, MapRole, PLAIN_IOR, Wrap, decimal};
@@ -40,36 +41,79 @@ pub struct Paint {
 impl Paint {
     /// `made`: pictures by their keys; `None` for those that can't be had.
     pub fn new(made: HashMap<String, Option<Made>>) -> Self {
-        Self { made, ..Self::default() }
+        Self {
+            made,
+            ..Self::default()
+        }
     }
 
-    /// The material that shows `source` on `ground`, new if there is none yet. The ground's own colours multiply all it shows.
-    pub fn material(&mut self, source: &robot::Material, ground: Ground, binary: &mut Binary) -> Index {
-        let pictures = if ground.textured { Pictures::of(source) } else { Pictures::default() };
-        let placement = |role| source.maps.get(&role).map(|map| map.placement).unwrap_or_default();
-        let mut texture = |picture: &Option<Picture<'_>>, placement| self.texture(picture.as_ref()?, placement, binary);
+    /// The material that shows `source` on `ground`, new if there is none yet. The ground's own
+    /// colours multiply all it shows.
+    pub fn material(
+        &mut self,
+        source: &robot::Material,
+        ground: Ground,
+        binary: &mut Binary,
+    ) -> Index {
+        let pictures = if ground.textured {
+            Pictures::of(source)
+        } else {
+            Pictures::default()
+        };
+        let placement = |role| {
+            source
+                .maps
+                .get(&role)
+                .map(|map| map.placement)
+                .unwrap_or_default()
+        };
+        let mut texture = |picture: &Option<Picture<'_>>, placement| {
+            self.texture(picture.as_ref()?, placement, binary)
+        };
         let has = |role| source.maps.contains_key(&role);
-        let of_color =
-            if source.base_color_texture.is_some() { source.base_color_placement } else { placement(MapRole::Opacity) };
+        let of_color = if source.base_color_texture.is_some() {
+            source.base_color_placement
+        } else {
+            placement(MapRole::Opacity)
+        };
         let base_color = texture(&pictures.base_color, of_color);
-        let of_surface = if has(MapRole::Roughness) { MapRole::Roughness } else { MapRole::Metallic };
+        let of_surface = if has(MapRole::Roughness) {
+            MapRole::Roughness
+        } else {
+            MapRole::Metallic
+        };
         let surface = texture(&pictures.surface, placement(of_surface));
         let normal = texture(&pictures.normal, placement(MapRole::Normal));
         let occlusion = texture(&pictures.occlusion, placement(MapRole::Occlusion));
         let emissive = texture(&pictures.emissive, placement(MapRole::Emissive));
         let clearcoat = texture(&pictures.clearcoat, placement(MapRole::Clearcoat));
-        let clearcoat_roughness = texture(&pictures.clearcoat_roughness, placement(MapRole::ClearcoatRoughness));
+        let clearcoat_roughness = texture(
+            &pictures.clearcoat_roughness,
+            placement(MapRole::ClearcoatRoughness),
+        );
         let color = match base_color {
-            // The factor multiplies the image, and the source's colour only stands in for it; its opacity counts beside the image's.
+            // The factor multiplies the image, and the source's colour only stands in for it; its
+            // opacity counts beside the image's.
             Some(_) => [1.0, 1.0, 1.0, source.base_color[3]],
             None => source.base_color,
         }
         .map(share);
         let has_alpha = pictures.base_color.as_ref().is_some_and(Picture::has_alpha);
-        let is_translucent = color[3] < 1.0 || ground.translucent || (base_color.is_some() && has_alpha);
+        let is_translucent =
+            color[3] < 1.0 || ground.translucent || (base_color.is_some() && has_alpha);
         let cutoff = source.opacity_threshold.filter(|_| is_translucent);
-        let alpha_mode = is_translucent.then_some(if cutoff.is_some() { AlphaMode::Mask } else { AlphaMode::Blend });
-        let strength = |role| source.maps.get(&role).map(|map| map.strength).filter(|strength| *strength != 1.0);
+        let alpha_mode = is_translucent.then_some(if cutoff.is_some() {
+            AlphaMode::Mask
+        } else {
+            AlphaMode::Blend
+        });
+        let strength = |role| {
+            source
+                .maps
+                .get(&role)
+                .map(|map| map.strength)
+                .filter(|strength| *strength != 1.0)
+        };
         let (emissive_factor, emissive_strength) = radiance(source.emissive);
         let material = Material {
             name: source.name.clone(),
@@ -80,8 +124,14 @@ impl Paint {
                 roughness_factor: share(source.roughness),
                 metallic_roughness_texture: surface,
             },
-            normal_texture: normal.map(|texture| NormalReference { texture, scale: strength(MapRole::Normal) }),
-            occlusion_texture: occlusion.map(|texture| OcclusionReference { texture, strength: strength(MapRole::Occlusion) }),
+            normal_texture: normal.map(|texture| NormalReference {
+                texture,
+                scale: strength(MapRole::Normal),
+            }),
+            occlusion_texture: occlusion.map(|texture| OcclusionReference {
+                texture,
+                strength: strength(MapRole::Occlusion),
+            }),
             emissive_texture: emissive,
             emissive_factor: Some(emissive_factor).filter(|factor| *factor != [0.0; 3]),
             alpha_mode,
@@ -96,14 +146,17 @@ impl Paint {
                 }),
                 emissive_strength,
                 ior: (source.ior != PLAIN_IOR).then_some(Ior { ior: source.ior }),
-                specular: source.specular.map(|mirrored| relative(mirrored, source.ior)),
+                specular: source
+                    .specular
+                    .map(|mirrored| relative(mirrored, source.ior)),
             },
         };
         self.add(material)
     }
 
-    /// The material of what collides. It is fully transparent and masked, so that a viewer without KHR_node_visibility draws
-    /// nothing either; whoever wants to show colliders gives them an opacity.
+    /// The material of what collides. It is fully transparent and masked, so that a viewer without
+    /// KHR_node_visibility draws nothing either; whoever wants to show colliders gives them an
+    /// opacity.
     pub fn unseen(&mut self) -> Index {
         self.add(Material {
             name: "collision".to_owned(),
@@ -127,32 +180,64 @@ impl Paint {
 
     fn add(&mut self, material: Material) -> Index {
         // Floats make no keys, but what they look like does.
-        *self.materials_known.entry(format!("{material:?}")).or_insert_with(|| {
-            self.materials.push(material);
-            self.materials.len() - 1
-        })
+        *self
+            .materials_known
+            .entry(format!("{material:?}"))
+            .or_insert_with(|| {
+                self.materials.push(material);
+                self.materials.len() - 1
+            })
     }
 
     /// The extensions that the materials use.
     pub fn extensions(&self) -> impl Iterator<Item = &'static str> {
-        let says = |what: fn(&MaterialExtensions) -> bool| self.materials.iter().any(|material| what(&material.extensions));
+        let says = |what: fn(&MaterialExtensions) -> bool| {
+            self.materials
+                .iter()
+                .any(|material| what(&material.extensions))
+        };
         let used = [
-            ("KHR_materials_clearcoat", says(|extensions| extensions.clearcoat.is_some())),
-            ("KHR_materials_emissive_strength", says(|extensions| extensions.emissive_strength.is_some())),
-            ("KHR_materials_ior", says(|extensions| extensions.ior.is_some())),
-            ("KHR_materials_specular", says(|extensions| extensions.specular.is_some())),
+            (
+                "KHR_materials_clearcoat",
+                says(|extensions| extensions.clearcoat.is_some()),
+            ),
+            (
+                "KHR_materials_emissive_strength",
+                says(|extensions| extensions.emissive_strength.is_some()),
+            ),
+            (
+                "KHR_materials_ior",
+                says(|extensions| extensions.ior.is_some()),
+            ),
+            (
+                "KHR_materials_specular",
+                says(|extensions| extensions.specular.is_some()),
+            ),
             ("KHR_texture_transform", self.has_transforms),
         ];
-        used.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name)
+        used.into_iter()
+            .filter(|(_, is_used)| *is_used)
+            .map(|(name, _)| name)
     }
 
     /// The texture that shows `picture` where `placement` says; `None` if that can't be had.
-    fn texture(&mut self, picture: &Picture<'_>, placement: ImagePlacement, binary: &mut Binary) -> Option<TextureReference> {
-        let texture = Texture { sampler: self.sampler(placement.wrap), source: self.image(picture, binary)? };
+    fn texture(
+        &mut self,
+        picture: &Picture<'_>,
+        placement: ImagePlacement,
+        binary: &mut Binary,
+    ) -> Option<TextureReference> {
+        let texture = Texture {
+            sampler: self.sampler(placement.wrap),
+            source: self.image(picture, binary)?,
+        };
         let index = position_or_push(&mut self.textures, texture);
         let transform = placement.is_moved().then(|| transform(&placement));
         self.has_transforms |= transform.is_some();
-        Some(TextureReference { index, extensions: TextureExtensions { transform } })
+        Some(TextureReference {
+            index,
+            extensions: TextureExtensions { transform },
+        })
     }
 
     fn sampler(&mut self, wrap: [Wrap; 2]) -> Option<Index> {
@@ -162,7 +247,8 @@ impl Paint {
             Wrap::Clamp => Some(CLAMP_TO_EDGE),
         });
         let sampling = Sampling { wrap_s, wrap_t };
-        (wrap_s.is_some() || wrap_t.is_some()).then(|| position_or_push(&mut self.samplers, sampling))
+        (wrap_s.is_some() || wrap_t.is_some())
+            .then(|| position_or_push(&mut self.samplers, sampling))
     }
 
     /// The image of `picture`; `None` if that can't be had.
@@ -174,11 +260,18 @@ impl Paint {
         // A picture that nobody made ready is made as it is.
         let made = self.made.remove(&key).unwrap_or_else(|| {
             let texture = picture.texture(&Store::none())?;
-            Some(Made { content: Content::new(as_is(&texture)), texture })
+            Some(Made {
+                content: Content::new(as_is(&texture)),
+                texture,
+            })
         });
         let index = made.map(|Made { texture, content }| {
             let buffer_view = binary.view(&content, None);
-            self.images.push(Image { name: texture.name.clone(), mime_type: texture.format.mime(), buffer_view });
+            self.images.push(Image {
+                name: texture.name.clone(),
+                mime_type: texture.format.mime(),
+                buffer_view,
+            });
             self.images.len() - 1
         });
         self.images_known.insert(key, index);
@@ -190,36 +283,57 @@ impl Paint {
 const CLAMP_TO_EDGE: u32 = 33071;
 const MIRRORED_REPEAT: u32 = 33648;
 
-/// A placement on coordinates whose v runs downwards. The offset has as few digits as lead back to the same translation.
+/// A placement on coordinates whose v runs downwards. The offset has as few digits as lead back to
+/// the same translation.
 fn transform(placement: &ImagePlacement) -> TextureTransform {
     let (sin, cos) = placement.rotation.sin_cos();
     let height = f64::from(placement.scale[1]);
     let [x, y] = placement.translation;
     let offset = [
-        decimal::shortest(f64::from(x) - sin * height, |offset| (offset + sin * height) as f32 == x),
-        decimal::shortest(1.0 - f64::from(y) - cos * height, |offset| (1.0 - offset - cos * height) as f32 == y),
+        decimal::shortest(f64::from(x) - sin * height, |offset| {
+            (offset + sin * height) as f32 == x
+        }),
+        decimal::shortest(1.0 - f64::from(y) - cos * height, |offset| {
+            (1.0 - offset - cos * height) as f32 == y
+        }),
     ];
-    TextureTransform { offset: offset.map(|part| part + 0.0), rotation: placement.rotation, scale: placement.scale }
+    TextureTransform {
+        offset: offset.map(|part| part + 0.0),
+        rotation: placement.rotation,
+        scale: placement.scale,
+    }
 }
 
 /// What mirrors as much as `mirrored`, relative to what the index of refraction says.
 fn relative(mirrored: [f32; 3], ior: f32) -> Specular {
     let reflectance = f64::from(robot::Material::reflectance(ior));
     let factor = |part: f32| {
-        let factor = if reflectance > 0.0 { f64::from(part) / reflectance } else { 0.0 };
+        let factor = if reflectance > 0.0 {
+            f64::from(part) / reflectance
+        } else {
+            0.0
+        };
         decimal::shortest(factor, |factor| (factor * reflectance) as f32 == part) as f32
     };
-    Specular { specular_color_factor: mirrored.map(factor) }
+    Specular {
+        specular_color_factor: mirrored.map(factor),
+    }
 }
 
-/// Emitted light as a factor up to one, and what that is multiplied with if it is not enough: a power of two, so that nothing is rounded.
+/// Emitted light as a factor up to one, and what that is multiplied with if it is not enough: a
+/// power of two, so that nothing is rounded.
 fn radiance(emissive: [f32; 3]) -> ([f32; 3], Option<EmissiveStrength>) {
     let most = emissive.into_iter().fold(0.0, f32::max).min(MOST_RADIANT);
     if most <= 1.0 {
         return (emissive.map(share), None);
     }
     let strength = most.log2().ceil().exp2();
-    (emissive.map(|x| share(x / strength)), Some(EmissiveStrength { emissive_strength: strength }))
+    (
+        emissive.map(|x| share(x / strength)),
+        Some(EmissiveStrength {
+            emissive_strength: strength,
+        }),
+    )
 }
 
 /// Nothing emits more.
@@ -227,7 +341,11 @@ const MOST_RADIANT: f32 = 1e6;
 
 /// `value` as a share of one.
 fn share(value: f32) -> f32 {
-    if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) + 0.0 }
+    if value.is_nan() {
+        0.0
+    } else {
+        value.clamp(0.0, 1.0) + 0.0
+    }
 }
 
 #[cfg(test)]
@@ -258,14 +376,39 @@ mod tests {
         blended.name = "haze".into();
         leaf.cut_out();
         for source in [&glass, &wood, &leaf, &wood, &glass, &blended] {
-            paint.material(source, Ground { textured: true, ..Ground::default() }, &mut binary);
+            paint.material(
+                source,
+                Ground {
+                    textured: true,
+                    ..Ground::default()
+                },
+                &mut binary,
+            );
         }
         let modes: Vec<_> = paint.materials.iter().map(|m| m.alpha_mode).collect();
-        assert_eq!(modes, [Some(AlphaMode::Blend), None, Some(AlphaMode::Mask), Some(AlphaMode::Blend)]);
+        assert_eq!(
+            modes,
+            [
+                Some(AlphaMode::Blend),
+                None,
+                Some(AlphaMode::Mask),
+                Some(AlphaMode::Blend)
+            ]
+        );
         assert_eq!(paint.materials[2].alpha_cutoff, None, "one half");
-        assert_eq!(paint.materials[0].pbr_metallic_roughness.base_color_factor, [0.5, 1.0, 0.0, 0.25]);
-        assert_eq!(paint.materials[1].pbr_metallic_roughness.base_color_factor, [1.0; 4]);
-        assert_eq!((paint.images.len(), binary.views.len()), (2, 1), "one view for equal bytes");
+        assert_eq!(
+            paint.materials[0].pbr_metallic_roughness.base_color_factor,
+            [0.5, 1.0, 0.0, 0.25]
+        );
+        assert_eq!(
+            paint.materials[1].pbr_metallic_roughness.base_color_factor,
+            [1.0; 4]
+        );
+        assert_eq!(
+            (paint.images.len(), binary.views.len()),
+            (2, 1),
+            "one view for equal bytes"
+        );
     }
 
     #[test]
@@ -273,7 +416,10 @@ mod tests {
         let (mut paint, mut binary) = (Paint::default(), Binary::default());
         let mut wood = robot::Material::plain("wood", [1.0; 4]);
         wood.base_color_texture = Some(texture(false));
-        let ground = Ground { textured: true, ..Ground::default() };
+        let ground = Ground {
+            textured: true,
+            ..Ground::default()
+        };
         paint.material(&wood, ground, &mut binary);
         wood.base_color_placement = ImagePlacement {
             wrap: [Wrap::Mirror, Wrap::Repeat],
@@ -282,48 +428,113 @@ mod tests {
             translation: [0.1, 0.25],
         };
         let index = paint.material(&wood, ground, &mut binary);
-        assert_eq!((paint.images.len(), paint.textures.len(), paint.samplers.len()), (1, 2, 1));
-        assert_eq!(paint.samplers[0], Sampling { wrap_s: Some(MIRRORED_REPEAT), wrap_t: None });
-        let reference = paint.materials[index].pbr_metallic_roughness.base_color_texture.clone().unwrap();
-        let TextureTransform { offset, rotation, scale } = reference.extensions.transform.unwrap();
+        assert_eq!(
+            (
+                paint.images.len(),
+                paint.textures.len(),
+                paint.samplers.len()
+            ),
+            (1, 2, 1)
+        );
+        assert_eq!(
+            paint.samplers[0],
+            Sampling {
+                wrap_s: Some(MIRRORED_REPEAT),
+                wrap_t: None
+            }
+        );
+        let reference = paint.materials[index]
+            .pbr_metallic_roughness
+            .base_color_texture
+            .clone()
+            .unwrap();
+        let TextureTransform {
+            offset,
+            rotation,
+            scale,
+        } = reference.extensions.transform.unwrap();
         assert_eq!(scale, [2.0, 3.0]);
-        // The same point of the image, from coordinates that run upwards and from those that run downwards.
+        // The same point of the image, from coordinates that run upwards and from those that run
+        // downwards.
         for [u, v] in [[0.0_f32, 0.0], [1.0, 0.0], [0.25, 0.75]] {
             let [s, t] = wood.base_color_placement.apply([u, v]);
             let (sin, cos) = rotation.sin_cos();
             let (x, y) = (f64::from(u) * 2.0, f64::from(1.0 - v) * 3.0);
             let found = [cos * x + sin * y + offset[0], cos * y - sin * x + offset[1]];
-            assert!((found[0] - f64::from(s)).abs() < 1e-6 && (1.0 - found[1] - f64::from(t)).abs() < 1e-6, "{found:?}");
+            assert!(
+                (found[0] - f64::from(s)).abs() < 1e-6
+                    && (1.0 - found[1] - f64::from(t)).abs() < 1e-6,
+                "{found:?}"
+            );
         }
-        assert_eq!(paint.extensions().collect::<Vec<_>>(), ["KHR_texture_transform"]);
+        assert_eq!(
+            paint.extensions().collect::<Vec<_>>(),
+            ["KHR_texture_transform"]
+        );
     }
 
     #[test]
     fn a_specular_colour_is_relative_to_the_index_of_refraction() {
         let (mut paint, mut binary) = (Paint::default(), Binary::default());
-        let source = robot::Material { specular: Some([0.04, 0.5, 1.0]), ..robot::Material::plain("lacquer", [0.5; 4]) };
-        let source = robot::Material { clearcoat: 0.5, clearcoat_roughness: 0.25, ..source };
+        let source = robot::Material {
+            specular: Some([0.04, 0.5, 1.0]),
+            ..robot::Material::plain("lacquer", [0.5; 4])
+        };
+        let source = robot::Material {
+            clearcoat: 0.5,
+            clearcoat_roughness: 0.25,
+            ..source
+        };
         let index = paint.material(&source, Ground::default(), &mut binary);
-        let MaterialExtensions { clearcoat, specular, .. } = &paint.materials[index].extensions;
+        let MaterialExtensions {
+            clearcoat,
+            specular,
+            ..
+        } = &paint.materials[index].extensions;
         let factor = specular.as_ref().unwrap().specular_color_factor;
         assert!(
-            factor.iter().zip([1.0, 12.5, 25.0]).all(|(factor, wanted)| (factor / wanted - 1.0).abs() < 1e-6),
+            factor
+                .iter()
+                .zip([1.0, 12.5, 25.0])
+                .all(|(factor, wanted)| (factor / wanted - 1.0).abs() < 1e-6),
             "{factor:?}"
         );
         let clearcoat = clearcoat.as_ref().unwrap();
-        assert_eq!((clearcoat.clearcoat_factor, clearcoat.clearcoat_roughness_factor), (0.5, 0.25));
-        assert_eq!(paint.extensions().collect::<Vec<_>>(), ["KHR_materials_clearcoat", "KHR_materials_specular"]);
+        assert_eq!(
+            (
+                clearcoat.clearcoat_factor,
+                clearcoat.clearcoat_roughness_factor
+            ),
+            (0.5, 0.25)
+        );
+        assert_eq!(
+            paint.extensions().collect::<Vec<_>>(),
+            ["KHR_materials_clearcoat", "KHR_materials_specular"]
+        );
     }
 
     #[test]
     fn translucent_corners_blend() {
         let (mut paint, mut binary) = (Paint::default(), Binary::default());
         for translucent in [false, true] {
-            paint.material(&robot::Material::of_corners(""), Ground { translucent, ..Ground::default() }, &mut binary);
+            paint.material(
+                &robot::Material::of_corners(""),
+                Ground {
+                    translucent,
+                    ..Ground::default()
+                },
+                &mut binary,
+            );
         }
-        let found: Vec<_> =
-            paint.materials.iter().map(|m| (m.alpha_mode, m.pbr_metallic_roughness.base_color_factor)).collect();
-        assert_eq!(found, [(None, [1.0; 4]), (Some(AlphaMode::Blend), [1.0; 4])]);
+        let found: Vec<_> = paint
+            .materials
+            .iter()
+            .map(|m| (m.alpha_mode, m.pbr_metallic_roughness.base_color_factor))
+            .collect();
+        assert_eq!(
+            found,
+            [(None, [1.0; 4]), (Some(AlphaMode::Blend), [1.0; 4])]
+        );
     }
 
     #[test]
@@ -331,8 +542,20 @@ mod tests {
         let (mut paint, mut binary) = (Paint::default(), Binary::default());
         let mut wood = robot::Material::plain("wood", [0.5, 0.25, 0.125, 1.0]);
         wood.base_color_texture = Some(texture(false));
-        let index = paint.material(&wood, Ground { double_sided: true, ..Ground::default() }, &mut binary);
-        assert_eq!(paint.materials[index].pbr_metallic_roughness.base_color_factor, [0.5, 0.25, 0.125, 1.0]);
+        let index = paint.material(
+            &wood,
+            Ground {
+                double_sided: true,
+                ..Ground::default()
+            },
+            &mut binary,
+        );
+        assert_eq!(
+            paint.materials[index]
+                .pbr_metallic_roughness
+                .base_color_factor,
+            [0.5, 0.25, 0.125, 1.0]
+        );
         assert!(paint.textures.is_empty() && paint.images.is_empty());
     }
 }

@@ -1,8 +1,9 @@
-//! `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`: what engines need to let the robot fall, as far as those drafts have words
-//! for it. Bodies, colliders, contact, joints; no gears, since there is no word for mimics, and no drives, since none is invented.
+//! `KHR_implicit_shapes` and `KHR_physics_rigid_bodies`: what engines need to let the robot fall,
+//! as far as those drafts have words for it. Bodies, colliders, contact, joints; no gears, since
+//! there is no word for mimics, and no drives, since none is invented.
 //!
-//! Links that fixed joints hold together are one body, with all their mass: its node is the topmost link's. What hangs on the world
-//! has no motion and is static.
+//! Links that fixed joints hold together are one body, with all their mass: its node is the topmost
+//! link's. What hangs on the world has no motion and is static.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +14,23 @@ use crate::axes;
 use crate::json::document::Node;
 use crate::json::extras::NodeExtras;
 use crate::json::physics::{
-    Attachment, Ball, Collider, ColliderGeometry, CollisionFilter, Cuboid, Motion, PhysicsJoint, PhysicsLimit, PhysicsMaterial,
-    RigidBodies, Round, Shape, Shapes,
+    Attachment, Ball, Collider, ColliderGeometry, CollisionFilter, Cuboid, Motion, PhysicsJoint,
+    PhysicsLimit, PhysicsMaterial, RigidBodies, Round, Shape, Shapes,
 };
 use crate::json::values::{Index, position_or_push};
-use urdf_usd_robot::{Base, Contact, Geometry, Joint, JointKind, Link, LinkId, Mass, Pose, Robot, Role, Roles};
+use urdf_usd_robot::{
+    Base, Contact, Geometry, Joint, JointKind, Link, LinkId, Mass, Pose, Robot, Role, Roles,
+};
 
-/// Adds to `nodes` what the robot is to an engine, and returns what belongs to the document's root. `base`: whether it is held.
+/// Adds to `nodes` what the robot is to an engine, and returns what belongs to the document's root.
+/// `base`: whether it is held.
 pub fn add(robot: &Robot, base: Base, nodes: &mut Nodes) -> (Shapes, RigidBodies) {
     let bodies = Bodies::of(robot, base);
     bodies.add_motions(robot, nodes);
-    let mut physics = Physics { shapes: Shapes::default(), bodies: RigidBodies::default() };
+    let mut physics = Physics {
+        shapes: Shapes::default(),
+        bodies: RigidBodies::default(),
+    };
     let filters = physics.filters(robot);
     for ((index, link), filter) in robot.links.iter().enumerate().zip(&filters) {
         physics.add_colliders(link, index, *filter, nodes);
@@ -48,11 +55,14 @@ struct Bodies {
 impl Bodies {
     fn of(robot: &Robot, base: Base) -> Self {
         let roles = Roles::new(robot, base);
-        let mut of_link: Vec<(LinkId, Pose)> = (0..robot.links.len()).map(|id| (LinkId(id), Pose::identity())).collect();
+        let mut of_link: Vec<(LinkId, Pose)> = (0..robot.links.len())
+            .map(|id| (LinkId(id), Pose::identity()))
+            .collect();
         let mut moving = vec![false; robot.links.len()];
         for &id in &robot.tree.order {
             let joint = robot.tree.parent_joint[id.0].map(|joint| &robot.joints[joint.0]);
-            let is_let_go = |joint: &Joint| base == Base::Floating && roles.of[joint.parent.0] == Role::World;
+            let is_let_go =
+                |joint: &Joint| base == Base::Floating && roles.of[joint.parent.0] == Role::World;
             match joint.filter(|joint| joint.kind == JointKind::Fixed && !is_let_go(joint)) {
                 Some(joint) => {
                     let (top, pose) = of_link[joint.parent.0];
@@ -61,9 +71,11 @@ impl Bodies {
                 None => {
                     // No joint moves a base, and nothing is above it but the world.
                     let is_base = joint.is_none_or(|joint| {
-                        matches!(joint.kind, JointKind::Fixed | JointKind::Floating) && roles.body[joint.parent.0].is_none()
+                        matches!(joint.kind, JointKind::Fixed | JointKind::Floating)
+                            && roles.body[joint.parent.0].is_none()
                     });
-                    moving[id.0] = roles.of[id.0] == Role::Body && !(is_base && base == Base::Fixed);
+                    moving[id.0] =
+                        roles.of[id.0] == Role::Body && !(is_base && base == Base::Fixed);
                 }
             }
         }
@@ -76,8 +88,17 @@ impl Bodies {
 
     fn add_motions(&self, robot: &Robot, nodes: &mut Nodes) {
         let mut masses: BTreeMap<LinkId, Vec<Mass>> = BTreeMap::new();
-        for (link, (top, pose)) in robot.links.iter().zip(&self.of_link).filter(|(_, (top, _))| self.moving[top.0]) {
-            let mass = link.inertial.as_ref().and_then(Mass::of).map(|mass| mass.placed(pose));
+        for (link, (top, pose)) in robot
+            .links
+            .iter()
+            .zip(&self.of_link)
+            .filter(|(_, (top, _))| self.moving[top.0])
+        {
+            let mass = link
+                .inertial
+                .as_ref()
+                .and_then(Mass::of)
+                .map(|mass| mass.placed(pose));
             masses.entry(*top).or_default().extend(mass);
         }
         for (top, masses) in masses {
@@ -90,7 +111,11 @@ impl Bodies {
 
 impl Round {
     fn new(radius: f64, height: f64) -> Self {
-        Self { height, radius_bottom: radius, radius_top: radius }
+        Self {
+            height,
+            radius_bottom: radius,
+            radius_top: radius,
+        }
     }
 }
 
@@ -98,16 +123,32 @@ impl Shape {
     /// `None` for a mesh, and for what has no extent, which the extension forbids.
     fn of(geometry: &Geometry) -> Option<Self> {
         let (shape, least) = match *geometry {
-            Geometry::Box { size } => (Self::Box { r#box: Cuboid { size: axes::vector(&size) } }, size.min()),
-            Geometry::Cylinder { radius, length } => {
-                (Self::Cylinder { cylinder: Round::new(radius, length) }, radius.min(length))
-            }
-            Geometry::Capsule { radius, length } if length > 0.0 => {
-                (Self::Capsule { capsule: Round::new(radius, length) }, radius)
-            }
-            Geometry::Sphere { radius } | Geometry::Capsule { radius, .. } => {
-                (Self::Sphere { sphere: Ball { radius } }, radius)
-            }
+            Geometry::Box { size } => (
+                Self::Box {
+                    r#box: Cuboid {
+                        size: axes::vector(&size),
+                    },
+                },
+                size.min(),
+            ),
+            Geometry::Cylinder { radius, length } => (
+                Self::Cylinder {
+                    cylinder: Round::new(radius, length),
+                },
+                radius.min(length),
+            ),
+            Geometry::Capsule { radius, length } if length > 0.0 => (
+                Self::Capsule {
+                    capsule: Round::new(radius, length),
+                },
+                radius,
+            ),
+            Geometry::Sphere { radius } | Geometry::Capsule { radius, .. } => (
+                Self::Sphere {
+                    sphere: Ball { radius },
+                },
+                radius,
+            ),
             Geometry::Mesh { .. } | Geometry::Missing { .. } => return None,
         };
         (least > 0.0).then_some(shape)
@@ -116,8 +157,16 @@ impl Shape {
 
 impl PhysicsMaterial {
     fn of(contact: &Contact) -> Self {
-        let &Contact { static_friction, dynamic_friction, restitution } = contact;
-        Self { static_friction, dynamic_friction, restitution: restitution.unwrap_or(0.0) }
+        let &Contact {
+            static_friction,
+            dynamic_friction,
+            restitution,
+        } = contact;
+        Self {
+            static_friction,
+            dynamic_friction,
+            restitution: restitution.unwrap_or(0.0),
+        }
     }
 }
 
@@ -143,28 +192,53 @@ impl Physics {
     fn filters(&mut self, robot: &Robot) -> Vec<Option<Index>> {
         let mut others: BTreeMap<LinkId, Vec<String>> = BTreeMap::new();
         for &(a, b) in &robot.disabled_collisions {
-            others.entry(a).or_default().push(robot.links[b.0].name.clone());
-            others.entry(b).or_default().push(robot.links[a.0].name.clone());
+            others
+                .entry(a)
+                .or_default()
+                .push(robot.links[b.0].name.clone());
+            others
+                .entry(b)
+                .or_default()
+                .push(robot.links[a.0].name.clone());
         }
         let mut filters = vec![None; robot.links.len()];
         for (link, not_collide_with_systems) in others {
             filters[link.0] = Some(self.bodies.collision_filters.len());
             let collision_systems = vec![robot.links[link.0].name.clone()];
-            self.bodies.collision_filters.push(CollisionFilter { collision_systems, not_collide_with_systems });
+            self.bodies.collision_filters.push(CollisionFilter {
+                collision_systems,
+                not_collide_with_systems,
+            });
         }
         filters
     }
 
-    fn add_colliders(&mut self, link: &Link, index: usize, collision_filter: Option<Index>, nodes: &mut Nodes) {
+    fn add_colliders(
+        &mut self,
+        link: &Link,
+        index: usize,
+        collision_filter: Option<Index>,
+        nodes: &mut Nodes,
+    ) {
         for (shape, &node) in link.collisions.iter().zip(&nodes.links[index].collisions) {
             let geometry = match Shape::of(&shape.geometry) {
-                Some(shape) => ColliderGeometry::Shape { shape: position_or_push(&mut self.shapes.shapes, shape) },
-                None if shows_mesh(&nodes.list, node) => ColliderGeometry::Hull { node, convex_hull: true },
+                Some(shape) => ColliderGeometry::Shape {
+                    shape: position_or_push(&mut self.shapes.shapes, shape),
+                },
+                None if shows_mesh(&nodes.list, node) => ColliderGeometry::Hull {
+                    node,
+                    convex_hull: true,
+                },
                 None => continue,
             };
             let contact = link.contact.as_ref().map(PhysicsMaterial::of);
-            let physics_material = contact.map(|contact| position_or_push(&mut self.bodies.physics_materials, contact));
-            nodes.list[node].extensions.rigid_body.collider = Some(Collider { geometry, physics_material, collision_filter });
+            let physics_material = contact
+                .map(|contact| position_or_push(&mut self.bodies.physics_materials, contact));
+            nodes.list[node].extensions.rigid_body.collider = Some(Collider {
+                geometry,
+                physics_material,
+                collision_filter,
+            });
         }
     }
 
@@ -176,32 +250,65 @@ impl Physics {
         let above = match nodes.joints.get(index) {
             Some(Some(chain)) => chain.origin,
             // A joint that closes a loop has no nodes of its own.
-            _ => nodes.add(placed(format!("joint_{}_origin", joint.name), &joint.origin), parent),
+            _ => nodes.add(
+                placed(format!("joint_{}_origin", joint.name), &joint.origin),
+                parent,
+            ),
         };
         let along = along(axes::vector(&joint.axis));
-        let anchor = |name: String| Node { name, rotation: along, ..Node::default() };
-        let extras = Some(NodeExtras::Anchor { anchor: joint.name.clone() });
-        let connected_node = nodes.add(Node { extras, ..anchor(format!("joint_{}_anchor", joint.name)) }, child);
+        let anchor = |name: String| Node {
+            name,
+            rotation: along,
+            ..Node::default()
+        };
+        let extras = Some(NodeExtras::Anchor {
+            anchor: joint.name.clone(),
+        });
+        let connected_node = nodes.add(
+            Node {
+                extras,
+                ..anchor(format!("joint_{}_anchor", joint.name))
+            },
+            child,
+        );
         let frame = nodes.add(anchor(format!("joint_{}_frame", joint.name)), above);
         let joint = position_or_push(&mut self.bodies.physics_joints, PhysicsJoint { limits });
-        nodes.list[frame].extensions.rigid_body.joint = Some(Attachment { connected_node, joint });
+        nodes.list[frame].extensions.rigid_body.joint = Some(Attachment {
+            connected_node,
+            joint,
+        });
     }
 }
 
-/// What a joint does not allow, x being its axis; `None` where there is nothing to hold, or the bodies are one.
+/// What a joint does not allow, x being its axis; `None` where there is nothing to hold, or the
+/// bodies are one.
 fn limits(joint: &Joint) -> Option<Vec<PhysicsLimit>> {
-    let linear = |axes: &[u8], min, max| PhysicsLimit { linear_axes: Some(axes.to_vec()), min, max, ..PhysicsLimit::default() };
-    let angular =
-        |axes: &[u8], min, max| PhysicsLimit { angular_axes: Some(axes.to_vec()), min, max, ..PhysicsLimit::default() };
+    let linear = |axes: &[u8], min, max| PhysicsLimit {
+        linear_axes: Some(axes.to_vec()),
+        min,
+        max,
+        ..PhysicsLimit::default()
+    };
+    let angular = |axes: &[u8], min, max| PhysicsLimit {
+        angular_axes: Some(axes.to_vec()),
+        min,
+        max,
+        ..PhysicsLimit::default()
+    };
     let none = Some(0.0);
     let (lower, upper) = joint.bounds().sides();
     let is_limited = lower.or(upper).is_some();
     let mut limits = match joint.kind {
-        JointKind::Revolute | JointKind::Continuous => vec![linear(&[0, 1, 2], none, none), angular(&[1, 2], none, none)],
+        JointKind::Revolute | JointKind::Continuous => {
+            vec![linear(&[0, 1, 2], none, none), angular(&[1, 2], none, none)]
+        }
         JointKind::Prismatic => vec![linear(&[1, 2], none, none), angular(&[0, 1, 2], none, none)],
         JointKind::Planar => vec![linear(&[0], none, none), angular(&[1, 2], none, none)],
         // Within a body this is the body; across a loop it holds two bodies together.
-        JointKind::Fixed if joint.closes_loop => vec![linear(&[0, 1, 2], none, none), angular(&[0, 1, 2], none, none)],
+        JointKind::Fixed if joint.closes_loop => vec![
+            linear(&[0, 1, 2], none, none),
+            angular(&[0, 1, 2], none, none),
+        ],
         JointKind::Fixed | JointKind::Floating => return None,
     };
     if is_limited {
@@ -218,7 +325,8 @@ fn limits(joint: &Joint) -> Option<Vec<PhysicsLimit>> {
 fn along(axis: [f64; 3]) -> Option<[f64; 4]> {
     let half_turn = || UnitQuaternion::from_axis_angle(&Vector3::z_axis(), std::f64::consts::PI);
     let axis = Unit::new_normalize(Vector3::from(axis));
-    let q = UnitQuaternion::rotation_between_axis(&Vector3::x_axis(), &axis).unwrap_or_else(half_turn);
+    let q =
+        UnitQuaternion::rotation_between_axis(&Vector3::x_axis(), &axis).unwrap_or_else(half_turn);
     let rotation = [q.i, q.j, q.k, q.w].map(|x| x + 0.0);
     (rotation != [0.0, 0.0, 0.0, 1.0]).then_some(rotation)
 }
@@ -226,5 +334,8 @@ fn along(axis: [f64; 3]) -> Option<[f64; 4]> {
 /// Whether a node or a child of it shows a mesh.
 fn shows_mesh(nodes: &[Node], node: Index) -> bool {
     let shows = |node: Index| nodes.get(node).is_some_and(|node| node.mesh.is_some());
-    shows(node) || nodes.get(node).is_some_and(|node| node.children.iter().any(|&child| shows(child)))
+    shows(node)
+        || nodes
+            .get(node)
+            .is_some_and(|node| node.children.iter().any(|&child| shows(child)))
 }

@@ -4,7 +4,8 @@ use crate::axes;
 use crate::json::planning::{Buffer, Collision, Coordinate, Planning, Sphere, SphereGroup};
 use urdf_usd_robot::{self as robot, PlanningCollision, Robot};
 
-/// What the model says; `None` if that is nothing. `number`: by joint, its place in the model's list.
+/// What the model says; `None` if that is nothing. `number`: by joint, its place in the model's
+/// list.
 pub fn planning(robot: &Robot, number: &[Option<usize>]) -> Option<Planning> {
     let planning = &robot.planning;
     if planning.is_empty() {
@@ -12,7 +13,11 @@ pub fn planning(robot: &Robot, number: &[Option<usize>]) -> Option<Planning> {
     }
     let coordinate = |coordinate: &robot::Coordinate| {
         let joint = number.get(coordinate.joint.0).copied().flatten()?;
-        Some(Coordinate { joint, acceleration_limit: coordinate.acceleration, jerk_limit: coordinate.jerk })
+        Some(Coordinate {
+            joint,
+            acceleration_limit: coordinate.acceleration,
+            jerk_limit: coordinate.jerk,
+        })
     };
     let group = |group: &robot::SphereGroup| {
         let of_link = |(link, spheres): &(robot::LinkId, Vec<robot::Sphere>)| {
@@ -24,11 +29,21 @@ pub fn planning(robot: &Robot, number: &[Option<usize>]) -> Option<Planning> {
             };
             spheres.iter().map(sphere).collect::<Vec<_>>()
         };
-        SphereGroup { name: group.name.clone(), spheres: group.spheres.iter().flat_map(of_link).collect() }
+        SphereGroup {
+            name: group.name.clone(),
+            spheres: group.spheres.iter().flat_map(of_link).collect(),
+        }
     };
     let collision = |collision: &PlanningCollision| Collision {
         group: collision.group,
-        buffers: collision.buffers.iter().map(|&(link, distance)| Buffer { link: link.0, distance }).collect(),
+        buffers: collision
+            .buffers
+            .iter()
+            .map(|&(link, distance)| Buffer {
+                link: link.0,
+                distance,
+            })
+            .collect(),
     };
     Some(Planning {
         coordinates: planning.coordinates.iter().filter_map(coordinate).collect(),

@@ -1,4 +1,5 @@
-//! Triangles as a graphics card draws them: one set of indexed vertices with one material, in glTF axes.
+//! Triangles as a graphics card draws them: one set of indexed vertices with one material, in glTF
+//! axes.
 
 use std::collections::HashMap;
 
@@ -20,8 +21,8 @@ pub struct Surface {
     pub uvs: Option<Vec<[f32; 2]>>,
     /// See [`super::tangents`], which adds them to a surface that is otherwise done.
     pub tangents: Option<Vec<[f32; 4]>>,
-    /// Linear red, green, blue and opacity, 65535 being one: half the bytes of floats, and unlike with eight bits every colour of
-    /// eight bits of sRGB stays one of its own.
+    /// Linear red, green, blue and opacity, 65535 being one: half the bytes of floats, and unlike
+    /// with eight bits every colour of eight bits of sRGB stays one of its own.
     pub colors: Option<Vec<[u16; 4]>>,
     /// Three per triangle.
     pub indices: Vec<u32>,
@@ -51,15 +52,23 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty one, with room for `triangles`; `with_uvs` says whether texture coordinates are wanted.
+    /// An empty one, with room for `triangles`; `with_uvs` says whether texture coordinates are
+    /// wanted.
     pub fn new(triangles: usize, with_uvs: bool) -> Self {
         let uvs = with_uvs.then(Vec::new);
         let indices = Vec::with_capacity(triangles * 3);
-        Self { surface: Surface { uvs, indices, ..Surface::default() }, known: HashMap::with_capacity(triangles) }
+        Self {
+            surface: Surface {
+                uvs,
+                indices,
+                ..Surface::default()
+            },
+            known: HashMap::with_capacity(triangles),
+        }
     }
 
-    /// Adds a triangle, counter-clockwise seen from outside. One with equal vertices or a number that is none draws nothing and
-    /// is left out.
+    /// Adds a triangle, counter-clockwise seen from outside. One with equal vertices or a number
+    /// that is none draws nothing and is left out.
     pub fn triangle(&mut self, corners: [Corner; 3]) {
         if is_nothing(corners.map(|corner| corner.position)) {
             return;
@@ -73,9 +82,16 @@ impl Builder {
     fn vertex(&mut self, corner: Corner) -> u32 {
         let position = axes::vertex(corner.position);
         let normal = unit(axes::vertex(corner.normal));
-        let uv = if self.surface.uvs.is_some() { image_position(corner.uv) } else { [0.0; 2] };
+        let uv = if self.surface.uvs.is_some() {
+            image_position(corner.uv)
+        } else {
+            [0.0; 2]
+        };
         let mut key = [0; 8];
-        for (slot, value) in key.iter_mut().zip(position.iter().chain(&normal).chain(&uv)) {
+        for (slot, value) in key
+            .iter_mut()
+            .zip(position.iter().chain(&normal).chain(&uv))
+        {
             *slot = value.to_bits();
         }
         let surface = &mut self.surface;
@@ -95,11 +111,17 @@ impl Builder {
     }
 }
 
-/// One part of a mesh, without tangents; `None` if nothing of it can be drawn. What is `wanted` counts only where the mesh has it.
+/// One part of a mesh, without tangents; `None` if nothing of it can be drawn. What is `wanted`
+/// counts only where the mesh has it.
 ///
-/// Corners that share their point, normal and so on are one vertex, numbered as they first appear. `vertices` are those of the mesh, for all of
-/// its parts in turn.
-pub fn of_part(mesh: &MeshArrays, part: &Part, wanted: Wanted, vertices: &mut Vertices) -> Option<Surface> {
+/// Corners that share their point, normal and so on are one vertex, numbered as they first appear.
+/// `vertices` are those of the mesh, for all of its parts in turn.
+pub fn of_part(
+    mesh: &MeshArrays,
+    part: &Part,
+    wanted: Wanted,
+    vertices: &mut Vertices,
+) -> Option<Surface> {
     let uvs = mesh.uvs.as_ref().filter(|_| wanted.uvs);
     let colors = mesh.colors.as_ref().filter(|_| wanted.colors);
     let mut surface = Surface {
@@ -110,15 +132,30 @@ pub fn of_part(mesh: &MeshArrays, part: &Part, wanted: Wanted, vertices: &mut Ve
     };
     vertices.begin(part.triangles.len(), mesh.points.len());
     for triangle in part.triangles.clone() {
-        let Some(points) = mesh.triangles.get(triangle) else { break };
+        let Some(points) = mesh.triangles.get(triangle) else {
+            break;
+        };
         let positions = points.map(|point| mesh.points.get(point as usize));
-        let [Some(a), Some(b), Some(c)] = positions else { continue };
+        let [Some(a), Some(b), Some(c)] = positions else {
+            continue;
+        };
         if is_nothing([*a, *b, *c]) {
             continue;
         }
-        let normals = mesh.normals.indices.get(triangle).copied().unwrap_or([NONE; 3]);
-        let uv_indices = uvs.and_then(|uvs| uvs.indices.get(triangle)).copied().unwrap_or([NONE; 3]);
-        let color_indices = colors.and_then(|colors| colors.indices.get(triangle)).copied().unwrap_or([NONE; 3]);
+        let normals = mesh
+            .normals
+            .indices
+            .get(triangle)
+            .copied()
+            .unwrap_or([NONE; 3]);
+        let uv_indices = uvs
+            .and_then(|uvs| uvs.indices.get(triangle))
+            .copied()
+            .unwrap_or([NONE; 3]);
+        let color_indices = colors
+            .and_then(|colors| colors.indices.get(triangle))
+            .copied()
+            .unwrap_or([NONE; 3]);
         for (k, position) in [a, b, c].into_iter().enumerate() {
             let next = surface.positions.len() as u32;
             let index = vertices.of(points[k], [normals[k], uv_indices[k], color_indices[k]]);
@@ -126,32 +163,55 @@ pub fn of_part(mesh: &MeshArrays, part: &Part, wanted: Wanted, vertices: &mut Ve
             if index < next {
                 continue;
             }
-            let normal = mesh.normals.values.get(normals[k] as usize).copied().unwrap_or_default();
+            let normal = mesh
+                .normals
+                .values
+                .get(normals[k] as usize)
+                .copied()
+                .unwrap_or_default();
             surface.positions.push(axes::vertex(*position));
             surface.normals.push(unit(axes::vertex(normal)));
             if let Some((list, uvs)) = surface.uvs.as_mut().zip(uvs) {
-                list.push(image_position(uvs.values.get(uv_indices[k] as usize).copied().unwrap_or_default()));
+                list.push(image_position(
+                    uvs.values
+                        .get(uv_indices[k] as usize)
+                        .copied()
+                        .unwrap_or_default(),
+                ));
             }
             if let Some((list, colors)) = surface.colors.as_mut().zip(colors) {
-                list.push(colors.values.get(color_indices[k] as usize).copied().unwrap_or([1.0; 4]).map(sixteen_bits));
+                list.push(
+                    colors
+                        .values
+                        .get(color_indices[k] as usize)
+                        .copied()
+                        .unwrap_or([1.0; 4])
+                        .map(sixteen_bits),
+                );
             }
         }
     }
     let end = part.triangles.end.min(mesh.triangles.len());
-    vertices.clear(mesh.triangles.get(part.triangles.start..end).unwrap_or_default());
+    vertices.clear(
+        mesh.triangles
+            .get(part.triangles.start..end)
+            .unwrap_or_default(),
+    );
     (!surface.indices.is_empty()).then_some(surface)
 }
 
 const NONE: u32 = u32::MAX;
 
-/// The vertices of one part of a mesh by their points and what else they have, numbered as they first appear.
+/// The vertices of one part of a mesh by their points and what else they have, numbered as they
+/// first appear.
 pub struct Vertices {
-    /// Of each point its vertex that came last; [`NONE`] if it has none. Empty as long as no part has a large share of the points.
+    /// Of each point its vertex that came last; [`NONE`] if it has none. Empty as long as no part
+    /// has a large share of the points.
     last: Vec<u32>,
     /// Of each vertex the one of its point that came before, and what it has beside the point.
     vertices: Vec<(u32, [u32; 3])>,
-    /// Those of points that have more than [`Self::FEW`]: to go through all of them would take time with the square of their number. And those
-    /// of points that are not in `last`.
+    /// Those of points that have more than [`Self::FEW`]: to go through all of them would take time
+    /// with the square of their number. And those of points that are not in `last`.
     many: HashMap<(u32, [u32; 3]), u32, FixedState>,
 }
 
@@ -160,7 +220,11 @@ impl Vertices {
 
     /// None yet.
     pub fn new() -> Self {
-        Self { last: Vec::new(), vertices: Vec::new(), many: HashMap::default() }
+        Self {
+            last: Vec::new(),
+            vertices: Vec::new(),
+            many: HashMap::default(),
+        }
     }
 
     /// Makes ready for a part of so many triangles of a mesh of so many points.
@@ -172,10 +236,14 @@ impl Vertices {
         }
     }
 
-    /// Leaves none, where there were those of these triangles: it takes no longer than these, however many points the mesh has.
+    /// Leaves none, where there were those of these triangles: it takes no longer than these,
+    /// however many points the mesh has.
     fn clear(&mut self, triangles: &[[u32; 3]]) {
         for &point in triangles.as_flattened() {
-            self.last.get_mut(point as usize).into_iter().for_each(|last| *last = NONE);
+            self.last
+                .get_mut(point as usize)
+                .into_iter()
+                .for_each(|last| *last = NONE);
         }
         self.vertices.clear();
         self.many.clear();
@@ -219,7 +287,11 @@ fn unit(v: [f32; 3]) -> [f32; 3] {
     if (length - 1.0).abs() < 1e-7 {
         return v;
     }
-    if length > 1e-12 && length.is_finite() { wide.map(|x| (x / length) as f32) } else { SOME_DIRECTION }
+    if length > 1e-12 && length.is_finite() {
+        wide.map(|x| (x / length) as f32)
+    } else {
+        SOME_DIRECTION
+    }
 }
 
 /// glTF counts v from the top.
@@ -233,7 +305,11 @@ mod tests {
     use urdf_usd_robot::{Corners, Mesh};
 
     fn corner(position: [f32; 3], uv: [f32; 2]) -> Corner {
-        Corner { position, normal: [0.0, 0.0, 2.0], uv }
+        Corner {
+            position,
+            normal: [0.0, 0.0, 2.0],
+            uv,
+        }
     }
 
     const A: [f32; 3] = [0.0, 0.0, 0.0];
@@ -246,57 +322,151 @@ mod tests {
         let mut plain = Builder::new(3, false);
         let mut mapped = Builder::new(3, true);
         for builder in [&mut plain, &mut mapped] {
-            builder.triangle([corner(A, [0.0, 0.0]), corner(B, [0.25, 0.0]), corner(C, [0.0, 1.0])]);
-            builder.triangle([corner(A, [0.5, 0.5]), corner(C, [0.0, 1.0]), corner(B, [0.25, 0.0])]);
-            builder.triangle([corner(A, [0.0, 0.0]), corner(A, [1.0, 0.0]), corner(B, [0.0, 0.0])]);
-            builder.triangle([corner(A, [0.0, 0.0]), corner(NOWHERE, [1.0, 0.0]), corner(B, [0.0, 0.0])]);
+            builder.triangle([
+                corner(A, [0.0, 0.0]),
+                corner(B, [0.25, 0.0]),
+                corner(C, [0.0, 1.0]),
+            ]);
+            builder.triangle([
+                corner(A, [0.5, 0.5]),
+                corner(C, [0.0, 1.0]),
+                corner(B, [0.25, 0.0]),
+            ]);
+            builder.triangle([
+                corner(A, [0.0, 0.0]),
+                corner(A, [1.0, 0.0]),
+                corner(B, [0.0, 0.0]),
+            ]);
+            builder.triangle([
+                corner(A, [0.0, 0.0]),
+                corner(NOWHERE, [1.0, 0.0]),
+                corner(B, [0.0, 0.0]),
+            ]);
         }
         let (plain, mapped) = (plain.finish().unwrap(), mapped.finish().unwrap());
         assert_eq!(plain.indices, [0, 1, 2, 0, 2, 1]);
         assert_eq!(mapped.indices, [0, 1, 2, 3, 2, 1]);
         assert_eq!(plain.positions[1], [0.0, 0.0, 1.0], "ROS x is glTF z");
-        assert_eq!(plain.normals[0], [0.0, 1.0, 0.0], "ROS z is glTF y, and normals have length one");
+        assert_eq!(
+            plain.normals[0],
+            [0.0, 1.0, 0.0],
+            "ROS z is glTF y, and normals have length one"
+        );
         assert_eq!(mapped.uvs.unwrap()[1], [0.25, 1.0], "counted from the top");
     }
 
     /// As many triangles as the corners say, each of A, B and C.
     fn mesh(uvs: Option<Corners<[f32; 2]>>, colors: Option<Corners<[f32; 4]>>) -> (Mesh, Part) {
-        let triangles = vec![[0, 1, 2]; 3].into_iter().chain([[0, 1, 3], [0, 0, 1]]).collect::<Vec<_>>();
-        let normals = Corners { values: vec![[0.0, 0.0, 2.0]], indices: vec![[0; 3]; triangles.len()] };
-        let part = Part { triangles: 0..triangles.len(), material: None };
+        let triangles = vec![[0, 1, 2]; 3]
+            .into_iter()
+            .chain([[0, 1, 3], [0, 0, 1]])
+            .collect::<Vec<_>>();
+        let normals = Corners {
+            values: vec![[0.0, 0.0, 2.0]],
+            indices: vec![[0; 3]; triangles.len()],
+        };
+        let part = Part {
+            triangles: 0..triangles.len(),
+            material: None,
+        };
         let (parts, points) = (vec![part.clone()], vec![A, B, C, NOWHERE]);
-        (Mesh::new(MeshArrays { points, triangles, normals, uvs, colors }, parts, Vec::new()), part)
+        (
+            Mesh::new(
+                MeshArrays {
+                    points,
+                    triangles,
+                    normals,
+                    uvs,
+                    colors,
+                },
+                parts,
+                Vec::new(),
+            ),
+            part,
+        )
     }
 
     #[test]
     fn a_part_of_a_mesh_has_what_is_wanted_of_it() {
-        let corners =
-            |values: Vec<[f32; 2]>| Corners { values, indices: vec![[0, 1, 1], [1, 1, 1], [0, 1, 1], [0; 3], [0; 3]] };
+        let corners = |values: Vec<[f32; 2]>| Corners {
+            values,
+            indices: vec![[0, 1, 1], [1, 1, 1], [0, 1, 1], [0; 3], [0; 3]],
+        };
         let (mesh, part) = mesh(Some(corners(vec![[0.5, 0.25], [1.0, 0.0]])), None);
         let mut vertices = Vertices::new();
-        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }, &mut vertices).unwrap();
+        let surface = of_part(
+            &mesh,
+            &part,
+            Wanted {
+                uvs: true,
+                colors: true,
+                ..Wanted::default()
+            },
+            &mut vertices,
+        )
+        .unwrap();
         assert_eq!(surface.indices, [0, 1, 2, 3, 1, 2, 0, 1, 2]);
-        assert_eq!(surface.positions, [[0.0; 3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0; 3]]);
+        assert_eq!(
+            surface.positions,
+            [[0.0; 3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0; 3]]
+        );
         assert_eq!(surface.normals, [[0.0, 1.0, 0.0]; 4]);
-        assert_eq!(surface.uvs.unwrap(), [[0.5, 0.75], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]);
+        assert_eq!(
+            surface.uvs.unwrap(),
+            [[0.5, 0.75], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
+        );
         assert_eq!(surface.colors, None);
         let plain = of_part(&mesh, &part, Wanted::default(), &mut vertices).unwrap();
-        assert_eq!((plain.indices, plain.uvs), (vec![0, 1, 2, 0, 1, 2, 0, 1, 2], None));
-        assert_eq!(of_part(&mesh, &Part { triangles: 3..5, material: None }, Wanted::default(), &mut vertices), None);
+        assert_eq!(
+            (plain.indices, plain.uvs),
+            (vec![0, 1, 2, 0, 1, 2, 0, 1, 2], None)
+        );
+        assert_eq!(
+            of_part(
+                &mesh,
+                &Part {
+                    triangles: 3..5,
+                    material: None
+                },
+                Wanted::default(),
+                &mut vertices
+            ),
+            None
+        );
     }
 
     #[test]
     fn corners_of_two_colours_are_two_vertices() {
         let values = vec![[0.0, 0.5, 1.0, 0.25], [f32::NAN, 2.0, -1.0, 1.0]];
-        let (mesh, part) = mesh(None, Some(Corners { values, indices: vec![[0; 3], [1; 3], [0; 3], [0; 3], [0; 3]] }));
+        let (mesh, part) = mesh(
+            None,
+            Some(Corners {
+                values,
+                indices: vec![[0; 3], [1; 3], [0; 3], [0; 3], [0; 3]],
+            }),
+        );
         let mut vertices = Vertices::new();
-        let surface = of_part(&mesh, &part, Wanted { uvs: true, colors: true, ..Wanted::default() }, &mut vertices).unwrap();
+        let surface = of_part(
+            &mesh,
+            &part,
+            Wanted {
+                uvs: true,
+                colors: true,
+                ..Wanted::default()
+            },
+            &mut vertices,
+        )
+        .unwrap();
         assert_eq!(surface.indices, [0, 1, 2, 3, 4, 5, 0, 1, 2]);
         let colors = surface.colors.unwrap();
-        assert_eq!((colors[0], colors[3]), ([0, 32768, 65535, 16384], [0, 65535, 0, 65535]));
+        assert_eq!(
+            (colors[0], colors[3]),
+            ([0, 32768, 65535, 16384], [0, 65535, 0, 65535])
+        );
         // Every value of eight bits of sRGB is a value of its own.
-        let values: Vec<u16> =
-            (0..=255).map(|i| sixteen_bits(urdf_usd_robot::Material::linear(f64::from(i) / 255.0) as f32)).collect();
+        let values: Vec<u16> = (0..=255)
+            .map(|i| sixteen_bits(urdf_usd_robot::Material::linear(f64::from(i) / 255.0) as f32))
+            .collect();
         assert!(values.is_sorted_by(|a, b| a < b), "{values:?}");
     }
 
@@ -313,7 +483,10 @@ mod tests {
             assert_eq!(vertices.of(0, [0, 8, NONE]), COUNT);
             assert_eq!(vertices.vertices.len() as u32, COUNT + 1);
             vertices.clear(&[[0, 0, 1]]);
-            assert_eq!([0, 1, 1].map(|point| vertices.of(point, [3, 7, NONE])), [0, 1, 1]);
+            assert_eq!(
+                [0, 1, 1].map(|point| vertices.of(point, [3, 7, NONE])),
+                [0, 1, 1]
+            );
         }
     }
 

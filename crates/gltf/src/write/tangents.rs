@@ -1,5 +1,6 @@
-//! Tangents for images of normals, as MikkTSpace has them and as glTF recommends (§3.7.2.1): of each corner the direction in which the
-//! image goes to its right, projected onto the vertex' plane and weighted by the corner's angle, mirrored images apart.
+//! Tangents for images of normals, as MikkTSpace has them and as glTF recommends (§3.7.2.1): of
+//! each corner the direction in which the image goes to its right, projected onto the vertex' plane
+//! and weighted by the corner's angle, mirrored images apart.
 
 use std::collections::HashMap;
 
@@ -10,9 +11,11 @@ use super::surface::Surface;
 /// What a vertex is to tangents: its position, its normal and its texture coordinates.
 type Key = [u32; 8];
 
-/// The tangents of a surface that has texture coordinates; a vertex at which an image meets its mirrored self becomes two.
+/// The tangents of a surface that has texture coordinates; a vertex at which an image meets its
+/// mirrored self becomes two.
 ///
-/// x, y and z have length one. w is the sign with which the cross product of normal and tangent goes to the image's upper side.
+/// x, y and z have length one. w is the sign with which the cross product of normal and tangent
+/// goes to the image's upper side.
 pub fn add(surface: &mut Surface) {
     let Some(uvs) = &surface.uvs else { return };
     let count = surface.positions.len();
@@ -21,8 +24,13 @@ pub fn add(surface: &mut Surface) {
     let places: Vec<usize> = (0..count)
         .map(|vertex| {
             let mut key = [0; 8];
-            let numbers = surface.positions[vertex].iter().chain(&surface.normals[vertex]).chain(&uvs[vertex]);
-            key.iter_mut().zip(numbers).for_each(|(key, number)| *key = number.to_bits());
+            let numbers = surface.positions[vertex]
+                .iter()
+                .chain(&surface.normals[vertex])
+                .chain(&uvs[vertex]);
+            key.iter_mut()
+                .zip(numbers)
+                .for_each(|(key, number)| *key = number.to_bits());
             let next = known.len();
             *known.entry(key).or_insert(next)
         })
@@ -33,14 +41,21 @@ pub fn add(surface: &mut Surface) {
         .iter()
         .map(|triangle| {
             let vertices = triangle.map(|vertex| vertex as usize);
-            let points = vertices.map(|vertex| Vector3::from(surface.positions[vertex].map(f64::from)));
-            let (right, is_mirrored) = right(points, vertices.map(|vertex| uvs[vertex].map(f64::from)))?;
+            let points =
+                vertices.map(|vertex| Vector3::from(surface.positions[vertex].map(f64::from)));
+            let (right, is_mirrored) =
+                right(points, vertices.map(|vertex| uvs[vertex].map(f64::from)))?;
             for (k, vertex) in vertices.into_iter().enumerate() {
                 let normal = Vector3::from(surface.normals[vertex].map(f64::from));
-                let onto = |v: Vector3<f64>| (v - normal * normal.dot(&v)).try_normalize(f64::MIN_POSITIVE);
+                let onto = |v: Vector3<f64>| {
+                    (v - normal * normal.dot(&v)).try_normalize(f64::MIN_POSITIVE)
+                };
                 let [here, next, last] = [0, 1, 2].map(|step| points[(k + step) % 3]);
-                if let (Some(tangent), Some(a), Some(b)) = (onto(right), onto(next - here), onto(last - here)) {
-                    sums[places[vertex]][usize::from(is_mirrored)] += tangent * a.dot(&b).clamp(-1.0, 1.0).acos();
+                if let (Some(tangent), Some(a), Some(b)) =
+                    (onto(right), onto(next - here), onto(last - here))
+                {
+                    sums[places[vertex]][usize::from(is_mirrored)] +=
+                        tangent * a.dot(&b).clamp(-1.0, 1.0).acos();
                 }
             }
             Some(is_mirrored)
@@ -50,8 +65,16 @@ pub fn add(surface: &mut Surface) {
     let mut sides: Vec<Option<bool>> = vec![None; count];
     let mut twins: HashMap<u32, u32> = HashMap::new();
     let mut added: Vec<usize> = Vec::new();
-    for (triangle, is_mirrored) in surface.indices.as_chunks_mut::<3>().0.iter_mut().zip(&mirrored) {
-        let Some(is_mirrored) = is_mirrored else { continue };
+    for (triangle, is_mirrored) in surface
+        .indices
+        .as_chunks_mut::<3>()
+        .0
+        .iter_mut()
+        .zip(&mirrored)
+    {
+        let Some(is_mirrored) = is_mirrored else {
+            continue;
+        };
         for vertex in triangle {
             let side = &mut sides[*vertex as usize];
             if *side.get_or_insert(*is_mirrored) != *is_mirrored {
@@ -70,11 +93,17 @@ pub fn add(surface: &mut Surface) {
             let other = Vector3::from_fn(|k, _| f64::from(u8::from(k == axis)));
             (other - normal * normal.dot(&other)).normalize()
         };
-        let [x, y, z] = sum.try_normalize(1e-12).unwrap_or_else(some).map(|x| x as f32 + 0.0).into();
+        let [x, y, z] = sum
+            .try_normalize(1e-12)
+            .unwrap_or_else(some)
+            .map(|x| x as f32 + 0.0)
+            .into();
         [x, y, z, if is_mirrored { -1.0 } else { 1.0 }]
     };
     let first = (0..count).map(|vertex| tangent(vertex, sides[vertex] == Some(true)));
-    let twins = added.iter().map(|&vertex| tangent(vertex, sides[vertex] == Some(false)));
+    let twins = added
+        .iter()
+        .map(|&vertex| tangent(vertex, sides[vertex] == Some(false)));
     let tangents = first.chain(twins).collect();
     surface.tangents = Some(tangents);
     fn repeat<T: Copy>(list: &mut Vec<T>, added: &[usize]) {
@@ -84,13 +113,22 @@ pub fn add(surface: &mut Surface) {
     repeat(&mut surface.positions, &added);
     repeat(&mut surface.normals, &added);
     surface.uvs.iter_mut().for_each(|uvs| repeat(uvs, &added));
-    surface.colors.iter_mut().for_each(|colors| repeat(colors, &added));
+    surface
+        .colors
+        .iter_mut()
+        .for_each(|colors| repeat(colors, &added));
 }
 
-/// Where the image goes to its right on a triangle, and whether it is mirrored; `None` if it has no area there. Texture coordinates are
-/// counted from the top.
+/// Where the image goes to its right on a triangle, and whether it is mirrored; `None` if it has no
+/// area there. Texture coordinates are counted from the top.
 fn right(points: [Vector3<f64>; 3], uvs: [[f64; 2]; 3]) -> Option<(Vector3<f64>, bool)> {
-    let [(a, u, v), (b, s, t)] = [1, 2].map(|k| (points[k] - points[0], uvs[k][0] - uvs[0][0], uvs[0][1] - uvs[k][1]));
+    let [(a, u, v), (b, s, t)] = [1, 2].map(|k| {
+        (
+            points[k] - points[0],
+            uvs[k][0] - uvs[0][0],
+            uvs[0][1] - uvs[k][1],
+        )
+    });
     let area = u * t - v * s;
     let right = (a * t - b * v) * area.signum();
     (area != 0.0 && right.iter().all(|x| x.is_finite())).then_some((right, area < 0.0))
@@ -100,13 +138,28 @@ fn right(points: [Vector3<f64>; 3], uvs: [[f64; 2]; 3]) -> Option<(Vector3<f64>,
 mod tests {
     use super::*;
 
-    /// A square that looks along z with its image upright on its right half, and mirrored on its left.
+    /// A square that looks along z with its image upright on its right half, and mirrored on its
+    /// left.
     fn folded() -> Surface {
         let at = |x: f32, y: f32| [x, y, 0.0];
         Surface {
-            positions: vec![at(0.0, 0.0), at(1.0, 0.0), at(1.0, 1.0), at(0.0, 1.0), at(-1.0, 0.0), at(-1.0, 1.0)],
+            positions: vec![
+                at(0.0, 0.0),
+                at(1.0, 0.0),
+                at(1.0, 1.0),
+                at(0.0, 1.0),
+                at(-1.0, 0.0),
+                at(-1.0, 1.0),
+            ],
             normals: vec![[0.0, 0.0, 1.0]; 6],
-            uvs: Some(vec![[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]),
+            uvs: Some(vec![
+                [0.0, 1.0],
+                [1.0, 1.0],
+                [1.0, 0.0],
+                [0.0, 0.0],
+                [1.0, 1.0],
+                [1.0, 0.0],
+            ]),
             colors: Some((0..6).map(|k| [k; 4]).collect()),
             indices: vec![0, 1, 2, 0, 2, 3, 0, 3, 4, 3, 5, 4],
             ..Surface::default()
@@ -120,10 +173,31 @@ mod tests {
         let tangents = surface.tangents.as_ref().unwrap();
         assert_eq!(tangents[..4], [[1.0, 0.0, 0.0, 1.0]; 4]);
         assert_eq!(tangents[4..], [[-1.0, 0.0, 0.0, -1.0]; 4]);
-        assert_eq!(surface.indices, [0, 1, 2, 0, 2, 3, 6, 7, 4, 7, 5, 4], "the seam has two vertices for one");
-        let places = [0, 3].map(|vertex| (surface.positions[vertex], surface.uvs.as_ref().unwrap()[vertex]));
-        assert_eq!([6, 7].map(|vertex| (surface.positions[vertex], surface.uvs.as_ref().unwrap()[vertex])), places);
-        assert_eq!((surface.normals.len(), surface.colors.as_ref().unwrap()[6..].to_vec()), (8, vec![[0; 4], [3; 4]]));
+        assert_eq!(
+            surface.indices,
+            [0, 1, 2, 0, 2, 3, 6, 7, 4, 7, 5, 4],
+            "the seam has two vertices for one"
+        );
+        let places = [0, 3].map(|vertex| {
+            (
+                surface.positions[vertex],
+                surface.uvs.as_ref().unwrap()[vertex],
+            )
+        });
+        assert_eq!(
+            [6, 7].map(|vertex| (
+                surface.positions[vertex],
+                surface.uvs.as_ref().unwrap()[vertex]
+            )),
+            places
+        );
+        assert_eq!(
+            (
+                surface.normals.len(),
+                surface.colors.as_ref().unwrap()[6..].to_vec()
+            ),
+            (8, vec![[0; 4], [3; 4]])
+        );
     }
 
     #[test]
@@ -135,7 +209,10 @@ mod tests {
         for [x, y, z, w] in surface.tangents.unwrap() {
             assert_eq!((x * x + y * y, z, w), (1.0, 0.0, 1.0));
         }
-        let mut plain = Surface { uvs: None, ..folded() };
+        let mut plain = Surface {
+            uvs: None,
+            ..folded()
+        };
         add(&mut plain);
         assert_eq!(plain.tangents, None);
     }
@@ -143,11 +220,20 @@ mod tests {
     #[test]
     fn corners_count_by_their_angle() {
         let mut surface = folded();
-        surface.positions.iter_mut().for_each(|point| point[2] = 0.5 * point[0]);
-        surface.normals.iter_mut().for_each(|normal| *normal = [0.6, 0.0, 0.8]);
+        surface
+            .positions
+            .iter_mut()
+            .for_each(|point| point[2] = 0.5 * point[0]);
+        surface
+            .normals
+            .iter_mut()
+            .for_each(|normal| *normal = [0.6, 0.0, 0.8]);
         add(&mut surface);
         for [x, y, z, w] in surface.tangents.unwrap() {
-            assert!((w * x - 0.8).abs() < 1e-6 && y.abs() < 1e-6 && (w * z + 0.6).abs() < 1e-6, "{x} {y} {z}");
+            assert!(
+                (w * x - 0.8).abs() < 1e-6 && y.abs() < 1e-6 && (w * z + 0.6).abs() < 1e-6,
+                "{x} {y} {z}"
+            );
         }
     }
 }

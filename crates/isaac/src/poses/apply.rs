@@ -24,7 +24,8 @@ pub struct Applied {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A body that is as near as this to where it is to be stays, units of the stage and radians: places in single precision are no nearer.
+/// A body that is as near as this to where it is to be stays, units of the stage and radians:
+/// places in single precision are no nearer.
 const SAME: f64 = 1e-6;
 
 /// Without the digits that multiplying matrices leaves of a zero.
@@ -32,9 +33,10 @@ fn clean(number: f64) -> f64 {
     if number.abs() < 1e-12 { 0.0 } else { number }
 }
 
-/// Puts a pose on an asset: every body stands where it is in that pose, joints that it does not set at zero or at the limit next to it;
-/// drives get it as their target (`drive:…:physics:targetPosition`), and joints with `PhysicsJointStateAPI` as their state. The joints'
-/// frames, and so the robot, stay what they are. `layer` is the strongest of the stage.
+/// Puts a pose on an asset: every body stands where it is in that pose, joints that it does not set
+/// at zero or at the limit next to it; drives get it as their target
+/// (`drive:…:physics:targetPosition`), and joints with `PhysicsJointStateAPI` as their state. The
+/// joints' frames, and so the robot, stay what they are. `layer` is the strongest of the stage.
 pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied {
     let (stage, robot) = (poses.stage, &poses.robot);
     let mut applied = Applied::default();
@@ -51,7 +53,10 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
     let mut after: Vec<Matrix4<f64>> = Vec::with_capacity(before.len());
     for (id, prim) in stage.iter() {
         let local = prim.local();
-        let above = prim.parent.filter(|_| !local.resets).map_or_else(Matrix4::identity, |PrimId(parent)| after[parent]);
+        let above = prim
+            .parent
+            .filter(|_| !local.resets)
+            .map_or_else(Matrix4::identity, |PrimId(parent)| after[parent]);
         let stays = above * local.matrix;
         let goal = wanted.get(&id).and_then(|pose| {
             let (_, scale) = rigid(&before[id.0])?;
@@ -69,8 +74,10 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
                 after.push(goal);
             }
             None => {
-                let message =
-                    format!("{} stays where it is: it is below an instance, or what it stands in is sheared", prim.path);
+                let message = format!(
+                    "{} stays where it is: it is below an instance, or what it stands in is sheared",
+                    prim.path
+                );
                 findings.add(&codes::INSTANCE, (id, None), message, "move it by hand");
                 after.push(stays);
             }
@@ -78,17 +85,38 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
     }
     let metre = stage.meters_per_unit();
     for (index, joint) in robot.joints.iter().enumerate() {
-        let (Some(id), 1) = (poses.joints[index], position_count(joint.kind)) else { continue };
-        let (prim, at) = (&stage[id], positions.get(model.range(index).start).copied().unwrap_or_default());
-        let at = if joint.kind == JointKind::Prismatic { (at / metre) as f32 } else { at.to_degrees() as f32 };
-        let drives = prim.instances_of("PhysicsDriveAPI").map(|instance| format!("drive:{instance}:physics:targetPosition"));
-        let states = prim.instances_of("PhysicsJointStateAPI").map(|instance| format!("state:{instance}:physics:position"));
-        let names: Vec<String> = drives.chain(states).filter(|_| overlay::can_author(stage, id)).collect();
+        let (Some(id), 1) = (poses.joints[index], position_count(joint.kind)) else {
+            continue;
+        };
+        let (prim, at) = (
+            &stage[id],
+            positions
+                .get(model.range(index).start)
+                .copied()
+                .unwrap_or_default(),
+        );
+        let at = if joint.kind == JointKind::Prismatic {
+            (at / metre) as f32
+        } else {
+            at.to_degrees() as f32
+        };
+        let drives = prim
+            .instances_of("PhysicsDriveAPI")
+            .map(|instance| format!("drive:{instance}:physics:targetPosition"));
+        let states = prim
+            .instances_of("PhysicsJointStateAPI")
+            .map(|instance| format!("state:{instance}:physics:position"));
+        let names: Vec<String> = drives
+            .chain(states)
+            .filter(|_| overlay::can_author(stage, id))
+            .collect();
         if names.is_empty() {
             continue;
         }
         for name in names {
-            layer.over(&prim.path).attribute(&name, Attribute::float(at));
+            layer
+                .over(&prim.path)
+                .attribute(&name, Attribute::float(at));
         }
         applied.joints.push(prim.path.clone());
     }
@@ -98,13 +126,20 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
 
 /// Authors a place of a prim as a translation, a rotation and, where there is one, a scale.
 fn place(prim: &Prim, pose: &Pose, scale: &Vector3<f64>, resets: bool, layer: &mut Layer) {
-    let there = |kind: &str| prim.attributes.get(&format!("xformOp:{kind}")).map(|there| there.type_name.as_str());
+    let there = |kind: &str| {
+        prim.attributes
+            .get(&format!("xformOp:{kind}"))
+            .map(|there| there.type_name.as_str())
+    };
     // An operation in half precision would move the body: it is left, and not listed.
     let name = |kind: &str, known: &[&str]| match there(kind) {
         Some(type_name) if !known.contains(&type_name) => format!("xformOp:{kind}:pose"),
         _ => format!("xformOp:{kind}"),
     };
-    let (translate, orient) = (name("translate", &["double3", "float3"]), name("orient", &["quatd", "quatf"]));
+    let (translate, orient) = (
+        name("translate", &["double3", "float3"]),
+        name("orient", &["quatd", "quatf"]),
+    );
     let scaled = name("scale", &["double3", "float3"]);
     let vector = |kind: &str, [x, y, z]: [f64; 3]| match there(kind) {
         Some("float3") => Attribute::float3([x as f32, y as f32, z as f32]),
@@ -122,8 +157,14 @@ fn place(prim: &Prim, pose: &Pose, scale: &Vector3<f64>, resets: bool, layer: &m
     }
     order.extend([translate.clone(), orient.clone()]);
     let mut over = layer.over(&prim.path);
-    over.attribute(&translate, vector("translate", <[f64; 3]>::from(pose.translation.vector).map(clean)))
-        .attribute(&orient, turn);
+    over.attribute(
+        &translate,
+        vector(
+            "translate",
+            <[f64; 3]>::from(pose.translation.vector).map(clean),
+        ),
+    )
+    .attribute(&orient, turn);
     if (scale - Vector3::repeat(1.0)).amax() > 1e-9 {
         over.attribute(&scaled, vector("scale", [scale.x, scale.y, scale.z]));
         order.push(scaled);

@@ -1,5 +1,6 @@
-//! Poses as JSON, in the form that Isaac Sim's Robot Poser exports and imports: `{"_meta": {"units": …}, "poses": {NAME: {…}}}`, joints by
-//! the paths of their prims, positions in radians (or degrees) and metres.
+//! Poses as JSON, in the form that Isaac Sim's Robot Poser exports and imports: `{"_meta":
+//! {"units": …}, "poses": {NAME: {…}}}`, joints by the paths of their prims, positions in radians
+//! (or degrees) and metres.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -23,10 +24,11 @@ pub enum Units {
     Degrees,
 }
 
-/// All poses of an asset, as JSON. Each has `joints` (position of each joint by the path of its prim), `joint_fixed`, `start_link`,
-/// `end_link`, `target_position` and `target_orientation` (of the end in the robot's prim, the stage's units; w, x, y, z), `valid`, and the
-/// `group` that it is about, if it is one. Where a name recurs in several groups, a later one is called `GROUP/NAME`. A pose without a
-/// chain is left out and told.
+/// All poses of an asset, as JSON. Each has `joints` (position of each joint by the path of its
+/// prim), `joint_fixed`, `start_link`, `end_link`, `target_position` and `target_orientation` (of
+/// the end in the robot's prim, the stage's units; w, x, y, z), `valid`, and the `group` that it is
+/// about, if it is one. Where a name recurs in several groups, a later one is called `GROUP/NAME`.
+/// A pose without a chain is left out and told.
 pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
     let (mut all, mut left_out) = (Map::new(), Vec::new());
     for pose in &poses.robot.named_poses {
@@ -40,9 +42,16 @@ pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
         for (joint, value) in &chain.joints {
             let Some(path) = path(joint) else { continue };
             let is_slide = poses.robot.joints[joint.0].kind == JointKind::Prismatic;
-            let value = if units == Units::Degrees && !is_slide { value.to_degrees() } else { *value };
+            let value = if units == Units::Degrees && !is_slide {
+                value.to_degrees()
+            } else {
+                *value
+            };
             // A number that JSON can't hold is none of a pose.
-            joints.insert(path.clone(), Number::from_f64(value).map_or(Json::Null, Json::Number));
+            joints.insert(
+                path.clone(),
+                Number::from_f64(value).map_or(Json::Null, Json::Number),
+            );
             fixed.insert(path, Json::Bool(stored.fixed.contains(joint)));
         }
         let end = poses.end_at(pose, chain.end);
@@ -70,7 +79,10 @@ pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
         Units::Radians => "angles in radians, lengths in metres",
         Units::Degrees => "angles in degrees, lengths in metres",
     };
-    (json!({ "_meta": { "units": units, "note": note }, "poses": all }), left_out)
+    (
+        json!({ "_meta": { "units": units, "note": note }, "poses": all }),
+        left_out,
+    )
 }
 
 /// A file of poses. An older form has the poses right at the top, in radians.
@@ -103,18 +115,35 @@ struct Entry {
     name: Option<String>,
 }
 
-/// Reads poses of a robot from JSON: each with the joints that inverse kinematics leaves alone. Joints and links are named by the paths of
-/// their prims or by their own names. A pose that names what the robot does not have is left out and told. `file`: where the text is from.
+/// Reads poses of a robot from JSON: each with the joints that inverse kinematics leaves alone.
+/// Joints and links are named by the paths of their prims or by their own names. A pose that names
+/// what the robot does not have is left out and told. `file`: where the text is from.
 ///
 /// # Errors
 /// If the text is not of the form that [`export`] writes.
-pub fn import(poses: &Poses<'_>, text: &str, file: &Path) -> Result<(Vec<WithFixed>, Vec<Diagnostic>), Diagnostic> {
-    let place = |element: &str| Place { element: element.to_owned(), ..Place::file(file) };
+pub fn import(
+    poses: &Poses<'_>,
+    text: &str,
+    file: &Path,
+) -> Result<(Vec<WithFixed>, Vec<Diagnostic>), Diagnostic> {
+    let place = |element: &str| Place {
+        element: element.to_owned(),
+        ..Place::file(file)
+    };
     let help = "give a file in the form that `urdf_usd pose export` writes";
     let bad = |error: &serde_json::Error, place: Place| {
         #[expect(clippy::cast_possible_truncation, reason = "no file has so many lines")]
-        let place = Place { line: error.line() as u32, column: error.column() as u32, ..place };
-        Diagnostic::new(&codes::BAD_JSON, place, format!("it is no file of poses: {error}")).help(help)
+        let place = Place {
+            line: error.line() as u32,
+            column: error.column() as u32,
+            ..place
+        };
+        Diagnostic::new(
+            &codes::BAD_JSON,
+            place,
+            format!("it is no file of poses: {error}"),
+        )
+        .help(help)
     };
     let whole: File = serde_json::from_str(text).map_err(|error| bad(&error, place("")))?;
     let units = whole.meta.unwrap_or_default().units;
@@ -128,18 +157,35 @@ pub fn import(poses: &Poses<'_>, text: &str, file: &Path) -> Result<(Vec<WithFix
             Ok(entry) => entry,
             Err(error) => {
                 let message = format!("the pose {key:?} is none: {error}");
-                told.push(Diagnostic::new(&codes::BAD_JSON, place(&format!("pose {key:?}")), message).help(help));
+                told.push(
+                    Diagnostic::new(&codes::BAD_JSON, place(&format!("pose {key:?}")), message)
+                        .help(help),
+                );
                 continue;
             }
         };
         match one(poses, &key, &entry, units) {
-            Ok((pose, fixed)) => read.push((NamedPose { place: place(&format!("pose {key:?}")), ..pose }, fixed)),
+            Ok((pose, fixed)) => read.push((
+                NamedPose {
+                    place: place(&format!("pose {key:?}")),
+                    ..pose
+                },
+                fixed,
+            )),
             Err(PoseError::Wrong(found)) => {
                 let message = format!("the pose {key:?} is left out: {}", found.message);
-                told.push(Diagnostic { place: place(&format!("pose {key:?}")), message, ..*found });
+                told.push(Diagnostic {
+                    place: place(&format!("pose {key:?}")),
+                    message,
+                    ..*found
+                });
             }
             Err(error) => {
-                let found = Diagnostic::new(&codes::BAD_JSON, place(&format!("pose {key:?}")), error.to_string());
+                let found = Diagnostic::new(
+                    &codes::BAD_JSON,
+                    place(&format!("pose {key:?}")),
+                    error.to_string(),
+                );
                 told.push(found.help(help));
             }
         }
@@ -148,7 +194,13 @@ pub fn import(poses: &Poses<'_>, text: &str, file: &Path) -> Result<(Vec<WithFix
 }
 
 fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<WithFixed, PoseError> {
-    let is_no = |what: String| poses.wrong(&codes::BAD_JSON, what, "give each joint a finite number".to_owned());
+    let is_no = |what: String| {
+        poses.wrong(
+            &codes::BAD_JSON,
+            what,
+            "give each joint a finite number".to_owned(),
+        )
+    };
     let mut positions: Vec<(JointId, Vec<f64>)> = Vec::new();
     let mut fixed = HashSet::new();
     for (name, value) in &entry.joints {
@@ -156,7 +208,11 @@ fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<With
         let value = value.as_f64().filter(|value| value.is_finite());
         let value = value.ok_or_else(|| is_no(format!("the position of {name:?} is no number")))?;
         let is_angle = poses.robot.joints[joint.0].kind != JointKind::Prismatic;
-        let value = if units == Units::Degrees && is_angle { value.to_radians() } else { value };
+        let value = if units == Units::Degrees && is_angle {
+            value.to_radians()
+        } else {
+            value
+        };
         if positions.iter().any(|(other, _)| *other == joint) {
             return Err(is_no(format!("the joint {name:?} is there twice")));
         }
@@ -171,8 +227,18 @@ fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<With
         None => Ok(None),
     };
     let chain = link(&entry.start_link)?.zip(link(&entry.end_link)?);
-    let name = entry.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| key.to_owned());
-    let pose = NamedPose { name, group: entry.group.clone(), chain, positions, place: Place::default() };
+    let name = entry
+        .name
+        .clone()
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| key.to_owned());
+    let pose = NamedPose {
+        name,
+        group: entry.group.clone(),
+        chain,
+        positions,
+        place: Place::default(),
+    };
     let mut fixed: Vec<JointId> = fixed.into_iter().collect();
     fixed.sort();
     Ok((pose, fixed))

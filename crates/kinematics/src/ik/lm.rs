@@ -3,11 +3,12 @@
 use super::problem::{Linear, Variable};
 use super::{Outcome, Problem, Solver};
 
-/// Steps of least squares, damped as much as it takes for them to lead nearer (Levenberg–Marquardt). The defaults are those of Isaac's
-/// solver `lm`.
+/// Steps of least squares, damped as much as it takes for them to lead nearer
+/// (Levenberg–Marquardt). The defaults are those of Isaac's solver `lm`.
 ///
-/// Coordinates stop at their limits, and the others make up for it; an angle that has room for it goes a whole turn back instead. It
-/// gives up early where it gets slow: another start ([`solve`](super::solve)) is worth more.
+/// Coordinates stop at their limits, and the others make up for it; an angle that has room for it
+/// goes a whole turn back instead. It gives up early where it gets slow: another start
+/// ([`solve`](super::solve)) is worth more.
 #[derive(Clone, Debug)]
 pub struct Lm {
     /// How much it is damped at first; it adapts.
@@ -22,7 +23,8 @@ pub struct Lm {
     pub position_weight: f64,
     /// The largest change of a coordinate in a step, radians or metres.
     pub max_step: f64,
-    /// How strongly coordinates are drawn to the middle of their ranges, where that changes nothing for the targets.
+    /// How strongly coordinates are drawn to the middle of their ranges, where that changes nothing
+    /// for the targets.
     pub null_space_bias: f64,
     work: Work,
 }
@@ -72,15 +74,33 @@ impl Solver for Lm {
 }
 
 impl Lm {
-    fn descend(&mut self, problem: &Problem<'_>, q: &mut [f64], most: usize, patience: usize) -> Outcome {
+    fn descend(
+        &mut self,
+        problem: &Problem<'_>,
+        q: &mut [f64],
+        most: usize,
+        patience: usize,
+    ) -> Outcome {
         let variables = problem.variables();
         for variable in variables {
             if let Some(at) = q.get_mut(variable.coordinate) {
                 *at = at.clamp(variable.lower, variable.upper);
             }
         }
-        let Self { tolerance, rotation_weight, position_weight, work, .. } = self;
-        let Work { at, next, q: tried, rhs, bounded } = work;
+        let Self {
+            tolerance,
+            rotation_weight,
+            position_weight,
+            work,
+            ..
+        } = self;
+        let Work {
+            at,
+            next,
+            q: tried,
+            rhs,
+            bounded,
+        } = work;
         tried.clear();
         tried.extend_from_slice(q);
         problem.linearise(q, *rotation_weight, *position_weight, at);
@@ -92,29 +112,48 @@ impl Lm {
             // More where the way is long, less near the end.
             let off = at.squares.sqrt().min(1.0);
             let damped = damping * off.max(1e-6);
-            // What is drawn to the middle bends the way by its square: it has to vanish with the error. And where steps lead no nearer it
-            // may be what leads away.
-            let bias_strength = if damping <= self.damping { damped * self.null_space_bias * off } else { 0.0 };
+            // What is drawn to the middle bends the way by its square: it has to vanish with the
+            // error. And where steps lead no nearer it may be what leads away.
+            let bias_strength = if damping <= self.damping {
+                damped * self.null_space_bias * off
+            } else {
+                0.0
+            };
             rhs.clear();
             for (variable, gradient) in variables.iter().zip(&at.gradient) {
                 let at = q.get(variable.coordinate).copied().unwrap_or(0.0);
-                let bias = variable.middle.map_or(0.0, |middle| (middle - at) * bias_strength);
+                let bias = variable
+                    .middle
+                    .map_or(0.0, |middle| (middle - at) * bias_strength);
                 rhs.push(gradient + bias);
             }
             if !bounded.find(&at.normal, damped, rhs, variables, q) {
                 damping *= 10.0;
                 continue;
             }
-            let longest = bounded.step.iter().fold(0.0_f64, |longest, step| longest.max(step.abs()));
-            let scale = if longest > self.max_step { self.max_step / longest } else { 1.0 };
+            let longest = bounded
+                .step
+                .iter()
+                .fold(0.0_f64, |longest, step| longest.max(step.abs()));
+            let scale = if longest > self.max_step {
+                self.max_step / longest
+            } else {
+                1.0
+            };
             for (variable, step) in variables.iter().zip(&bounded.step) {
-                let Some(to) = tried.get_mut(variable.coordinate) else { continue };
+                let Some(to) = tried.get_mut(variable.coordinate) else {
+                    continue;
+                };
                 let from = q.get(variable.coordinate).copied().unwrap_or(0.0);
                 *to = variable.within(from + scale * step);
             }
             problem.linearise(tried, *rotation_weight, *position_weight, next);
             if next.squares < at.squares {
-                slow = if next.squares > SLOW * at.squares { slow + 1 } else { 0 };
+                slow = if next.squares > SLOW * at.squares {
+                    slow + 1
+                } else {
+                    0
+                };
                 std::mem::swap(at, next);
                 q.copy_from_slice(tried);
                 damping = (damping * 0.2).max(1e-9);
@@ -126,12 +165,18 @@ impl Lm {
             }
         }
         let outcome = problem.measure(q, next);
-        Outcome { is_reached: at.squares <= least, iterations, attempts: 1, ..outcome }
+        Outcome {
+            is_reached: at.squares <= least,
+            iterations,
+            attempts: 1,
+            ..outcome
+        }
     }
 }
 
 impl Variable {
-    /// Within its range: a whole turn off, if that is within it but for what is rounded, or at its limit.
+    /// Within its range: a whole turn off, if that is within it but for what is rounded, or at its
+    /// limit.
     fn within(&self, position: f64) -> f64 {
         let turn = std::f64::consts::TAU;
         if self.turns && position > self.upper {
@@ -157,17 +202,33 @@ struct Bounded {
 }
 
 impl Bounded {
-    /// Finds the step that solves `(A + damping) x = b` as nearly as it can within limits: coordinates that would go over theirs stop
-    /// there, and the others make up for it. False if there is none.
-    fn find(&mut self, a: &[f64], damping: f64, b: &[f64], variables: &[Variable], q: &[f64]) -> bool {
-        let Self { step, is_free, stops, factor } = self;
+    /// Finds the step that solves `(A + damping) x = b` as nearly as it can within limits:
+    /// coordinates that would go over theirs stop there, and the others make up for it. False if
+    /// there is none.
+    fn find(
+        &mut self,
+        a: &[f64],
+        damping: f64,
+        b: &[f64],
+        variables: &[Variable],
+        q: &[f64],
+    ) -> bool {
+        let Self {
+            step,
+            is_free,
+            stops,
+            factor,
+        } = self;
         let size = variables.len();
         let at = |variable: &Variable| q.get(variable.coordinate).copied().unwrap_or(0.0);
         is_free.clear();
         stops.clear();
         for (variable, b) in variables.iter().zip(b) {
             let at = at(variable);
-            is_free.push(!(at <= variable.lower && *b < 0.0 || at >= variable.upper && *b > 0.0) || variable.turns);
+            is_free.push(
+                !(at <= variable.lower && *b < 0.0 || at >= variable.upper && *b > 0.0)
+                    || variable.turns,
+            );
             stops.push(0.0);
         }
         loop {
@@ -184,8 +245,12 @@ impl Bounded {
             let mut is_over = false;
             for (index, variable) in variables.iter().enumerate() {
                 let (from, to) = (at(variable), at(variable) + step[index]);
-                if is_free[index] && !variable.turns && !(variable.lower..=variable.upper).contains(&to) {
-                    (is_free[index], stops[index], is_over) = (false, to.clamp(variable.lower, variable.upper) - from, true);
+                if is_free[index]
+                    && !variable.turns
+                    && !(variable.lower..=variable.upper).contains(&to)
+                {
+                    (is_free[index], stops[index], is_over) =
+                        (false, to.clamp(variable.lower, variable.upper) - from, true);
                 }
             }
             if !is_over {
@@ -199,9 +264,16 @@ impl Bounded {
     }
 }
 
-/// Solves `(A + damping) x = b` for the free coordinates, by Cholesky's factors; those of the others are zero. `A` is the lower triangle;
-/// `x` stands in `b`. False if it can't be.
-fn solve(a: &[f64], size: usize, damping: f64, is_free: &[bool], factor: &mut Vec<f64>, b: &mut [f64]) -> bool {
+/// Solves `(A + damping) x = b` for the free coordinates, by Cholesky's factors; those of the
+/// others are zero. `A` is the lower triangle; `x` stands in `b`. False if it can't be.
+fn solve(
+    a: &[f64],
+    size: usize,
+    damping: f64,
+    is_free: &[bool],
+    factor: &mut Vec<f64>,
+    b: &mut [f64],
+) -> bool {
     factor.clear();
     factor.extend_from_slice(a);
     for i in 0..size {
@@ -229,11 +301,17 @@ fn solve(a: &[f64], size: usize, damping: f64, is_free: &[bool], factor: &mut Ve
         }
     }
     for i in (0..size).filter(|i| is_free[*i]) {
-        let sum: f64 = (0..i).filter(|k| is_free[*k]).map(|k| factor[i * size + k] * b[k]).sum();
+        let sum: f64 = (0..i)
+            .filter(|k| is_free[*k])
+            .map(|k| factor[i * size + k] * b[k])
+            .sum();
         b[i] = (b[i] - sum) / factor[i * size + i];
     }
     for i in (0..size).rev().filter(|i| is_free[*i]) {
-        let sum: f64 = (i + 1..size).filter(|k| is_free[*k]).map(|k| factor[k * size + i] * b[k]).sum();
+        let sum: f64 = (i + 1..size)
+            .filter(|k| is_free[*k])
+            .map(|k| factor[k * size + i] * b[k])
+            .sum();
         b[i] = (b[i] - sum) / factor[i * size + i];
     }
     true

@@ -48,7 +48,14 @@ pub struct Target {
 impl Target {
     /// With weights of one, for the tip's own frame.
     pub fn new(base: LinkId, tip: LinkId, goal: Goal) -> Self {
-        Self { base, tip, frame: Pose::identity(), goal, rotation_weight: 1.0, position_weight: 1.0 }
+        Self {
+            base,
+            tip,
+            frame: Pose::identity(),
+            goal,
+            rotation_weight: 1.0,
+            position_weight: 1.0,
+        }
     }
 }
 
@@ -58,7 +65,10 @@ enum Aim {
     Pose(Transform),
     Position(Vector3<f64>),
     Orientation(Transform),
-    LookAt { axis: Vector3<f64>, point: Vector3<f64> },
+    LookAt {
+        axis: Vector3<f64>,
+        point: Vector3<f64>,
+    },
 }
 
 impl From<&Goal> for Aim {
@@ -70,7 +80,10 @@ impl From<&Goal> for Aim {
                 rotation: rotation.to_rotation_matrix().into_inner(),
                 translation: Vector3::zeros(),
             }),
-            Goal::LookAt { axis, point } => Self::LookAt { axis: axis.into_inner(), point: vector(point) },
+            Goal::LookAt { axis, point } => Self::LookAt {
+                axis: axis.into_inner(),
+                point: vector(point),
+            },
         }
     }
 }
@@ -79,7 +92,8 @@ impl From<&Goal> for Aim {
 #[derive(Clone, Debug)]
 struct Aimed {
     chain: Chain,
-    /// For each of the chain's coordinates its index in [`Problem::variables`]; `None` if it is held.
+    /// For each of the chain's coordinates its index in [`Problem::variables`]; `None` if it is
+    /// held.
     variables: Vec<Option<usize>>,
     frame: Transform,
     aim: Aim,
@@ -102,7 +116,8 @@ pub(crate) struct Variable {
     pub(crate) start: (f64, f64),
 }
 
-/// A range that is shorter than a whole turn by at most this, radians, is one whose limits are rounded: ±3.14.
+/// A range that is shorter than a whole turn by at most this, radians, is one whose limits are
+/// rounded: ±3.14.
 const ROUNDED: f64 = 4e-3;
 
 /// One or several targets, and the coordinates that may change for them.
@@ -116,7 +131,8 @@ pub struct Problem<'m> {
 }
 
 impl<'m> Problem<'m> {
-    /// All of `targets` at once. Every joint on the way may move within its limits, and so may those that they follow.
+    /// All of `targets` at once. Every joint on the way may move within its limits, and so may
+    /// those that they follow.
     ///
     /// # Errors
     /// [`Error::NoLink`], [`Error::NoWay`].
@@ -132,21 +148,34 @@ impl<'m> Problem<'m> {
             })
         };
         let targets = targets.iter().map(aimed).collect::<Result<_, _>>()?;
-        let mut problem = Self { mechanism, targets, held: Vec::new(), margin: 0.0, variables: Vec::new() };
+        let mut problem = Self {
+            mechanism,
+            targets,
+            held: Vec::new(),
+            margin: 0.0,
+            variables: Vec::new(),
+        };
         problem.settle();
         Ok(problem)
     }
 
-    /// The same with joints that stay where they are. One that follows another (mimic) stays if that one does.
+    /// The same with joints that stay where they are. One that follows another (mimic) stays if
+    /// that one does.
     #[must_use]
     pub fn holding(mut self, joints: &[JointId]) -> Self {
-        let leader = |joint: &JointId| self.mechanism.model.driver(joint.0).map_or(*joint, |(leader, ..)| JointId(leader));
+        let leader = |joint: &JointId| {
+            self.mechanism
+                .model
+                .driver(joint.0)
+                .map_or(*joint, |(leader, ..)| JointId(leader))
+        };
         self.held = joints.iter().map(leader).collect();
         self.settle();
         self
     }
 
-    /// The same with joints kept off their limits by `margin` (radians, metres); where a range is too small for that, in its middle.
+    /// The same with joints kept off their limits by `margin` (radians, metres); where a range is
+    /// too small for that, in its middle.
     #[must_use]
     pub fn with_margin(mut self, margin: f64) -> Self {
         self.margin = margin.max(0.0);
@@ -171,9 +200,13 @@ impl<'m> Problem<'m> {
         self.targets.iter().map(|target| &target.chain)
     }
 
-    /// The range of a coordinate (an index into [`Mechanism::coordinates`]) that a solution is in; `None` if it does not change.
+    /// The range of a coordinate (an index into [`Mechanism::coordinates`]) that a solution is in;
+    /// `None` if it does not change.
     pub fn range(&self, coordinate: usize) -> Option<(f64, f64)> {
-        let variable = self.variables.iter().find(|variable| variable.coordinate == coordinate)?;
+        let variable = self
+            .variables
+            .iter()
+            .find(|variable| variable.coordinate == coordinate)?;
         Some((variable.lower, variable.upper))
     }
 
@@ -187,14 +220,20 @@ impl<'m> Problem<'m> {
         }
     }
 
-    /// How far such frames are from what is wanted, for comparison: the sum of the squares of weighted radians, as which metres count
-    /// `per_metre` times. Quicker than the errors, and the same where angles are small.
+    /// How far such frames are from what is wanted, for comparison: the sum of the squares of
+    /// weighted radians, as which metres count `per_metre` times. Quicker than the errors, and the
+    /// same where angles are small.
     pub(crate) fn far(&self, tips: &[Transform], per_metre: f64) -> f64 {
         let mut sum = 0.0;
         for (target, tip) in self.targets.iter().zip(tips) {
-            let way = |to: &Vector3<f64>| (to - tip.translation).norm_squared() * (target.position_weight * per_metre).powi(2);
-            // Of rotations, three minus the sum of all products is half the sum of all squared differences.
-            let turn = |to: &Transform| (3.0 - to.rotation.dot(&tip.rotation)) * target.rotation_weight.powi(2);
+            let way = |to: &Vector3<f64>| {
+                (to - tip.translation).norm_squared() * (target.position_weight * per_metre).powi(2)
+            };
+            // Of rotations, three minus the sum of all products is half the sum of all squared
+            // differences.
+            let turn = |to: &Transform| {
+                (3.0 - to.rotation.dot(&tip.rotation)) * target.rotation_weight.powi(2)
+            };
             sum += match &target.aim {
                 Aim::Pose(pose) => way(&pose.translation) + turn(pose),
                 Aim::Position(point) => way(point),
@@ -213,7 +252,13 @@ impl<'m> Problem<'m> {
     }
 
     fn settle(&mut self) {
-        let Self { mechanism, targets, held, margin, variables } = self;
+        let Self {
+            mechanism,
+            targets,
+            held,
+            margin,
+            variables,
+        } = self;
         variables.clear();
         for target in targets {
             target.variables.clear();
@@ -223,28 +268,47 @@ impl<'m> Problem<'m> {
                     target.variables.push(None);
                     continue;
                 }
-                let known = variables.iter().position(|known| known.coordinate == coordinate);
-                target.variables.push(Some(known.unwrap_or(variables.len())));
+                let known = variables
+                    .iter()
+                    .position(|known| known.coordinate == coordinate);
+                target
+                    .variables
+                    .push(Some(known.unwrap_or(variables.len())));
                 if known.is_none() {
-                    let (lower, upper) = kept_off(about.bounds.lower(), about.bounds.upper(), *margin);
-                    let middle = (lower.is_finite() && upper.is_finite()).then_some(0.5 * (lower + upper));
+                    let (lower, upper) =
+                        kept_off(about.bounds.lower(), about.bounds.upper(), *margin);
+                    let middle =
+                        (lower.is_finite() && upper.is_finite()).then_some(0.5 * (lower + upper));
                     let (from, to) = range(&about);
                     let start = (from.max(lower), to.min(upper));
                     // A whole turn must be the same for all that follow, too.
-                    let is_whole = |step: &Step| step.coordinate != coordinate || step.is_turn && step.factor.fract() == 0.0;
-                    let is_round = upper - lower >= std::f64::consts::TAU - ROUNDED && mechanism.steps.iter().all(is_whole);
+                    let is_whole = |step: &Step| {
+                        step.coordinate != coordinate || step.is_turn && step.factor.fract() == 0.0
+                    };
+                    let is_round = upper - lower >= std::f64::consts::TAU - ROUNDED
+                        && mechanism.steps.iter().all(is_whole);
                     let turns = about.is_angle && is_round;
-                    variables.push(Variable { coordinate, lower, upper, middle, turns, start });
+                    variables.push(Variable {
+                        coordinate,
+                        lower,
+                        upper,
+                        middle,
+                        turns,
+                        start,
+                    });
                 }
             }
         }
     }
 
-    /// How far the targets are from what is wanted with the mechanism's coordinates `q`: an outcome of no iterations, which is reached if
-    /// the cost is at most `tolerance`.
+    /// How far the targets are from what is wanted with the mechanism's coordinates `q`: an outcome
+    /// of no iterations, which is reached if the cost is at most `tolerance`.
     pub fn outcome(&self, q: &[f64], tolerance: f64) -> Outcome {
         let outcome = self.measure(q, &mut Linear::default());
-        Outcome { is_reached: outcome.cost <= tolerance, ..outcome }
+        Outcome {
+            is_reached: outcome.cost <= tolerance,
+            ..outcome
+        }
     }
 
     /// The same in room that is there, without a verdict.
@@ -253,12 +317,21 @@ impl<'m> Problem<'m> {
         for target in &self.targets {
             room.of_chain.resize(target.chain.coordinates().len(), 0.0);
             target.chain.gather(q, &mut room.of_chain);
-            let [way, turn] = target.errors(&target.chain.forward(&room.of_chain).then(&target.frame));
-            squares += (way * target.position_weight).norm_squared() + (turn * target.rotation_weight).norm_squared();
+            let [way, turn] =
+                target.errors(&target.chain.forward(&room.of_chain).then(&target.frame));
+            squares += (way * target.position_weight).norm_squared()
+                + (turn * target.rotation_weight).norm_squared();
             position = position.max(way.norm());
             angle = angle.max(turn.norm());
         }
-        Outcome { is_reached: false, cost: squares.sqrt(), position, angle, iterations: 0, attempts: 0 }
+        Outcome {
+            is_reached: false,
+            cost: squares.sqrt(),
+            position,
+            angle,
+            iterations: 0,
+            attempts: 0,
+        }
     }
 }
 
@@ -286,8 +359,8 @@ pub(crate) struct Linear {
 }
 
 impl Problem<'_> {
-    /// Works out errors, normal matrix and right-hand side for the mechanism's coordinates `q`; weights count `rotation` and `position`
-    /// times.
+    /// Works out errors, normal matrix and right-hand side for the mechanism's coordinates `q`;
+    /// weights count `rotation` and `position` times.
     pub(crate) fn linearise(&self, q: &[f64], rotation: f64, position: f64, out: &mut Linear) {
         let size = self.variables.len();
         out.normal.clear();
@@ -300,10 +373,21 @@ impl Problem<'_> {
             out.of_chain.resize(count, 0.0);
             out.columns.resize(count, Twist::zeros());
             target.chain.gather(q, &mut out.of_chain);
-            let tip = target.chain.jacobian(&out.of_chain, Reference::Base, &mut out.columns).then(&target.frame);
+            let tip = target
+                .chain
+                .jacobian(&out.of_chain, Reference::Base, &mut out.columns)
+                .then(&target.frame);
             let errors = target.errors(&tip);
-            let weights = (rotation * target.rotation_weight, position * target.position_weight);
-            let error = Twist::from_iterator((errors[0] * weights.1).iter().chain((errors[1] * weights.0).iter()).copied());
+            let weights = (
+                rotation * target.rotation_weight,
+                position * target.position_weight,
+            );
+            let error = Twist::from_iterator(
+                (errors[0] * weights.1)
+                    .iter()
+                    .chain((errors[1] * weights.0).iter())
+                    .copied(),
+            );
             out.squares += error.norm_squared();
             target.reduce(&tip, weights, &mut out.columns);
             for (i, (column, row)) in out.columns.iter().zip(&target.variables).enumerate() {
@@ -328,8 +412,14 @@ impl Aimed {
                 [error.position, error.rotation]
             }
             Aim::Position(point) => [point - tip.translation, Vector3::zeros()],
-            Aim::Orientation(wanted) => [Vector3::zeros(), rotation_vector(&(wanted.rotation * tip.rotation.transpose()))],
-            Aim::LookAt { axis, point } => [Vector3::zeros(), between(&(tip.rotation * axis), &(point - tip.translation))],
+            Aim::Orientation(wanted) => [
+                Vector3::zeros(),
+                rotation_vector(&(wanted.rotation * tip.rotation.transpose())),
+            ],
+            Aim::LookAt { axis, point } => [
+                Vector3::zeros(),
+                between(&(tip.rotation * axis), &(point - tip.translation)),
+            ],
         }
     }
 
@@ -337,7 +427,10 @@ impl Aimed {
     #[inline]
     fn reduce(&self, tip: &Transform, (rotation, position): (f64, f64), columns: &mut [Twist]) {
         let parts = |twist: &Twist| -> (Vector3<f64>, Vector3<f64>) {
-            (twist.fixed_rows::<3>(0).into(), twist.fixed_rows::<3>(3).into())
+            (
+                twist.fixed_rows::<3>(0).into(),
+                twist.fixed_rows::<3>(3).into(),
+            )
         };
         for column in columns {
             let (linear, angular) = parts(column);
@@ -352,15 +445,21 @@ impl Aimed {
                     let distance = to.norm_squared().max(1e-12);
                     // Turning about the line of sight does nothing; moving aside turns the line.
                     let aside = to.cross(&linear) / distance;
-                    (Vector3::zeros(), (angular - ahead * ahead.dot(&angular) + aside) * rotation)
+                    (
+                        Vector3::zeros(),
+                        (angular - ahead * ahead.dot(&angular) + aside) * rotation,
+                    )
                 }
             };
-            *column = Twist::new(linear.x, linear.y, linear.z, angular.x, angular.y, angular.z);
+            *column = Twist::new(
+                linear.x, linear.y, linear.z, angular.x, angular.y, angular.z,
+            );
         }
     }
 }
 
-/// The shortest turn, axis times angle, from one direction to another, whose length does not matter.
+/// The shortest turn, axis times angle, from one direction to another, whose length does not
+/// matter.
 fn between(from: &Vector3<f64>, to: &Vector3<f64>) -> Vector3<f64> {
     let cross = from.cross(to);
     let (sine, cosine) = (cross.norm(), from.dot(to));
@@ -371,6 +470,10 @@ fn between(from: &Vector3<f64>, to: &Vector3<f64>) -> Vector3<f64> {
         return Vector3::zeros();
     }
     // Straight behind: about any axis across.
-    let helper = if from.x.abs() < 0.9 { Vector3::x() } else { Vector3::y() };
+    let helper = if from.x.abs() < 0.9 {
+        Vector3::x()
+    } else {
+        Vector3::y()
+    };
     from.cross(&helper).normalize() * std::f64::consts::PI
 }

@@ -14,13 +14,21 @@ pub struct Restarts {
 
 impl Default for Restarts {
     fn default() -> Self {
-        Self { attempts: 100, seed: 0 }
+        Self {
+            attempts: 100,
+            seed: 0,
+        }
     }
 }
 
-/// Starts a solver at `q`, then at random configurations within the problem's bounds until the problem is solved. `q` becomes the
-/// solution, or the nearest that was found.
-pub fn solve(solver: &mut dyn Solver, problem: &Problem<'_>, q: &mut [f64], restarts: &Restarts) -> Outcome {
+/// Starts a solver at `q`, then at random configurations within the problem's bounds until the
+/// problem is solved. `q` becomes the solution, or the nearest that was found.
+pub fn solve(
+    solver: &mut dyn Solver,
+    problem: &Problem<'_>,
+    q: &mut [f64],
+    restarts: &Restarts,
+) -> Outcome {
     let mut best = solver.solve(problem, q);
     let mut random = Random::new(restarts.seed);
     let mut tried = Vec::new();
@@ -38,11 +46,19 @@ pub fn solve(solver: &mut dyn Solver, problem: &Problem<'_>, q: &mut [f64], rest
             q.copy_from_slice(&tried);
             best = outcome;
         }
-        best = Outcome { iterations, attempts, ..best };
+        best = Outcome {
+            iterations,
+            attempts,
+            ..best
+        };
     }
     if !best.is_reached {
         let outcome = solver.refine(problem, q);
-        best = Outcome { iterations: best.iterations + outcome.iterations, attempts: best.attempts, ..outcome };
+        best = Outcome {
+            iterations: best.iterations + outcome.iterations,
+            attempts: best.attempts,
+            ..outcome
+        };
     }
     best
 }

@@ -14,16 +14,19 @@ const COUNT: usize = 512;
 const TRIES: usize = 24;
 /// ... with how many steps each ...
 const STEPS: usize = 6;
-/// ... and the cost from which on none can do better: from there every step about squares the error.
+/// ... and the cost from which on none can do better: from there every step about squares the
+/// error.
 const NEAR: f64 = 1e-3;
 
 /// Of the size of the space that the tips reach, what counts as much as a radian.
 const RADIAN: f64 = 0.5;
 
-/// Configurations all over the ranges of a problem's coordinates, and where they bring its tips: where to look for a start if the caller has
-/// none. It is made once and holds for whatever the targets are aimed at.
+/// Configurations all over the ranges of a problem's coordinates, and where they bring its tips:
+/// where to look for a start if the caller has none. It is made once and holds for whatever the
+/// targets are aimed at.
 ///
-/// A robot that stands somewhere is better served by the solution next to where it stands: start there.
+/// A robot that stands somewhere is better served by the solution next to where it stands: start
+/// there.
 ///
 /// The same problem has the same configurations, and the same goals have the same start.
 #[derive(Clone, Debug)]
@@ -41,7 +44,8 @@ pub struct Starts {
 }
 
 impl Starts {
-    /// For a problem whose coordinates that may not change are as in the mechanism's coordinates `q`.
+    /// For a problem whose coordinates that may not change are as in the mechanism's coordinates
+    /// `q`.
     pub fn new(problem: &Problem<'_>, q: &[f64]) -> Self {
         let variables = problem.variables();
         let ratio = ratio(variables.len());
@@ -64,7 +68,11 @@ impl Starts {
             problem.tips(&at, &mut tips);
         }
         let per_metre = 1.0 / (RADIAN * spread(&tips));
-        let per_metre = if per_metre.is_finite() { per_metre } else { 1.0 };
+        let per_metre = if per_metre.is_finite() {
+            per_metre
+        } else {
+            1.0
+        };
         let mut lm = Lm::default();
         lm.iterations = STEPS;
         Self {
@@ -78,9 +86,10 @@ impl Starts {
         }
     }
 
-    /// Puts the start for what `problem`, which these starts are for, is aimed at into the mechanism's coordinates `q`, and says how many
-    /// steps it took to find it: of the configurations whose tips are nearest, the one that a few steps of [`Lm`] bring nearest, after
-    /// these steps. Coordinates that may not change stay.
+    /// Puts the start for what `problem`, which these starts are for, is aimed at into the
+    /// mechanism's coordinates `q`, and says how many steps it took to find it: of the
+    /// configurations whose tips are nearest, the one that a few steps of [`Lm`] bring nearest,
+    /// after these steps. Coordinates that may not change stay.
     pub fn choose(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> usize {
         let variables = problem.variables();
         let (width, targets) = (variables.len(), problem.chains().count());
@@ -91,7 +100,9 @@ impl Starts {
         for (configuration, tips) in self.tips.chunks_exact(targets).enumerate() {
             let far = problem.far(tips, self.per_metre);
             let is_full = self.nearest.len() == TRIES;
-            if far.is_finite() && !(is_full && self.nearest.last().is_some_and(|(last, _)| *last <= far)) {
+            if far.is_finite()
+                && !(is_full && self.nearest.last().is_some_and(|(last, _)| *last <= far))
+            {
                 let place = self.nearest.partition_point(|(nearer, _)| *nearer <= far);
                 self.nearest.insert(place, (far, configuration));
                 self.nearest.truncate(TRIES);
@@ -124,7 +135,8 @@ impl Starts {
     }
 }
 
-/// Where to start: of more than a whole turn the one in the middle, since the others are the same poses.
+/// Where to start: of more than a whole turn the one in the middle, since the others are the same
+/// poses.
 fn one_turn(variable: &Variable) -> (f64, f64) {
     let (from, to) = variable.start;
     match variable.turns && to - from > TAU {
@@ -133,8 +145,9 @@ fn one_turn(variable: &Variable) -> (f64, f64) {
     }
 }
 
-/// The ratio whose powers, added again and again to a point of the unit cube of so many dimensions, fill it evenly: the inverse of the root
-/// above one of `x^(dimensions + 1) = x + 1`, which is the golden ratio for one dimension.
+/// The ratio whose powers, added again and again to a point of the unit cube of so many dimensions,
+/// fill it evenly: the inverse of the root above one of `x^(dimensions + 1) = x + 1`, which is the
+/// golden ratio for one dimension.
 fn ratio(dimensions: usize) -> f64 {
     let mut root = 1.5_f64;
     for _ in 0..64 {
@@ -147,5 +160,10 @@ fn ratio(dimensions: usize) -> f64 {
 fn spread(tips: &[Transform]) -> f64 {
     let count = tips.len() as f64;
     let mean = tips.iter().map(|tip| tip.translation).sum::<Vector3<f64>>() / count;
-    (tips.iter().map(|tip| (tip.translation - mean).norm_squared()).sum::<f64>() / count).sqrt()
+    (tips
+        .iter()
+        .map(|tip| (tip.translation - mean).norm_squared())
+        .sum::<f64>()
+        / count)
+        .sqrt()
 }

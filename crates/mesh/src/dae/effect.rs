@@ -27,7 +27,10 @@ pub(super) struct Look<'a> {
 /// A colour, or an image and the name of its texture coordinates.
 enum Paint<'a, 'input> {
     Colour([f64; 4]),
-    Image { image: Image<'a, 'input>, texcoord: Option<&'a str> },
+    Image {
+        image: Image<'a, 'input>,
+        texcoord: Option<&'a str>,
+    },
 }
 
 /// Where an image is.
@@ -40,15 +43,28 @@ enum Image<'a, 'input> {
 
 impl<'a> Look<'a> {
     /// Reads a `material`; `None` if it has no effect with a common profile.
-    pub fn read<'input>(reader: &mut Reader<'a, 'input, '_, '_>, node: Node<'a, 'input>) -> Option<Self> {
-        let name = node.attribute("name").or_else(|| node.attribute("id")).unwrap_or_default();
+    pub fn read<'input>(
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        node: Node<'a, 'input>,
+    ) -> Option<Self> {
+        let name = node
+            .attribute("name")
+            .or_else(|| node.attribute("id"))
+            .unwrap_or_default();
         let instance = child(node, "instance_effect")?;
         let effect = find(&reader.ids, "effect", instance.attribute("url")?)?;
         let (profile, technique, shader) = shader(effect)?;
-        let scope = Scope { name, instance, places: [technique, profile, effect] };
+        let scope = Scope {
+            name,
+            instance,
+            places: [technique, profile, effect],
+        };
         // Materials may share one effect, which is searched for each of them.
         let places = scope.places.iter().chain([&scope.instance]);
-        reader.assembly.spend(places.map(|place| place.children().count()).sum()).ok()?;
+        reader
+            .assembly
+            .spend(places.map(|place| place.children().count()).sum())
+            .ok()?;
 
         let is_constant = shader.tag_name().name() == "constant";
         let emission = scope.paint(reader, shader, "emission");
@@ -57,32 +73,50 @@ impl<'a> Look<'a> {
             _ => [0.0; 3],
         };
         // A constant material shows its emission and nothing else.
-        let (diffuse, glow) = if is_constant { (emission, None) } else { (scope.paint(reader, shader, "diffuse"), emission) };
+        let (diffuse, glow) = if is_constant {
+            (emission, None)
+        } else {
+            (scope.paint(reader, shader, "diffuse"), emission)
+        };
         let (opacity, opacity_from) = scope.opacity(reader, shader);
         let (mut lies, mut image) = (None, None);
         let colour = match diffuse {
             Some(Paint::Colour(colour)) => linear(colour),
-            Some(Paint::Image { image: of, texcoord }) => {
+            Some(Paint::Image {
+                image: of,
+                texcoord,
+            }) => {
                 (lies, image) = (Some(texcoord), Some(of));
                 [1.0; 3]
             }
             None => [1.0; 3],
         };
-        let has_alpha =
-            opacity_from.as_ref().is_some_and(|from| Some(&from.image) == image.as_ref() && from.values == Values::Alpha);
+        let has_alpha = opacity_from.as_ref().is_some_and(|from| {
+            Some(&from.image) == image.as_ref() && from.values == Values::Alpha
+        });
         // An image's alpha means something only where the material says so.
-        let usage = if has_alpha { Use::Transparent } else { Use::Opaque };
+        let usage = if has_alpha {
+            Use::Transparent
+        } else {
+            Use::Opaque
+        };
         let texture = image.as_ref().and_then(|image| image.load(reader, usage));
         let opacity = if opacity > 0.0 {
             opacity.min(1.0)
         } else {
-            reader.report(&codes::OPACITY_ZERO, shader, format!("the material `{name}` has an opacity of 0"));
+            reader.report(
+                &codes::OPACITY_ZERO,
+                shader,
+                format!("the material `{name}` has an opacity of 0"),
+            );
             1.0
         };
         let mut material = Material::plain(name, [colour[0], colour[1], colour[2], opacity as f32]);
         material.emissive = emissive;
         // Exporters write 1, at which nothing would mirror, where they have nothing to say.
-        let ior = scope.number(reader, shader, "index_of_refraction").filter(|ior| *ior > 1.0);
+        let ior = scope
+            .number(reader, shader, "index_of_refraction")
+            .filter(|ior| *ior > 1.0);
         material.ior = ior.map_or(material.ior, |ior| ior.min(MAX_IOR) as f32);
         material.base_color_texture = texture;
         let mut laid = Laid::new(lies);
@@ -91,26 +125,49 @@ impl<'a> Look<'a> {
         {
             material.emissive = [1.0; 3];
             let map = Map::of(texture, Channel::Red);
-            maps::add(&mut material, MapRole::Emissive, map, laid.fits(texcoord), reader.source);
+            maps::add(
+                &mut material,
+                MapRole::Emissive,
+                map,
+                laid.fits(texcoord),
+                reader.source,
+            );
         }
-        if let Some(Opacity { image, values, texcoord }) = opacity_from.filter(|_| !has_alpha)
+        if let Some(Opacity {
+            image,
+            values,
+            texcoord,
+        }) = opacity_from.filter(|_| !has_alpha)
             && let Some(texture) = image.load(reader, Use::Opaque)
             && let Some(map) = reader.source.map(&texture, values, Channel::Red)
         {
-            maps::add(&mut material, MapRole::Opacity, map, laid.fits(texcoord), reader.source);
+            maps::add(
+                &mut material,
+                MapRole::Opacity,
+                map,
+                laid.fits(texcoord),
+                reader.source,
+            );
         }
         scope.add_normals(reader, &mut material, &mut laid);
         material.cut_out();
         scope.report_others(reader, shader, image.as_ref());
-        Some(Self { material: reader.assembly.material(material), texcoord: laid.into_inner().flatten() })
+        Some(Self {
+            material: reader.assembly.material(material),
+            texcoord: laid.into_inner().flatten(),
+        })
     }
 }
 
 /// The first shader of an effect's common profile, and what it is in: profile, technique, shader.
-fn shader<'a, 'input>(effect: Node<'a, 'input>) -> Option<(Node<'a, 'input>, Node<'a, 'input>, Node<'a, 'input>)> {
+fn shader<'a, 'input>(
+    effect: Node<'a, 'input>,
+) -> Option<(Node<'a, 'input>, Node<'a, 'input>, Node<'a, 'input>)> {
     children(effect, "profile_COMMON").find_map(|profile| {
         children(profile, "technique").find_map(|technique| {
-            let shader = ["phong", "lambert", "blinn", "constant"].iter().find_map(|name| child(technique, name))?;
+            let shader = ["phong", "lambert", "blinn", "constant"]
+                .iter()
+                .find_map(|name| child(technique, name))?;
             Some((profile, technique, shader))
         })
     })
@@ -124,10 +181,18 @@ impl<'a, 'input> Image<'a, 'input> {
                 if let Some(known) = reader.embedded.get(&hex.id(), usage) {
                     return known;
                 }
-                let image = hex.ancestors().find(|node| node.tag_name().name() == "image");
-                let name = image.and_then(|image| image.attribute("name").or_else(|| image.attribute("id")));
+                let image = hex
+                    .ancestors()
+                    .find(|node| node.tag_name().name() == "image");
+                let name = image
+                    .and_then(|image| image.attribute("name").or_else(|| image.attribute("id")));
                 let (bytes, is_counted) = (bytes(&text(*hex)), reader.embedded.has(&hex.id()));
-                let texture = reader.source.embedded_texture(name.unwrap_or("image"), &bytes, usage, is_counted);
+                let texture = reader.source.embedded_texture(
+                    name.unwrap_or("image"),
+                    &bytes,
+                    usage,
+                    is_counted,
+                );
                 reader.embedded.insert(hex.id(), usage, texture.clone());
                 texture
             }
@@ -137,7 +202,10 @@ impl<'a, 'input> Image<'a, 'input> {
 
 /// What hexadecimal text stands for; the rest is not looked at from where it is something else.
 fn bytes(hex: &str) -> Vec<u8> {
-    let mut digits = hex.chars().filter(|c| !c.is_ascii_whitespace()).map_while(|c| c.to_digit(16));
+    let mut digits = hex
+        .chars()
+        .filter(|c| !c.is_ascii_whitespace())
+        .map_while(|c| c.to_digit(16));
     let mut bytes = Vec::with_capacity(hex.len() / 2);
     while let (Some(high), Some(low)) = (digits.next(), digits.next()) {
         bytes.push((high * 16 + low) as u8);
@@ -163,17 +231,33 @@ struct Opacity<'a, 'input> {
 }
 
 impl<'a, 'input> Scope<'a, 'input> {
-    /// Reads the image of normals, which programs put into an <extra> of the effect: `bump` or `normal`, whatever their profile.
-    fn add_normals(&self, reader: &mut Reader<'a, 'input, '_, '_>, material: &mut Material, laid: &mut Laid<Option<&'a str>>) {
-        let extras =
-            self.places.iter().flat_map(|place| children(*place, "extra")).flat_map(|extra| children(extra, "technique"));
+    /// Reads the image of normals, which programs put into an <extra> of the effect: `bump` or
+    /// `normal`, whatever their profile.
+    fn add_normals(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        material: &mut Material,
+        laid: &mut Laid<Option<&'a str>>,
+    ) {
+        let extras = self
+            .places
+            .iter()
+            .flat_map(|place| children(*place, "extra"))
+            .flat_map(|extra| children(extra, "technique"));
         let named = |node: &Node| matches!(node.tag_name().name(), "bump" | "normal" | "normalmap");
-        let found =
-            extras.flat_map(|technique| technique.children()).find(|node| named(node) && child(*node, "texture").is_some());
+        let found = extras
+            .flat_map(|technique| technique.children())
+            .find(|node| named(node) && child(*node, "texture").is_some());
         let Some(node) = found else { return };
-        let Some(Paint::Image { image, texcoord }) = self.paint_of(reader, node) else { return };
-        let Some(texture) = image.load(reader, Use::Opaque) else { return };
-        let Some(holds_normals) = reader.source.holds_normals(&texture) else { return };
+        let Some(Paint::Image { image, texcoord }) = self.paint_of(reader, node) else {
+            return;
+        };
+        let Some(texture) = image.load(reader, Use::Opaque) else {
+            return;
+        };
+        let Some(holds_normals) = reader.source.holds_normals(&texture) else {
+            return;
+        };
         if !holds_normals {
             let message = format!(
                 "the <{}> image of the material `{}` holds heights, which say no slope without a scale; it is left out",
@@ -182,48 +266,80 @@ impl<'a, 'input> Scope<'a, 'input> {
             );
             reader.report(&codes::SIMPLIFIED, node, message);
         } else if let Some(map) = reader.source.map(&texture, Values::Channels, Channel::Red) {
-            maps::add(material, MapRole::Normal, map, laid.fits(texcoord), reader.source);
+            maps::add(
+                material,
+                MapRole::Normal,
+                map,
+                laid.fits(texcoord),
+                reader.source,
+            );
         }
     }
 
-    /// Says which images of a shader have no place. Exporters name that of the colour for the ambient light, too.
+    /// Says which images of a shader have no place. Exporters name that of the colour for the
+    /// ambient light, too.
     fn report_others(
         &self,
         reader: &mut Reader<'a, 'input, '_, '_>,
         shader: Node<'a, 'input>,
         color: Option<&Image<'a, 'input>>,
     ) {
-        for channel in ["ambient", "specular", "shininess", "reflective", "reflectivity"] {
-            let Some(texture) = child(shader, channel).and_then(|node| child(node, "texture")) else { continue };
+        for channel in [
+            "ambient",
+            "specular",
+            "shininess",
+            "reflective",
+            "reflectivity",
+        ] {
+            let Some(texture) = child(shader, channel).and_then(|node| child(node, "texture"))
+            else {
+                continue;
+            };
             let image = self.image(reader, texture.attribute("texture").unwrap_or_default());
             if channel == "ambient" && image.as_ref() == color {
                 continue;
             }
-            let message =
-                format!("the <{channel}> image of the material `{}` has no place in any output, and is left out", self.name);
+            let message = format!(
+                "the <{channel}> image of the material `{}` has no place in any output, and is left out",
+                self.name
+            );
             reader.report(&codes::SIMPLIFIED, texture, message);
         }
     }
 
     fn parameter(&self, sid: &str) -> Option<Node<'a, 'input>> {
-        let set = children(self.instance, "setparam").find(|param| param.attribute("ref") == Some(sid));
-        let mut new = self.places.iter().flat_map(|place| children(*place, "newparam"));
+        let set =
+            children(self.instance, "setparam").find(|param| param.attribute("ref") == Some(sid));
+        let mut new = self
+            .places
+            .iter()
+            .flat_map(|place| children(*place, "newparam"));
         set.or_else(|| new.find(|param| param.attribute("sid") == Some(sid)))
     }
 
     /// The element that holds the value of a channel: one called `tag`, or that of a parameter.
-    fn value(&self, reader: &mut Reader<'a, 'input, '_, '_>, channel: Node<'a, 'input>, tag: &str) -> Option<Node<'a, 'input>> {
+    fn value(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        channel: Node<'a, 'input>,
+        tag: &str,
+    ) -> Option<Node<'a, 'input>> {
         if let Some(value) = child(channel, tag) {
             return Some(value);
         }
-        let reference = child(channel, "param")?.attribute("ref").unwrap_or_default();
+        let reference = child(channel, "param")?
+            .attribute("ref")
+            .unwrap_or_default();
         let beside = ["annotate", "semantic", "modifier"];
         let is_value = |node: &Node| node.is_element() && !beside.contains(&node.tag_name().name());
-        let value = self.parameter(reference).and_then(|parameter| parameter.children().find(is_value));
+        let value = self
+            .parameter(reference)
+            .and_then(|parameter| parameter.children().find(is_value));
         if value.is_none() {
             let (channel_name, name) = (channel.tag_name().name(), self.name);
-            let message =
-                format!("the <{channel_name}> of the material `{name}` refers to a parameter `{reference}` that has no value");
+            let message = format!(
+                "the <{channel_name}> of the material `{name}` refers to a parameter `{reference}` that has no value"
+            );
             reader.report(&codes::REFERENCE, channel, message);
         }
         value
@@ -239,40 +355,67 @@ impl<'a, 'input> Scope<'a, 'input> {
     }
 
     /// What a channel shows.
-    fn paint_of(&self, reader: &mut Reader<'a, 'input, '_, '_>, channel: Node<'a, 'input>) -> Option<Paint<'a, 'input>> {
+    fn paint_of(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        channel: Node<'a, 'input>,
+    ) -> Option<Paint<'a, 'input>> {
         if let Some(texture) = child(channel, "texture") {
             let sampler = texture.attribute("texture").unwrap_or_default();
             let Some(image) = self.image(reader, sampler) else {
                 let name = self.name;
-                let message = format!("the texture `{sampler}` of the material `{name}` leads to no image");
+                let message =
+                    format!("the texture `{sampler}` of the material `{name}` leads to no image");
                 reader.report(&codes::REFERENCE, texture, message);
                 return None;
             };
-            return Some(Paint::Image { image, texcoord: texture.attribute("texcoord") });
+            return Some(Paint::Image {
+                image,
+                texcoord: texture.attribute("texcoord"),
+            });
         }
         let numbers = self.value(reader, channel, "color")?;
         let mut colour = [0.0, 0.0, 0.0, 1.0];
-        for (slot, number) in colour.iter_mut().zip(floats(&text(numbers))).filter(|(_, number)| number.is_finite()) {
+        for (slot, number) in colour
+            .iter_mut()
+            .zip(floats(&text(numbers)))
+            .filter(|(_, number)| number.is_finite())
+        {
             *slot = number;
         }
         Some(Paint::Colour(colour))
     }
 
-    fn number(&self, reader: &mut Reader<'a, 'input, '_, '_>, shader: Node<'a, 'input>, channel: &str) -> Option<f64> {
+    fn number(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        shader: Node<'a, 'input>,
+        channel: &str,
+    ) -> Option<f64> {
         let number = self.value(reader, child(shader, channel)?, "float")?;
-        floats(&text(number)).next().filter(|number| number.is_finite())
+        floats(&text(number))
+            .next()
+            .filter(|number| number.is_finite())
     }
 
-    /// The opacity of a shader, and the image that it is to be multiplied with (specification 1.5, chapter 7, determining
-    /// transparency; 1.4 has two of the modes).
-    fn opacity(&self, reader: &mut Reader<'a, 'input, '_, '_>, shader: Node<'a, 'input>) -> (f64, Option<Opacity<'a, 'input>>) {
+    /// The opacity of a shader, and the image that it is to be multiplied with (specification 1.5,
+    /// chapter 7, determining transparency; 1.4 has two of the modes).
+    fn opacity(
+        &self,
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        shader: Node<'a, 'input>,
+    ) -> (f64, Option<Opacity<'a, 'input>>) {
         let amount = self.number(reader, shader, "transparency").unwrap_or(1.0);
-        let mode = child(shader, "transparent").and_then(|node| node.attribute("opaque")).unwrap_or("A_ONE");
+        let mode = child(shader, "transparent")
+            .and_then(|node| node.attribute("opaque"))
+            .unwrap_or("A_ONE");
         let colour = match self.paint(reader, shader, "transparent") {
             Some(Paint::Colour(colour)) => colour,
             Some(Paint::Image { .. }) if matches!(mode, "RGB_ZERO" | "A_ZERO") && amount != 1.0 => {
                 let name = self.name;
-                let message = format!("the opacity of the material `{name}` by an image in mode {mode} is left out");
+                let message = format!(
+                    "the opacity of the material `{name}` by an image in mode {mode} is left out"
+                );
                 reader.report(&codes::SIMPLIFIED, shader, message);
                 return (1.0, None);
             }
@@ -283,11 +426,22 @@ impl<'a, 'input> Scope<'a, 'input> {
                     "A_ZERO" => Values::OneMinusAlpha,
                     _ => Values::Alpha,
                 };
-                return (amount, Some(Opacity { image, values, texcoord }));
+                return (
+                    amount,
+                    Some(Opacity {
+                        image,
+                        values,
+                        texcoord,
+                    }),
+                );
             }
             None => return (amount, None),
         };
-        let luminance: f64 = LUMINANCE.iter().zip(colour).map(|(weight, c)| weight * c).sum();
+        let luminance: f64 = LUMINANCE
+            .iter()
+            .zip(colour)
+            .map(|(weight, c)| weight * c)
+            .sum();
         let opacity = match mode {
             "RGB_ZERO" => 1.0 - luminance * amount,
             "RGB_ONE" => luminance * amount,
@@ -298,24 +452,46 @@ impl<'a, 'input> Scope<'a, 'input> {
     }
 
     /// The image that a texture's sampler leads to: sampler → surface → image, or less of it.
-    fn image(&self, reader: &Reader<'a, 'input, '_, '_>, texture: &str) -> Option<Image<'a, 'input>> {
+    fn image(
+        &self,
+        reader: &Reader<'a, 'input, '_, '_>,
+        texture: &str,
+    ) -> Option<Image<'a, 'input>> {
         let mut name = texture.to_owned();
         for _ in 0..MAX_STEPS {
-            let Some(parameter) = self.parameter(&name) else { break };
-            let inside = |tag: &str| parameter.descendants().find(|node| node.tag_name().name() == tag);
+            let Some(parameter) = self.parameter(&name) else {
+                break;
+            };
+            let inside = |tag: &str| {
+                parameter
+                    .descendants()
+                    .find(|node| node.tag_name().name() == tag)
+            };
             name = match inside("instance_image").and_then(|image| image.attribute("url")) {
                 Some(url) => url.to_owned(),
-                None => text(inside("source").or_else(|| inside("init_from"))?).trim().to_owned(),
+                None => text(inside("source").or_else(|| inside("init_from"))?)
+                    .trim()
+                    .to_owned(),
             };
         }
         let Some(image) = find(&reader.ids, "image", &name) else {
             // Some exporters write the file where its image belongs.
             return name.contains('.').then_some(Image::File(name));
         };
-        // 1.4: <data>, or <init_from> with the reference itself; 1.5: <ref> or <hex> in <init_from>, which <create_2d> may be around.
-        let own = || image.children().filter(|node| node.tag_name().name() != "extra").flat_map(|node| node.descendants());
+        // 1.4: <data>, or <init_from> with the reference itself; 1.5: <ref> or <hex> in
+        // <init_from>, which <create_2d> may be around.
+        let own = || {
+            image
+                .children()
+                .filter(|node| node.tag_name().name() != "extra")
+                .flat_map(|node| node.descendants())
+        };
         let inside = |tag: &str| own().find(|node| node.tag_name().name() == tag);
-        let file = |node: Node| Some(text(node).trim().to_owned()).filter(|reference| !reference.is_empty()).map(Image::File);
+        let file = |node: Node| {
+            Some(text(node).trim().to_owned())
+                .filter(|reference| !reference.is_empty())
+                .map(Image::File)
+        };
         let reference = inside("ref").or_else(|| inside("init_from")).and_then(file);
         reference.or_else(|| inside("hex").or_else(|| inside("data")).map(Image::Here))
     }

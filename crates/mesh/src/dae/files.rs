@@ -12,14 +12,23 @@ type Triangle = [[f32; 3]; 3];
 
 /// What is read of a file, and the findings as `line code`, without line where there is none.
 fn read_as(name: &str, options: Options) -> (Mesh, Vec<String>) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test/meshes/dae").canonicalize().unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../test/meshes/dae")
+        .canonicalize()
+        .unwrap();
     let files = Files::new(Arc::new(Resolver::new(Default::default())));
     files.allow(&folder);
     let file = files.open(name, Some(&folder)).unwrap();
-    let (mesh, diagnostics) = crate::read(&file, &files, options).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (mesh, diagnostics) =
+        crate::read(&file, &files, options).unwrap_or_else(|error| panic!("{name}: {error}"));
     check(&mesh);
-    let found =
-        diagnostics.iter().map(|d| if d.place.line > 0 { format!("{} {}", d.place.line, d.code) } else { d.code.into() });
+    let found = diagnostics.iter().map(|d| {
+        if d.place.line > 0 {
+            format!("{} {}", d.place.line, d.code)
+        } else {
+            d.code.into()
+        }
+    });
     (mesh, found.collect())
 }
 
@@ -38,7 +47,10 @@ fn sound(name: &str) -> Mesh {
 /// The corners of all triangles, rounded.
 fn corners(mesh: &Mesh) -> Vec<Triangle> {
     let round = |x: f32| (f64::from(x) * 1e5).round() as f32 / 1e5 + 0.0;
-    triangles(mesh).into_iter().map(|(_, corners)| corners.map(|p| p.map(round))).collect()
+    triangles(mesh)
+        .into_iter()
+        .map(|(_, corners)| corners.map(|p| p.map(round)))
+        .collect()
 }
 
 /// The values at the corners of a triangle.
@@ -47,11 +59,17 @@ fn at<T: Copy>(corners: &Corners<T>, triangle: usize) -> [T; 3] {
 }
 
 fn material<'a>(mesh: &'a Mesh, name: &str) -> &'a Material {
-    mesh.materials.iter().find(|material| material.name == name).unwrap_or_else(|| panic!("there is no material {name}"))
+    mesh.materials
+        .iter()
+        .find(|material| material.name == name)
+        .unwrap_or_else(|| panic!("there is no material {name}"))
 }
 
 fn close<const N: usize>(a: [f32; N], b: [f32; N]) {
-    assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5), "{a:?} is not {b:?}");
+    assert!(
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5),
+        "{a:?} is not {b:?}"
+    );
 }
 
 /// The triangle that most files are about.
@@ -100,13 +118,22 @@ fn instances() {
 fn controllers() {
     assert_eq!(
         corners(&sound("controllers.dae")),
-        [[[1.0, 0.0, 3.0], [2.0, 0.0, 3.0], [1.0, 1.0, 3.0]], [[0.0, 0.0, 7.0], [1.0, 0.0, 7.0], [0.0, 1.0, 7.0]]]
+        [
+            [[1.0, 0.0, 3.0], [2.0, 0.0, 3.0], [1.0, 1.0, 3.0]],
+            [[0.0, 0.0, 7.0], [1.0, 0.0, 7.0], [0.0, 1.0, 7.0]]
+        ]
     );
 }
 
 #[test]
 fn primitives() {
-    const P: [[f32; 3]; 5] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    const P: [[f32; 3]; 5] = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [1.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [0.0, 0.0, 1.0],
+    ];
     let (mesh, findings) = read("primitives.dae");
     // Where the geometry begins.
     assert_eq!(findings, ["11 mesh-skipped-primitives"]);
@@ -131,15 +158,31 @@ fn primitives() {
 #[test]
 fn holes() {
     let mesh = sound("holes.dae");
-    let area = |t: &Triangle| ((t[1][0] - t[0][0]) * (t[2][1] - t[0][1]) - (t[1][1] - t[0][1]) * (t[2][0] - t[0][0])) / 2.0;
+    let area = |t: &Triangle| {
+        ((t[1][0] - t[0][0]) * (t[2][1] - t[0][1]) - (t[1][1] - t[0][1]) * (t[2][0] - t[0][0]))
+            / 2.0
+    };
     let (arrow, plate): (Vec<_>, Vec<_>) = corners(&mesh).into_iter().partition(|t| t[0][2] == 1.0);
     // Corners and twice the holes, less two: 4 + 3 + 4 + 2 * 2 - 2.
     assert_eq!((plate.len(), arrow.len()), (13, 2));
     // 64 - 2 - 4, and the kite with a dent: nothing folds over.
-    assert_eq!((plate.iter().map(area).sum::<f32>(), arrow.iter().map(area).sum::<f32>()), (58.0, 4.0));
+    assert_eq!(
+        (
+            plate.iter().map(area).sum::<f32>(),
+            arrow.iter().map(area).sum::<f32>()
+        ),
+        (58.0, 4.0)
+    );
     assert!(plate.iter().chain(&arrow).all(|t| area(t) > 0.0));
-    let inside = |t: &Triangle, p: [f32; 2]| (0..3).all(|i| area(&[t[i], t[(i + 1) % 3], [p[0], p[1], 0.0]]) >= 0.0);
-    for (point, covered) in [([5.0, 5.0], false), ([1.5, 1.7], false), ([2.9, 2.9], true), ([7.0, 1.0], true)] {
+    let inside = |t: &Triangle, p: [f32; 2]| {
+        (0..3).all(|i| area(&[t[i], t[(i + 1) % 3], [p[0], p[1], 0.0]]) >= 0.0)
+    };
+    for (point, covered) in [
+        ([5.0, 5.0], false),
+        ([1.5, 1.7], false),
+        ([2.9, 2.9], true),
+        ([7.0, 1.0], true),
+    ] {
         assert_eq!(plate.iter().any(|t| inside(t, point)), covered, "{point:?}");
     }
 }
@@ -147,13 +190,36 @@ fn holes() {
 #[test]
 fn inputs() {
     let mesh = sound("inputs.dae");
-    let square = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-    assert_eq!(corners(&mesh), [[square[0], square[1], square[2]], [square[0], square[2], square[3]]]);
+    let square = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [1.0, 1.0, 0.0],
+        [0.0, 1.0, 0.0],
+    ];
+    assert_eq!(
+        corners(&mesh),
+        [
+            [square[0], square[1], square[2]],
+            [square[0], square[2], square[3]]
+        ]
+    );
     let (up, tilted) = ([0.0, 0.0, 1.0], [0.0, 0.6, 0.8]);
-    assert_eq!([at(&mesh.normals, 0), at(&mesh.normals, 1)], [[up, up, tilted], [up, tilted, tilted]]);
+    assert_eq!(
+        [at(&mesh.normals, 0), at(&mesh.normals, 1)],
+        [[up, up, tilted], [up, tilted, tilted]]
+    );
     let uvs = mesh.uvs.as_ref().unwrap();
-    assert_eq!([at(uvs, 0), at(uvs, 1)], [[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]]);
-    assert_eq!(mesh.materials[0].base_color_texture.as_ref().unwrap().name, "red");
+    assert_eq!(
+        [at(uvs, 0), at(uvs, 1)],
+        [
+            [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]],
+            [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+        ]
+    );
+    assert_eq!(
+        mesh.materials[0].base_color_texture.as_ref().unwrap().name,
+        "red"
+    );
 }
 
 #[test]
@@ -161,19 +227,40 @@ fn colours_of_vertices() {
     let mesh = sound("colors.dae");
     let colors = mesh.colors.as_ref().unwrap();
     // Parts with a material come first; theirs shows, not the colours.
-    assert_eq!(mesh.parts.iter().map(|part| part.material).collect::<Vec<_>>(), [Some(0), None]);
+    assert_eq!(
+        mesh.parts
+            .iter()
+            .map(|part| part.material)
+            .collect::<Vec<_>>(),
+        [Some(0), None]
+    );
     assert!(!mesh.materials[0].shows_corner_colors);
-    let (red, green, blue) = ([1.0, 0.0, 0.0, 1.0], [0.0, 0.214_041_14, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]);
+    let (red, green, blue) = (
+        [1.0, 0.0, 0.0, 1.0],
+        [0.0, 0.214_041_14, 0.0, 1.0],
+        [0.0, 0.0, 1.0, 1.0],
+    );
     assert_eq!(at(colors, 0), [green; 3]);
     assert_eq!(at(colors, 1), [red, green, blue]);
     // Of two sets the lower.
-    assert_eq!(at(colors, 2), [[1.0, 1.0, 1.0, 0.25], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]);
+    assert_eq!(
+        at(colors, 2),
+        [
+            [1.0, 1.0, 1.0, 0.25],
+            [0.0, 0.0, 0.0, 1.0],
+            [0.0, 0.0, 0.0, 1.0]
+        ]
+    );
 }
 
 #[test]
 fn effects() {
     let (mesh, findings) = read("effects.dae");
-    assert_eq!(findings, ["37 mesh-reference"], "the image of the bumps is not there");
+    assert_eq!(
+        findings,
+        ["37 mesh-reference"],
+        "the image of the bumps is not there"
+    );
     let half = 0.214_041_14;
     let expected = [
         ("phong", [half, 0.0, 1.0, 1.0], [0.0; 3]),
@@ -222,7 +309,10 @@ fn opacity() {
 #[test]
 fn bindings() {
     let mesh = sound("bindings.dae");
-    let found: Vec<_> = triangles(&mesh).into_iter().map(|(name, corners)| (name, corners[0][2])).collect();
+    let found: Vec<_> = triangles(&mesh)
+        .into_iter()
+        .map(|(name, corners)| (name, corners[0][2]))
+        .collect();
     assert_eq!(found, [("red", 0.0), ("blue", 1.0), ("blue", 2.0)]);
     assert_eq!(mesh.materials.len(), 2);
 }
@@ -237,7 +327,10 @@ fn parameters_that_a_material_sets() {
         ("map_set_here", [1.0; 4], Some("my map")),
     ] {
         let material = material(&mesh, name);
-        let found = material.base_color_texture.as_ref().map(|texture| texture.name.as_str());
+        let found = material
+            .base_color_texture
+            .as_ref()
+            .map(|texture| texture.name.as_str());
         assert_eq!((material.base_color, found), (color, image), "{name}");
     }
 }
@@ -257,7 +350,15 @@ fn images() {
     let mesh = sound("images.dae");
     assert_eq!(mesh.materials.len(), expected.len());
     for (name, image) in expected {
-        assert_eq!(material(&mesh, name).base_color_texture.as_ref().unwrap().name, image, "{name}");
+        assert_eq!(
+            material(&mesh, name)
+                .base_color_texture
+                .as_ref()
+                .unwrap()
+                .name,
+            image,
+            "{name}"
+        );
     }
 }
 
@@ -273,33 +374,65 @@ fn images_of_1_5() {
     ] {
         let material = material(&mesh, name);
         let texture = material.base_color_texture.as_ref().unwrap();
-        assert_eq!((texture.name.as_str(), texture.has_alpha, material.base_color[3]), (image, has_alpha, opacity), "{name}");
+        assert_eq!(
+            (
+                texture.name.as_str(),
+                texture.has_alpha,
+                material.base_color[3]
+            ),
+            (image, has_alpha, opacity),
+            "{name}"
+        );
     }
-    let magenta = material(&mesh, "as_hex").base_color_texture.as_ref().unwrap();
-    assert_eq!(image::load_from_memory(&magenta.bytes).unwrap().to_rgb8().get_pixel(0, 0).0, [255, 0, 255]);
+    let magenta = material(&mesh, "as_hex")
+        .base_color_texture
+        .as_ref()
+        .unwrap();
+    assert_eq!(
+        image::load_from_memory(&magenta.bytes)
+            .unwrap()
+            .to_rgb8()
+            .get_pixel(0, 0)
+            .0,
+        [255, 0, 255]
+    );
 }
 
 #[test]
 fn up_axes_and_units() {
     let inch = 0.0254;
     for (name, honored) in [
-        ("up_z.dae", [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [0.0, 2.0, 0.0]]),
+        (
+            "up_z.dae",
+            [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [0.0, 2.0, 0.0]],
+        ),
         // (x, -z, y)
-        ("up_y.dae", [[1.0, -3.0, 2.0], [0.0, 0.0, 0.0], [0.0, 0.0, 2.0]]),
+        (
+            "up_y.dae",
+            [[1.0, -3.0, 2.0], [0.0, 0.0, 0.0], [0.0, 0.0, 2.0]],
+        ),
         // (-y, -z, x)
-        ("up_x.dae", [[-2.0, -3.0, 1.0], [0.0, 0.0, 0.0], [-2.0, 0.0, 0.0]]),
+        (
+            "up_x.dae",
+            [[-2.0, -3.0, 1.0], [0.0, 0.0, 0.0], [-2.0, 0.0, 0.0]],
+        ),
     ] {
         let as_it_is = [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [0.0, 2.0, 0.0]];
         for (up_axis, expected) in [(UpAxis::Ignore, as_it_is), (UpAxis::Honor, honored)] {
             let (mesh, findings) = read_as(name, Options { up_axis });
             assert!(findings.is_empty(), "{findings:?}");
-            let [found] = triangles(&mesh)[..] else { panic!("{name}") };
+            let [found] = triangles(&mesh)[..] else {
+                panic!("{name}")
+            };
             for (found, expected) in found.1.into_iter().zip(expected) {
                 close(found, expected.map(|x: f32| x * inch));
             }
             // The normal turns with it: nothing is mirrored.
             let [a, b, c] = found.1.map(nalgebra::Vector3::from);
-            close(at(&mesh.normals, 0)[0], (b - a).cross(&(c - a)).normalize().into());
+            close(
+                at(&mesh.normals, 0)[0],
+                (b - a).cross(&(c - a)).normalize().into(),
+            );
         }
     }
 }
@@ -307,13 +440,22 @@ fn up_axes_and_units() {
 #[test]
 fn accessors() {
     let mesh = sound("accessors.dae");
-    assert_eq!(corners(&mesh), [[[1.0, 2.0, 3.0], [5.0, 2.0, 3.0], [1.0, 6.0, 3.0]]]);
+    assert_eq!(
+        corners(&mesh),
+        [[[1.0, 2.0, 3.0], [5.0, 2.0, 3.0], [1.0, 6.0, 3.0]]]
+    );
     assert_eq!(at(&mesh.normals, 0), [[0.0, 0.0, 1.0]; 3]);
 }
 
 #[test]
 fn what_real_files_have() {
-    for name in ["undeclared.dae", "bom.dae", "utf16.dae", "prefixed.dae", "no_scene.dae"] {
+    for name in [
+        "undeclared.dae",
+        "bom.dae",
+        "utf16.dae",
+        "prefixed.dae",
+        "no_scene.dae",
+    ] {
         assert_eq!(corners(&sound(name)), [TRIANGLE], "{name}");
     }
 }
@@ -322,9 +464,16 @@ fn what_real_files_have() {
 fn faults() {
     let (mesh, findings) = read("faults.dae");
     assert_eq!(corners(&mesh), [TRIANGLE]);
-    // The primitives whose material has no effect, the node in itself, the instances of nothing; and a vertex that is not there.
+    // The primitives whose material has no effect, the node in itself, the instances of nothing;
+    // and a vertex that is not there.
     assert_eq!(
         findings,
-        ["31 mesh-material", "40 mesh-reference", "51 mesh-reference", "52 mesh-reference", "mesh-bad-values"]
+        [
+            "31 mesh-material",
+            "40 mesh-reference",
+            "51 mesh-reference",
+            "52 mesh-reference",
+            "mesh-bad-values"
+        ]
     );
 }

@@ -33,18 +33,37 @@ pub(super) struct Set<'a> {
 }
 
 impl<'a> Geometry<'a> {
-    /// Reads a `geometry`. `texcoord_sets` says which texture coordinates a symbol is to have, if not the first.
-    pub fn read<'input>(reader: &mut Reader<'a, 'input, '_, '_>, node: Node<'a, 'input>, texcoord_sets: &TexcoordSets) -> Self {
-        let name = node.attribute("name").or_else(|| node.attribute("id")).unwrap_or_default();
+    /// Reads a `geometry`. `texcoord_sets` says which texture coordinates a symbol is to have, if
+    /// not the first.
+    pub fn read<'input>(
+        reader: &mut Reader<'a, 'input, '_, '_>,
+        node: Node<'a, 'input>,
+        texcoord_sets: &TexcoordSets,
+    ) -> Self {
+        let name = node
+            .attribute("name")
+            .or_else(|| node.attribute("id"))
+            .unwrap_or_default();
         let Some(mesh) = child(node, "mesh").or_else(|| child(node, "convex_mesh")) else {
-            reader.report(&codes::SKIPPED, node, format!("the geometry `{name}` is no mesh"));
+            reader.report(
+                &codes::SKIPPED,
+                node,
+                format!("the geometry `{name}` is no mesh"),
+            );
             return Self::default();
         };
         if mesh.has_attribute("convex_hull_of") {
-            reader.report(&codes::SKIPPED, mesh, format!("the geometry `{name}` is the hull of another, and has no faces"));
+            reader.report(
+                &codes::SKIPPED,
+                mesh,
+                format!("the geometry `{name}` is the hull of another, and has no faces"),
+            );
         }
         let mut builder = Builder {
-            names: Names { own: ids(mesh), all: &reader.ids },
+            names: Names {
+                own: ids(mesh),
+                all: &reader.ids,
+            },
             assembly: &mut reader.assembly,
             triangulator: &mut reader.triangulator,
             positions: Values::new(["X", "Y", "Z"], 0.0, |p| p),
@@ -67,15 +86,40 @@ impl<'a> Geometry<'a> {
                 _ => {}
             }
         }
-        let Builder { positions, normals, uvs, colors, triangles, sets, skipped, unusable, .. } = builder;
+        let Builder {
+            positions,
+            normals,
+            uvs,
+            colors,
+            triangles,
+            sets,
+            skipped,
+            unusable,
+            ..
+        } = builder;
         reader.assembly.unusable(unusable);
         if let Some(primitives) = without_positions {
-            reader.report(&codes::REFERENCE, primitives, format!("primitives of the geometry `{name}` have no positions"));
+            reader.report(
+                &codes::REFERENCE,
+                primitives,
+                format!("primitives of the geometry `{name}` have no positions"),
+            );
         }
         if skipped > 0 {
-            reader.report(&codes::SKIPPED, node, format!("{skipped} sets of lines in the geometry `{name}` are left out"));
+            reader.report(
+                &codes::SKIPPED,
+                node,
+                format!("{skipped} sets of lines in the geometry `{name}` are left out"),
+            );
         }
-        Self { positions: positions.list, normals: normals.list, uvs: uvs.list, colors: colors.list, triangles, sets }
+        Self {
+            positions: positions.list,
+            normals: normals.list,
+            uvs: uvs.list,
+            colors: colors.list,
+            triangles,
+            sets,
+        }
     }
 }
 
@@ -100,7 +144,10 @@ struct Column {
 
 impl Column {
     fn index(self, corner: &[u32]) -> u32 {
-        corner.get(self.offset).filter(|&&i| i < self.len).map_or(NONE, |i| i + self.base)
+        corner
+            .get(self.offset)
+            .filter(|&&i| i < self.len)
+            .map_or(NONE, |i| i + self.base)
     }
 }
 
@@ -120,7 +167,10 @@ impl Indices {
     }
 
     fn corner(&self, i: usize) -> Corner {
-        let corner = self.values.get(i * self.stride..(i + 1) * self.stride).unwrap_or_default();
+        let corner = self
+            .values
+            .get(i * self.stride..(i + 1) * self.stride)
+            .unwrap_or_default();
         let index = |column: Option<Column>| column.map_or(NONE, |column| column.index(corner));
         Corner {
             position: self.position.index(corner),
@@ -159,7 +209,9 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         match node.tag_name().name() {
             "polylist" => {
                 let mut counts = Vec::new();
-                child(node, "vcount").into_iter().for_each(|vcount| integers(&text(vcount), &mut counts));
+                child(node, "vcount")
+                    .into_iter()
+                    .for_each(|vcount| integers(&text(vcount), &mut counts));
                 for p in children(node, "p") {
                     indices.read(p);
                     self.polygons(&indices, &counts);
@@ -185,7 +237,11 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
             }
         }
         let triangles = start..self.triangles.len();
-        self.sets.push(Set { symbol, primitives: node.id(), triangles });
+        self.sets.push(Set {
+            symbol,
+            primitives: node.id(),
+            triangles,
+        });
         Some(())
     }
 
@@ -194,12 +250,21 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         let triangles = &mut self.triangles;
         match kind {
             "tristrips" => {
-                let turned = |i: usize| if i.is_multiple_of(2) { [i, i + 1, i + 2] } else { [i + 1, i, i + 2] };
-                triangles.extend((0..corners.saturating_sub(2)).map(|i| indices.triangle(turned(i))));
+                let turned = |i: usize| {
+                    if i.is_multiple_of(2) {
+                        [i, i + 1, i + 2]
+                    } else {
+                        [i + 1, i, i + 2]
+                    }
+                };
+                triangles
+                    .extend((0..corners.saturating_sub(2)).map(|i| indices.triangle(turned(i))));
             }
             "trifans" => triangles.extend((2..corners).map(|i| indices.triangle([0, i - 1, i]))),
             _ => {
-                triangles.extend((0..corners / 3).map(|i| indices.triangle([3 * i, 3 * i + 1, 3 * i + 2])));
+                triangles.extend(
+                    (0..corners / 3).map(|i| indices.triangle([3 * i, 3 * i + 1, 3 * i + 2])),
+                );
                 self.unusable += usize::from(!corners.is_multiple_of(3));
             }
         }
@@ -223,12 +288,28 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         let outline = holes.first().map_or(corners.len(), |&hole| hole as usize);
         match corners.len() {
             _ if outline < 3 => self.unusable += 1,
-            3 => self.triangles.push(indices.triangle([corners.start, corners.start + 1, corners.start + 2])),
+            3 => self.triangles.push(indices.triangle([
+                corners.start,
+                corners.start + 1,
+                corners.start + 2,
+            ])),
             _ => {
-                let Self { positions, triangles, .. } = self;
-                let at = |i| positions.list.get(indices.corner(i).position as usize).copied().unwrap_or([f64::NAN; 3]);
+                let Self {
+                    positions,
+                    triangles,
+                    ..
+                } = self;
+                let at = |i| {
+                    positions
+                        .list
+                        .get(indices.corner(i).position as usize)
+                        .copied()
+                        .unwrap_or([f64::NAN; 3])
+                };
                 let outline: Vec<[f64; 3]> = corners.clone().map(at).collect();
-                self.triangulator.cut(&outline, holes, |t| triangles.push(indices.triangle(t.map(|i| corners.start + i))));
+                self.triangulator.cut(&outline, holes, |t| {
+                    triangles.push(indices.triangle(t.map(|i| corners.start + i)))
+                });
             }
         }
     }
@@ -248,7 +329,8 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
 
     /// The columns of a set of primitives; `None` if it has no positions.
     ///
-    /// Of several texture coordinates those of the wanted set are taken, else (as of several colours) those of the lowest.
+    /// Of several texture coordinates those of the wanted set are taken, else (as of several
+    /// colours) those of the lowest.
     fn inputs(&mut self, node: Node<'a, 'input>, texcoord_set: Option<u32>) -> Option<Indices> {
         let (mut position, mut normal) = (None, None);
         // With what speaks against them: the least wins, of equals the first.
@@ -258,35 +340,62 @@ impl<'a, 'input> Builder<'_, 'a, 'input> {
         for input in children(node, "input") {
             let offset = number(input, "offset").unwrap_or(0) as usize;
             stride = stride.max(offset + 1);
-            let Some(reference) = input.attribute("source") else { continue };
+            let Some(reference) = input.attribute("source") else {
+                continue;
+            };
             let semantic = input.attribute("semantic").unwrap_or_default();
             let set = number(input, "set").unwrap_or(0);
-            let vertices = (semantic == "VERTEX").then(|| self.names.find("vertices", reference)).flatten();
+            let vertices = (semantic == "VERTEX")
+                .then(|| self.names.find("vertices", reference))
+                .flatten();
             let inner: Vec<(&str, u32, &str)> = match vertices {
                 Some(vertices) => children(vertices, "input")
-                    .filter_map(|i| Some((i.attribute("semantic")?, number(i, "set").unwrap_or(set), i.attribute("source")?)))
+                    .filter_map(|i| {
+                        Some((
+                            i.attribute("semantic")?,
+                            number(i, "set").unwrap_or(set),
+                            i.attribute("source")?,
+                        ))
+                    })
                     .collect(),
                 None => vec![(semantic, set, reference)],
             };
             for (semantic, set, reference) in inner {
-                let Some(source) = self.names.find("source", reference) else { continue };
+                let Some(source) = self.names.find("source", reference) else {
+                    continue;
+                };
                 let against = (texcoord_set != Some(set), set);
                 match semantic {
                     "POSITION" => position = position.or(Some((source, offset))),
                     "NORMAL" => normal = normal.or(Some((source, offset))),
-                    "TEXCOORD" if uv.is_none_or(|(least, ..)| against < least) => uv = Some((against, source, offset)),
-                    "COLOR" if color.is_none_or(|(least, ..)| set < least) => color = Some((set, source, offset)),
+                    "TEXCOORD" if uv.is_none_or(|(least, ..)| against < least) => {
+                        uv = Some((against, source, offset))
+                    }
+                    "COLOR" if color.is_none_or(|(least, ..)| set < least) => {
+                        color = Some((set, source, offset))
+                    }
                     _ => {}
                 }
             }
         }
-        let Self { names, assembly, .. } = self;
+        let Self {
+            names, assembly, ..
+        } = self;
         let (source, offset) = position?;
         let position = self.positions.column(names, assembly, source, offset);
-        let normal = normal.map(|(source, offset)| self.normals.column(names, assembly, source, offset));
+        let normal =
+            normal.map(|(source, offset)| self.normals.column(names, assembly, source, offset));
         let uv = uv.map(|(_, source, offset)| self.uvs.column(names, assembly, source, offset));
-        let color = color.map(|(_, source, offset)| self.colors.column(names, assembly, source, offset));
-        Some(Indices { values: Vec::new(), stride, position, normal, uv, color })
+        let color =
+            color.map(|(_, source, offset)| self.colors.column(names, assembly, source, offset));
+        Some(Indices {
+            values: Vec::new(),
+            stride,
+            position,
+            normal,
+            uv,
+            color,
+        })
     }
 }
 
@@ -301,7 +410,8 @@ impl<'a, 'input> Names<'_, 'a, 'input> {
         find(&self.own, tag, reference).or_else(|| find(self.all, tag, reference))
     }
 
-    /// The array of a `source`, which may be that of another. One that is shared beyond measure counts as missing.
+    /// The array of a `source`, which may be that of another. One that is shared beyond measure
+    /// counts as missing.
     fn array(&self, assembly: &mut Assembly, source: Node<'a, 'input>) -> Option<Node<'a, 'input>> {
         let own = child(source, "float_array").or_else(|| child(source, "int_array"));
         let reference = accessor(source).and_then(|accessor| accessor.attribute("source"));
@@ -339,7 +449,13 @@ struct Values<T, const N: usize> {
 
 impl<T, const N: usize> Values<T, N> {
     fn new(usual: [&'static str; N], missing: f64, of: fn([f64; N]) -> [T; N]) -> Self {
-        Self { list: Vec::new(), spans: HashMap::new(), usual, missing, of }
+        Self {
+            list: Vec::new(),
+            spans: HashMap::new(),
+            usual,
+            missing,
+            of,
+        }
     }
 
     fn column<'a, 'input>(
@@ -369,13 +485,24 @@ impl<T, const N: usize> Values<T, N> {
         let (skipped, stride, columns) = accessor.map_or_else(
             || (0, N, std::array::from_fn(Some)),
             |accessor| {
-                let names: Vec<&str> =
-                    children(accessor, "param").map(|param| param.attribute("name").unwrap_or_default()).collect();
-                let stride = number(accessor, "stride").map_or(names.len().max(1), |stride| stride.max(1) as usize);
-                (number(accessor, "offset").unwrap_or(0) as usize, stride, columns(&names, self.usual))
+                let names: Vec<&str> = children(accessor, "param")
+                    .map(|param| param.attribute("name").unwrap_or_default())
+                    .collect();
+                let stride = number(accessor, "stride")
+                    .map_or(names.len().max(1), |stride| stride.max(1) as usize);
+                (
+                    number(accessor, "offset").unwrap_or(0) as usize,
+                    stride,
+                    columns(&names, self.usual),
+                )
             },
         );
-        let needed = columns.iter().flatten().max().map_or(1, |last| last + 1).min(stride);
+        let needed = columns
+            .iter()
+            .flatten()
+            .max()
+            .map_or(1, |last| last + 1)
+            .min(stride);
         let mut words = array.split_ascii_whitespace().skip(skipped);
         loop {
             let mut value = [self.missing; N];
@@ -394,26 +521,34 @@ impl<T, const N: usize> Values<T, N> {
     }
 }
 
-/// Which numbers of a value are its components: those with the usual names, else the first that are named, else the first. An
-/// opacity may be missing.
+/// Which numbers of a value are its components: those with the usual names, else the first that are
+/// named, else the first. An opacity may be missing.
 fn columns<const N: usize>(names: &[&str], usual: [&str; N]) -> [Option<usize>; N] {
     let by_name = usual.map(|name| names.iter().position(|n| n.eq_ignore_ascii_case(name)));
     if by_name.iter().take(3).all(Option::is_some) {
         return by_name;
     }
     let named: Vec<usize> = (0..names.len()).filter(|&i| !names[i].is_empty()).collect();
-    std::array::from_fn(|i| if named.len() >= N.min(3) { named.get(i).copied() } else { Some(i) })
+    std::array::from_fn(|i| {
+        if named.len() >= N.min(3) {
+            named.get(i).copied()
+        } else {
+            Some(i)
+        }
+    })
 }
 
-/// A colour of a vertex. Collada does not say what its numbers mean. They are taken for sRGB, like the colours of effects: that is
-/// what Blender and most others write, which keep colours of vertices as bytes for the screen.
+/// A colour of a vertex. Collada does not say what its numbers mean. They are taken for sRGB, like
+/// the colours of effects: that is what Blender and most others write, which keep colours of
+/// vertices as bytes for the screen.
 fn linear(color: [f64; 4]) -> [f32; 4] {
     let [r, g, b, opacity] = color;
     let [r, g, b] = [r, g, b].map(|c| Material::linear(c.clamp(0.0, 1.0)) as f32);
     [r, g, b, opacity as f32]
 }
 
-/// Appends the numbers in a list of indices; [`NONE`] where it says something else or less than zero.
+/// Appends the numbers in a list of indices; [`NONE`] where it says something else or less than
+/// zero.
 ///
 /// Half of a file may be such lists, so they are gone through once, byte by byte.
 fn integers(text: &str, list: &mut Vec<u32>) {
@@ -421,7 +556,9 @@ fn integers(text: &str, list: &mut Vec<u32>) {
     let mut number = None;
     for byte in text.bytes() {
         number = match byte {
-            b'0'..=b'9' => Some((number.map_or(0, |n: u64| n * 10) + u64::from(byte - b'0')).min(NO_INDEX)),
+            b'0'..=b'9' => {
+                Some((number.map_or(0, |n: u64| n * 10) + u64::from(byte - b'0')).min(NO_INDEX))
+            }
             byte if byte.is_ascii_whitespace() => {
                 list.extend(number.map(|n| n as u32));
                 None
@@ -440,8 +577,30 @@ mod tests {
     #[test]
     fn integers_in_any_state() {
         let mut list = vec![7];
-        integers("\t1 20\r\n 0003\n4294967294 4294967295 4294967296 99999999999999999999 -1 x 5x x5 +5 1.0 6", &mut list);
-        assert_eq!(list, [7, 1, 20, 3, 4_294_967_294, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, 6]);
+        integers(
+            "\t1 20\r\n 0003\n4294967294 4294967295 4294967296 99999999999999999999 -1 x 5x x5 +5 1.0 6",
+            &mut list,
+        );
+        assert_eq!(
+            list,
+            [
+                7,
+                1,
+                20,
+                3,
+                4_294_967_294,
+                NONE,
+                NONE,
+                NONE,
+                NONE,
+                NONE,
+                NONE,
+                NONE,
+                NONE,
+                NONE,
+                6
+            ]
+        );
         integers("", &mut list);
         integers(" ", &mut list);
         assert_eq!(list.len(), 15);
@@ -457,9 +616,18 @@ mod tests {
         assert_eq!(columns(&["S", "T", "P"], ["S", "T"]), [Some(0), Some(1)]);
         assert_eq!(columns(&[], ["S", "T"]), [Some(0), Some(1)]);
         let rgba = ["R", "G", "B", "A"];
-        assert_eq!(columns(&["A", "R", "G", "B"], rgba), [Some(1), Some(2), Some(3), Some(0)]);
-        assert_eq!(columns(&["R", "G", "B"], rgba), [Some(0), Some(1), Some(2), None]);
-        assert_eq!(columns(&["X", "Y", "Z"], rgba), [Some(0), Some(1), Some(2), None]);
+        assert_eq!(
+            columns(&["A", "R", "G", "B"], rgba),
+            [Some(1), Some(2), Some(3), Some(0)]
+        );
+        assert_eq!(
+            columns(&["R", "G", "B"], rgba),
+            [Some(0), Some(1), Some(2), None]
+        );
+        assert_eq!(
+            columns(&["X", "Y", "Z"], rgba),
+            [Some(0), Some(1), Some(2), None]
+        );
         assert_eq!(columns(&[], rgba), [Some(0), Some(1), Some(2), Some(3)]);
     }
 }

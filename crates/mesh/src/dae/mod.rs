@@ -1,11 +1,14 @@
 //! Collada (DAE) 1.4 and 1.5: the visual scene of a file as one mesh.
 //!
-//! Every instance of a geometry is put where its nodes' transforms and the file's unit put it. `up_axis` is ignored, as RViz does,
-//! since robots are made for that, unless the [options](super::Options) honour it. Skins are shown at rest, in the shape that they
-//! are bound in; morphs in their base shape. Where there is no scene, all geometries are taken as they are. Only the common profile
-//! of materials is read, and of that what the model has: colour, opacity, emission.
+//! Every instance of a geometry is put where its nodes' transforms and the file's unit put it.
+//! `up_axis` is ignored, as RViz does, since robots are made for that, unless the
+//! [options](super::Options) honour it. Skins are shown at rest, in the shape that they are bound
+//! in; morphs in their base shape. Where there is no scene, all geometries are taken as they are.
+//! Only the common profile of materials is read, and of that what the model has: colour, opacity,
+//! emission.
 //!
-//! [`transform`] knows the transforms of a node, [`geometry`] turns primitives into triangles, [`effect`] reads materials.
+//! [`transform`] knows the transforms of a node, [`geometry`] turns primitives into triangles,
+//! [`effect`] reads materials.
 
 mod effect;
 #[cfg(test)]
@@ -56,24 +59,45 @@ fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<Assembly, Error> {
     let space = text.len() - text.trim_start().len();
     let first_line = 1 + text[..space].matches('\n').count() as u32;
     for _ in 0..MAX_PREFIXES {
-        let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+        let options = ParsingOptions {
+            allow_dtd: true,
+            ..ParsingOptions::default()
+        };
         let error = match Document::parse_with_options(&text[space..], options) {
-            Ok(document) => return read_document(source, Text { document: &document, first_line }, bytes.len()),
+            Ok(document) => {
+                return read_document(
+                    source,
+                    Text {
+                        document: &document,
+                        first_line,
+                    },
+                    bytes.len(),
+                );
+            }
             Err(error) => error,
         };
         // The `<extra>` of some exporters has prefixes that are not declared.
-        let (roxmltree::Error::UnknownNamespace(prefix, _), Some(root)) = (&error, root_name_end(&text)) else {
+        let (roxmltree::Error::UnknownNamespace(prefix, _), Some(root)) =
+            (&error, root_name_end(&text))
+        else {
             return Err(unreadable(&error, first_line));
         };
         let mut patched = text.into_owned();
-        patched.insert_str(root, &format!(" xmlns:{prefix}=\"urn:undeclared:{prefix}\""));
+        patched.insert_str(
+            root,
+            &format!(" xmlns:{prefix}=\"urn:undeclared:{prefix}\""),
+        );
         text = Cow::Owned(patched);
     }
-    Err(Error::new(&codes::UNREADABLE, "the XML uses many namespace prefixes without declaring them")
-        .help("export the mesh again"))
+    Err(Error::new(
+        &codes::UNREADABLE,
+        "the XML uses many namespace prefixes without declaring them",
+    )
+    .help("export the mesh again"))
 }
 
-/// Where the name of the root element ends: behind the first `<` that opens neither a comment, an instruction nor a DOCTYPE.
+/// Where the name of the root element ends: behind the first `<` that opens neither a comment, an
+/// instruction nor a DOCTYPE.
 fn root_name_end(text: &str) -> Option<usize> {
     let mut at = text.find('<')?;
     loop {
@@ -108,7 +132,11 @@ impl Text<'_, '_> {
 
     /// The error, with a line if it has none yet.
     fn located(self, error: Error, node: Node) -> Error {
-        if error.line == 0 { error.line(self.line(node)) } else { error }
+        if error.line == 0 {
+            error.line(self.line(node))
+        } else {
+            error
+        }
     }
 }
 
@@ -117,7 +145,10 @@ fn read_document(source: &mut Source, xml: Text, length: usize) -> Result<Assemb
     if root.tag_name().name() != "COLLADA" {
         return Err(Error::new(
             &codes::UNREADABLE,
-            format!("the file is XML, but of <{}>, not of <COLLADA>", root.tag_name().name()),
+            format!(
+                "the file is XML, but of <{}>, not of <COLLADA>",
+                root.tag_name().name()
+            ),
         )
         .line(xml.line(root))
         .help("export the mesh again"));
@@ -143,7 +174,9 @@ fn read_document(source: &mut Source, xml: Text, length: usize) -> Result<Assemb
 
 fn unreadable(error: &roxmltree::Error, first_line: u32) -> Error {
     let line = error.pos().row + first_line - 1;
-    Error::new(&codes::UNREADABLE, format!("the XML is broken: {error}")).line(line).help("export the mesh again")
+    Error::new(&codes::UNREADABLE, format!("the XML is broken: {error}"))
+        .line(line)
+        .help("export the mesh again")
 }
 
 /// The text of a file in UTF-8, UTF-16 or, where it says so, Latin-1.
@@ -190,12 +223,19 @@ fn ids<'a, 'input>(element: Node<'a, 'input>) -> Ids<'a, 'input> {
 fn find<'a, 'input>(ids: &Ids<'a, 'input>, tag: &str, reference: &str) -> Option<Node<'a, 'input>> {
     let reference = reference.trim();
     let id = reference.strip_prefix('#').unwrap_or(reference);
-    ids.get(&(tag, id)).copied().or_else(|| ids.get(&(tag, percent_decode_str(id).decode_utf8_lossy().as_ref())).copied())
+    ids.get(&(tag, id)).copied().or_else(|| {
+        ids.get(&(tag, percent_decode_str(id).decode_utf8_lossy().as_ref()))
+            .copied()
+    })
 }
 
 /// The child elements called `tag`.
-fn children<'a, 'input>(node: Node<'a, 'input>, tag: &str) -> impl Iterator<Item = Node<'a, 'input>> {
-    node.children().filter(move |child| child.tag_name().name() == tag)
+fn children<'a, 'input>(
+    node: Node<'a, 'input>,
+    tag: &str,
+) -> impl Iterator<Item = Node<'a, 'input>> {
+    node.children()
+        .filter(move |child| child.tag_name().name() == tag)
 }
 
 /// The first child element called `tag`.
@@ -205,7 +245,10 @@ fn child<'a, 'input>(node: Node<'a, 'input>, tag: &str) -> Option<Node<'a, 'inpu
 
 /// The text of an element, comments left out.
 fn text<'a>(node: Node<'a, '_>) -> Cow<'a, str> {
-    let mut texts = node.children().filter(Node::is_text).filter_map(|child| child.text());
+    let mut texts = node
+        .children()
+        .filter(Node::is_text)
+        .filter_map(|child| child.text());
     let first = texts.next().unwrap_or_default();
     match texts.next() {
         None => Cow::Borrowed(first),
@@ -254,7 +297,11 @@ type TexcoordSets<'a> = BTreeMap<&'a str, u32>;
 impl<'a, 'input> Reader<'a, 'input, '_, '_> {
     fn report(&mut self, code: &'static Code, node: Node, message: impl Into<String>) {
         // Finding a line takes time.
-        let line = if self.source.has_many(code) { 0 } else { self.xml.line(node) };
+        let line = if self.source.has_many(code) {
+            0
+        } else {
+            self.xml.line(node)
+        };
         self.source.report_at(code, line, message, "");
     }
 
@@ -262,7 +309,10 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         let transform = Matrix4::new_scaling(self.unit(root)) * self.turn(root);
         let instance = child(root, "scene").and_then(|scene| child(scene, "instance_visual_scene"));
         let named = instance.and_then(|instance| self.target(instance, "visual_scene"));
-        let first = || children(root, "library_visual_scenes").find_map(|library| child(library, "visual_scene"));
+        let first = || {
+            children(root, "library_visual_scenes")
+                .find_map(|library| child(library, "visual_scene"))
+        };
         if let Some(scene) = named.or_else(first) {
             for node in children(scene, "node") {
                 self.node(node, &transform)?;
@@ -271,7 +321,8 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         if self.instances == 0 {
             for library in children(root, "library_geometries") {
                 for geometry in children(library, "geometry") {
-                    self.geometry(geometry, &transform, None).map_err(|error| self.xml.located(error, geometry))?;
+                    self.geometry(geometry, &transform, None)
+                        .map_err(|error| self.xml.located(error, geometry))?;
                 }
             }
         }
@@ -280,29 +331,44 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
 
     /// Metres per unit.
     fn unit(&mut self, root: Node) -> f64 {
-        let Some(unit) = child(root, "asset").and_then(|asset| child(asset, "unit")) else { return 1.0 };
-        let Some(meter) = unit.attribute("meter") else { return 1.0 };
+        let Some(unit) = child(root, "asset").and_then(|asset| child(asset, "unit")) else {
+            return 1.0;
+        };
+        let Some(meter) = unit.attribute("meter") else {
+            return 1.0;
+        };
         match meter.trim().parse::<f64>() {
             Ok(meter) if meter > 0.0 && meter.is_finite() => meter,
             _ => {
-                self.report(&codes::ASSET, unit, format!("the unit of `{meter}` metres is taken as 1"));
+                self.report(
+                    &codes::ASSET,
+                    unit,
+                    format!("the unit of `{meter}` metres is taken as 1"),
+                );
                 1.0
             }
         }
     }
 
-    /// The rotation that makes the file's up axis z, if that is asked for; the file says y if it says nothing.
+    /// The rotation that makes the file's up axis z, if that is asked for; the file says y if it
+    /// says nothing.
     fn turn(&mut self, root: Node) -> Matrix4<f64> {
         if self.source.options.up_axis != UpAxis::Honor {
             return Matrix4::identity();
         }
-        let Some(up_axis) = child(root, "asset").and_then(|asset| child(asset, "up_axis")) else { return transform::Y_UP };
+        let Some(up_axis) = child(root, "asset").and_then(|asset| child(asset, "up_axis")) else {
+            return transform::Y_UP;
+        };
         match text(up_axis).trim() {
             "X_UP" => transform::X_UP,
             "Y_UP" => transform::Y_UP,
             "Z_UP" => Matrix4::identity(),
             other => {
-                self.report(&codes::ASSET, up_axis, format!("the up axis `{other}` is taken as Y_UP"));
+                self.report(
+                    &codes::ASSET,
+                    up_axis,
+                    format!("the up axis `{other}` is taken as Y_UP"),
+                );
                 transform::Y_UP
             }
         }
@@ -319,13 +385,23 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
             .help("flatten the scene in the program that wrote the file"));
         }
         if self.path.contains(&node.id()) {
-            self.report(&codes::REFERENCE, node, "a node contains an instance of itself");
+            self.report(
+                &codes::REFERENCE,
+                node,
+                "a node contains an instance of itself",
+            );
             return Ok(());
         }
         let xml = self.xml;
-        self.assembly.spend(node.children().count()).map_err(|error| xml.located(error, node))?;
+        self.assembly
+            .spend(node.children().count())
+            .map_err(|error| xml.located(error, node))?;
         self.path.push(node.id());
-        let transform = parent * *self.transforms.entry(node.id()).or_insert_with(|| transform::of_node(node));
+        let transform = parent
+            * *self
+                .transforms
+                .entry(node.id())
+                .or_insert_with(|| transform::of_node(node));
         for element in node.children() {
             match element.tag_name().name() {
                 "node" => self.node(element, &transform)?,
@@ -360,7 +436,11 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         let url = instance.attribute("url").unwrap_or_default();
         let found = find(&self.ids, tag, url);
         if found.is_none() {
-            self.report(&codes::REFERENCE, instance, format!("there is no <{tag}> `{url}` in the file"));
+            self.report(
+                &codes::REFERENCE,
+                instance,
+                format!("there is no <{tag}> `{url}` in the file"),
+            );
         }
         found
     }
@@ -375,7 +455,10 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         let mut transform = *transform;
         let mut controller = controller;
         for _ in 0..MAX_DEPTH {
-            let Some(kind) = child(controller, "skin").or_else(|| child(controller, "morph")) else { break };
+            let Some(kind) = child(controller, "skin").or_else(|| child(controller, "morph"))
+            else {
+                break;
+            };
             if let Some(matrix) = child(kind, "bind_shape_matrix") {
                 transform *= transform::matrix(&text(matrix)).unwrap_or_else(Matrix4::identity);
             }
@@ -388,7 +471,11 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
                 None => break,
             }
         }
-        self.report(&codes::REFERENCE, controller, "a controller leads to no geometry");
+        self.report(
+            &codes::REFERENCE,
+            controller,
+            "a controller leads to no geometry",
+        );
         Ok(())
     }
 
@@ -414,16 +501,36 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
         for set in &geometry.sets {
             runs.push((set.triangles.clone(), self.material(set, &bindings)));
         }
-        let Geometry { positions, normals, uvs, colors, triangles, .. } = &*geometry;
-        self.assembly.add(&Surface { positions, normals, uvs, colors, triangles, runs: &runs }, transform)
+        let Geometry {
+            positions,
+            normals,
+            uvs,
+            colors,
+            triangles,
+            ..
+        } = &*geometry;
+        self.assembly.add(
+            &Surface {
+                positions,
+                normals,
+                uvs,
+                colors,
+                triangles,
+                runs: &runs,
+            },
+            transform,
+        )
     }
 
     /// The material in the assembly that the symbol of some primitives stands for.
     fn material(&mut self, set: &Set<'a>, bindings: &Bindings<'a, 'input>) -> u32 {
-        let Some(symbol) = set.symbol else { return NONE };
+        let Some(symbol) = set.symbol else {
+            return NONE;
+        };
         let Some(look) = self.look(symbol, bindings) else {
             if self.unbound.insert(symbol) {
-                let message = format!("the material `{symbol}` is not defined, or without a common profile");
+                let message =
+                    format!("the material `{symbol}` is not defined, or without a common profile");
                 match self.xml.document.get_node(set.primitives) {
                     Some(primitives) => self.report(&codes::MATERIAL, primitives, message),
                     None => self.source.report(&codes::MATERIAL, message, ""),
@@ -435,7 +542,10 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
     }
 
     fn look(&mut self, symbol: &'a str, bindings: &Bindings<'a, 'input>) -> Option<Rc<Look<'a>>> {
-        let target = bindings.materials.get(symbol).and_then(|instance| instance.attribute("target"));
+        let target = bindings
+            .materials
+            .get(symbol)
+            .and_then(|instance| instance.attribute("target"));
         // Some exporters bind nothing and use the id itself.
         let material = find(&self.ids, "material", target.unwrap_or(symbol))?;
         if let Some(known) = self.looks.get(&material.id()) {
@@ -449,10 +559,14 @@ impl<'a, 'input> Reader<'a, 'input, '_, '_> {
     fn texcoord_sets(&mut self, bindings: &Bindings<'a, 'input>) -> TexcoordSets<'a> {
         let mut sets = TexcoordSets::new();
         for (symbol, instance) in &bindings.materials {
-            let Some(semantic) = self.look(symbol, bindings).and_then(|look| look.texcoord) else { continue };
+            let Some(semantic) = self.look(symbol, bindings).and_then(|look| look.texcoord) else {
+                continue;
+            };
             let is_meant = |input: &Node| {
                 input.attribute("semantic") == Some(semantic)
-                    && input.attribute("input_semantic").is_none_or(|semantic| semantic == "TEXCOORD")
+                    && input
+                        .attribute("input_semantic")
+                        .is_none_or(|semantic| semantic == "TEXCOORD")
             };
             if let Some(input) = children(*instance, "bind_vertex_input").find(is_meant) {
                 sets.insert(*symbol, number(input, "input_set").unwrap_or(0));
@@ -473,6 +587,10 @@ impl<'a, 'input> Bindings<'a, 'input> {
         let common = binding.map(|binding| child(binding, "technique_common").unwrap_or(binding));
         let instances = common.into_iter().flat_map(|common| common.descendants());
         let materials = instances.filter(|node| node.tag_name().name() == "instance_material");
-        Self { materials: materials.filter_map(|node| Some((node.attribute("symbol")?, node))).collect() }
+        Self {
+            materials: materials
+                .filter_map(|node| Some((node.attribute("symbol")?, node)))
+                .collect(),
+        }
     }
 }

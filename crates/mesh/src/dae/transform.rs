@@ -1,11 +1,13 @@
-//! The transforms of a Collada node (specification 1.4.1, chapter 5, node and its transformation elements).
+//! The transforms of a Collada node (specification 1.4.1, chapter 5, node and its transformation
+//! elements).
 
 use nalgebra::{Matrix4, Rotation3, Unit, Vector3};
 use roxmltree::Node;
 
 use super::{floats, text};
 
-/// From x up to z up: right is -y, up x, out of the screen z (`up_axis`, chapter 5 of the specification), which z up has as x, z, -y.
+/// From x up to z up: right is -y, up x, out of the screen z (`up_axis`, chapter 5 of the
+/// specification), which z up has as x, z, -y.
 #[rustfmt::skip]
 pub(super) const X_UP: Matrix4<f64> = Matrix4::new(
     0.0, -1.0, 0.0, 0.0,
@@ -23,9 +25,14 @@ pub(super) const Y_UP: Matrix4<f64> = Matrix4::new(
     0.0, 0.0, 0.0, 1.0,
 );
 
-/// The product of a node's transformation elements in document order. One that makes no sense counts as none.
+/// The product of a node's transformation elements in document order. One that makes no sense
+/// counts as none.
 pub(super) fn of_node(node: Node) -> Matrix4<f64> {
-    node.children().filter_map(element).fold(Matrix4::identity(), |product, transform| product * transform)
+    node.children()
+        .filter_map(element)
+        .fold(Matrix4::identity(), |product, transform| {
+            product * transform
+        })
 }
 
 /// The matrix of sixteen numbers, row by row.
@@ -38,8 +45,11 @@ fn element(node: Node) -> Option<Matrix4<f64>> {
     let name = node.tag_name().name();
     match name {
         "matrix" => matrix(&text(node)),
-        "translate" => numbers(&text(node)).map(|n: [f64; 3]| Matrix4::new_translation(&Vector3::from(n))),
-        "scale" => numbers(&text(node)).map(|n: [f64; 3]| Matrix4::new_nonuniform_scaling(&Vector3::from(n))),
+        "translate" => {
+            numbers(&text(node)).map(|n: [f64; 3]| Matrix4::new_translation(&Vector3::from(n)))
+        }
+        "scale" => numbers(&text(node))
+            .map(|n: [f64; 3]| Matrix4::new_nonuniform_scaling(&Vector3::from(n))),
         "rotate" => {
             let [x, y, z, degrees] = numbers(&text(node))?;
             let axis = Unit::try_new(Vector3::new(x, y, z), 0.0)?;
@@ -68,10 +78,16 @@ fn look_at(n: [f64; 9]) -> Option<Matrix4<f64>> {
     let right = forward.cross(&up).try_normalize(0.0)?;
     let up = right.cross(&forward);
     let column = |v: Vector3<f64>, w| v.push(w);
-    Some(Matrix4::from_columns(&[column(right, 0.0), column(up, 0.0), column(-forward, 0.0), column(eye, 1.0)]))
+    Some(Matrix4::from_columns(&[
+        column(right, 0.0),
+        column(up, 0.0),
+        column(-forward, 0.0),
+        column(eye, 1.0),
+    ]))
 }
 
-/// Shifts along the second vector until the first has turned by the angle towards it, as in RenderMan.
+/// Shifts along the second vector until the first has turned by the angle towards it, as in
+/// RenderMan.
 fn skew(n: [f64; 7]) -> Option<Matrix4<f64>> {
     let turned = Vector3::new(n[1], n[2], n[3]).try_normalize(0.0)?;
     let along = Vector3::new(n[4], n[5], n[6]).try_normalize(0.0)?;
@@ -106,26 +122,47 @@ mod tests {
     #[test]
     fn every_element() {
         let p = [1.0, 2.0, 3.0];
-        assert_eq!(moved("<matrix>1 0 0 5  0 0 -1 6  0 1 0 7  0 0 0 1</matrix>", p), [6.0, 3.0, 9.0]);
+        assert_eq!(
+            moved("<matrix>1 0 0 5  0 0 -1 6  0 1 0 7  0 0 0 1</matrix>", p),
+            [6.0, 3.0, 9.0]
+        );
         assert_eq!(moved("<translate>1 1 1</translate>", p), [2.0, 3.0, 4.0]);
         assert_eq!(moved("<scale>1 -1 2</scale>", p), [1.0, -2.0, 6.0]);
         assert_eq!(moved("<rotate>0 0 2 90</rotate>", p), [-2.0, 1.0, 3.0]);
         // At (0, 0, 4), looking along +x, z up: right is -y.
-        assert_eq!(moved("<lookat>0 0 4  9 0 4  0 0 1</lookat>", p), [-3.0, -1.0, 6.0]);
+        assert_eq!(
+            moved("<lookat>0 0 4  9 0 4  0 0 1</lookat>", p),
+            [-3.0, -1.0, 6.0]
+        );
         // y is turned by 45 degrees towards x.
         assert_eq!(moved("<skew>45 0 1 0 1 0 0</skew>", p), [3.0, 2.0, 3.0]);
-        assert_eq!(moved("<skew>30 0 1 0 1 0 0</skew>", [0.0, 1.0, 0.0])[0], 0.577_350_269);
+        assert_eq!(
+            moved("<skew>30 0 1 0 1 0 0</skew>", [0.0, 1.0, 0.0])[0],
+            0.577_350_269
+        );
         // Vectors that are not square to each other: (1, 1, 0) turned by 15 degrees towards x.
-        assert_eq!(moved("<skew>15 1 1 0 1 0 0</skew>", [1.0, 1.0, 0.0]), [1.732_050_808, 1.0, 0.0]);
+        assert_eq!(
+            moved("<skew>15 1 1 0 1 0 0</skew>", [1.0, 1.0, 0.0]),
+            [1.732_050_808, 1.0, 0.0]
+        );
     }
 
     #[test]
     fn in_document_order() {
         assert_eq!(
-            moved("<translate>1 0 0</translate><rotate>0 0 1 90</rotate><scale>2 2 2</scale>", [1.0, 0.0, 0.0]),
+            moved(
+                "<translate>1 0 0</translate><rotate>0 0 1 90</rotate><scale>2 2 2</scale>",
+                [1.0, 0.0, 0.0]
+            ),
             [1.0, 2.0, 0.0]
         );
-        assert_eq!(moved("<scale>2 2 2</scale><translate>1 0 0</translate>", [1.0, 0.0, 0.0]), [4.0, 0.0, 0.0]);
+        assert_eq!(
+            moved(
+                "<scale>2 2 2</scale><translate>1 0 0</translate>",
+                [1.0, 0.0, 0.0]
+            ),
+            [4.0, 0.0, 0.0]
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Buffers, buffer views and accessors of a glTF file: numbers, whatever they are for. Every index and count is checked.
+//! Buffers, buffer views and accessors of a glTF file: numbers, whatever they are for. Every index
+//! and count is checked.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -29,24 +30,46 @@ pub(super) struct Buffers<'a> {
 impl<'a> Buffers<'a> {
     /// Of a document and the binary chunk of its container.
     pub fn new(root: &'a Root, binary: Option<&'a [u8]>) -> Self {
-        Self { root, binary, loaded: HashMap::new(), decoded: HashMap::new(), lost: None }
+        Self {
+            root,
+            binary,
+            loaded: HashMap::new(),
+            decoded: HashMap::new(),
+            lost: None,
+        }
     }
 
     /// The bytes of a buffer view; `None` if it or its buffer does not exist or is too short.
     ///
     /// # Errors
     /// `mesh-too-large`; `mesh-unreadable` if its compressed form is broken and there is no other.
-    pub fn view(&mut self, index: usize, assembly: &mut Assembly, source: &mut Source) -> Result<Option<&[u8]>, Error> {
+    pub fn view(
+        &mut self,
+        index: usize,
+        assembly: &mut Assembly,
+        source: &mut Source,
+    ) -> Result<Option<&[u8]>, Error> {
         self.prepare(index, assembly, source)?;
         Ok(self.prepared(index))
     }
 
     /// Loads what the view needs.
-    fn prepare(&mut self, index: usize, assembly: &mut Assembly, source: &mut Source) -> Result<(), Error> {
-        let Some(view) = self.root.buffer_views.get(index) else { return Ok(()) };
+    fn prepare(
+        &mut self,
+        index: usize,
+        assembly: &mut Assembly,
+        source: &mut Source,
+    ) -> Result<(), Error> {
+        let Some(view) = self.root.buffer_views.get(index) else {
+            return Ok(());
+        };
         if let Some(compressed) = meshopt::Compressed::of(view) {
             if let Some(known) = self.decoded.get(&index) {
-                return if known.is_some() { Ok(()) } else { self.fallback(view, &compressed, assembly, source) };
+                return if known.is_some() {
+                    Ok(())
+                } else {
+                    self.fallback(view, &compressed, assembly, source)
+                };
             }
             if let Some(size) = compressed.size() {
                 assembly.spend(size / 4)?;
@@ -56,7 +79,11 @@ impl<'a> Buffers<'a> {
             let decoded = stream.and_then(|stream| compressed.decode(stream));
             let found = decoded.is_some();
             self.decoded.insert(index, decoded);
-            return if found { Ok(()) } else { self.fallback(view, &compressed, assembly, source) };
+            return if found {
+                Ok(())
+            } else {
+                self.fallback(view, &compressed, assembly, source)
+            };
         }
         self.load(view.buffer.value(), assembly, source);
         Ok(())
@@ -75,7 +102,11 @@ impl<'a> Buffers<'a> {
         if self.loaded.get(&buffer).is_some_and(Option::is_some) {
             return Ok(());
         }
-        Err(Error::new(&codes::UNREADABLE, format!("its {} data is broken", compressed.name)).help("export the mesh again"))
+        Err(Error::new(
+            &codes::UNREADABLE,
+            format!("its {} data is broken", compressed.name),
+        )
+        .help("export the mesh again"))
     }
 
     fn prepared(&self, index: usize) -> Option<&[u8]> {
@@ -84,45 +115,65 @@ impl<'a> Buffers<'a> {
         }
         let view = self.root.buffer_views.get(index)?;
         let start = usize::try_from(view.byte_offset.unwrap_or_default().0).ok()?;
-        self.bytes(view.buffer.value(), start, usize::try_from(view.byte_length.0).ok()?)
+        self.bytes(
+            view.buffer.value(),
+            start,
+            usize::try_from(view.byte_length.0).ok()?,
+        )
     }
 
     /// The bytes from one value of a view to the next; 0 if they are packed.
     fn stride(&self, index: usize) -> Option<usize> {
         let view = self.root.buffer_views.get(index)?;
-        let compressed = meshopt::Compressed::of(view).filter(|_| matches!(self.decoded.get(&index), Some(Some(_))));
+        let compressed = meshopt::Compressed::of(view)
+            .filter(|_| matches!(self.decoded.get(&index), Some(Some(_))));
         let packed = view.byte_stride.map_or(0, |stride| stride.0);
-        Some(compressed.and_then(|compressed| compressed.attribute_stride()).unwrap_or(packed))
+        Some(
+            compressed
+                .and_then(|compressed| compressed.attribute_stride())
+                .unwrap_or(packed),
+        )
     }
 
     fn bytes(&self, buffer: usize, start: usize, length: usize) -> Option<&[u8]> {
-        self.loaded.get(&buffer)?.as_deref()?.get(start..start.checked_add(length)?)
+        self.loaded
+            .get(&buffer)?
+            .as_deref()?
+            .get(start..start.checked_add(length)?)
     }
 
     fn load(&mut self, index: usize, assembly: &mut Assembly, source: &mut Source) {
         if self.loaded.contains_key(&index) {
             return;
         }
-        let Some(buffer) = self.root.buffers.get(index) else { return };
+        let Some(buffer) = self.root.buffers.get(index) else {
+            return;
+        };
         let loaded = match &buffer.uri {
             None if meshopt::is_fallback(buffer) => Ok(None),
-            None if index == 0 => {
-                self.binary.map(|binary| Some(Cow::Borrowed(binary))).ok_or_else(|| "the file has no binary chunk".to_owned())
-            }
+            None if index == 0 => self
+                .binary
+                .map(|binary| Some(Cow::Borrowed(binary)))
+                .ok_or_else(|| "the file has no binary chunk".to_owned()),
             None => Err("it has no address".to_owned()),
             Some(uri) => load_uri(uri, assembly, source).map(|bytes| Some(Cow::Owned(bytes))),
         };
         let loaded = loaded.unwrap_or_else(|reason| {
             let message = format!("buffer {index} can't be had: {reason}");
             self.lost.get_or_insert_with(|| message.clone());
-            source.report(&codes::REFERENCE, message, "put the buffer beside the glTF file");
+            source.report(
+                &codes::REFERENCE,
+                message,
+                "put the buffer beside the glTF file",
+            );
             None
         });
         self.loaded.insert(index, loaded);
     }
 
-    /// The values of an accessor, integers made floats as the format says. Empty, with a finding, if there are none or they lie
-    /// outside of their buffer. `normalized` integers are taken as such even if the accessor forgets to say so.
+    /// The values of an accessor, integers made floats as the format says. Empty, with a finding,
+    /// if there are none or they lie outside of their buffer. `normalized` integers are taken as
+    /// such even if the accessor forgets to say so.
     ///
     /// # Errors
     /// As [`Self::view`].
@@ -135,47 +186,86 @@ impl<'a> Buffers<'a> {
     ) -> Result<Vec<[f64; N]>, Error> {
         let index = accessor.value();
         let Some(accessor) = self.root.accessors.get(index) else {
-            source.report(&codes::REFERENCE, format!("there is no accessor {index}"), "");
+            source.report(
+                &codes::REFERENCE,
+                format!("there is no accessor {index}"),
+                "",
+            );
             return Ok(Vec::new());
         };
         let count = usize::try_from(accessor.count.0).unwrap_or(usize::MAX);
-        assembly.spend(if accessor.buffer_view.is_some() { count } else { count.saturating_mul(COST_OF_NOTHING) })?;
-        let sparse = accessor.sparse.iter().flat_map(|sparse| [sparse.indices.buffer_view, sparse.values.buffer_view]);
+        assembly.spend(if accessor.buffer_view.is_some() {
+            count
+        } else {
+            count.saturating_mul(COST_OF_NOTHING)
+        })?;
+        let sparse = accessor
+            .sparse
+            .iter()
+            .flat_map(|sparse| [sparse.indices.buffer_view, sparse.values.buffer_view]);
         for view in accessor.buffer_view.into_iter().chain(sparse) {
             self.prepare(view.value(), assembly, source)?;
         }
         let values = self.try_values(accessor, normalized, count);
         if values.is_none() {
-            let message = format!("accessor {index} is of the wrong kind or lies outside of its buffer");
+            let message =
+                format!("accessor {index} is of the wrong kind or lies outside of its buffer");
             source.report(&codes::REFERENCE, message, "");
         }
         Ok(values.unwrap_or_default())
     }
 
-    fn try_values<const N: usize>(&self, accessor: &json::Accessor, normalized: bool, count: usize) -> Option<Vec<[f64; N]>> {
-        let (Checked::Valid(kind), Checked::Valid(component)) = (accessor.type_, accessor.component_type) else { return None };
+    fn try_values<const N: usize>(
+        &self,
+        accessor: &json::Accessor,
+        normalized: bool,
+        count: usize,
+    ) -> Option<Vec<[f64; N]>> {
+        let (Checked::Valid(kind), Checked::Valid(component)) =
+            (accessor.type_, accessor.component_type)
+        else {
+            return None;
+        };
         if components(kind) != Some(N) {
             return None;
         }
-        let layout = Layout { component: component.0, normalized: accessor.normalized || normalized };
+        let layout = Layout {
+            component: component.0,
+            normalized: accessor.normalized || normalized,
+        };
         let mut values = match accessor.buffer_view {
             Some(view) => {
                 let bytes = self.prepared(view.value())?;
-                layout.read(bytes, accessor.byte_offset.unwrap_or_default().0, self.stride(view.value())?, count)?
+                layout.read(
+                    bytes,
+                    accessor.byte_offset.unwrap_or_default().0,
+                    self.stride(view.value())?,
+                    count,
+                )?
             }
             None => vec![[0.0; N]; count],
         };
         if let Some(sparse) = &accessor.sparse {
             let count = usize::try_from(sparse.count.0).ok()?;
-            let Checked::Valid(component) = sparse.indices.component_type else { return None };
-            let places: Vec<[f64; 1]> = Layout { component: component.0, normalized: false }.read(
+            let Checked::Valid(component) = sparse.indices.component_type else {
+                return None;
+            };
+            let places: Vec<[f64; 1]> = Layout {
+                component: component.0,
+                normalized: false,
+            }
+            .read(
                 self.prepared(sparse.indices.buffer_view.value())?,
                 sparse.indices.byte_offset.0,
                 0,
                 count,
             )?;
-            let replacements: Vec<[f64; N]> =
-                layout.read(self.prepared(sparse.values.buffer_view.value())?, sparse.values.byte_offset.0, 0, count)?;
+            let replacements: Vec<[f64; N]> = layout.read(
+                self.prepared(sparse.values.buffer_view.value())?,
+                sparse.values.byte_offset.0,
+                0,
+                count,
+            )?;
             for ([place], value) in places.into_iter().zip(replacements) {
                 *values.get_mut(place as usize)? = value;
             }
@@ -213,16 +303,26 @@ struct Layout {
 }
 
 impl Layout {
-    /// Reads `count` values of N numbers; `None` if the bytes do not hold them. A `stride` of 0 is that of packed values.
-    fn read<const N: usize>(&self, bytes: &[u8], offset: u64, stride: usize, count: usize) -> Option<Vec<[f64; N]>> {
+    /// Reads `count` values of N numbers; `None` if the bytes do not hold them. A `stride` of 0 is
+    /// that of packed values.
+    fn read<const N: usize>(
+        &self,
+        bytes: &[u8],
+        offset: u64,
+        stride: usize,
+        count: usize,
+    ) -> Option<Vec<[f64; N]>> {
         let size = self.component.size();
         let stride = if stride == 0 { N * size } else { stride };
         let bytes = bytes.get(usize::try_from(offset).ok()?..)?;
-        let needed = count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(N * size))?;
+        let needed = count.checked_sub(1).map_or(Some(0), |last| {
+            last.checked_mul(stride)?.checked_add(N * size)
+        })?;
         if bytes.len() < needed {
             return None;
         }
-        let value = |i: usize| std::array::from_fn(|k| self.number(&bytes[i * stride + k * size..]));
+        let value =
+            |i: usize| std::array::from_fn(|k| self.number(&bytes[i * stride + k * size..]));
         Some((0..count).map(value).collect())
     }
 
@@ -231,12 +331,25 @@ impl Layout {
         let (value, largest) = match (self.component, bytes) {
             (ComponentType::I8, [a, ..]) => (f64::from(a.cast_signed()), f64::from(i8::MAX)),
             (ComponentType::U8, [a, ..]) => (f64::from(*a), f64::from(u8::MAX)),
-            (ComponentType::I16, [a, b, ..]) => (f64::from(i16::from_le_bytes([*a, *b])), f64::from(i16::MAX)),
-            (ComponentType::U16, [a, b, ..]) => (f64::from(u16::from_le_bytes([*a, *b])), f64::from(u16::MAX)),
-            (ComponentType::U32, [a, b, c, d, ..]) => (f64::from(u32::from_le_bytes([*a, *b, *c, *d])), f64::from(u32::MAX)),
-            (ComponentType::F32, [a, b, c, d, ..]) => return f64::from(f32::from_le_bytes([*a, *b, *c, *d])),
+            (ComponentType::I16, [a, b, ..]) => {
+                (f64::from(i16::from_le_bytes([*a, *b])), f64::from(i16::MAX))
+            }
+            (ComponentType::U16, [a, b, ..]) => {
+                (f64::from(u16::from_le_bytes([*a, *b])), f64::from(u16::MAX))
+            }
+            (ComponentType::U32, [a, b, c, d, ..]) => (
+                f64::from(u32::from_le_bytes([*a, *b, *c, *d])),
+                f64::from(u32::MAX),
+            ),
+            (ComponentType::F32, [a, b, c, d, ..]) => {
+                return f64::from(f32::from_le_bytes([*a, *b, *c, *d]));
+            }
             _ => return f64::NAN,
         };
-        if self.normalized { (value / largest).max(-1.0) } else { value }
+        if self.normalized {
+            (value / largest).max(-1.0)
+        } else {
+            value
+        }
     }
 }

@@ -14,7 +14,8 @@ use crate::texture::{Use, Values};
 use crate::{Error, MAX_IOR, codes, stem};
 use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, PLAIN_IOR, Texture, Wrap};
 
-/// Extensions with images in formats that are not read, the formats, and the command of glTF Transform that makes PNG of them.
+/// Extensions with images in formats that are not read, the formats, and the command of glTF
+/// Transform that makes PNG of them.
 const FOREIGN_IMAGES: &[(&str, &str, Option<&str>)] = &[
     ("KHR_texture_basisu", "KTX2", Some("ktxdecompress")),
     ("EXT_texture_avif", "AVIF", Some("png")),
@@ -48,13 +49,17 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// The material as it shows on vertices with or without colours of their own, which then have its colour in them.
+    /// The material as it shows on vertices with or without colours of their own, which then have
+    /// its colour in them.
     pub fn shown(&self, has_colors: bool) -> Material {
         let mut material = self.material.clone();
         if has_colors {
             (material.base_color, material.shows_corner_colors) = ([1.0; 4], true);
         } else {
-            material.base_color[3] = self.opacity.seen(material.base_color[3], material.base_color_texture.is_some());
+            material.base_color[3] = self.opacity.seen(
+                material.base_color[3],
+                material.base_color_texture.is_some(),
+            );
         }
         material
     }
@@ -75,12 +80,15 @@ impl Opacity {
     fn of(material: &json::Material) -> Self {
         match material.alpha_mode {
             Checked::Valid(AlphaMode::Blend) => Self::Blend,
-            Checked::Valid(AlphaMode::Mask) => Self::Mask(material.alpha_cutoff.map_or(0.5, |cutoff| cutoff.0)),
+            Checked::Valid(AlphaMode::Mask) => {
+                Self::Mask(material.alpha_cutoff.map_or(0.5, |cutoff| cutoff.0))
+            }
             _ => Self::Opaque,
         }
     }
 
-    /// The opacity that is seen. That of a mask's image lies in the image, so that what multiplies it stays.
+    /// The opacity that is seen. That of a mask's image lies in the image, so that what multiplies
+    /// it stays.
     fn seen(self, opacity: f32, has_image: bool) -> f32 {
         match self {
             Self::Opaque => 1.0,
@@ -95,7 +103,11 @@ impl<'a> Reader<'a, '_, '_> {
     pub(super) fn look(&mut self, index: Option<Index<json::Material>>) -> Option<usize> {
         let index = index?.value();
         let Some(material) = self.root.materials.get(index) else {
-            self.source.report(&codes::MATERIAL, format!("there is no material {index}"), "");
+            self.source.report(
+                &codes::MATERIAL,
+                format!("there is no material {index}"),
+                "",
+            );
             return None;
         };
         if let Some(known) = self.look_index[index] {
@@ -107,8 +119,13 @@ impl<'a> Reader<'a, '_, '_> {
         self.look_index[index]
     }
 
-    /// The material of a primitive in the assembly, and the colours of its vertices with the base colour in them.
-    pub(super) fn dressed(&mut self, look: Option<usize>, mut colors: Vec<[f32; 4]>) -> (u32, Vec<[f32; 4]>) {
+    /// The material of a primitive in the assembly, and the colours of its vertices with the base
+    /// colour in them.
+    pub(super) fn dressed(
+        &mut self,
+        look: Option<usize>,
+        mut colors: Vec<[f32; 4]>,
+    ) -> (u32, Vec<[f32; 4]>) {
         let Some(look) = look.map(|look| &mut self.looks[look]) else {
             // What has no material is opaque.
             colors.iter_mut().for_each(|color| color[3] = 1.0);
@@ -120,20 +137,35 @@ impl<'a> Reader<'a, '_, '_> {
         }
         if colors.is_empty() || (!self.is_kept && colors.iter().all(|color| *color == [1.0; 4])) {
             let material = look.shown(false);
-            return (*look.plain.get_or_insert_with(|| self.assembly.material(material)), Vec::new());
+            return (
+                *look
+                    .plain
+                    .get_or_insert_with(|| self.assembly.material(material)),
+                Vec::new(),
+            );
         }
         for color in &mut colors {
             *color = std::array::from_fn(|i| color[i] * look.material.base_color[i]);
             color[3] = look.opacity.seen(color[3], has_image);
         }
         let material = look.shown(true);
-        (*look.colored.get_or_insert_with(|| self.assembly.material(material)), colors)
+        (
+            *look
+                .colored
+                .get_or_insert_with(|| self.assembly.material(material)),
+            colors,
+        )
     }
 
     fn read_material(&mut self, material: &'a json::Material) -> Look {
         let name = material.name.clone().unwrap_or_default();
         let pbr = &material.pbr_metallic_roughness;
-        let extension = |name: &str| material.extensions.as_ref().and_then(|e| e.others.get(name));
+        let extension = |name: &str| {
+            material
+                .extensions
+                .as_ref()
+                .and_then(|e| e.others.get(name))
+        };
         let mut factor = pbr.base_color_factor.0;
         let mut info = pbr.base_color_texture.as_ref().map(|info| self.info(info));
         let (mut metallic, mut roughness) = (pbr.metallic_factor.0, pbr.roughness_factor.0);
@@ -142,9 +174,16 @@ impl<'a> Reader<'a, '_, '_> {
         // The older model of materials, which takes precedence where it is given.
         if let Some(old) = extension(SPECULAR_GLOSSINESS) {
             factor = numbers(old.get("diffuseFactor")).unwrap_or([1.0; 4]);
-            info = old.get("diffuseTexture").and_then(|info| self.info_of_json(info)).or(info);
+            info = old
+                .get("diffuseTexture")
+                .and_then(|info| self.info_of_json(info))
+                .or(info);
             metallic = 0.0;
-            roughness = 1.0 - old.get("glossinessFactor").and_then(Value::as_f64).unwrap_or(1.0) as f32;
+            roughness = 1.0
+                - old
+                    .get("glossinessFactor")
+                    .and_then(Value::as_f64)
+                    .unwrap_or(1.0) as f32;
             if old.get("specularGlossinessTexture").is_some() {
                 simplified.push("has an image of its specular colour and gloss, which no output has a place for".to_owned());
             }
@@ -162,19 +201,31 @@ impl<'a> Reader<'a, '_, '_> {
             factor[3] = 1.0;
         }
         let factor = factor.map(|x| unit(x, 1.0));
-        let usage = if opacity == Opacity::Opaque { Use::Opaque } else { Use::Transparent };
+        let usage = if opacity == Opacity::Opaque {
+            Use::Opaque
+        } else {
+            Use::Transparent
+        };
         let image = info.as_ref().and_then(|info| self.image(info.index, usage));
         let has_image = image.is_some();
         if image.is_some() && factor[..3] != [1.0; 3] {
             simplified.push("multiplies its texture with a colour".to_owned());
         }
-        let strength = extension("KHR_materials_emissive_strength").and_then(|e| e.get("emissiveStrength")?.as_f64());
-        let emissive = if unlit { [0.0; 3] } else { material.emissive_factor.0 };
-        let emissive =
-            emissive.map(|x| x * strength.unwrap_or(1.0) as f32).map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 });
+        let strength = extension("KHR_materials_emissive_strength")
+            .and_then(|e| e.get("emissiveStrength")?.as_f64());
+        let emissive = if unlit {
+            [0.0; 3]
+        } else {
+            material.emissive_factor.0
+        };
+        let emissive = emissive
+            .map(|x| x * strength.unwrap_or(1.0) as f32)
+            .map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 });
         if let Some(of_normals) = &material.normal_texture {
-            let info =
-                self.info_of((of_normals.index, of_normals.tex_coord), of_normals.extensions.as_ref().map(|e| &e.others));
+            let info = self.info_of(
+                (of_normals.index, of_normals.tex_coord),
+                of_normals.extensions.as_ref().map(|e| &e.others),
+            );
             maps.push((MapRole::Normal, info, Channel::Red, of_normals.scale));
         }
         if let Some(of_occlusion) = &material.occlusion_texture {
@@ -183,40 +234,82 @@ impl<'a> Reader<'a, '_, '_> {
             let info = self.info_of((of_occlusion.index, of_occlusion.tex_coord), extensions);
             maps.push((MapRole::Occlusion, info, Channel::Red, strength));
         }
-        maps.extend(material.emissive_texture.as_ref().map(|of| (MapRole::Emissive, self.info(of), Channel::Red, 1.0)));
+        maps.extend(
+            material
+                .emissive_texture
+                .as_ref()
+                .map(|of| (MapRole::Emissive, self.info(of), Channel::Red, 1.0)),
+        );
         let lacquer = extension("KHR_materials_clearcoat");
-        let of_lacquer = |factor: &str| lacquer.and_then(|e| e.get(factor)?.as_f64()).unwrap_or(0.0) as f32;
-        let (clearcoat, clearcoat_roughness) = (of_lacquer("clearcoatFactor"), of_lacquer("clearcoatRoughnessFactor"));
+        let of_lacquer =
+            |factor: &str| lacquer.and_then(|e| e.get(factor)?.as_f64()).unwrap_or(0.0) as f32;
+        let (clearcoat, clearcoat_roughness) = (
+            of_lacquer("clearcoatFactor"),
+            of_lacquer("clearcoatRoughnessFactor"),
+        );
         for (role, texture, channel) in [
             (MapRole::Clearcoat, "clearcoatTexture", Channel::Red),
-            (MapRole::ClearcoatRoughness, "clearcoatRoughnessTexture", Channel::Green),
+            (
+                MapRole::ClearcoatRoughness,
+                "clearcoatRoughnessTexture",
+                Channel::Green,
+            ),
         ] {
-            let info = lacquer.and_then(|e| e.get(texture)).and_then(|info| self.info_of_json(info));
+            let info = lacquer
+                .and_then(|e| e.get(texture))
+                .and_then(|info| self.info_of_json(info));
             maps.extend(info.map(|info| (role, info, channel, 1.0)));
         }
         if lacquer.is_some_and(|e| e.get("clearcoatNormalTexture").is_some()) {
-            simplified.push("has an image of its clear coat's normals, which no output has a place for".to_owned());
+            simplified.push(
+                "has an image of its clear coat's normals, which no output has a place for"
+                    .to_owned(),
+            );
         }
-        let ior = extension("KHR_materials_ior").and_then(|e| e.get("ior")?.as_f64()).unwrap_or(f64::from(PLAIN_IOR));
+        let ior = extension("KHR_materials_ior")
+            .and_then(|e| e.get("ior")?.as_f64())
+            .unwrap_or(f64::from(PLAIN_IOR));
         if !(1.0..=MAX_IOR).contains(&ior) {
-            simplified.push(format!("has an index of refraction of {ior}, which no surface has"));
+            simplified.push(format!(
+                "has an index of refraction of {ior}, which no surface has"
+            ));
         }
-        let extensions = material.extensions.iter().flat_map(|extensions| extensions.others.keys());
-        let unknown: Vec<&str> = extensions.map(String::as_str).filter(|name| !READ.contains(name)).collect();
+        let extensions = material
+            .extensions
+            .iter()
+            .flat_map(|extensions| extensions.others.keys());
+        let unknown: Vec<&str> = extensions
+            .map(String::as_str)
+            .filter(|name| !READ.contains(name))
+            .collect();
         if !unknown.is_empty() {
-            simplified.push(format!("says more by extensions that no output has a place for: {}", unknown.join(", ")));
+            simplified.push(format!(
+                "says more by extensions that no output has a place for: {}",
+                unknown.join(", ")
+            ));
         }
-        let ior = if (1.0..=MAX_IOR).contains(&ior) { ior as f32 } else { PLAIN_IOR };
-        let specular = extension("KHR_materials_specular").and_then(|says| specular(says, ior, &mut simplified));
+        let ior = if (1.0..=MAX_IOR).contains(&ior) {
+            ior as f32
+        } else {
+            PLAIN_IOR
+        };
+        let specular = extension("KHR_materials_specular")
+            .and_then(|says| specular(says, ior, &mut simplified));
         let specular = specular.filter(|_| {
             let is_metal = metallic > 0.0;
             if is_metal {
-                simplified.push("is a metal with a specular colour, which no output has a place for".to_owned());
+                simplified.push(
+                    "is a metal with a specular colour, which no output has a place for".to_owned(),
+                );
             }
             !is_metal
         });
         for what in simplified {
-            self.source.report(&codes::SIMPLIFIED, format!("the material `{name}` {what}"), "");
+            self.source.report(
+                &codes::SIMPLIFIED,
+                format!("the material `{name}` {what}"),
+                "",
+            );
         }
         let mut result = Material::plain(name, factor);
         result.base_color_texture = image;
@@ -237,30 +330,59 @@ impl<'a> Reader<'a, '_, '_> {
         // Where placements go into the texture coordinates there is one of them.
         let is_kept = self.is_kept;
         let lies = |info: &TextureInfo| {
-            let place = if is_kept { ImagePlacement::default() } else { info.placement };
-            (info.texcoord, ImagePlacement { wrap: Default::default(), ..place })
+            let place = if is_kept {
+                ImagePlacement::default()
+            } else {
+                info.placement
+            };
+            (
+                info.texcoord,
+                ImagePlacement {
+                    wrap: Default::default(),
+                    ..place
+                },
+            )
         };
         let mut laid = Laid::new(info.as_ref().map(lies));
         for (role, info, channel, strength) in maps.into_iter().filter(|_| !unlit) {
-            let Some(image) = self.image(info.index, Use::Opaque) else { continue };
+            let Some(image) = self.image(info.index, Use::Opaque) else {
+                continue;
+            };
             let map = match role {
                 MapRole::Emissive => Some(Map::of(image, channel)),
                 _ => self.source.map(&image, Values::Channels, channel),
             };
             let Some(map) = map else { continue };
             let strength = if strength.is_finite() { strength } else { 1.0 };
-            let map = Map { strength, placement: info.placement, ..map };
+            let map = Map {
+                strength,
+                placement: info.placement,
+                ..map
+            };
             maps::add(&mut result, role, map, laid.fits(lies(&info)), self.source);
         }
         let (texcoord, placement) = laid.into_inner().unwrap_or_default();
         if !is_kept {
             let in_coordinates = |placement: &mut ImagePlacement| {
-                *placement = ImagePlacement { wrap: placement.wrap, ..ImagePlacement::default() };
+                *placement = ImagePlacement {
+                    wrap: placement.wrap,
+                    ..ImagePlacement::default()
+                };
             };
             in_coordinates(&mut result.base_color_placement);
-            result.maps.values_mut().for_each(|map| in_coordinates(&mut map.placement));
+            result
+                .maps
+                .values_mut()
+                .for_each(|map| in_coordinates(&mut map.placement));
         }
-        Look { material: result, plain: None, colored: None, opacity, texcoord, placement }
+        Look {
+            material: result,
+            plain: None,
+            colored: None,
+            opacity,
+            texcoord,
+            placement,
+        }
     }
 
     fn image(&mut self, index: usize, usage: Use) -> Option<Arc<Texture>> {
@@ -278,38 +400,61 @@ impl<'a> Reader<'a, '_, '_> {
     /// The image of a texture. `None` if it can't be used, which has been reported.
     fn read_image(&mut self, texture: usize, usage: Use) -> Result<Option<Arc<Texture>>, Error> {
         let is_counted = self.images.has(&texture);
-        let missing = |message: String| Error::new(&codes::TEXTURE_MISSING, message).help("use PNG or JPEG images");
+        let missing = |message: String| {
+            Error::new(&codes::TEXTURE_MISSING, message).help("use PNG or JPEG images")
+        };
         let Some(texture) = self.root.textures.get(texture) else {
             return Err(missing(format!("there is no texture {texture}")));
         };
         let others = texture.extensions.as_ref().map(|e| &e.others);
-        let webp = others.and_then(|others| others.get("EXT_texture_webp")?.get("source")?.as_u64());
-        let index = usize::try_from(webp.unwrap_or(texture.source.value() as u64)).unwrap_or(usize::MAX);
+        let webp =
+            others.and_then(|others| others.get("EXT_texture_webp")?.get("source")?.as_u64());
+        let index =
+            usize::try_from(webp.unwrap_or(texture.source.value() as u64)).unwrap_or(usize::MAX);
         let Some(image) = self.root.images.get(index) else {
-            let foreign = FOREIGN_IMAGES.iter().find(|(name, ..)| has_extension(others, name));
+            let foreign = FOREIGN_IMAGES
+                .iter()
+                .find(|(name, ..)| has_extension(others, name));
             return Err(foreign.map_or_else(
                 || missing(format!("there is no image {index}")),
                 |(name, format, command)| {
-                    let help =
-                        command.map_or_else(|| "convert it to PNG or JPEG".into(), |command| plainly(self.source, command));
-                    Error::new(&codes::TEXTURE_FORMAT, format!("an image is {format} ({name}), which is not read")).help(help)
+                    let help = command.map_or_else(
+                        || "convert it to PNG or JPEG".into(),
+                        |command| plainly(self.source, command),
+                    );
+                    Error::new(
+                        &codes::TEXTURE_FORMAT,
+                        format!("an image is {format} ({name}), which is not read"),
+                    )
+                    .help(help)
                 },
             ));
         };
-        let name = image.name.clone().unwrap_or_else(|| format!("{}_image{index}", stem(self.source.path)));
+        let name = image
+            .name
+            .clone()
+            .unwrap_or_else(|| format!("{}_image{index}", stem(self.source.path)));
         match (&image.uri, image.buffer_view) {
             (Some(uri), _) => Ok(match uri.strip_prefix("data:") {
                 Some(data) => {
                     let bytes = decode_data(data).unwrap_or_default();
-                    self.source.embedded_texture(&name, &bytes, usage, is_counted)
+                    self.source
+                        .embedded_texture(&name, &bytes, usage, is_counted)
                 }
                 None => self.source.texture(uri, usage),
             }),
             (None, Some(view)) => {
-                let bytes = self.buffers.view(view.value(), &mut self.assembly, self.source);
-                let bytes = bytes.map_err(|error| missing(format!("image {index} can't be had: {error}")))?;
-                let bytes = bytes.ok_or_else(|| missing(format!("image {index} lies outside of its buffer")))?.to_vec();
-                Ok(self.source.embedded_texture(&name, &bytes, usage, is_counted))
+                let bytes = self
+                    .buffers
+                    .view(view.value(), &mut self.assembly, self.source);
+                let bytes = bytes
+                    .map_err(|error| missing(format!("image {index} can't be had: {error}")))?;
+                let bytes = bytes
+                    .ok_or_else(|| missing(format!("image {index} lies outside of its buffer")))?
+                    .to_vec();
+                Ok(self
+                    .source
+                    .embedded_texture(&name, &bytes, usage, is_counted))
             }
             (None, None) => Err(missing(format!("image {index} has no data"))),
         }
@@ -329,31 +474,68 @@ type Extensions = serde_json::Map<String, Value>;
 
 impl Reader<'_, '_, '_> {
     fn info(&self, info: &json::texture::Info) -> TextureInfo {
-        self.info_of((info.index, info.tex_coord), info.extensions.as_ref().map(|e| &e.others))
+        self.info_of(
+            (info.index, info.tex_coord),
+            info.extensions.as_ref().map(|e| &e.others),
+        )
     }
 
-    fn info_of(&self, (index, texcoord): (Index<json::Texture>, u32), extensions: Option<&Extensions>) -> TextureInfo {
-        self.placed(index.value(), texcoord, extensions.and_then(|e| e.get(TRANSFORM)))
+    fn info_of(
+        &self,
+        (index, texcoord): (Index<json::Texture>, u32),
+        extensions: Option<&Extensions>,
+    ) -> TextureInfo {
+        self.placed(
+            index.value(),
+            texcoord,
+            extensions.and_then(|e| e.get(TRANSFORM)),
+        )
     }
 
     fn info_of_json(&self, info: &Value) -> Option<TextureInfo> {
         let index = usize::try_from(info.get("index")?.as_u64()?).ok()?;
-        Some(self.placed(index, texcoord(info).unwrap_or(0), info.get("extensions").and_then(|e| e.get(TRANSFORM))))
+        Some(self.placed(
+            index,
+            texcoord(info).unwrap_or(0),
+            info.get("extensions").and_then(|e| e.get(TRANSFORM)),
+        ))
     }
 
     fn placed(&self, index: usize, of_info: u32, transform: Option<&Value>) -> TextureInfo {
-        let sampler = self.root.textures.get(index).and_then(|texture| self.root.samplers.get(texture.sampler?.value()));
-        let wrap = sampler.map(|sampler| [&sampler.wrap_s, &sampler.wrap_t].map(wrap)).unwrap_or_default();
-        let mut placement = ImagePlacement { wrap, ..ImagePlacement::default() };
-        let Some(transform) = transform else { return TextureInfo { index, texcoord: of_info, placement } };
+        let sampler = self
+            .root
+            .textures
+            .get(index)
+            .and_then(|texture| self.root.samplers.get(texture.sampler?.value()));
+        let wrap = sampler
+            .map(|sampler| [&sampler.wrap_s, &sampler.wrap_t].map(wrap))
+            .unwrap_or_default();
+        let mut placement = ImagePlacement {
+            wrap,
+            ..ImagePlacement::default()
+        };
+        let Some(transform) = transform else {
+            return TextureInfo {
+                index,
+                texcoord: of_info,
+                placement,
+            };
+        };
         // v runs downwards in glTF: the same turn in coordinates whose v is one less that.
         let [x, y] = numbers_of(transform.get("offset")).unwrap_or([0.0; 2]);
         placement.scale = numbers(transform.get("scale")).unwrap_or([1.0; 2]);
-        placement.rotation = transform.get("rotation").and_then(Value::as_f64).unwrap_or(0.0);
+        placement.rotation = transform
+            .get("rotation")
+            .and_then(Value::as_f64)
+            .unwrap_or(0.0);
         let (sin, cos) = placement.rotation.sin_cos();
         let height = f64::from(placement.scale[1]);
         placement.translation = [x + sin * height, 1.0 - y - cos * height].map(|part| part as f32);
-        TextureInfo { index, texcoord: texcoord(transform).unwrap_or(of_info), placement }
+        TextureInfo {
+            index,
+            texcoord: texcoord(transform).unwrap_or(of_info),
+            placement,
+        }
     }
 }
 
@@ -371,12 +553,18 @@ fn wrap(mode: &Checked<json::texture::WrappingMode>) -> Wrap {
     }
 }
 
-/// What a dielectric mirrors of the light from straight above by KHR_materials_specular; `None` where that is what it mirrors anyway.
+/// What a dielectric mirrors of the light from straight above by KHR_materials_specular; `None`
+/// where that is what it mirrors anyway.
 fn specular(says: &Value, ior: f32, simplified: &mut Vec<String>) -> Option<[f32; 3]> {
-    let strength = says.get("specularFactor").and_then(Value::as_f64).unwrap_or(1.0) as f32;
+    let strength = says
+        .get("specularFactor")
+        .and_then(Value::as_f64)
+        .unwrap_or(1.0) as f32;
     let color = numbers(says.get("specularColorFactor")).unwrap_or([1.0; 3]);
     if says.get("specularTexture").is_some() || says.get("specularColorTexture").is_some() {
-        simplified.push("has an image of its specular colour, which no output has a place for".to_owned());
+        simplified.push(
+            "has an image of its specular colour, which no output has a place for".to_owned(),
+        );
     }
     let reflectance = Material::reflectance(ior);
     let mirrored = color.map(|part| unit(unit(part * reflectance, 0.0) * strength, 0.0));
@@ -386,21 +574,35 @@ fn specular(says: &Value, ior: f32, simplified: &mut Vec<String>) -> Option<[f32
 /// Texture coordinates with (0, 0) at the lower left, from those with (0, 0) at the upper left.
 pub(super) fn lower_left([u, v]: [f32; 2], placement: &ImagePlacement) -> [f32; 2] {
     let uv = [u, 1.0 - v];
-    if placement.is_moved() { placement.apply(uv) } else { uv }
+    if placement.is_moved() {
+        placement.apply(uv)
+    } else {
+        uv
+    }
 }
 
 /// N finite numbers in a JSON array.
 fn numbers<const N: usize>(value: Option<&Value>) -> Option<[f32; N]> {
-    numbers_of(value).map(|numbers| numbers.map(|n| n as f32)).filter(|numbers| numbers.iter().all(|n| n.is_finite()))
+    numbers_of(value)
+        .map(|numbers| numbers.map(|n| n as f32))
+        .filter(|numbers| numbers.iter().all(|n| n.is_finite()))
 }
 
 /// The same in double precision.
 fn numbers_of<const N: usize>(value: Option<&Value>) -> Option<[f64; N]> {
-    let list: Vec<f64> = value?.as_array()?.iter().filter_map(Value::as_f64).collect();
+    let list: Vec<f64> = value?
+        .as_array()?
+        .iter()
+        .filter_map(Value::as_f64)
+        .collect();
     list.try_into().ok()
 }
 
 /// Between 0 and 1; `otherwise` if it is no number.
 fn unit(value: f32, otherwise: f32) -> f32 {
-    if value.is_nan() { otherwise } else { value.clamp(0.0, 1.0) }
+    if value.is_nan() {
+        otherwise
+    } else {
+        value.clamp(0.0, 1.0)
+    }
 }

@@ -1,14 +1,16 @@
-//! Buffer views that `EXT_meshopt_compression` or `KHR_meshopt_compression` hold compressed. Knows the codec's streams, not what
-//! they mean.
+//! Buffer views that `EXT_meshopt_compression` or `KHR_meshopt_compression` hold compressed. Knows
+//! the codec's streams, not what they mean.
 //!
-//! The decoder is made for hostile input: it stays within the bytes it is given, and what it gives may be nonsense, never more than
-//! was asked for. What it takes for granted (sizes of elements, multiples) is checked here first.
+//! The decoder is made for hostile input: it stays within the bytes it is given, and what it gives
+//! may be nonsense, never more than was asked for. What it takes for granted (sizes of elements,
+//! multiples) is checked here first.
 
 use gltf::json;
 use meshopt::FilterComponent;
 use serde_json::{Map, Value};
 
-/// The names of the extension; the later one is the same with newer streams and a filter for colours.
+/// The names of the extension; the later one is the same with newer streams and a filter for
+/// colours.
 const NAMES: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
 /// No stream of the codec stands for more than this many bytes for each of its own.
@@ -33,9 +35,15 @@ impl<'a> Compressed<'a> {
     /// `None` if the view is not compressed.
     pub fn of(view: &'a json::buffer::View) -> Option<Self> {
         let others = &view.extensions.as_ref()?.others;
-        let (name, value) = NAMES.iter().find_map(|name| Some((*name, others.get(*name)?)))?;
+        let (name, value) = NAMES
+            .iter()
+            .find_map(|name| Some((*name, others.get(*name)?)))?;
         let number = |key: &str, otherwise: usize| {
-            value.get(key).map_or(otherwise, |n| n.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX))
+            value.get(key).map_or(otherwise, |n| {
+                n.as_u64()
+                    .and_then(|n| usize::try_from(n).ok())
+                    .unwrap_or(usize::MAX)
+            })
         };
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or("NONE");
         Some(Self {
@@ -70,13 +78,21 @@ impl<'a> Compressed<'a> {
                 self.filtered(decode_attributes(stream, self.stride / 4, self.count)?)
             }
             ("TRIANGLES", 2, "NONE") if self.count.is_multiple_of(3) => {
-                meshopt::decode_index_buffer::<u16>(stream, self.count).ok().map(bytes_of_shorts)
+                meshopt::decode_index_buffer::<u16>(stream, self.count)
+                    .ok()
+                    .map(bytes_of_shorts)
             }
             ("TRIANGLES", 4, "NONE") if self.count.is_multiple_of(3) => {
-                meshopt::decode_index_buffer::<u32>(stream, self.count).ok().map(bytes_of_words)
+                meshopt::decode_index_buffer::<u32>(stream, self.count)
+                    .ok()
+                    .map(bytes_of_words)
             }
-            ("INDICES", 2, "NONE") => meshopt::decode_index_sequence::<u16>(stream, self.count).ok().map(bytes_of_shorts),
-            ("INDICES", 4, "NONE") => meshopt::decode_index_sequence::<u32>(stream, self.count).ok().map(bytes_of_words),
+            ("INDICES", 2, "NONE") => meshopt::decode_index_sequence::<u16>(stream, self.count)
+                .ok()
+                .map(bytes_of_shorts),
+            ("INDICES", 4, "NONE") => meshopt::decode_index_sequence::<u32>(stream, self.count)
+                .ok()
+                .map(bytes_of_words),
             _ => None,
         }
     }
@@ -85,15 +101,44 @@ impl<'a> Compressed<'a> {
     fn filtered(&self, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
         match (self.filter, self.stride) {
             ("NONE", _) => {}
-            ("OCTAHEDRAL", 4) => filter(&mut bytes, i8::from_ne_bytes, i8::to_ne_bytes, meshopt::decode_filter_oct),
-            ("OCTAHEDRAL", 8) => filter(&mut bytes, i16::from_ne_bytes, i16::to_ne_bytes, meshopt::decode_filter_oct),
-            ("QUATERNION", 8) => filter(&mut bytes, i16::from_ne_bytes, i16::to_ne_bytes, meshopt::decode_filter_quat),
-            ("COLOR", 4) => filter(&mut bytes, u8::from_ne_bytes, u8::to_ne_bytes, meshopt::decode_filter_color),
-            ("COLOR", 8) => filter(&mut bytes, u16::from_ne_bytes, u16::to_ne_bytes, meshopt::decode_filter_color),
+            ("OCTAHEDRAL", 4) => filter(
+                &mut bytes,
+                i8::from_ne_bytes,
+                i8::to_ne_bytes,
+                meshopt::decode_filter_oct,
+            ),
+            ("OCTAHEDRAL", 8) => filter(
+                &mut bytes,
+                i16::from_ne_bytes,
+                i16::to_ne_bytes,
+                meshopt::decode_filter_oct,
+            ),
+            ("QUATERNION", 8) => filter(
+                &mut bytes,
+                i16::from_ne_bytes,
+                i16::to_ne_bytes,
+                meshopt::decode_filter_quat,
+            ),
+            ("COLOR", 4) => filter(
+                &mut bytes,
+                u8::from_ne_bytes,
+                u8::to_ne_bytes,
+                meshopt::decode_filter_color,
+            ),
+            ("COLOR", 8) => filter(
+                &mut bytes,
+                u16::from_ne_bytes,
+                u16::to_ne_bytes,
+                meshopt::decode_filter_color,
+            ),
             // Each number by itself, however many there are in an element.
             ("EXPONENTIAL", _) => {
-                let mut words: Vec<[u32; 1]> =
-                    bytes.as_chunks::<4>().0.iter().map(|word| [u32::from_ne_bytes(*word)]).collect();
+                let mut words: Vec<[u32; 1]> = bytes
+                    .as_chunks::<4>()
+                    .0
+                    .iter()
+                    .map(|word| [u32::from_ne_bytes(*word)])
+                    .collect();
                 meshopt::decode_filter_exp(&mut words);
                 bytes = words.iter().flat_map(|[word]| word.to_ne_bytes()).collect();
             }
@@ -103,11 +148,18 @@ impl<'a> Compressed<'a> {
     }
 }
 
-/// Whether a buffer only stands in for decoders that don't know the compression, and so may have no bytes.
+/// Whether a buffer only stands in for decoders that don't know the compression, and so may have no
+/// bytes.
 pub(super) fn is_fallback(buffer: &json::Buffer) -> bool {
-    let fallback =
-        |others: &Map<String, Value>| NAMES.iter().any(|name| others.get(*name).is_some_and(|e| e["fallback"] == true));
-    buffer.extensions.as_ref().is_some_and(|extensions| fallback(&extensions.others))
+    let fallback = |others: &Map<String, Value>| {
+        NAMES
+            .iter()
+            .any(|name| others.get(*name).is_some_and(|e| e["fallback"] == true))
+    };
+    buffer
+        .extensions
+        .as_ref()
+        .is_some_and(|extensions| fallback(&extensions.others))
 }
 
 fn filter<C: FilterComponent, const SIZE: usize>(
@@ -116,10 +168,20 @@ fn filter<C: FilterComponent, const SIZE: usize>(
     to: fn(C) -> [u8; SIZE],
     decode: fn(&mut [[C; 4]]),
 ) {
-    let components = bytes.as_chunks::<SIZE>().0.iter().map(|component| from(*component)).collect::<Vec<C>>();
+    let components = bytes
+        .as_chunks::<SIZE>()
+        .0
+        .iter()
+        .map(|component| from(*component))
+        .collect::<Vec<C>>();
     let mut elements = components.as_chunks::<4>().0.to_vec();
     decode(&mut elements);
-    for (target, component) in bytes.as_chunks_mut::<SIZE>().0.iter_mut().zip(elements.as_flattened()) {
+    for (target, component) in bytes
+        .as_chunks_mut::<SIZE>()
+        .0
+        .iter_mut()
+        .zip(elements.as_flattened())
+    {
         *target = to(*component);
     }
 }
@@ -139,7 +201,13 @@ impl<const N: usize> Default for Element<N> {
 fn decode_attributes(stream: &[u8], words: usize, count: usize) -> Option<Vec<u8>> {
     fn decode<const N: usize>(stream: &[u8], count: usize) -> Option<Vec<u8>> {
         let elements = meshopt::decode_vertex_buffer::<Element<N>>(stream, count).ok()?;
-        Some(elements.iter().flat_map(|element| element.0).flat_map(u32::to_ne_bytes).collect())
+        Some(
+            elements
+                .iter()
+                .flat_map(|element| element.0)
+                .flat_map(u32::to_ne_bytes)
+                .collect(),
+        )
     }
     macro_rules! sizes {
         ($($n:literal)*) => { match words { $($n => decode::<$n>(stream, count),)* _ => None } };
@@ -150,10 +218,16 @@ fn decode_attributes(stream: &[u8], words: usize, count: usize) -> Option<Vec<u8
 
 #[allow(clippy::needless_pass_by_value)] // for map
 fn bytes_of_shorts(values: Vec<u16>) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
 }
 
 #[allow(clippy::needless_pass_by_value)] // for map
 fn bytes_of_words(values: Vec<u32>) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! The meshes of a glTF file one by one, for a reader that looks at nodes himself: [`open`] is the entry point.
+//! The meshes of a glTF file one by one, for a reader that looks at nodes himself: [`open`] is the
+//! entry point.
 
 use gltf::json::{self, Index};
 use nalgebra::Matrix4;
@@ -59,9 +60,12 @@ pub fn text(bytes: &[u8]) -> Result<&[u8], Error> {
 }
 
 impl<'a> Meshes<'a, '_, '_> {
-    /// The material with this index as it shows on vertices with or without colours; `None`, reported, if there is none.
+    /// The material with this index as it shows on vertices with or without colours; `None`,
+    /// reported, if there is none.
     pub fn material(&mut self, index: usize, has_colors: bool) -> Option<Material> {
-        let look = self.0.look(Some(Index::new(u32::try_from(index).unwrap_or(u32::MAX))))?;
+        let look = self
+            .0
+            .look(Some(Index::new(u32::try_from(index).unwrap_or(u32::MAX))))?;
         Some(self.0.looks[look].shown(has_colors))
     }
 
@@ -70,12 +74,22 @@ impl<'a> Meshes<'a, '_, '_> {
     /// # Errors
     /// If the values of the file grow beyond its size.
     pub fn values<const N: usize>(&mut self, accessor: usize) -> Result<Vec<[f64; N]>, Error> {
-        let Reader { buffers, assembly, source, .. } = &mut self.0;
-        buffers.values(Index::new(u32::try_from(accessor).unwrap_or(u32::MAX)), true, assembly, source)
+        let Reader {
+            buffers,
+            assembly,
+            source,
+            ..
+        } = &mut self.0;
+        buffers.values(
+            Index::new(u32::try_from(accessor).unwrap_or(u32::MAX)),
+            true,
+            assembly,
+            source,
+        )
     }
 
-    /// A mesh without materials, and for each of its parts the index of the wanted primitive that it is: those without a triangle
-    /// that can be used are left out.
+    /// A mesh without materials, and for each of its parts the index of the wanted primitive that
+    /// it is: those without a triangle that can be used are left out.
     ///
     /// # Errors
     /// If nothing of it can be used, or the meshes of the file grow beyond its size.
@@ -84,23 +98,43 @@ impl<'a> Meshes<'a, '_, '_> {
         self.0.assembly = self.0.assembly.left();
         for (number, primitive) in wanted.primitives.iter().enumerate() {
             // Stands in for the part's material, so that parts with equal ones stay apart.
-            let mark = self.0.assembly.material(Material::plain(number.to_string(), [1.0; 4]));
+            let mark = self
+                .0
+                .assembly
+                .material(Material::plain(number.to_string(), [1.0; 4]));
             let Some(geometry) = self.primitive(primitive.geometry) else {
                 let (mesh, number) = primitive.geometry;
-                self.0.source.report(&codes::REFERENCE, format!("mesh {mesh} has no primitive {number}"), "");
+                self.0.source.report(
+                    &codes::REFERENCE,
+                    format!("mesh {mesh} has no primitive {number}"),
+                    "",
+                );
                 continue;
             };
             let [uvs, colors] = [primitive.uvs, primitive.colors].map(|other| {
                 let other = self.primitive(other?)?;
                 Some((other, self.0.look(other.material)))
             });
-            self.0.pieces(&Pieces { geometry, uvs, colors }, Some(mark), &wanted.transform)?;
+            self.0.pieces(
+                &Pieces {
+                    geometry,
+                    uvs,
+                    colors,
+                },
+                Some(mark),
+                &wanted.transform,
+            )?;
         }
         let next = self.0.assembly.left();
         let assembly = std::mem::replace(&mut self.0.assembly, next);
         let mut mesh = assembly.finish(self.0.source, Shading::Flat)?;
-        let number = |part: &urdf_usd_robot::Part| mesh.materials.get(part.material?)?.name.parse().ok();
-        let numbers = mesh.parts.iter().map(|part| number(part).unwrap_or_default()).collect();
+        let number =
+            |part: &urdf_usd_robot::Part| mesh.materials.get(part.material?)?.name.parse().ok();
+        let numbers = mesh
+            .parts
+            .iter()
+            .map(|part| number(part).unwrap_or_default())
+            .collect();
         mesh.parts.iter_mut().for_each(|part| part.material = None);
         mesh.materials.clear();
         Ok((mesh, numbers))

@@ -1,7 +1,7 @@
 //! Wavefront OBJ with its material libraries (MTL).
 //!
-//! Read by our own code: the crate for it panics on some inputs (a colour of fewer than three numbers, indices that overflow)
-//! and gives up a file for one bad face.
+//! Read by our own code: the crate for it panics on some inputs (a colour of fewer than three
+//! numbers, indices that overflow) and gives up a file for one bad face.
 
 mod mtl;
 
@@ -22,12 +22,19 @@ const MAX_LIBRARIES: usize = 100;
 
 /// Whether the first lines that say anything are of an OBJ file.
 pub(super) fn looks_like(text: &[u8]) -> bool {
-    const WORDS: &[&str] = &["v", "vt", "vn", "vp", "f", "o", "g", "s", "l", "p", "mtllib", "usemtl"];
+    const WORDS: &[&str] = &[
+        "v", "vt", "vn", "vp", "f", "o", "g", "s", "l", "p", "mtllib", "usemtl",
+    ];
     let mut first_words = lines(&text[..text.len().min(4096)]).filter_map(|line| {
         let text = String::from_utf8_lossy(&line).into_owned();
-        text.split_ascii_whitespace().next().filter(|word| !word.starts_with('#')).map(str::to_owned)
+        text.split_ascii_whitespace()
+            .next()
+            .filter(|word| !word.starts_with('#'))
+            .map(str::to_owned)
     });
-    first_words.next().is_some_and(|word| WORDS.contains(&word.as_str()))
+    first_words
+        .next()
+        .is_some_and(|word| WORDS.contains(&word.as_str()))
 }
 
 /// Reads the file.
@@ -43,15 +50,39 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
     if object.skipped > 0 {
         source.report(
             &codes::SKIPPED,
-            format!("{} lines, points, curves or free-form surfaces are left out", object.skipped),
+            format!(
+                "{} lines, points, curves or free-form surfaces are left out",
+                object.skipped
+            ),
             "",
         );
     }
     let materials = object.bind_materials(source, &mut assembly);
-    let runs: Vec<_> = object.runs.iter().map(|run| (run.triangles.clone(), materials[run.material])).collect();
+    let runs: Vec<_> = object
+        .runs
+        .iter()
+        .map(|run| (run.triangles.clone(), materials[run.material]))
+        .collect();
     object.bind_colors();
-    let Object { positions, normals, uvs, colors, triangles, .. } = &object;
-    assembly.add(&Surface { positions, normals, uvs, colors, triangles, runs: &runs }, &Matrix4::identity())?;
+    let Object {
+        positions,
+        normals,
+        uvs,
+        colors,
+        triangles,
+        ..
+    } = &object;
+    assembly.add(
+        &Surface {
+            positions,
+            normals,
+            uvs,
+            colors,
+            triangles,
+            runs: &runs,
+        },
+        &Matrix4::identity(),
+    )?;
     drop(object);
     assembly.finish(source, Shading::Smooth)
 }
@@ -69,8 +100,8 @@ struct Object {
     positions: Vec<[f64; 3]>,
     normals: Vec<[f32; 3]>,
     uvs: Vec<[f32; 2]>,
-    /// Colours of `positions` as written, red, green, blue and opacity; not numbers at positions without one. Positions beyond
-    /// its end have none either.
+    /// Colours of `positions` as written, red, green, blue and opacity; not numbers at positions
+    /// without one. Positions beyond its end have none either.
     colors: Vec<[f32; 4]>,
     triangles: Vec<[Corner; 3]>,
     runs: Vec<Run>,
@@ -87,16 +118,28 @@ struct Object {
 
 impl Object {
     fn line(&mut self, line: &[u8], triangulator: &mut Triangulator) {
-        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let mut words = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty());
         match words.next() {
             Some(b"v") => self.vertex(words),
-            Some(b"vn") => self.normals.push([(); 3].map(|()| words.next().map_or(f32::NAN, |word| number(word) as f32))),
+            Some(b"vn") => self
+                .normals
+                .push([(); 3].map(|()| words.next().map_or(f32::NAN, |word| number(word) as f32))),
             Some(b"vt") => {
                 let u = words.next().map_or(f32::NAN, |word| number(word) as f32);
-                self.uvs.push([u, words.next().filter(|word| word[0] != b'#').map_or(0.0, |word| number(word) as f32)]);
+                self.uvs.push([
+                    u,
+                    words
+                        .next()
+                        .filter(|word| word[0] != b'#')
+                        .map_or(0.0, |word| number(word) as f32),
+                ]);
             }
             Some(b"f" | b"fo") => self.face(words, triangulator),
-            Some(b"usemtl") => self.material = Some(name_after(line, 6)).filter(|name| !name.is_empty()),
+            Some(b"usemtl") => {
+                self.material = Some(name_after(line, 6)).filter(|name| !name.is_empty())
+            }
             Some(b"mtllib") => {
                 let name = name_after(line, 6);
                 if self.libraries.len() < MAX_LIBRARIES && !self.libraries.contains(&name) {
@@ -116,7 +159,8 @@ impl Object {
             [Some(w), None, ..] if w != 0.0 => position = position.map(|x| x / w),
             [Some(r), Some(g), Some(b), a] => {
                 self.colors.resize(self.positions.len(), [f32::NAN; 4]);
-                self.colors.push([r, g, b, a.unwrap_or(f64::NAN)].map(|x| x as f32));
+                self.colors
+                    .push([r, g, b, a.unwrap_or(f64::NAN)].map(|x| x as f32));
             }
             _ => {}
         }
@@ -132,7 +176,12 @@ impl Object {
             0..=2 => self.unusable += 1,
             3 => self.triangles.push([face[0], face[1], face[2]]),
             _ => {
-                let at = |c: &Corner| self.positions.get(c.position as usize).copied().unwrap_or([f64::NAN; 3]);
+                let at = |c: &Corner| {
+                    self.positions
+                        .get(c.position as usize)
+                        .copied()
+                        .unwrap_or([f64::NAN; 3])
+                };
                 let outline: Vec<_> = face.iter().map(at).collect();
                 triangulator.cut(&outline, &[], |t| self.triangles.push(t.map(|i| face[i])));
             }
@@ -153,17 +202,28 @@ impl Object {
             run.triangles.end = end;
             return;
         }
-        let material = *self.name_index.entry(self.material.clone()).or_insert_with(|| {
-            self.names.push(self.material.clone());
-            self.names.len() - 1
+        let material = *self
+            .name_index
+            .entry(self.material.clone())
+            .or_insert_with(|| {
+                self.names.push(self.material.clone());
+                self.names.len() - 1
+            });
+        self.runs.push(Run {
+            triangles: before..end,
+            material,
         });
-        self.runs.push(Run { triangles: before..end, material });
     }
 
     /// `7`, `7/3`, `7//2`, `7/3/2`; negative numbers count back from the latest.
     fn corner(&self, word: &[u8]) -> Corner {
         let mut parts = word.split(|&b| b == b'/');
-        let mut index = |len: usize| parts.next().and_then(|part| index(part, len)).unwrap_or(NONE);
+        let mut index = |len: usize| {
+            parts
+                .next()
+                .and_then(|part| index(part, len))
+                .unwrap_or(NONE)
+        };
         Corner {
             position: index(self.positions.len()),
             uv: index(self.uvs.len()),
@@ -172,17 +232,28 @@ impl Object {
         }
     }
 
-    /// Makes the colours linear and gives them to the corners. Most writers count from 0 to 1, some to 255.
+    /// Makes the colours linear and gives them to the corners. Most writers count from 0 to 1, some
+    /// to 255.
     fn bind_colors(&mut self) {
         if self.colors.is_empty() {
             return;
         }
-        let full = if self.colors.iter().flatten().any(|&x| x > 1.0) { 255.0 } else { 1.0 };
+        let full = if self.colors.iter().flatten().any(|&x| x > 1.0) {
+            255.0
+        } else {
+            1.0
+        };
         for color in &mut self.colors {
             let [r, g, b, a] = color.map(|x| f64::from(x) / full);
             // Without an opacity it is opaque; without a colour it stays no number.
             let opacity = if a.is_nan() { 1.0 } else { a };
-            *color = [Material::linear(r), Material::linear(g), Material::linear(b), opacity].map(|x| x as f32);
+            *color = [
+                Material::linear(r),
+                Material::linear(g),
+                Material::linear(b),
+                opacity,
+            ]
+            .map(|x| x as f32);
         }
         for corner in self.triangles.iter_mut().flatten() {
             corner.color = corner.position;
@@ -204,7 +275,9 @@ impl Object {
             };
             let Some((material, placement)) = library.material(name, source) else {
                 if complete {
-                    let message = format!("the material `{name}` is defined in no material library of the file");
+                    let message = format!(
+                        "the material `{name}` is defined in no material library of the file"
+                    );
                     source.report(
                         &codes::MATERIAL,
                         message,
@@ -242,7 +315,9 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = Cow<'_, [u8]>> {
     let mut lines = bytes.split(|&b| b == b'\n' || b == b'\r');
     std::iter::from_fn(move || {
         let first = lines.next()?;
-        let Some(start) = first.trim_ascii_end().strip_suffix(b"\\") else { return Some(Cow::Borrowed(first)) };
+        let Some(start) = first.trim_ascii_end().strip_suffix(b"\\") else {
+            return Some(Cow::Borrowed(first));
+        };
         let mut joined = start.to_vec();
         let mut empty = 0;
         for next in lines.by_ref() {
@@ -273,7 +348,10 @@ fn name_after(line: &[u8], keyword: usize) -> String {
 
 /// Not a number if it is none.
 fn number(word: &[u8]) -> f64 {
-    str::from_utf8(word).ok().and_then(|word| word.parse().ok()).unwrap_or(f64::NAN)
+    str::from_utf8(word)
+        .ok()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(f64::NAN)
 }
 
 /// A one-based or negative index as a zero-based one; `None` if it is none.

@@ -92,16 +92,27 @@ struct Picture {
 }
 
 impl Library {
-    /// Reads the libraries that an `mtllib` line names: one whose name may have spaces, or several. False if one is missing.
+    /// Reads the libraries that an `mtllib` line names: one whose name may have spaces, or several.
+    /// False if one is missing.
     pub fn open(&mut self, names: &str, source: &mut Source) -> bool {
         let whole = source.open(names);
         let files = match whole {
             Ok(file) => vec![(names, Ok(file))],
             Err(reason) => {
-                let mut splits = [split_names(names), names.split_ascii_whitespace().take(MAX_LIBRARIES).collect()]
-                    .into_iter()
-                    .map(|names| names.into_iter().map(|name| (name, source.open(name))).collect::<Vec<_>>());
-                splits.find(|files| files.iter().any(|(_, file)| file.is_ok())).unwrap_or_else(|| vec![(names, Err(reason))])
+                let mut splits = [
+                    split_names(names),
+                    names.split_ascii_whitespace().take(MAX_LIBRARIES).collect(),
+                ]
+                .into_iter()
+                .map(|names| {
+                    names
+                        .into_iter()
+                        .map(|name| (name, source.open(name)))
+                        .collect::<Vec<_>>()
+                });
+                splits
+                    .find(|files| files.iter().any(|(_, file)| file.is_ok()))
+                    .unwrap_or_else(|| vec![(names, Err(reason))])
             }
         };
         let mut complete = true;
@@ -110,8 +121,13 @@ impl Library {
                 Ok(file) => self.read(&file.bytes, folder_of(name)),
                 Err(reason) => {
                     complete = false;
-                    let message = format!("the material library `{name}` can't be opened: {reason}");
-                    source.report(&codes::MATERIAL_LIBRARY, message, "put it beside the OBJ file");
+                    let message =
+                        format!("the material library `{name}` can't be opened: {reason}");
+                    source.report(
+                        &codes::MATERIAL_LIBRARY,
+                        message,
+                        "put it beside the OBJ file",
+                    );
                 }
             }
         }
@@ -121,14 +137,26 @@ impl Library {
     fn read(&mut self, bytes: &[u8], folder: &str) {
         let mut current: Option<(String, Definition)> = None;
         for line in lines(bytes) {
-            let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-            let Some(keyword) = words.next() else { continue };
+            let mut words = line
+                .split(u8::is_ascii_whitespace)
+                .filter(|word| !word.is_empty());
+            let Some(keyword) = words.next() else {
+                continue;
+            };
             let keyword = String::from_utf8_lossy(keyword).to_ascii_lowercase();
             if keyword == "newmtl" {
-                let next = (name_after(&line, 6), Definition { folder: folder.to_owned(), ..Definition::default() });
+                let next = (
+                    name_after(&line, 6),
+                    Definition {
+                        folder: folder.to_owned(),
+                        ..Definition::default()
+                    },
+                );
                 self.materials.extend(current.replace(next));
             } else if let Some((_, definition)) = &mut current {
-                let numbers = words.map_while(|word| (word[0] != b'#').then(|| number(word))).collect::<Vec<_>>();
+                let numbers = words
+                    .map_while(|word| (word[0] != b'#').then(|| number(word)))
+                    .collect::<Vec<_>>();
                 definition.set(&keyword, &numbers, || name_after(&line, keyword.len()));
             }
         }
@@ -136,18 +164,45 @@ impl Library {
     }
 
     /// The material of a name, and how its images lie if not plainly.
-    pub fn material(&self, name: &str, source: &mut Source) -> Option<(Material, Option<Placement>)> {
+    pub fn material(
+        &self,
+        name: &str,
+        source: &mut Source,
+    ) -> Option<(Material, Option<Placement>)> {
         let definition = self.materials.get(name)?;
         // An image's alpha is opacity only where the material says so.
-        let is_opacity = |path: &str| definition.maps.get(&MapRole::Opacity).is_some_and(|opacity| opacity.path == path);
-        let usage = |path: &str| if is_opacity(path) { Use::Transparent } else { Use::Opaque };
-        let texture =
-            definition.texture.as_ref().and_then(|of| Some((definition.image(&of.path, usage(&of.path), source)?, of)));
+        let is_opacity = |path: &str| {
+            definition
+                .maps
+                .get(&MapRole::Opacity)
+                .is_some_and(|opacity| opacity.path == path)
+        };
+        let usage = |path: &str| {
+            if is_opacity(path) {
+                Use::Transparent
+            } else {
+                Use::Opaque
+            }
+        };
+        let texture = definition
+            .texture
+            .as_ref()
+            .and_then(|of| Some((definition.image(&of.path, usage(&of.path), source)?, of)));
         let stand_in = if texture.is_some() { 1.0 } else { 0.8 };
-        let diffuse = definition.diffuse.filter(|c| texture.is_none() || *c != [0.0; 3]).unwrap_or([stand_in; 3]);
-        let mut opacity = definition.opacity.or(definition.transparency.map(|t| 1.0 - t)).unwrap_or(1.0);
+        let diffuse = definition
+            .diffuse
+            .filter(|c| texture.is_none() || *c != [0.0; 3])
+            .unwrap_or([stand_in; 3]);
+        let mut opacity = definition
+            .opacity
+            .or(definition.transparency.map(|t| 1.0 - t))
+            .unwrap_or(1.0);
         if opacity <= 0.0 {
-            source.report(&codes::OPACITY_ZERO, format!("the material `{name}` has an opacity of 0"), "");
+            source.report(
+                &codes::OPACITY_ZERO,
+                format!("the material `{name}` has an opacity of 0"),
+                "",
+            );
             opacity = 1.0;
         }
         let [r, g, b] = linear(diffuse.map(|c| c.min(1.0)));
@@ -156,19 +211,29 @@ impl Library {
         material.roughness = definition.roughness.map_or(material.roughness, unit);
         material.metallic = definition.metallic.map_or(material.metallic, unit);
         // Exporters write 1, at which nothing would mirror, where they have nothing to say.
-        material.ior = definition.ior.filter(|ior| *ior > 1.0).map_or(material.ior, |ior| ior.min(MAX_IOR) as f32);
+        material.ior = definition
+            .ior
+            .filter(|ior| *ior > 1.0)
+            .map_or(material.ior, |ior| ior.min(MAX_IOR) as f32);
         let mut laid = Laid::new(texture.as_ref().map(|(_, of)| of.placement.clone()));
         if let Some((texture, _)) = texture {
             material.base_color_texture = Some(texture);
         }
         definition.add_maps(&mut material, &mut laid, source);
         material.cut_out();
-        Some((material, laid.into_inner().filter(|placement| *placement != Placement::PLAIN)))
+        Some((
+            material,
+            laid.into_inner()
+                .filter(|placement| *placement != Placement::PLAIN),
+        ))
     }
 }
 
 impl Placement {
-    const PLAIN: Self = Self { scale: [1.0; 2], offset: [0.0; 2] };
+    const PLAIN: Self = Self {
+        scale: [1.0; 2],
+        offset: [0.0; 2],
+    };
 }
 
 impl Definition {
@@ -192,25 +257,43 @@ impl Definition {
             _ => match ROLES.iter().find(|(name, _)| *name == keyword) {
                 Some((_, role)) => {
                     self.maps.remove(role);
-                    self.maps.extend(picture(&text()).map(|picture| (*role, picture)));
+                    self.maps
+                        .extend(picture(&text()).map(|picture| (*role, picture)));
                 }
-                None if self.others.len() < MAX_OTHERS && (keyword.starts_with("map_") || OTHERS.contains(&keyword)) => {
-                    self.others.extend(picture(&text()).map(|picture| (keyword.to_owned(), picture)));
+                None if self.others.len() < MAX_OTHERS
+                    && (keyword.starts_with("map_") || OTHERS.contains(&keyword)) =>
+                {
+                    self.others
+                        .extend(picture(&text()).map(|picture| (keyword.to_owned(), picture)));
                 }
                 None => {}
             },
         }
     }
 
-    /// Gives the material its images beside that of its colour, and says what becomes of those that have no place.
+    /// Gives the material its images beside that of its colour, and says what becomes of those that
+    /// have no place.
     fn add_maps(&self, material: &mut Material, laid: &mut Laid<Placement>, source: &mut Source) {
         for (&role, picture) in &self.maps {
-            if role == MapRole::Opacity && self.texture.as_ref().is_some_and(|color| color.path == picture.path) {
+            if role == MapRole::Opacity
+                && self
+                    .texture
+                    .as_ref()
+                    .is_some_and(|color| color.path == picture.path)
+            {
                 continue;
             }
-            let usage = if role == MapRole::Opacity { Use::Transparent } else { Use::Opaque };
-            let Some(image) = self.image(&picture.path, usage, source) else { continue };
-            let Some(map) = picture.map(role, &image, source) else { continue };
+            let usage = if role == MapRole::Opacity {
+                Use::Transparent
+            } else {
+                Use::Opaque
+            };
+            let Some(image) = self.image(&picture.path, usage, source) else {
+                continue;
+            };
+            let Some(map) = picture.map(role, &image, source) else {
+                continue;
+            };
             match role {
                 // The image takes the place of the number.
                 MapRole::Roughness => material.roughness = 1.0,
@@ -227,7 +310,10 @@ impl Definition {
             && let Some(image) = self.image(&picture.path, Use::Opaque, source)
         {
             if self.maps.contains_key(&MapRole::Normal) {
-                without_place.push(format!("bump ({}), beside its image of normals", picture.path));
+                without_place.push(format!(
+                    "bump ({}), beside its image of normals",
+                    picture.path
+                ));
             } else {
                 match source.holds_normals(&image) {
                     // Which was reported.
@@ -257,10 +343,18 @@ impl Definition {
                 }
             }
         }
-        let is_color = |path: &String| self.texture.as_ref().is_some_and(|color| color.path == *path);
+        let is_color = |path: &String| {
+            self.texture
+                .as_ref()
+                .is_some_and(|color| color.path == *path)
+        };
         // Exporters name the image of the colour for the ambient light, too.
-        let others = self.others.iter().filter(|(keyword, picture)| keyword != "map_ka" || !is_color(&picture.path));
-        without_place.extend(others.map(|(keyword, picture)| format!("{keyword} ({})", picture.path)));
+        let others = self
+            .others
+            .iter()
+            .filter(|(keyword, picture)| keyword != "map_ka" || !is_color(&picture.path));
+        without_place
+            .extend(others.map(|(keyword, picture)| format!("{keyword} ({})", picture.path)));
         if !without_place.is_empty() {
             let message = format!(
                 "the material `{}` has images that no output has a place for: {}",
@@ -284,14 +378,22 @@ impl Definition {
 }
 
 impl Picture {
-    /// The image as the map of `role`. `None` if it says nothing, or can't be read, which is reported.
+    /// The image as the map of `role`. `None` if it says nothing, or can't be read, which is
+    /// reported.
     fn map(&self, role: MapRole, image: &Arc<Texture>, source: &mut Source) -> Option<Map> {
-        let plain = |texture: Arc<Texture>| Map { strength: self.strength, ..Map::of(texture, Channel::Red) };
+        let plain = |texture: Arc<Texture>| Map {
+            strength: self.strength,
+            ..Map::of(texture, Channel::Red)
+        };
         match (role, self.channel) {
             (MapRole::Emissive, _) => Some(Map::of(image.clone(), Channel::Red)),
-            (MapRole::Normal, _) => Some(plain(source.map(image, Values::Channels, Channel::Red)?.texture)),
+            (MapRole::Normal, _) => Some(plain(
+                source.map(image, Values::Channels, Channel::Red)?.texture,
+            )),
             // An image that has opacity means that.
-            (MapRole::Opacity, None) if image.has_alpha => source.map(image, Values::Alpha, Channel::Red),
+            (MapRole::Opacity, None) if image.has_alpha => {
+                source.map(image, Values::Alpha, Channel::Red)
+            }
             (_, Some((values, channel))) => source.map(image, values, channel),
             (_, None) => source.map(image, Values::Channels, Channel::Red),
         }
@@ -332,7 +434,11 @@ fn picture(text: &str) -> Option<Picture> {
             rest = (0..*arguments).fold(after, |rest, _| split_word(rest).1);
         } else if option == "-bm" {
             let (word, after) = split_word(after);
-            strength = word.parse().ok().filter(|strength: &f32| strength.is_finite()).unwrap_or(strength);
+            strength = word
+                .parse()
+                .ok()
+                .filter(|strength: &f32| strength.is_finite())
+                .unwrap_or(strength);
             rest = after;
         } else if option == "-imfchan" {
             let (word, after) = split_word(after);
@@ -350,7 +456,9 @@ fn picture(text: &str) -> Option<Picture> {
             rest = after;
             while values.len() < 3 {
                 let (word, after) = split_word(rest);
-                let Ok(value) = word.parse::<f32>() else { break };
+                let Ok(value) = word.parse::<f32>() else {
+                    break;
+                };
                 values.push(value);
                 rest = after;
             }
@@ -359,19 +467,30 @@ fn picture(text: &str) -> Option<Picture> {
                 "-o" => &mut placement.offset,
                 _ => continue,
             };
-            for (target, value) in target.iter_mut().zip(values).filter(|(_, value)| value.is_finite()) {
+            for (target, value) in target
+                .iter_mut()
+                .zip(values)
+                .filter(|(_, value)| value.is_finite())
+            {
                 *target = value;
             }
         } else {
             break;
         }
     }
-    (!rest.is_empty()).then(|| Picture { path: rest.to_owned(), placement, channel, strength })
+    (!rest.is_empty()).then(|| Picture {
+        path: rest.to_owned(),
+        placement,
+        channel,
+        strength,
+    })
 }
 
 /// The first word, and what follows it.
 fn split_word(text: &str) -> (&str, &str) {
-    let (word, rest) = text.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((text, ""));
+    let (word, rest) = text
+        .split_once(|c: char| c.is_ascii_whitespace())
+        .unwrap_or((text, ""));
     (word, rest.trim_start())
 }
 
@@ -393,13 +512,34 @@ mod tests {
 
     #[test]
     fn options_of_textures() {
-        let plain = |path: &str| Picture { path: path.to_owned(), placement: Placement::PLAIN, channel: None, strength: 1.0 };
+        let plain = |path: &str| Picture {
+            path: path.to_owned(),
+            placement: Placement::PLAIN,
+            channel: None,
+            strength: 1.0,
+        };
         assert_eq!(picture("a.png"), Some(plain("a.png")));
         assert_eq!(picture(" my image.png "), Some(plain("my image.png")));
-        assert_eq!(picture("-boost 0.5 -clamp on -mm 0 1 -t 1 a b.png"), Some(plain("a b.png")));
-        let placement = Placement { scale: [2.0, 1.0], offset: [0.5, 0.25] };
-        assert_eq!(picture("-s 2 -o .5 .25 0 a.png"), Some(Picture { placement, ..plain("a.png") }));
-        let strong = Picture { strength: 0.5, channel: Some((Values::Alpha, Channel::Red)), ..plain("a.png") };
+        assert_eq!(
+            picture("-boost 0.5 -clamp on -mm 0 1 -t 1 a b.png"),
+            Some(plain("a b.png"))
+        );
+        let placement = Placement {
+            scale: [2.0, 1.0],
+            offset: [0.5, 0.25],
+        };
+        assert_eq!(
+            picture("-s 2 -o .5 .25 0 a.png"),
+            Some(Picture {
+                placement,
+                ..plain("a.png")
+            })
+        );
+        let strong = Picture {
+            strength: 0.5,
+            channel: Some((Values::Alpha, Channel::Red)),
+            ..plain("a.png")
+        };
         assert_eq!(picture("-bm 0.5 -imfchan m a.png"), Some(strong));
         assert_eq!(picture("-bm nan -imfchan z a.png"), Some(plain("a.png")));
         assert_eq!(picture("-odd.png"), Some(plain("-odd.png")));
@@ -412,7 +552,14 @@ mod tests {
         let obj = b"mtllib a.mtl missing.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl m\nf 1 2 3";
         let mtl = b"Kd 1 1 1\nnewmtl\nKd\nnewmtl m\nKd 1 x 1\nKd 0.5 0.5\nTr 1\nmap_Kd\nmap_Kd none.png\nd\nPr nan";
         let (mesh, diagnostics) = read_with("a.obj", obj, &[("a.mtl", mtl)]).unwrap();
-        assert_eq!(codes_of(&diagnostics), ["mesh-material-library", "mesh-texture-missing", "mesh-opacity-zero"]);
+        assert_eq!(
+            codes_of(&diagnostics),
+            [
+                "mesh-material-library",
+                "mesh-texture-missing",
+                "mesh-opacity-zero"
+            ]
+        );
         let material = &mesh.materials[0];
         assert_eq!((material.base_color[3], material.roughness), (1.0, 0.5));
         assert_eq!(material.base_color_texture, None);

@@ -11,7 +11,10 @@ impl Around {
     /// Every index of a triangle is below `points`.
     pub(super) fn new(points: usize, triangles: &[[u32; 3]]) -> Self {
         let mut first = vec![0_u32; points + 1];
-        triangles.as_flattened().iter().for_each(|&point| first[point as usize] += 1);
+        triangles
+            .as_flattened()
+            .iter()
+            .for_each(|&point| first[point as usize] += 1);
         let mut end = 0;
         for count in &mut first {
             end += *count;
@@ -25,7 +28,10 @@ impl Around {
                 around[*at as usize] = number;
             }
         }
-        Self { first, triangles: around }
+        Self {
+            first,
+            triangles: around,
+        }
     }
 
     /// The numbers of the triangles at `point`.
@@ -35,8 +41,8 @@ impl Around {
     }
 }
 
-/// Numbers the components of a mesh, which are the points that triangles connect, and gives the number of each point's and how many
-/// there are.
+/// Numbers the components of a mesh, which are the points that triangles connect, and gives the
+/// number of each point's and how many there are.
 pub(super) fn components(points: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, usize) {
     /// The least point that is known to be connected with this one.
     fn root(least: &mut [u32], mut point: u32) -> u32 {
@@ -76,10 +82,23 @@ mod tests {
     #[test]
     fn what_triangles_connect_is_one_component() {
         let triangles = [[0, 1, 2], [5, 4, 3], [7, 6, 4], [2, 8, 9]];
-        assert_eq!(components(11, &triangles), (vec![0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 2], 3));
+        assert_eq!(
+            components(11, &triangles),
+            (vec![0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 2], 3)
+        );
         // A strip whose points are numbered at random, and one that is begun at its end.
-        let strip = [[3, 9, 1], [9, 1, 7], [1, 7, 4], [7, 4, 0], [6, 2, 5], [8, 6, 2]];
-        assert_eq!(components(10, &strip), (vec![0, 0, 1, 0, 0, 1, 1, 0, 1, 0], 2));
+        let strip = [
+            [3, 9, 1],
+            [9, 1, 7],
+            [1, 7, 4],
+            [7, 4, 0],
+            [6, 2, 5],
+            [8, 6, 2],
+        ];
+        assert_eq!(
+            components(10, &strip),
+            (vec![0, 0, 1, 0, 0, 1, 1, 0, 1, 0], 2)
+        );
     }
 
     #[test]
@@ -90,6 +109,9 @@ mod tests {
             found.sort_unstable();
             found
         };
-        assert_eq!([0, 1, 2, 3, 4].map(sorted), [vec![0], vec![0, 1], vec![0, 1], vec![1], vec![]]);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(sorted),
+            [vec![0], vec![0, 1], vec![0, 1], vec![1], vec![]]
+        );
     }
 }

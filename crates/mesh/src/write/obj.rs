@@ -17,13 +17,22 @@ pub struct Obj {
     pub lost: Vec<&'static str>,
 }
 
-/// Writes a mesh as OBJ. `material` shows where the mesh has none of its own; `library` is the file name of its material library, and
-/// `image` gives that of an image.
-pub fn obj(mesh: &Mesh, material: Option<&Material>, library: &str, image: &mut dyn FnMut(&Arc<Texture>) -> String) -> Obj {
+/// Writes a mesh as OBJ. `material` shows where the mesh has none of its own; `library` is the file
+/// name of its material library, and `image` gives that of an image.
+pub fn obj(
+    mesh: &Mesh,
+    material: Option<&Material>,
+    library: &str,
+    image: &mut dyn FnMut(&Arc<Texture>) -> String,
+) -> Obj {
     let mut text = String::new();
     let mut lost: Vec<&'static str> = Vec::new();
     let mesh = &*mesh.with_placed_uvs(material);
-    let shown = |part: &urdf_usd_robot::Part| part.material.and_then(|own| mesh.materials.get(own)).or(material);
+    let shown = |part: &urdf_usd_robot::Part| {
+        part.material
+            .and_then(|own| mesh.materials.get(own))
+            .or(material)
+    };
     // Where corners show their colours there is no material, which would hide them.
     let is_named = |material: &&Material| mesh.colors.is_none() || !material.shows_corner_colors;
     let mut used: Vec<&Material> = Vec::new();
@@ -36,7 +45,10 @@ pub fn obj(mesh: &Mesh, material: Option<&Material>, library: &str, image: &mut 
     if !used.is_empty() {
         let _ = writeln!(text, "mtllib {library}");
     }
-    let shows_colors = mesh.parts.iter().any(|part| shown(part).is_none_or(|material| material.shows_corner_colors));
+    let shows_colors = mesh
+        .parts
+        .iter()
+        .any(|part| shown(part).is_none_or(|material| material.shows_corner_colors));
     let vertices = Vertices::of(mesh, shows_colors);
     for (position, color) in &vertices.list {
         let _ = write!(text, "v {} {} {}", position[0], position[1], position[2]);
@@ -46,7 +58,11 @@ pub fn obj(mesh: &Mesh, material: Option<&Material>, library: &str, image: &mut 
         }
         text.push('\n');
     }
-    if vertices.list.iter().any(|(_, color)| color.is_some_and(|color| color[3] < 1.0)) {
+    if vertices
+        .list
+        .iter()
+        .any(|(_, color)| color.is_some_and(|color| color[3] < 1.0))
+    {
         lost.push("the opacity of its corners");
     }
     for [u, v] in mesh.uvs.iter().flat_map(|uvs| &uvs.values) {
@@ -56,7 +72,10 @@ pub fn obj(mesh: &Mesh, material: Option<&Material>, library: &str, image: &mut 
         let _ = writeln!(text, "vn {x} {y} {z}");
     }
     for part in &mesh.parts {
-        match shown(part).filter(is_named).and_then(|material| used.iter().position(|other| *other == material)) {
+        match shown(part)
+            .filter(is_named)
+            .and_then(|material| used.iter().position(|other| *other == material))
+        {
             Some(index) => {
                 let _ = writeln!(text, "usemtl {}", names[index]);
             }
@@ -67,9 +86,19 @@ pub fn obj(mesh: &Mesh, material: Option<&Material>, library: &str, image: &mut 
         for triangle in part.triangles.clone() {
             text.push('f');
             for corner in 0..3 {
-                let of = |indices: &[[u32; 3]]| indices.get(triangle).map_or(1, |indices| u64::from(indices[corner]) + 1);
-                let position = vertices.corners.get(triangle).map_or(1, |corners| corners[corner] + 1);
-                let uv = mesh.uvs.as_ref().map_or_else(String::new, |uvs| of(&uvs.indices).to_string());
+                let of = |indices: &[[u32; 3]]| {
+                    indices
+                        .get(triangle)
+                        .map_or(1, |indices| u64::from(indices[corner]) + 1)
+                };
+                let position = vertices
+                    .corners
+                    .get(triangle)
+                    .map_or(1, |corners| corners[corner] + 1);
+                let uv = mesh
+                    .uvs
+                    .as_ref()
+                    .map_or_else(String::new, |uvs| of(&uvs.indices).to_string());
                 let _ = write!(text, " {position}/{uv}/{}", of(&mesh.normals.indices));
             }
             text.push('\n');
@@ -84,10 +113,15 @@ pub fn obj(mesh: &Mesh, material: Option<&Material>, library: &str, image: &mut 
     });
     lost.sort_unstable();
     lost.dedup();
-    Obj { obj: text, mtl, lost }
+    Obj {
+        obj: text,
+        mtl,
+        lost,
+    }
 }
 
-/// The vertices of a file: points, or, where corners have colours, each point once for each of them.
+/// The vertices of a file: points, or, where corners have colours, each point once for each of
+/// them.
 struct Vertices {
     list: Vec<([f32; 3], Option<[f32; 4]>)>,
     /// The vertices of each triangle.
@@ -100,7 +134,11 @@ impl Vertices {
             let list = mesh.points.iter().map(|point| (*point, None)).collect();
             return Self {
                 list,
-                corners: mesh.triangles.iter().map(|triangle| triangle.map(|point| point as usize)).collect(),
+                corners: mesh
+                    .triangles
+                    .iter()
+                    .map(|triangle| triangle.map(|point| point as usize))
+                    .collect(),
             };
         };
         let mut known: HashMap<(u32, u32), usize> = HashMap::new();
@@ -113,7 +151,9 @@ impl Vertices {
             })
         };
         let triangles = mesh.triangles.iter().zip(&colors.indices);
-        let corners = triangles.map(|(points, colors)| [0, 1, 2].map(|k| vertex(points[k], colors[k]))).collect();
+        let corners = triangles
+            .map(|(points, colors)| [0, 1, 2].map(|k| vertex(points[k], colors[k])))
+            .collect();
         Self { list, corners }
     }
 }
@@ -122,8 +162,16 @@ impl Vertices {
 fn names(materials: &[&Material]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for material in materials {
-        let own = material.name.split_whitespace().collect::<Vec<_>>().join("_");
-        let own = if own.is_empty() { "material".to_owned() } else { own };
+        let own = material
+            .name
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join("_");
+        let own = if own.is_empty() {
+            "material".to_owned()
+        } else {
+            own
+        };
         let mut name = own.clone();
         let mut number = 1;
         while names.contains(&name) {
@@ -137,7 +185,8 @@ fn names(materials: &[&Material]) -> Vec<String> {
 
 /// The shortest sRGB component that reads as `linear`.
 fn srgb(linear: f32) -> f64 {
-    let is_same = |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
+    let is_same =
+        |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
     decimal::shortest(Material::srgb(f64::from(linear)), is_same)
 }
 
@@ -157,10 +206,16 @@ fn define(
         let _ = writeln!(library, "Ni {}", material.ior);
     }
     // The extension of MTL for physically based materials.
-    let _ = writeln!(library, "Pr {}\nPm {}", material.roughness, material.metallic);
+    let _ = writeln!(
+        library,
+        "Pr {}\nPm {}",
+        material.roughness, material.metallic
+    );
     if material.emissive != plain.emissive {
         let most = material.emissive.into_iter().fold(1.0, f32::max);
-        let [r, g, b] = material.emissive.map(|part| srgb(part / most) * f64::from(most));
+        let [r, g, b] = material
+            .emissive
+            .map(|part| srgb(part / most) * f64::from(most));
         let _ = writeln!(library, "Ke {r} {g} {b}");
     }
     let placement = material.placement();
@@ -176,7 +231,11 @@ fn define(
         lost.push("its specular colour");
     }
     if material.clearcoat > 0.0 {
-        let _ = writeln!(library, "Pc {}\nPcr {}", material.clearcoat, material.clearcoat_roughness);
+        let _ = writeln!(
+            library,
+            "Pc {}\nPcr {}",
+            material.clearcoat, material.clearcoat_roughness
+        );
     }
     let mut picture = |keyword: &str, options: &str, texture: &Arc<Texture>| {
         let _ = writeln!(library, "{keyword}{clamp}{options} {}", image(texture));
@@ -201,16 +260,22 @@ fn define(
             MapRole::Normal => picture("norm", &format!(" -bm {}", map.strength), &map.texture),
             MapRole::Occlusion => lost.push("its image of occlusion"),
             MapRole::Roughness => {
-                lost.extend((material.roughness != 1.0).then_some("the factor of its image of roughness"));
+                lost.extend(
+                    (material.roughness != 1.0).then_some("the factor of its image of roughness"),
+                );
                 picture("map_Pr", channel, &map.texture);
             }
             MapRole::Metallic => {
-                lost.extend((material.metallic != 1.0).then_some("the factor of its image of metalness"));
+                lost.extend(
+                    (material.metallic != 1.0).then_some("the factor of its image of metalness"),
+                );
                 picture("map_Pm", channel, &map.texture);
             }
             MapRole::Opacity => picture("map_d", channel, &map.texture),
             MapRole::Emissive => picture("map_Ke", "", &map.texture),
-            MapRole::Clearcoat | MapRole::ClearcoatRoughness => lost.push("the images of its clear coat"),
+            MapRole::Clearcoat | MapRole::ClearcoatRoughness => {
+                lost.push("the images of its clear coat")
+            }
         }
     }
 }

@@ -4,7 +4,8 @@ use nalgebra::Vector3;
 
 use urdf_usd_robot::MeshArrays;
 
-/// The triangles of a mesh as a binary STL, its coordinates as they are. Nothing else of it: no normals of corners, no looks.
+/// The triangles of a mesh as a binary STL, its coordinates as they are. Nothing else of it: no
+/// normals of corners, no looks.
 pub fn stl(mesh: &MeshArrays) -> Vec<u8> {
     // A header that begins with "solid" would be taken for text.
     let mut bytes = b"binary STL".to_vec();
@@ -12,10 +13,17 @@ pub fn stl(mesh: &MeshArrays) -> Vec<u8> {
     let count = u32::try_from(mesh.triangles.len()).unwrap_or(u32::MAX);
     bytes.extend(count.to_le_bytes());
     for triangle in mesh.triangles.iter().take(count as usize) {
-        let corners = triangle.map(|point| mesh.points.get(point as usize).copied().unwrap_or_default());
+        let corners =
+            triangle.map(|point| mesh.points.get(point as usize).copied().unwrap_or_default());
         let [a, b, c] = corners.map(|corner| Vector3::from(corner.map(f64::from)));
-        let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default();
-        let numbers = normal.iter().map(|&x| x as f32).chain(corners.into_iter().flatten());
+        let normal = (b - a)
+            .cross(&(c - a))
+            .try_normalize(0.0)
+            .unwrap_or_default();
+        let numbers = normal
+            .iter()
+            .map(|&x| x as f32)
+            .chain(corners.into_iter().flatten());
         bytes.extend(numbers.flat_map(f32::to_le_bytes));
         bytes.extend([0; 2]);
     }

@@ -1,5 +1,6 @@
-//! The rules, one file each: what it demands, what that looks like, and the function that looks. Numbers up to those that the public
-//! checker (`ros-openusd-compliance-checker`) has mean what they mean there; later ones in a section are this program's.
+//! The rules, one file each: what it demands, what that looks like, and the function that looks.
+//! Numbers up to those that the public checker (`ros-openusd-compliance-checker`) has mean what
+//! they mean there; later ones in a section are this program's.
 
 use super::Rule;
 use urdf_usd_diagnostic::Code;

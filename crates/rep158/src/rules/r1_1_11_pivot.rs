@@ -27,7 +27,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let Some(root) = stage.default_prim else { return };
     let has = |what: &dyn Fn(&Prim) -> bool| stage.prims.iter().any(what);
-    // Only a thing is meant: nothing that moves in itself, carries sensors, or is a place with things in it.
+    // Only a thing is meant: nothing that moves in itself, carries sensors, or is a place with
+    // things in it.
     let is_aggregate = stage[root].kind.as_deref().is_some_and(|kind| kind != "component");
     if is_aggregate || !subject.physics.joints.is_empty() || subject.physics.bodies.len() > 1 || has(&|prim| prim.type_name == "Camera") {
         return;

@@ -117,7 +117,8 @@ impl<'a> Coordinates<'a> {
         Some(Self { values, indices, interpolation })
     }
 
-    /// The least and largest coordinate on the faces that are shown, along the axes in which the texture does not repeat.
+    /// The least and largest coordinate on the faces that are shown, along the axes in which the
+    /// texture does not repeat.
     fn range(&self, corners: &Corners<'_>, shown: &[usize], repeats: [bool; 2]) -> Option<(f64, f64)> {
         let mut range: Option<(f64, f64)> = None;
         for &face in shown {

@@ -44,8 +44,9 @@ pub const RULE: Rule = Rule {
     check,
 };
 
-// The sentence has no exception for meshes that stand for their hull or box (physics:approximation): other programs take such a mesh as
-// it is, and masses are derived from it.
+// The sentence has no exception for meshes that stand for their hull or box
+// (physics:approximation): other programs take such a mesh as it is, and masses are derived from
+// it.
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for mesh in colliders(subject.stage) {
         let prim = &subject.stage[mesh];

@@ -1,4 +1,5 @@
-//! A kinematic model on flat arrays: where frames are, and how they move, without allocating once it is set up.
+//! A kinematic model on flat arrays: where frames are, and how they move, without allocating once
+//! it is set up.
 
 use std::ops::Range;
 
@@ -7,7 +8,8 @@ use nalgebra::{Point3, Unit, UnitQuaternion, Vector3, Vector6};
 use super::{moved, position_count};
 use crate::{JointKind, Pose, Robot};
 
-/// How a frame moves for one unit (radian or metre) of a position: linear velocity, then angular velocity.
+/// How a frame moves for one unit (radian or metre) of a position: linear velocity, then angular
+/// velocity.
 pub type Twist = Vector6<f64>;
 
 /// A frame of a [`Model`].
@@ -30,7 +32,8 @@ pub struct ModelJoint {
     pub kind: JointKind,
     /// The axis of motion (the normal of a plane) in the joint's frame.
     pub axis: Unit<Vector3<f64>>,
-    /// The joint that it follows, and how: `position = multiplier · position(joint) + offset`, in radians and metres.
+    /// The joint that it follows, and how: `position = multiplier · position(joint) + offset`, in
+    /// radians and metres.
     pub mimic: Option<(usize, f64, f64)>,
 }
 
@@ -66,9 +69,10 @@ struct Leader {
 
 /// Frames that joints move in each other.
 ///
-/// All positions stand in one array, joint after joint, as many for each as [`position_count`] says; [`Model::range`] tells where.
-/// Positions beyond the end of an array that is too short count as zero. Joints that follow others have their place too: it is taken
-/// as it is, and [`Model::follow`] sets it.
+/// All positions stand in one array, joint after joint, as many for each as [`position_count`]
+/// says; [`Model::range`] tells where. Positions beyond the end of an array that is too short count
+/// as zero. Joints that follow others have their place too: it is taken as it is, and
+/// [`Model::follow`] sets it.
 #[derive(Clone, Debug)]
 pub struct Model {
     frames: Vec<ModelFrame>,
@@ -81,8 +85,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of a robot: its frames are [`Robot::links`], its joints [`Robot::joints`], those that close loops included (they
-    /// have positions and can be followed, but move nothing).
+    /// The model of a robot: its frames are [`Robot::links`], its joints [`Robot::joints`], those
+    /// that close loops included (they have positions and can be followed, but move nothing).
     pub fn of(robot: &Robot) -> Self {
         let mut frames: Vec<ModelFrame> = Vec::with_capacity(robot.links.len());
         for joint in robot.tree.parent_joint.iter().take(robot.links.len()) {
@@ -97,12 +101,19 @@ impl Model {
         let joints = robot.joints.iter().map(|joint| ModelJoint {
             kind: joint.kind,
             axis: joint.axis,
-            mimic: joint.mimic.map(|mimic| (mimic.joint.0, mimic.multiplier, mimic.offset)),
+            mimic: joint
+                .mimic
+                .map(|mimic| (mimic.joint.0, mimic.multiplier, mimic.offset)),
         });
         let joints: Vec<ModelJoint> = joints.collect();
         // The model's mimics are never circular.
         let leaders = leaders(&joints).unwrap_or_default();
-        Self::assemble(frames, &joints, &leaders, robot.tree.order.iter().map(|link| link.0).collect())
+        Self::assemble(
+            frames,
+            &joints,
+            &leaders,
+            robot.tree.order.iter().map(|link| link.0).collect(),
+        )
     }
 
     /// A model of any frames and joints.
@@ -112,8 +123,11 @@ impl Model {
     pub fn new(frames: Vec<ModelFrame>, joints: &[ModelJoint]) -> Result<Self, ModelError> {
         let is_frame = |index: &usize| *index < frames.len();
         let is_joint = |index: &usize| *index < joints.len();
-        if !frames.iter().all(|f| f.parent.as_ref().is_none_or(is_frame) && f.joint.as_ref().is_none_or(is_joint))
-            || !joints.iter().all(|joint| joint.mimic.is_none_or(|(leader, ..)| is_joint(&leader)))
+        if !frames.iter().all(|f| {
+            f.parent.as_ref().is_none_or(is_frame) && f.joint.as_ref().is_none_or(is_joint)
+        }) || !joints
+            .iter()
+            .all(|joint| joint.mimic.is_none_or(|(leader, ..)| is_joint(&leader)))
         {
             return Err(ModelError::Missing);
         }
@@ -130,28 +144,54 @@ impl Model {
             order.extend(&children[frame]);
             next += 1;
         }
-        let leaders = leaders(joints).filter(|_| order.len() == frames.len()).ok_or(ModelError::Circular)?;
+        let leaders = leaders(joints)
+            .filter(|_| order.len() == frames.len())
+            .ok_or(ModelError::Circular)?;
         Ok(Self::assemble(frames, joints, &leaders, order))
     }
 
     /// From what is known to be sound; `leaders` are those of [`leaders`].
-    fn assemble(frames: Vec<ModelFrame>, joints: &[ModelJoint], leaders: &[Option<Follows>], order: Vec<usize>) -> Self {
+    fn assemble(
+        frames: Vec<ModelFrame>,
+        joints: &[ModelJoint],
+        leaders: &[Option<Follows>],
+        order: Vec<usize>,
+    ) -> Self {
         let mut first = 0;
         let mut placed: Vec<Placed> = Vec::with_capacity(joints.len());
         for joint in joints {
-            placed.push(Placed { kind: joint.kind, axis: joint.axis, first, leader: None });
+            placed.push(Placed {
+                kind: joint.kind,
+                axis: joint.axis,
+                first,
+                leader: None,
+            });
             first += position_count(joint.kind);
         }
         for (index, follows) in leaders.iter().enumerate() {
-            let Some((leader, multiplier, offset)) = *follows else { continue };
-            let position = (position_count(joints[leader].kind) > 0).then_some(placed[leader].first);
-            placed[index].leader = Some(Leader { joint: leader, position, multiplier, offset });
+            let Some((leader, multiplier, offset)) = *follows else {
+                continue;
+            };
+            let position =
+                (position_count(joints[leader].kind) > 0).then_some(placed[leader].first);
+            placed[index].leader = Some(Leader {
+                joint: leader,
+                position,
+                multiplier,
+                offset,
+            });
         }
         let mut depth = vec![0; frames.len()];
         for &frame in &order {
             depth[frame] = frames[frame].parent.map_or(0, |parent| depth[parent] + 1);
         }
-        Self { frames, joints: placed, order, depth, positions: first }
+        Self {
+            frames,
+            joints: placed,
+            order,
+            depth,
+            positions: first,
+        }
     }
 
     /// How many frames it has.
@@ -166,10 +206,13 @@ impl Model {
 
     /// Where a joint's positions stand.
     pub fn range(&self, joint: usize) -> Range<usize> {
-        self.joints.get(joint).map_or(0..0, |joint| joint.first..joint.first + position_count(joint.kind))
+        self.joints.get(joint).map_or(0..0, |joint| {
+            joint.first..joint.first + position_count(joint.kind)
+        })
     }
 
-    /// The joint that `joint` follows in the end, through all that follow others, with factor and offset: `None` if it follows none.
+    /// The joint that `joint` follows in the end, through all that follow others, with factor and
+    /// offset: `None` if it follows none.
     pub fn driver(&self, joint: usize) -> Option<(usize, f64, f64)> {
         let leader = self.joints.get(joint)?.leader.as_ref()?;
         Some((leader.joint, leader.multiplier, leader.offset))
@@ -186,15 +229,30 @@ impl Model {
         flat
     }
 
-    /// Sets the position of every joint that follows another, through chains. Of several positions the first is set, the others are
-    /// zero.
+    /// Sets the position of every joint that follows another, through chains. Of several positions
+    /// the first is set, the others are zero.
     pub fn follow(&self, positions: &mut [f64]) {
         for joint in &self.joints {
-            let Some(Leader { position, multiplier, offset, .. }) = joint.leader else { continue };
-            let led_by = position.and_then(|position| positions.get(position)).copied().unwrap_or(0.0);
+            let Some(Leader {
+                position,
+                multiplier,
+                offset,
+                ..
+            }) = joint.leader
+            else {
+                continue;
+            };
+            let led_by = position
+                .and_then(|position| positions.get(position))
+                .copied()
+                .unwrap_or(0.0);
             for k in 0..position_count(joint.kind) {
                 if let Some(at) = positions.get_mut(joint.first + k) {
-                    *at = if k == 0 { multiplier * led_by + offset } else { 0.0 };
+                    *at = if k == 0 {
+                        multiplier * led_by + offset
+                    } else {
+                        0.0
+                    };
                 }
             }
         }
@@ -212,8 +270,9 @@ impl Model {
     /// A frame's pose in its parent for the positions of the joint that moves it alone.
     pub fn place(&self, frame: usize, positions: &[f64]) -> Pose {
         let at = &self.frames[frame];
-        let motion =
-            at.joint.map_or(Pose::identity(), |joint| moved(self.joints[joint].kind, &self.joints[joint].axis, positions));
+        let motion = at.joint.map_or(Pose::identity(), |joint| {
+            moved(self.joints[joint].kind, &self.joints[joint].axis, positions)
+        });
         at.origin * motion * at.tail
     }
 
@@ -221,7 +280,10 @@ impl Model {
     pub fn forward(&self, positions: &[f64], poses: &mut [Pose]) {
         for &frame in &self.order {
             let local = self.local(frame, positions);
-            let pose = self.frames[frame].parent.and_then(|parent| poses.get(parent)).map_or(local, |above| above * local);
+            let pose = self.frames[frame]
+                .parent
+                .and_then(|parent| poses.get(parent))
+                .map_or(local, |above| above * local);
             if let Some(out) = poses.get_mut(frame) {
                 *out = pose;
             }
@@ -235,37 +297,72 @@ impl Model {
         poses
     }
 
-    /// Writes the spatial Jacobian of `tip` as seen from `base`, two frames of one tree: for each position, the twist of `tip` in
-    /// the coordinates of `base`, its linear part that of the point of `tip` that is at the origin of `base` ([`at`] gives it for
-    /// another). `poses` are those of [`Model::forward`] for the same positions. `columns` are as many as positions; those of
-    /// positions that follow another are zero, since they move with that one, in whose column their motion is.
-    pub fn jacobian(&self, base: usize, tip: usize, positions: &[f64], poses: &[Pose], columns: &mut [Twist]) {
+    /// Writes the spatial Jacobian of `tip` as seen from `base`, two frames of one tree: for each
+    /// position, the twist of `tip` in the coordinates of `base`, its linear part that of the point
+    /// of `tip` that is at the origin of `base` ([`at`] gives it for another). `poses` are those of
+    /// [`Model::forward`] for the same positions. `columns` are as many as positions; those of
+    /// positions that follow another are zero, since they move with that one, in whose column their
+    /// motion is.
+    pub fn jacobian(
+        &self,
+        base: usize,
+        tip: usize,
+        positions: &[f64],
+        poses: &[Pose],
+        columns: &mut [Twist],
+    ) {
         columns.fill(Twist::zeros());
         let (mut up, mut down) = (tip, base);
         while up != down {
-            let (from, sign) = if self.depth[up] >= self.depth[down] { (&mut up, 1.0) } else { (&mut down, -1.0) };
+            let (from, sign) = if self.depth[up] >= self.depth[down] {
+                (&mut up, 1.0)
+            } else {
+                (&mut down, -1.0)
+            };
             let frame = *from;
             let Some(parent) = self.frames[frame].parent else {
                 // Two trees: nothing holds between them.
                 columns.fill(Twist::zeros());
                 return;
             };
-            self.add_columns(frame, sign, &(poses[parent] * self.frames[frame].origin), positions, columns);
+            self.add_columns(
+                frame,
+                sign,
+                &(poses[parent] * self.frames[frame].origin),
+                positions,
+                columns,
+            );
             *from = parent;
         }
         let view = poses[base].inverse();
         for column in columns {
             let (linear, angular) = parts(column);
             let (linear, angular) = (view * linear, view * angular);
-            *column = twist(&(linear + view.translation.vector.cross(&angular)), &angular);
+            *column = twist(
+                &(linear + view.translation.vector.cross(&angular)),
+                &angular,
+            );
         }
     }
 
     /// Adds the twists that the joint of a frame gives, in the root's coordinates.
-    fn add_columns(&self, frame: usize, sign: f64, origin: &Pose, positions: &[f64], columns: &mut [Twist]) {
-        let Some(joint) = self.frames[frame].joint.map(|joint| &self.joints[joint]) else { return };
+    fn add_columns(
+        &self,
+        frame: usize,
+        sign: f64,
+        origin: &Pose,
+        positions: &[f64],
+        columns: &mut [Twist],
+    ) {
+        let Some(joint) = self.frames[frame].joint.map(|joint| &self.joints[joint]) else {
+            return;
+        };
         let (index, factor) = match joint.leader {
-            Some(Leader { position: Some(position), multiplier, .. }) => (position, multiplier),
+            Some(Leader {
+                position: Some(position),
+                multiplier,
+                ..
+            }) => (position, multiplier),
             Some(Leader { position: None, .. }) => return,
             None => (joint.first, 1.0),
         };
@@ -277,14 +374,19 @@ impl Model {
         let slide = |direction: Vector3<f64>| twist(&(origin * direction), &Vector3::zeros());
         let turn = |direction: Vector3<f64>, about: Vector3<f64>| {
             let angular = origin * direction;
-            twist(&(origin * Point3::from(about)).coords.cross(&angular), &angular)
+            twist(
+                &(origin * Point3::from(about)).coords.cross(&angular),
+                &angular,
+            )
         };
         // A follower has one position, whatever its kind.
         let is_follower = joint.leader.is_some();
         let q = |k: usize| positions.get(joint.first + k).copied().unwrap_or(0.0);
         match joint.kind {
             JointKind::Fixed => {}
-            JointKind::Revolute | JointKind::Continuous => add(0, turn(joint.axis.into_inner(), Vector3::zeros())),
+            JointKind::Revolute | JointKind::Continuous => {
+                add(0, turn(joint.axis.into_inner(), Vector3::zeros()))
+            }
             JointKind::Prismatic => add(0, slide(joint.axis.into_inner())),
             JointKind::Planar => {
                 let (u, v) = super::planar_basis(&joint.axis);
@@ -314,8 +416,8 @@ impl Model {
 /// Which joint another follows, and by which factor and offset.
 type Follows = (usize, f64, f64);
 
-/// For each joint the one that it follows in the end; `None` if joints follow each other in a circle. A chain is gone through once,
-/// however many joints are in it.
+/// For each joint the one that it follows in the end; `None` if joints follow each other in a
+/// circle. A chain is gone through once, however many joints are in it.
 fn leaders(joints: &[ModelJoint]) -> Option<Vec<Option<Follows>>> {
     let mut leaders: Vec<Option<Follows>> = vec![None; joints.len()];
     let mut is_known = vec![false; joints.len()];
@@ -331,10 +433,15 @@ fn leaders(joints: &[ModelJoint]) -> Option<Vec<Option<Follows>>> {
         }
         is_known[at] = true;
         for joint in way.into_iter().rev() {
-            leaders[joint] = joints[joint].mimic.map(|(leader, factor, offset)| match leaders[leader] {
-                Some((last, further, more)) => (last, factor * further, offset + factor * more),
-                None => (leader, factor, offset),
-            });
+            leaders[joint] =
+                joints[joint]
+                    .mimic
+                    .map(|(leader, factor, offset)| match leaders[leader] {
+                        Some((last, further, more)) => {
+                            (last, factor * further, offset + factor * more)
+                        }
+                        None => (leader, factor, offset),
+                    });
             is_known[joint] = true;
         }
     }
@@ -348,11 +455,16 @@ pub fn at(of: &Twist, point: &Vector3<f64>) -> Twist {
 }
 
 fn parts(twist: &Twist) -> (Vector3<f64>, Vector3<f64>) {
-    (twist.fixed_rows::<3>(0).into(), twist.fixed_rows::<3>(3).into())
+    (
+        twist.fixed_rows::<3>(0).into(),
+        twist.fixed_rows::<3>(3).into(),
+    )
 }
 
 fn twist(linear: &Vector3<f64>, angular: &Vector3<f64>) -> Twist {
-    Twist::new(linear.x, linear.y, linear.z, angular.x, angular.y, angular.z)
+    Twist::new(
+        linear.x, linear.y, linear.z, angular.x, angular.y, angular.z,
+    )
 }
 
 #[cfg(test)]

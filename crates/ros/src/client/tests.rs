@@ -1,4 +1,5 @@
-//! The client on a network of this test's own, which stands still when it is told to, in all that it is asked for.
+//! The client on a network of this test's own, which stands still when it is told to, in all that
+//! it is asked for.
 
 use std::collections::BTreeMap;
 use std::sync::Condvar;
@@ -30,7 +31,9 @@ impl Gate {
 
     /// Waits while it stands still.
     fn pass(&self) {
-        let closed = self.changed.wait_while(locked(&self.is_closed), |is_closed| *is_closed);
+        let closed = self
+            .changed
+            .wait_while(locked(&self.is_closed), |is_closed| *is_closed);
         drop(closed.expect("nothing panics here"));
     }
 }
@@ -90,7 +93,11 @@ impl Fake {
     fn writer(&self, name: &str) -> Write<Bytes> {
         let (fake, name) = (self.clone(), name.to_owned());
         Arc::new(move |message: &Bytes| {
-            let (fake, name, text) = (fake.clone(), name.clone(), cdr::decode::<Text>(message)?.data);
+            let (fake, name, text) = (
+                fake.clone(),
+                name.clone(),
+                cdr::decode::<Text>(message)?.data,
+            );
             Ok(apart(move || {
                 fake.gate().pass();
                 let mut state = fake.state();
@@ -106,7 +113,12 @@ impl Fake {
 
     /// What was written to a topic.
     fn written(&self, name: &str) -> Vec<String> {
-        self.state().written.iter().filter(|(topic, _)| topic == name).map(|(_, text)| text.clone()).collect()
+        self.state()
+            .written
+            .iter()
+            .filter(|(topic, _)| topic == name)
+            .map(|(_, text)| text.clone())
+            .collect()
     }
 
     async fn until(&self, what: &str, is_so: impl Fn(&State) -> bool) {
@@ -119,8 +131,15 @@ impl Fake {
 }
 
 impl Transport for Fake {
-    fn listen(&self, topic: &Name, _: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
-        self.open(topic, |state| drop(state.heard.insert(topic.full.clone(), hear)))
+    fn listen(
+        &self,
+        topic: &Name,
+        _: Qos,
+        hear: MessageCallback<Bytes>,
+    ) -> Result<Open, Diagnostic> {
+        self.open(topic, |state| {
+            drop(state.heard.insert(topic.full.clone(), hear))
+        })
     }
 
     fn advertise(&self, topic: &Name, _: Qos, opened: Opened<Bytes>) -> Result<Open, Diagnostic> {
@@ -130,11 +149,22 @@ impl Transport for Fake {
         })
     }
 
-    fn serve(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Result<Open, Diagnostic> {
-        self.open(service, |state| drop(state.served.insert(service.full.clone(), ask)))
+    fn serve(
+        &self,
+        service: &Name,
+        ask: RequestCallback<Bytes, Bytes>,
+    ) -> Result<Open, Diagnostic> {
+        self.open(service, |state| {
+            drop(state.served.insert(service.full.clone(), ask))
+        })
     }
 
-    fn call<'a>(&'a self, service: &'a Name, request: Bytes, _: Limit) -> BoxFuture<'a, Result<Bytes, Diagnostic>> {
+    fn call<'a>(
+        &'a self,
+        service: &'a Name,
+        request: Bytes,
+        _: Limit,
+    ) -> BoxFuture<'a, Result<Bytes, Diagnostic>> {
         let fake = self.clone();
         let waiting = apart(move || {
             fake.gate().pass();
@@ -142,8 +172,13 @@ impl Transport for Fake {
         });
         async move {
             waiting.await.expect("the gate opens");
-            let (ask, (sender, answer)) = (self.state().served[&service.full].clone(), futures::channel::oneshot::channel());
-            let reply = Box::new(|answer| Ok(async move { sender.send(answer).map_err(|_| "given up".to_owned()) }.boxed()));
+            let (ask, (sender, answer)) = (
+                self.state().served[&service.full].clone(),
+                futures::channel::oneshot::channel(),
+            );
+            let reply = Box::new(|answer| {
+                Ok(async move { sender.send(answer).map_err(|_| "given up".to_owned()) }.boxed())
+            });
             ask(Ok(Call { request, reply }));
             Ok(answer.await.expect("an answer"))
         }
@@ -154,7 +189,10 @@ impl Transport for Fake {
         self.gate().pass();
         let mut state = self.state();
         state.looks += 1;
-        Graph { nodes: vec![format!("/{}", state.looks), "/".to_owned()], ..Graph::default() }
+        Graph {
+            nodes: vec![format!("/{}", state.looks), "/".to_owned()],
+            ..Graph::default()
+        }
     }
 
     fn leave(&self, open: Vec<Open>, mut threads: Threads) {
@@ -165,7 +203,9 @@ impl Transport for Fake {
 }
 
 fn text(data: impl ToString) -> Text {
-    Text { data: data.to_string() }
+    Text {
+        data: data.to_string(),
+    }
 }
 
 fn bytes(message: &impl serde::Serialize) -> Bytes {
@@ -173,14 +213,19 @@ fn bytes(message: &impl serde::Serialize) -> Bytes {
 }
 
 /// Does something that must not wait while the network stands still.
-async fn at_once<T: Send + 'static>(fake: &Fake, what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
+async fn at_once<T: Send + 'static>(
+    fake: &Fake,
+    what: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
     fake.gate().set(true);
     let done = tokio::time::timeout(PATIENCE, tokio::task::spawn_blocking(work)).await;
     if done.is_err() {
         // Or the test would never end.
         fake.gate().set(false);
     }
-    done.unwrap_or_else(|_| panic!("{what}: it waits for the network")).expect("no panic")
+    done.unwrap_or_else(|_| panic!("{what}: it waits for the network"))
+        .expect("no panic")
 }
 
 #[tokio::test]
@@ -188,30 +233,66 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
     let fake = Fake::default();
     let node = Arc::new(fake.node());
     let last = "/node/set_parameters_atomically";
-    fake.until("the services of parameters", |state| state.served.contains_key(last)).await;
+    fake.until("the services of parameters", |state| {
+        state.served.contains_key(last)
+    })
+    .await;
 
-    // While all that is open is only wanted: nothing waits, and of what is published the last is kept.
+    // While all that is open is only wanted: nothing waits, and of what is published the last is
+    // kept.
     let opening = node.clone();
     let (mut subscription, publisher, mut requests) = at_once(&fake, "opening", move || {
-        let subscription = opening.subscribe::<Text>("heard", Qos::reliable(2)).expect("a subscription");
-        let publisher = opening.advertise::<Text>("said", Qos::latched(3)).expect("a publisher");
+        let subscription = opening
+            .subscribe::<Text>("heard", Qos::reliable(2))
+            .expect("a subscription");
+        let publisher = opening
+            .advertise::<Text>("said", Qos::latched(3))
+            .expect("a publisher");
         let requests = opening.serve::<Convert>("~/convert").expect("a service");
-        drop(opening.observe("seen", "a/msg/B", Qos::best_effort(1)).expect("a subscription"));
-        drop(opening.advertise::<Text>("unsaid", Qos::reliable(1)).expect("a publisher"));
+        drop(
+            opening
+                .observe("seen", "a/msg/B", Qos::best_effort(1))
+                .expect("a subscription"),
+        );
+        drop(
+            opening
+                .advertise::<Text>("unsaid", Qos::reliable(1))
+                .expect("a publisher"),
+        );
         drop(opening.serve::<Convert>("unasked").expect("a service"));
         (0..10).for_each(|n| publisher.publish(text(n)).expect("published"));
-        assert!(opening.declare(Declaration::new("a", Value::Bool(true), "")).is_ok());
+        assert!(
+            opening
+                .declare(Declaration::new("a", Value::Bool(true), ""))
+                .is_ok()
+        );
         opening.now();
         (subscription, publisher, requests)
     })
     .await;
-    let silent = node.call::<Convert>("unasked", ConvertRequest::default(), Duration::from_millis(50)).await;
-    assert_eq!(silent.expect_err("the network stands still").code, codes::NO_ANSWER.id);
+    let silent = node
+        .call::<Convert>(
+            "unasked",
+            ConvertRequest::default(),
+            Duration::from_millis(50),
+        )
+        .await;
+    assert_eq!(
+        silent.expect_err("the network stands still").code,
+        codes::NO_ANSWER.id
+    );
     assert_eq!(fake.written("/said"), [""; 0]);
     fake.gate().set(false);
     fake.until("all is open, and what was dropped is closed", |state| {
-        let closed = ["/seen", "/unsaid", "/unasked"].map(|name| state.closed.iter().any(|closed| closed == name));
-        state.written.iter().filter(|(topic, _)| topic == "/said").count() == 3 && closed == [true; 3]
+        let closed = ["/seen", "/unsaid", "/unasked"]
+            .map(|name| state.closed.iter().any(|closed| closed == name));
+        state
+            .written
+            .iter()
+            .filter(|(topic, _)| topic == "/said")
+            .count()
+            == 3
+            && closed == [true; 3]
     })
     .await;
     assert_eq!(fake.written("/said"), ["7", "8", "9"]);
@@ -220,39 +301,71 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
     let hear = fake.state().heard["/heard"].clone();
     let before = fake.state().looks;
     let (asking, told) = (node.clone(), fake.state().changes.clone().expect("joined"));
-    let call = tokio::spawn(async move { asking.call::<Convert>("~/convert", ConvertRequest::default(), PATIENCE).await });
+    let call = tokio::spawn(async move {
+        asking
+            .call::<Convert>("~/convert", ConvertRequest::default(), PATIENCE)
+            .await
+    });
     let Request { responder, .. } = requests.next().await.expect("a call");
     let (working, saying) = (node.clone(), publisher.clone());
     let seen = at_once(&fake, "publishing", move || {
         told.send_replace(());
         for n in 10..20 {
             saying.publish(text(n)).expect("published");
-            hear(Ok(Sample { message: bytes(&text(n)), publisher: PublisherId([7; 16]) }));
+            hear(Ok(Sample {
+                message: bytes(&text(n)),
+                publisher: PublisherId([7; 16]),
+            }));
         }
         hear(Err("nonsense".to_owned()));
-        responder.send(ConvertResponse { success: true, ..Default::default() }).expect("sent");
+        responder
+            .send(ConvertResponse {
+                success: true,
+                ..Default::default()
+            })
+            .expect("sent");
         drop((saying, working.graph_changes()));
         working.graph()
     })
     .await;
-    assert_eq!(seen.nodes, ["/".to_owned(), format!("/{before}")], "as it was seen last, in order");
     assert_eq!(
-        [subscription.next().await, subscription.next().await].map(|sample| sample.expect("heard").message.data),
+        seen.nodes,
+        ["/".to_owned(), format!("/{before}")],
+        "as it was seen last, in order"
+    );
+    assert_eq!(
+        [subscription.next().await, subscription.next().await]
+            .map(|sample| sample.expect("heard").message.data),
         ["18", "19"]
     );
-    assert_eq!((subscription.dropped(), subscription.try_next().is_none()), (8, true));
+    assert_eq!(
+        (subscription.dropped(), subscription.try_next().is_none()),
+        (8, true)
+    );
     fake.gate().set(false);
     assert!(call.await.expect("no panic").expect("an answer").success);
-    fake.until("the last is written", |state| state.written.last().is_some_and(|(_, text)| text == "19")).await;
-    fake.until("the graph is seen anew", |state| state.looks > before).await;
+    fake.until("the last is written", |state| {
+        state.written.last().is_some_and(|(_, text)| text == "19")
+    })
+    .await;
+    fake.until("the graph is seen anew", |state| state.looks > before)
+        .await;
     let written = fake.written("/said").split_off(3);
-    assert!(written.len() <= 4 && written.ends_with(&["17", "18", "19"].map(str::to_owned)), "{written:?}");
+    assert!(
+        written.len() <= 4 && written.ends_with(&["17", "18", "19"].map(str::to_owned)),
+        "{written:?}"
+    );
 
     // While all of it is dropped.
-    at_once(&fake, "dropping", move || drop((subscription, publisher, requests))).await;
+    at_once(&fake, "dropping", move || {
+        drop((subscription, publisher, requests))
+    })
+    .await;
     fake.gate().set(false);
     fake.until("all is closed", |state| {
-        ["/heard", "/said"].iter().all(|name| state.closed.iter().any(|closed| closed == name))
+        ["/heard", "/said"]
+            .iter()
+            .all(|name| state.closed.iter().any(|closed| closed == name))
     })
     .await;
 }
@@ -261,18 +374,26 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
 async fn leaving_a_network_that_stands_still_takes_a_few_seconds_at_most() {
     let fake = Fake::default();
     let node = fake.node();
-    let mut heard = node.subscribe::<Text>("/t", Qos::reliable(1)).expect("a subscription");
+    let mut heard = node
+        .subscribe::<Text>("/t", Qos::reliable(1))
+        .expect("a subscription");
     at_once(&fake, "leaving", move || {
         let start = Instant::now();
         node.shutdown();
         node.shutdown();
         assert!(start.elapsed() >= LEAVE);
-        assert_eq!((node.graph(), node.serve::<Convert>("s").is_err()), (Graph::default(), true));
+        assert_eq!(
+            (node.graph(), node.serve::<Convert>("s").is_err()),
+            (Graph::default(), true)
+        );
     })
     .await;
     assert!(heard.next().await.is_none());
     fake.gate().set(false);
-    fake.until("it has left", |state| state.closed.iter().any(|name| name == "/t")).await;
+    fake.until("it has left", |state| {
+        state.closed.iter().any(|name| name == "/t")
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -280,26 +401,55 @@ async fn latched_messages_are_sent_until_they_are_and_by_every_new_writer() {
     let fake = Fake::default();
     let node = fake.node();
     fake.state().refused = 3;
-    let latched = node.advertise::<Text>("/latched", Qos::latched(2)).expect("a publisher");
+    let latched = node
+        .advertise::<Text>("/latched", Qos::latched(2))
+        .expect("a publisher");
     latched.publish(text("a")).expect("published");
-    fake.until("it is sent again", |state| state.written.iter().any(|(topic, _)| topic == "/latched")).await;
+    fake.until("it is sent again", |state| {
+        state.written.iter().any(|(topic, _)| topic == "/latched")
+    })
+    .await;
     assert_eq!(fake.state().refused, 0);
     latched.publish(text("b")).expect("published");
-    fake.until("b", |state| state.written.iter().any(|(_, text)| text == "b")).await;
+    fake.until("b", |state| {
+        state.written.iter().any(|(_, text)| text == "b")
+    })
+    .await;
     (fake.state().opened["/latched"])(fake.writer("/anew"));
-    fake.until("the new writer", |state| state.written.iter().filter(|(topic, _)| topic == "/anew").count() == 2).await;
+    fake.until("the new writer", |state| {
+        state
+            .written
+            .iter()
+            .filter(|(topic, _)| topic == "/anew")
+            .count()
+            == 2
+    })
+    .await;
     assert_eq!(
         (fake.written("/latched"), fake.written("/anew")),
-        (vec!["a".to_owned(), "b".to_owned()], vec!["a".to_owned(), "b".to_owned()])
+        (
+            vec!["a".to_owned(), "b".to_owned()],
+            vec!["a".to_owned(), "b".to_owned()]
+        )
     );
 
-    let volatile = node.advertise::<Text>("/volatile", Qos::reliable(2)).expect("a publisher");
+    let volatile = node
+        .advertise::<Text>("/volatile", Qos::reliable(2))
+        .expect("a publisher");
     volatile.publish(text("open")).expect("published");
-    fake.until("it is open", |state| state.written.iter().any(|(_, text)| text == "open")).await;
+    fake.until("it is open", |state| {
+        state.written.iter().any(|(_, text)| text == "open")
+    })
+    .await;
     fake.state().refused = 1;
-    ["lost", "last"].iter().for_each(|message| volatile.publish(text(message)).expect("published"));
+    ["lost", "last"]
+        .iter()
+        .for_each(|message| volatile.publish(text(message)).expect("published"));
     drop(volatile);
-    fake.until("what was said last", |state| state.closed.iter().any(|name| name == "/volatile")).await;
+    fake.until("what was said last", |state| {
+        state.closed.iter().any(|name| name == "/volatile")
+    })
+    .await;
     assert_eq!(fake.written("/volatile"), ["open", "last"]);
 }
 
@@ -307,14 +457,26 @@ async fn latched_messages_are_sent_until_they_are_and_by_every_new_writer() {
 async fn a_network_that_ends_by_itself_ends_the_node() {
     let fake = Fake::default();
     let node = fake.node();
-    let mut heard = node.subscribe::<Text>("/t", Qos::reliable(1)).expect("a subscription");
+    let mut heard = node
+        .subscribe::<Text>("/t", Qos::reliable(1))
+        .expect("a subscription");
     let mut changes = node.changes();
-    let publisher = node.advertise::<Text>("/t", Qos::reliable(1)).expect("a publisher");
+    let publisher = node
+        .advertise::<Text>("/t", Qos::reliable(1))
+        .expect("a publisher");
     let end = fake.state().end.clone().expect("joined");
     end();
     assert!(heard.next().await.is_none() && changes.next().await.is_none());
-    assert_eq!(publisher.publish(text("late")).expect_err("it has ended").code, codes::TRANSPORT.id);
-    let late = node.call::<Convert>("/c", ConvertRequest::default(), PATIENCE).await;
+    assert_eq!(
+        publisher
+            .publish(text("late"))
+            .expect_err("it has ended")
+            .code,
+        codes::TRANSPORT.id
+    );
+    let late = node
+        .call::<Convert>("/c", ConvertRequest::default(), PATIENCE)
+        .await;
     assert_eq!(late.expect_err("it has ended").code, codes::TRANSPORT.id);
     assert!(node.advertise::<Text>("/t", Qos::reliable(1)).is_err());
 }

@@ -1,7 +1,9 @@
-//! One participant on Cyclone DDS: its readers and writers of undecoded messages, and what discovery reports.
+//! One participant on Cyclone DDS: its readers and writers of undecoded messages, and what
+//! discovery reports.
 //!
-//! Others take it for a participant of `rmw_cyclonedds_cpp`: it announces the hashes of its types, and which endpoints make up a service.
-//! Must not know nodes; nothing here outlives its participant: that is for [`super::session`] and [`super::supervisor`].
+//! Others take it for a participant of `rmw_cyclonedds_cpp`: it announces the hashes of its types,
+//! and which endpoints make up a service. Must not know nodes; nothing here outlives its
+//! participant: that is for [`super::session`] and [`super::supervisor`].
 
 use std::fmt;
 use std::net::IpAddr;
@@ -27,10 +29,12 @@ const MAX_BLOCKING: Duration = Duration::from_millis(100);
 const ACKNOWLEDGEMENT_POLL: Duration = Duration::from_millis(2);
 /// Maximum size of a message: the longest description has 16 MiB, and answers repeat it.
 const MAX_MESSAGE_BYTES: usize = 32 << 20;
-/// Bytes that the unread messages of a subscription may take together, unless each has [`MIN_LIMIT_BYTES`] or less.
+/// Bytes that the unread messages of a subscription may take together, unless each has
+/// [`MIN_LIMIT_BYTES`] or less.
 const MAX_UNREAD_BYTES: usize = 64 << 20;
 const MIN_LIMIT_BYTES: usize = 1 << 20;
-/// What GUIDs of Fast DDS and of RTI Connext begin with: their vendor identifiers (RTPS 2.5, section 9.3.1.5).
+/// What GUIDs of Fast DDS and of RTI Connext begin with: their vendor identifiers (RTPS 2.5,
+/// section 9.3.1.5).
 const OTHER_SERVICE_WIRES: [[u8; 2]; 2] = [[0x01, 0x0f], [0x01, 0x01]];
 
 /// The identity of a participant, a reader or a writer as ROS writes it.
@@ -45,10 +49,13 @@ impl Gid {
         Prefix(prefix)
     }
 
-    /// Whether services of its participant look as those of `rmw_cyclonedds_cpp` do. Fast DDS and Connext carry the identity of a
-    /// request in the inline QoS instead, which Cyclone's programming interface does not reach.
+    /// Whether services of its participant look as those of `rmw_cyclonedds_cpp` do. Fast DDS and
+    /// Connext carry the identity of a request in the inline QoS instead, which Cyclone's
+    /// programming interface does not reach.
     pub(super) fn has_our_service_wire(self) -> bool {
-        !OTHER_SERVICE_WIRES.iter().any(|vendor| self.0.starts_with(vendor))
+        !OTHER_SERVICE_WIRES
+            .iter()
+            .any(|vendor| self.0.starts_with(vendor))
     }
 }
 
@@ -83,7 +90,8 @@ pub(super) struct Arrived {
     /// In CDR, with its header of four bytes.
     pub payload: Bytes,
     pub writer: Gid,
-    /// When it was written, in nanoseconds by its writer's clock. Cyclone does not tell sequence numbers; this rises like them.
+    /// When it was written, in nanoseconds by its writer's clock. Cyclone does not tell sequence
+    /// numbers; this rises like them.
     pub written: i64,
 }
 
@@ -100,7 +108,12 @@ pub(super) enum Event {
     /// The connection has ended; the other endpoint may still be there.
     Unmatched { own: Gid, other: Gid },
     /// An own endpoint can't be connected with another one of its topic.
-    Incompatible { own: Gid, who: &'static str, offered: String, requested: String },
+    Incompatible {
+        own: Gid,
+        who: &'static str,
+        offered: String,
+        requested: String,
+    },
 }
 
 /// Why something could not be read or written.
@@ -137,13 +150,17 @@ impl Dds {
             let _ = sender.send(event);
         };
         let domain = network.domain;
-        let joined = cyclone::Participant::join(domain.into(), &network.config(peers), "enclave=/;", hear);
+        let joined =
+            cyclone::Participant::join(domain.into(), &network.config(peers), "enclave=/;", hear);
         let participant = joined.map_err(|error| {
             transport(&format!("can't open the network (domain {domain})"), error).help(
                 "is UDP allowed here, is this domain not full, and is CYCLONEDDS_URI right? ROS_DOMAIN_ID chooses another domain",
             )
         })?;
-        Ok(Self { participant, events: Mutex::new(events) })
+        Ok(Self {
+            participant,
+            events: Mutex::new(events),
+        })
     }
 
     /// Returns its identity.
@@ -155,13 +172,27 @@ impl Dds {
     ///
     /// # Errors
     /// [`crate::codes::TRANSPORT`].
-    pub(super) fn reader(&self, topic: &DdsTopic, qos: Qos, cached: usize) -> Result<Reader, Diagnostic> {
+    pub(super) fn reader(
+        &self,
+        topic: &DdsTopic,
+        qos: Qos,
+        cached: usize,
+    ) -> Result<Reader, Diagnostic> {
         let arrived = Arc::new(Notify::new());
         let notify = arrived.clone();
-        let qos = Qos { depth: cached.max(qos.depth), lifespan: None, ..qos };
+        let qos = Qos {
+            depth: cached.max(qos.depth),
+            lifespan: None,
+            ..qos
+        };
         let qos = self.qos(topic, qos, Direction::Reader);
-        let created = self.participant.reader(&topic.name, &topic.type_name, &qos, move || notify.notify_one());
-        let inner = created.map_err(|error| transport(&format!("can't subscribe to {}", topic.name), error))?;
+        let created = self
+            .participant
+            .reader(&topic.name, &topic.type_name, &qos, move || {
+                notify.notify_one()
+            });
+        let inner = created
+            .map_err(|error| transport(&format!("can't subscribe to {}", topic.name), error))?;
         Ok(Reader { inner, arrived })
     }
 
@@ -170,9 +201,16 @@ impl Dds {
     /// # Errors
     /// [`crate::codes::TRANSPORT`].
     pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<Writer, Diagnostic> {
-        let created = self.participant.writer(&topic.name, &topic.type_name, &self.qos(topic, qos, Direction::Writer));
-        let inner = created.map_err(|error| transport(&format!("can't advertise {}", topic.name), error))?;
-        Ok(Writer { inner: Arc::new(inner) })
+        let created = self.participant.writer(
+            &topic.name,
+            &topic.type_name,
+            &self.qos(topic, qos, Direction::Writer),
+        );
+        let inner = created
+            .map_err(|error| transport(&format!("can't advertise {}", topic.name), error))?;
+        Ok(Writer {
+            inner: Arc::new(inner),
+        })
     }
 
     fn qos(&self, topic: &DdsTopic, qos: Qos, direction: Direction) -> cyclone::Qos {
@@ -194,10 +232,20 @@ impl Dds {
             match event {
                 cyclone::Event::Found { .. } => hear(Event::Found),
                 cyclone::Event::Lost(guid) => hear(Event::EndLost(Gid(guid))),
-                cyclone::Event::ParticipantLost(guid) => hear(Event::ParticipantLost(Gid(guid).prefix())),
-                cyclone::Event::Matched { own, other } => hear(Event::Matched { own: Gid(own), other: Gid(other) }),
-                cyclone::Event::Unmatched { own, other } => hear(Event::Unmatched { own: Gid(own), other: Gid(other) }),
-                cyclone::Event::Incompatible { own } => self.incompatible(own).into_iter().for_each(&mut hear),
+                cyclone::Event::ParticipantLost(guid) => {
+                    hear(Event::ParticipantLost(Gid(guid).prefix()))
+                }
+                cyclone::Event::Matched { own, other } => hear(Event::Matched {
+                    own: Gid(own),
+                    other: Gid(other),
+                }),
+                cyclone::Event::Unmatched { own, other } => hear(Event::Unmatched {
+                    own: Gid(own),
+                    other: Gid(other),
+                }),
+                cyclone::Event::Incompatible { own } => {
+                    self.incompatible(own).into_iter().for_each(&mut hear)
+                }
             }
         }
     }
@@ -211,12 +259,27 @@ impl Dds {
             format!("{:?}, {:?}", qos.reliability, qos.durability)
         };
         let others = self.participant.endpoints().into_iter();
-        let mut others = others.filter(|other| other.topic == end.topic && other.is_writer != end.is_writer);
+        let mut others =
+            others.filter(|other| other.topic == end.topic && other.is_writer != end.is_writer);
         others.find_map(|other| {
-            let (offers, asks) = if end.is_writer { (end, &other) } else { (&other, end) };
-            let is_less = (asks.is_reliable && !offers.is_reliable) || (asks.is_durable && !offers.is_durable);
-            let who = if end.is_writer { "subscriber" } else { "publisher" };
-            is_less.then(|| Event::Incompatible { own: Gid(own), who, offered: text(offers), requested: text(asks) })
+            let (offers, asks) = if end.is_writer {
+                (end, &other)
+            } else {
+                (&other, end)
+            };
+            let is_less = (asks.is_reliable && !offers.is_reliable)
+                || (asks.is_durable && !offers.is_durable);
+            let who = if end.is_writer {
+                "subscriber"
+            } else {
+                "publisher"
+            };
+            is_less.then(|| Event::Incompatible {
+                own: Gid(own),
+                who,
+                offered: text(offers),
+                requested: text(asks),
+            })
         })
     }
 
@@ -225,44 +288,76 @@ impl Dds {
         let endpoints = self.participant.endpoints().into_iter();
         let in_ros_terms = endpoints.map(|end| Endpoint {
             gid: Gid(end.guid),
-            direction: if end.is_writer { Direction::Writer } else { Direction::Reader },
+            direction: if end.is_writer {
+                Direction::Writer
+            } else {
+                Direction::Reader
+            },
             qos: end_qos(&end),
-            topic: DdsTopic { name: end.topic, type_name: end.type_name },
+            topic: DdsTopic {
+                name: end.topic,
+                type_name: end.type_name,
+            },
         });
         in_ros_terms.collect()
     }
 }
 
-/// Returns the maximum size of a message of a topic: the deeper its history, the less. Texts, requests and answers may be or carry a
-/// description, however many may wait.
+/// Returns the maximum size of a message of a topic: the deeper its history, the less. Texts,
+/// requests and answers may be or carry a description, however many may wait.
 fn max_bytes(topic: &DdsTopic, qos: Qos) -> u32 {
-    let has_text = !topic.name.starts_with("rt/") || topic.type_name == "std_msgs::msg::dds_::String_";
+    let has_text =
+        !topic.name.starts_with("rt/") || topic.type_name == "std_msgs::msg::dds_::String_";
     let share = MAX_UNREAD_BYTES / qos.depth.max(1);
-    let limit = if has_text { MAX_MESSAGE_BYTES } else { share.clamp(MIN_LIMIT_BYTES, MAX_MESSAGE_BYTES) };
+    let limit = if has_text {
+        MAX_MESSAGE_BYTES
+    } else {
+        share.clamp(MIN_LIMIT_BYTES, MAX_MESSAGE_BYTES)
+    };
     u32::try_from(limit).unwrap_or(u32::MAX)
 }
 
 /// Translates the quality of service that discovery tells.
 fn end_qos(end: &cyclone::Endpoint) -> EndQos {
     EndQos {
-        reliability: if end.is_reliable { Reliability::Reliable } else { Reliability::BestEffort },
-        durability: if end.is_durable { Durability::TransientLocal } else { Durability::Volatile },
+        reliability: if end.is_reliable {
+            Reliability::Reliable
+        } else {
+            Reliability::BestEffort
+        },
+        durability: if end.is_durable {
+            Durability::TransientLocal
+        } else {
+            Durability::Volatile
+        },
         depth: None,
     }
 }
 
-/// Returns the USER_DATA of an endpoint as `rmw_cyclonedds_cpp` writes it: for half of a service, the identifier that both halves share;
-/// and the hash of the type, where it is known.
+/// Returns the USER_DATA of an endpoint as `rmw_cyclonedds_cpp` writes it: for half of a service,
+/// the identifier that both halves share; and the hash of the type, where it is known.
 fn user_data(participant: Gid, topic: &DdsTopic, direction: Direction) -> String {
     let mut data = String::new();
     let (requests, answers) = (topic.name.starts_with("rq/"), topic.name.starts_with("rr/"));
     if requests || answers {
         let is_server = requests == (direction == Direction::Reader);
-        let base = topic.name[2..].strip_suffix(if requests { "Request" } else { "Reply" }).unwrap_or_default();
+        let base = topic.name[2..]
+            .strip_suffix(if requests { "Request" } else { "Reply" })
+            .unwrap_or_default();
         // The participant, and a hash (FNV-1a) of the service's name.
-        let number = base.bytes().fold(0xcbf2_9ce4u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        let id: Vec<String> = participant.0[..12].iter().chain(&number.to_be_bytes()).map(|byte| format!("{byte:x}")).collect();
-        data = format!("{}={};", if is_server { "serviceid" } else { "clientid" }, id.join("."));
+        let number = base.bytes().fold(0xcbf2_9ce4u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        let id: Vec<String> = participant.0[..12]
+            .iter()
+            .chain(&number.to_be_bytes())
+            .map(|byte| format!("{byte:x}"))
+            .collect();
+        data = format!(
+            "{}={};",
+            if is_server { "serviceid" } else { "clientid" },
+            id.join(".")
+        );
     }
     match types::hash(&names::type_of_dds(&topic.type_name, "")) {
         Some(hash) => data + &format!("typehash={hash};"),
@@ -290,8 +385,19 @@ impl Reader {
             loop {
                 match self.inner.take() {
                     Ok(Some(sample)) => {
-                        let cyclone::Sample { payload, writer, written } = sample;
-                        return Some((Ok(Arrived { payload, writer: Gid(writer), written }), ()));
+                        let cyclone::Sample {
+                            payload,
+                            writer,
+                            written,
+                        } = sample;
+                        return Some((
+                            Ok(Arrived {
+                                payload,
+                                writer: Gid(writer),
+                                written,
+                            }),
+                            (),
+                        ));
                     }
                     Ok(None) => self.arrived.notified().await,
                     Err(error) => {
@@ -346,9 +452,14 @@ impl Writer {
 
     /// Waits until all readers connected now deliver what is written from then on.
     ///
-    /// A reader under Cyclone takes everything written before the first heartbeat it sees for history, and does not deliver it.
+    /// A reader under Cyclone takes everything written before the first heartbeat it sees for
+    /// history, and does not deliver it.
     pub(super) async fn settle(&self) {
-        if self.blocking(cyclone::Writer::write_unregister).await.is_ok() {
+        if self
+            .blocking(cyclone::Writer::write_unregister)
+            .await
+            .is_ok()
+        {
             self.acknowledged().await;
         }
     }
@@ -361,16 +472,35 @@ mod tests {
     #[test]
     fn ends_tell_of_themselves_as_those_of_rmw_cyclonedds_do() {
         let gid = Gid([0xab; 16]);
-        let text = user_data(gid, &wire::topic("/t", "std_msgs/msg/String"), Direction::Reader);
-        assert_eq!(text, "typehash=RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18;");
+        let text = user_data(
+            gid,
+            &wire::topic("/t", "std_msgs/msg/String"),
+            Direction::Reader,
+        );
+        assert_eq!(
+            text,
+            "typehash=RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18;"
+        );
         let unknown = user_data(gid, &wire::topic("/t", "a/msg/B"), Direction::Reader);
-        assert!(!unknown.is_empty() && !unknown.contains("typehash="), "{unknown}");
+        assert!(
+            !unknown.is_empty() && !unknown.contains("typehash="),
+            "{unknown}"
+        );
         let (asked, answered) = wire::service("/s", "rcl_interfaces/srv/GetParameters");
-        let [server, also_server, client] =
-            [(&asked, Direction::Reader), (&answered, Direction::Writer), (&asked, Direction::Writer)]
-                .map(|(topic, direction)| user_data(gid, topic, direction));
+        let [server, also_server, client] = [
+            (&asked, Direction::Reader),
+            (&answered, Direction::Writer),
+            (&asked, Direction::Writer),
+        ]
+        .map(|(topic, direction)| user_data(gid, topic, direction));
         let id = |text: &str| text.split_once(';').map(|(id, _)| id.to_owned());
-        assert!(server.starts_with("serviceid=ab.ab.ab.") && id(&server) == id(&also_server), "{server} {also_server}");
-        assert!(client.starts_with("clientid=ab.") && client.contains("typehash=RIHS01_"), "{client}");
+        assert!(
+            server.starts_with("serviceid=ab.ab.ab.") && id(&server) == id(&also_server),
+            "{server} {also_server}"
+        );
+        assert!(
+            client.starts_with("clientid=ab.") && client.contains("typehash=RIHS01_"),
+            "{client}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What the node wants to hear and say, whatever session it is in: subscriptions and publishers that are opened anew in each.
+//! What the node wants to hear and say, whatever session it is in: subscriptions and publishers
+//! that are opened anew in each.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -30,11 +31,15 @@ pub(super) trait End: Send + Sync {
     fn name(&self) -> &str;
 
     /// Opens it in a session.
-    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<InSession, Diagnostic>;
+    fn open(
+        self: Arc<Self>,
+        session: &Arc<Session>,
+        handle: &Handle,
+    ) -> Result<InSession, Diagnostic>;
 }
 
-/// Which messages of a topic were heard: those that arrive in two sessions are handed on once. Messages are numbered by the time of their
-/// writing.
+/// Which messages of a topic were heard: those that arrive in two sessions are handed on once.
+/// Messages are numbered by the time of their writing.
 #[derive(Default)]
 pub(super) struct SeenMessages(HashMap<Gid, Window>);
 
@@ -63,10 +68,15 @@ impl SeenMessages {
 impl Window {
     fn is_new(&mut self, session: u64, number: i64) -> bool {
         // Within a session numbers rise, or a publisher has begun anew under the same identity.
-        if self.lasts.iter().any(|(other, last)| *other == session && number <= *last) {
+        if self
+            .lasts
+            .iter()
+            .any(|(other, last)| *other == session && number <= *last)
+        {
             *self = Self::default();
         }
-        self.lasts.retain(|(other, _)| *other != session && other.abs_diff(session) <= 1);
+        self.lasts
+            .retain(|(other, _)| *other != session && other.abs_diff(session) <= 1);
         self.lasts.push((session, number));
         let ahead = number.saturating_sub(self.last);
         if ahead > 0 {
@@ -95,12 +105,19 @@ impl End for SubscriptionEnd {
         &self.name
     }
 
-    fn open(self: Arc<Self>, session: &Arc<Session>, handle: &Handle) -> Result<InSession, Diagnostic> {
+    fn open(
+        self: Arc<Self>,
+        session: &Arc<Session>,
+        handle: &Handle,
+    ) -> Result<InSession, Diagnostic> {
         let (reader, number) = (session.reader(&self.topic, self.qos)?, session.number);
         let task = handle.spawn(async move {
             let hear = |arrived: Arrived| {
-                let is_new =
-                    self.seen.lock().unwrap_or_else(PoisonError::into_inner).is_new(number, arrived.writer, arrived.written);
+                let is_new = self
+                    .seen
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .is_new(number, arrived.writer, arrived.written);
                 if is_new {
                     (self.hear)(arrived);
                 }
@@ -157,8 +174,12 @@ mod tests {
         for number in [1, 2, 4] {
             assert!(seen.is_new(0, WRITER, number));
         }
-        // The second session gets the latched ones again, and one that the first has not brought yet.
-        let news: Vec<_> = [2, 3, 4, 5].into_iter().filter(|number| seen.is_new(1, WRITER, *number)).collect();
+        // The second session gets the latched ones again, and one that the first has not brought
+        // yet.
+        let news: Vec<_> = [2, 3, 4, 5]
+            .into_iter()
+            .filter(|number| seen.is_new(1, WRITER, *number))
+            .collect();
         assert_eq!(news, [3, 5]);
         assert!(!seen.is_new(0, WRITER, 5) && seen.is_new(0, Gid([8; 16]), 5));
     }

@@ -1,7 +1,8 @@
-//! The ROS graph as one session sees it: what the node tells the others of itself, and what it hears of them.
+//! The ROS graph as one session sees it: what the node tells the others of itself, and what it
+//! hears of them.
 //!
-//! DDS discovery tells of readers and writers; which node they belong to is said on the topic `ros_discovery_info`, by every
-//! participant for its own nodes.
+//! DDS discovery tells of readers and writers; which node they belong to is said on the topic
+//! `ros_discovery_info`, by every participant for its own nodes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,8 +47,8 @@ pub(super) fn discovery_topic() -> DdsTopic {
     }
 }
 
-/// A connection of an own endpoint with one of another participant. An endpoint that is lost and comes back has a new connection, and
-/// nothing that was sent over the old one has to have arrived.
+/// A connection of an own endpoint with one of another participant. An endpoint that is lost and
+/// comes back has a new connection, and nothing that was sent over the old one has to have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Connection {
     pub other: Gid,
@@ -64,7 +65,8 @@ struct Known {
     nodes: HashMap<Gid, Vec<NodeInfo>>,
     /// The endpoints of others, as last listed.
     endpoints: Vec<Endpoint>,
-    /// Own endpoints and those of others that they are connected with, with the number of the connection.
+    /// Own endpoints and those of others that they are connected with, with the number of the
+    /// connection.
     matched: HashMap<(Gid, Gid), u64>,
     /// How many connections there were.
     connections: u64,
@@ -77,7 +79,8 @@ struct Known {
 pub(super) enum Server {
     Found,
     Missing,
-    /// Its node runs on another middleware, whose services look otherwise ([`Gid::has_our_service_wire`]).
+    /// Its node runs on another middleware, whose services look otherwise
+    /// ([`Gid::has_our_service_wire`]).
     OtherWire,
 }
 
@@ -94,7 +97,13 @@ pub(super) struct Graph {
 impl Graph {
     /// What changes ticks `changes`.
     pub(super) fn new(node: NodeName, changes: watch::Sender<()>) -> Arc<Self> {
-        Arc::new(Self { node, known: Mutex::default(), own_changed: Notify::new(), others_changed: Notify::new(), changes })
+        Arc::new(Self {
+            node,
+            known: Mutex::default(),
+            own_changed: Notify::new(),
+            others_changed: Notify::new(),
+            changes,
+        })
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -102,11 +111,32 @@ impl Graph {
     }
 
     /// Adds an endpoint of this node until the guard is dropped.
-    pub(super) fn own(self: &Arc<Self>, gid: Gid, direction: Direction, topic: DdsTopic, qos: Qos) -> OwnEnd {
-        let qos = EndQos { reliability: qos.reliability, durability: qos.durability, depth: Some(qos.depth) };
-        self.known().own.insert(gid, Endpoint { gid, direction, topic, qos });
+    pub(super) fn own(
+        self: &Arc<Self>,
+        gid: Gid,
+        direction: Direction,
+        topic: DdsTopic,
+        qos: Qos,
+    ) -> OwnEnd {
+        let qos = EndQos {
+            reliability: qos.reliability,
+            durability: qos.durability,
+            depth: Some(qos.depth),
+        };
+        self.known().own.insert(
+            gid,
+            Endpoint {
+                gid,
+                direction,
+                topic,
+                qos,
+            },
+        );
         self.own_changed();
-        OwnEnd { gid, graph: self.clone() }
+        OwnEnd {
+            gid,
+            graph: self.clone(),
+        }
     }
 
     fn own_changed(&self) {
@@ -118,7 +148,10 @@ impl Graph {
     pub(super) fn info(&self, participant: Gid) -> ParticipantInfo {
         let known = self.known();
         let ends = |direction| {
-            let ends = known.own.values().filter(|end| end.direction == direction && wire::is_of_ros(&end.topic.name));
+            let ends = known
+                .own
+                .values()
+                .filter(|end| end.direction == direction && wire::is_of_ros(&end.topic.name));
             ends.map(|end| end.gid).collect()
         };
         let node = NodeInfo {
@@ -127,7 +160,14 @@ impl Graph {
             readers: ends(Direction::Reader),
             writers: ends(Direction::Writer),
         };
-        ParticipantInfo { participant, nodes: if known.has_left { Vec::new() } else { vec![node] } }
+        ParticipantInfo {
+            participant,
+            nodes: if known.has_left {
+                Vec::new()
+            } else {
+                vec![node]
+            },
+        }
     }
 
     /// From now on the others are told that the node is not here any more.
@@ -151,8 +191,12 @@ impl Graph {
                 known.settled.retain(|(_, other)| *other != end);
             }
             Event::ParticipantLost(prefix) => {
-                known.nodes.retain(|participant, _| participant.prefix() != prefix);
-                known.matched.retain(|(_, other), _| other.prefix() != prefix);
+                known
+                    .nodes
+                    .retain(|participant, _| participant.prefix() != prefix);
+                known
+                    .matched
+                    .retain(|(_, other), _| other.prefix() != prefix);
                 known.settled.retain(|(_, other)| other.prefix() != prefix);
             }
             Event::Matched { own, other } => {
@@ -166,8 +210,16 @@ impl Graph {
                 known.matched.remove(&(own, other));
                 known.settled.remove(&(own, other));
             }
-            Event::Incompatible { own, who, offered, requested } => {
-                let topic = known.own.get(&own).map_or("a topic", |end| end.topic.name.as_str());
+            Event::Incompatible {
+                own,
+                who,
+                offered,
+                requested,
+            } => {
+                let topic = known
+                    .own
+                    .get(&own)
+                    .map_or("a topic", |end| end.topic.name.as_str());
                 let topic = topic.strip_prefix("rt").unwrap_or(topic);
                 tracing::warn!(
                     "a {who} of {topic} can't be connected: what is offered ({offered}) is less than what is asked for \
@@ -188,20 +240,33 @@ impl Graph {
 
     /// The ends of the participant `prefix` that `own` is connected with.
     pub(super) fn matches(&self, own: Gid, prefix: Prefix) -> Vec<Gid> {
-        self.connections(own, prefix).into_iter().map(|connection| connection.other).collect()
+        self.connections(own, prefix)
+            .into_iter()
+            .map(|connection| connection.other)
+            .collect()
     }
 
     /// Its connections with ends of the participant `prefix`.
     pub(super) fn connections(&self, own: Gid, prefix: Prefix) -> Vec<Connection> {
         let known = self.known();
-        let connections = known.matched.iter().filter(|((one, other), _)| *one == own && other.prefix() == prefix);
-        connections.map(|((_, other), number)| Connection { other: *other, number: *number }).collect()
+        let connections = known
+            .matched
+            .iter()
+            .filter(|((one, other), _)| *one == own && other.prefix() == prefix);
+        connections
+            .map(|((_, other), number)| Connection {
+                other: *other,
+                number: *number,
+            })
+            .collect()
     }
 
     /// Whether all of `others` take what `own` writes for news.
     pub(super) fn have_settled(&self, own: Gid, others: &[Gid]) -> bool {
         let known = self.known();
-        others.iter().all(|other| known.settled.contains(&(own, *other)))
+        others
+            .iter()
+            .all(|other| known.settled.contains(&(own, *other)))
     }
 
     /// Notes that these do.
@@ -214,28 +279,47 @@ impl Graph {
         }
     }
 
-    /// Looks for a participant that listens to `writer` and speaks to `reader`, both endpoints of ours: for the server of a service.
+    /// Looks for a participant that listens to `writer` and speaks to `reader`, both endpoints of
+    /// ours: for the server of a service.
     pub(super) fn server(&self, writer: Gid, reader: Gid) -> Server {
         let known = self.known();
-        let others = |own: Gid| known.matched.keys().filter(move |ends| ends.0 == own).map(|ends| ends.1);
-        let mut servers = others(writer).filter(|listens| others(reader).any(|speaks| listens.prefix() == speaks.prefix()));
+        let others = |own: Gid| {
+            known
+                .matched
+                .keys()
+                .filter(move |ends| ends.0 == own)
+                .map(|ends| ends.1)
+        };
+        let mut servers = others(writer)
+            .filter(|listens| others(reader).any(|speaks| listens.prefix() == speaks.prefix()));
         match servers.next() {
             None => Server::Missing,
             // Of several, one that can be called.
-            Some(first) if first.has_our_service_wire() || servers.any(Gid::has_our_service_wire) => Server::Found,
+            Some(first)
+                if first.has_our_service_wire() || servers.any(Gid::has_our_service_wire) =>
+            {
+                Server::Found
+            }
             Some(_) => Server::OtherWire,
         }
     }
 
-    /// Adds all that is known to `union`: `is_current` says whether the node's own ends are in this session.
+    /// Adds all that is known to `union`: `is_current` says whether the node's own ends are in this
+    /// session.
     pub(super) fn add_to(&self, is_current: bool, union: &mut Union) {
         let known = self.known();
         let mut owners: HashMap<Gid, Arc<str>> = HashMap::new();
         for (participant, nodes) in &known.nodes {
-            let is_new = !union.own.contains(&participant.prefix()) && union.participants.insert(*participant);
+            let is_new = !union.own.contains(&participant.prefix())
+                && union.participants.insert(*participant);
             for node in nodes {
                 let name: Arc<str> = names::join(&node.namespace, &node.name).into();
-                owners.extend(node.readers.iter().chain(&node.writers).map(|gid| (*gid, name.clone())));
+                owners.extend(
+                    node.readers
+                        .iter()
+                        .chain(&node.writers)
+                        .map(|gid| (*gid, name.clone())),
+                );
                 if is_new {
                     union.graph.nodes.push(name.to_string());
                 }
@@ -243,7 +327,11 @@ impl Graph {
         }
         for end in &known.endpoints {
             if !union.own.contains(&end.gid.prefix()) && union.ends.insert(end.gid) {
-                add_end(end, owners.get(&end.gid).map(|name| name.to_string()), &mut union.graph);
+                add_end(
+                    end,
+                    owners.get(&end.gid).map(|name| name.to_string()),
+                    &mut union.graph,
+                );
             }
         }
         if is_current {
@@ -268,7 +356,10 @@ pub(super) struct Union {
 impl Union {
     /// Of all but the node's own participants.
     pub(super) fn without(own: impl Iterator<Item = Gid>) -> Self {
-        Self { own: own.map(Gid::prefix).collect(), ..Self::default() }
+        Self {
+            own: own.map(Gid::prefix).collect(),
+            ..Self::default()
+        }
     }
 
     /// The graph, in any order.
@@ -284,7 +375,11 @@ fn add_end(end: &Endpoint, node: Option<String>, graph: &mut RosGraph) {
         graph.topics.push(TopicEnd {
             topic,
             type_name: names::type_of_dds(&end.topic.type_name, ""),
-            role: if is_writer { TopicRole::Publisher } else { TopicRole::Subscriber },
+            role: if is_writer {
+                TopicRole::Publisher
+            } else {
+                TopicRole::Subscriber
+            },
             node,
             id: is_writer.then_some(PublisherId(end.gid.0)),
             qos: Some(end.qos),
@@ -293,7 +388,11 @@ fn add_end(end: &Endpoint, node: Option<String>, graph: &mut RosGraph) {
         graph.services.push(ServiceEnd {
             service,
             type_name: names::type_of_dds(&end.topic.type_name, "_Request"),
-            role: if is_writer { ServiceRole::Client } else { ServiceRole::Server },
+            role: if is_writer {
+                ServiceRole::Client
+            } else {
+                ServiceRole::Server
+            },
             node,
             is_reachable: end.gid.has_our_service_wire(),
         });
@@ -323,7 +422,10 @@ mod tests {
 
     #[test]
     fn a_connection_that_comes_back_is_another_one() {
-        let node = NodeName { namespace: "/".to_owned(), name: "n".to_owned() };
+        let node = NodeName {
+            namespace: "/".to_owned(),
+            name: "n".to_owned(),
+        };
         let graph = Graph::new(node, watch::channel(()).0);
         let (own, other) = (Gid([7; 16]), Gid([8; 16]));
         let matched = || {
@@ -332,7 +434,11 @@ mod tests {
         };
         let first = matched();
         assert_eq!((first.len(), matched()), (1, first.clone()));
-        let ends = [Event::Unmatched { own, other }, Event::EndLost(other), Event::ParticipantLost(other.prefix())];
+        let ends = [
+            Event::Unmatched { own, other },
+            Event::EndLost(other),
+            Event::ParticipantLost(other.prefix()),
+        ];
         for end in ends {
             graph.hear(end);
             assert!(graph.matches(own, other.prefix()).is_empty());
@@ -343,13 +449,22 @@ mod tests {
 
     #[test]
     fn a_server_whose_services_look_otherwise_is_told_from_one_that_is_missing() {
-        let node = NodeName { namespace: "/".to_owned(), name: "n".to_owned() };
+        let node = NodeName {
+            namespace: "/".to_owned(),
+            name: "n".to_owned(),
+        };
         let graph = Graph::new(node, watch::channel(()).0);
         let (writer, reader) = (Gid([7; 16]), Gid([8; 16]));
         let of = |vendor: u8, end: u8| Gid([1, vendor, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, end, 0, 0, 4]);
         let connect = |vendor: u8| {
-            graph.hear(Event::Matched { own: writer, other: of(vendor, 1) });
-            graph.hear(Event::Matched { own: reader, other: of(vendor, 2) });
+            graph.hear(Event::Matched {
+                own: writer,
+                other: of(vendor, 1),
+            });
+            graph.hear(Event::Matched {
+                own: reader,
+                other: of(vendor, 2),
+            });
             graph.server(writer, reader)
         };
         assert_eq!(connect(0x0f), Server::OtherWire);

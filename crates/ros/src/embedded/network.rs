@@ -1,5 +1,5 @@
-//! Where the node may talk and how: the environment variables of ROS 2, read as `rcl` and `rmw_cyclonedds_cpp` read them, as a
-//! configuration of Cyclone DDS.
+//! Where the node may talk and how: the environment variables of ROS 2, read as `rcl` and
+//! `rmw_cyclonedds_cpp` read them, as a configuration of Cyclone DDS.
 
 use std::net::{IpAddr, ToSocketAddrs};
 
@@ -17,7 +17,8 @@ pub struct Network {
     pub domain: u16,
     /// `ROS_AUTOMATIC_DISCOVERY_RANGE`, `ROS_LOCALHOST_ONLY`.
     pub reach: Reach,
-    /// `ROS_STATIC_PEERS`: machines on which nodes are looked for, by name or address, wherever they are.
+    /// `ROS_STATIC_PEERS`: machines on which nodes are looked for, by name or address, wherever
+    /// they are.
     pub static_peers: Vec<String>,
     /// The configuration of Cyclone DDS, in its XML, but for the static peers.
     pub cyclone: String,
@@ -34,8 +35,8 @@ impl Network {
         Self::from_variables(&Environment::of_process())
     }
 
-    /// The same for nodes of this program that talk only to each other: never beyond this machine, and whatever `RMW_IMPLEMENTATION`
-    /// says of others.
+    /// The same for nodes of this program that talk only to each other: never beyond this machine,
+    /// and whatever `RMW_IMPLEMENTATION` says of others.
     ///
     /// # Errors
     /// [`crate::codes::ENVIRONMENT`].
@@ -45,11 +46,16 @@ impl Network {
 
     fn loopback(variables: Environment) -> Result<Self, Diagnostic> {
         // Cyclone refuses an interface that is named twice.
-        let variables = variables.without("RMW_IMPLEMENTATION").without("CYCLONEDDS_URI");
+        let variables = variables
+            .without("RMW_IMPLEMENTATION")
+            .without("CYCLONEDDS_URI");
         let mut network = Self::from_variables(&variables)?;
         if network.reach != Reach::Off {
             network.reach = Reach::Localhost;
-            network.cyclone = format!("{},{LOOPBACK}", cyclone_config(&variables, Reach::Localhost));
+            network.cyclone = format!(
+                "{},{LOOPBACK}",
+                cyclone_config(&variables, Reach::Localhost)
+            );
         }
         Ok(network)
     }
@@ -62,23 +68,41 @@ impl Network {
             reach,
             static_peers: static_peers(variables, reach),
             cyclone: cyclone_config(variables, reach),
-            notice: variables.get("RMW_IMPLEMENTATION").map(notice).transpose()?.flatten(),
+            notice: variables
+                .get("RMW_IMPLEMENTATION")
+                .map(notice)
+                .transpose()?
+                .flatten(),
         })
     }
 
-    /// Returns the configuration with static peers at these addresses. Cyclone refuses names that it can't resolve, which may be found later.
+    /// Returns the configuration with static peers at these addresses. Cyclone refuses names that
+    /// it can't resolve, which may be found later.
     pub(super) fn config(&self, peers: &[IpAddr]) -> String {
-        let peers: String = peers.iter().map(|peer| format!("<Peer address=\"{peer}\"/>")).collect();
+        let peers: String = peers
+            .iter()
+            .map(|peer| format!("<Peer address=\"{peer}\"/>"))
+            .collect();
         if peers.is_empty() {
             return self.cyclone.clone();
         }
-        format!("{},<CycloneDDS><Domain><Discovery><Peers>{peers}</Peers></Discovery></Domain></CycloneDDS>", self.cyclone)
+        format!(
+            "{},<CycloneDDS><Domain><Discovery><Peers>{peers}</Peers></Discovery></Domain></CycloneDDS>",
+            self.cyclone
+        )
     }
 
-    /// Returns the addresses of the static peers that can be resolved now. Waits for name servers where one is a name.
+    /// Returns the addresses of the static peers that can be resolved now. Waits for name servers
+    /// where one is a name.
     pub(super) fn resolve_static_peers(&self) -> Vec<IpAddr> {
-        let found = self.static_peers.iter().flat_map(|peer| (peer.as_str(), 0).to_socket_addrs().into_iter().flatten());
-        let mut found: Vec<IpAddr> = found.map(|address| address.ip()).filter(IpAddr::is_ipv4).collect();
+        let found = self
+            .static_peers
+            .iter()
+            .flat_map(|peer| (peer.as_str(), 0).to_socket_addrs().into_iter().flatten());
+        let mut found: Vec<IpAddr> = found
+            .map(|address| address.ip())
+            .filter(IpAddr::is_ipv4)
+            .collect();
         found.sort_unstable();
         found.dedup();
         found
@@ -86,7 +110,9 @@ impl Network {
 
     /// Whether a static peer is a name, whose address may change.
     pub(super) fn has_named_peers(&self) -> bool {
-        self.static_peers.iter().any(|peer| peer.parse::<IpAddr>().is_err())
+        self.static_peers
+            .iter()
+            .any(|peer| peer.parse::<IpAddr>().is_err())
     }
 
     /// Whether the node follows the interfaces of this machine as they come and go.
@@ -95,8 +121,9 @@ impl Network {
     }
 }
 
-/// Bounds on what peers can make Cyclone keep. The defaults leave them to the peers: a sample may have 2 GiB, of which 16 may be incomplete for
-/// each writer, and one fragment pins the 1 MiB of buffer that it arrived in. The longest message of the node has 16 MiB.
+/// Bounds on what peers can make Cyclone keep. The defaults leave them to the peers: a sample may
+/// have 2 GiB, of which 16 may be incomplete for each writer, and one fragment pins the 1 MiB of
+/// buffer that it arrived in. The longest message of the node has 16 MiB.
 const BOUNDS: &str = "<Internal><MaxSampleSize>33 MiB</MaxSampleSize><DefragReliableMaxSamples>4</DefragReliableMaxSamples>\
     <DefragUnreliableMaxSamples>2</DefragUnreliableMaxSamples><PrimaryReorderMaxSamples>32</PrimaryReorderMaxSamples>\
     <SecondaryReorderMaxSamples>32</SecondaryReorderMaxSamples><DeliveryQueueMaxSamples>128</DeliveryQueueMaxSamples></Internal>\
@@ -105,39 +132,59 @@ const BOUNDS: &str = "<Internal><MaxSampleSize>33 MiB</MaxSampleSize><DefragReli
 /// The one interface of nodes that talk only to each other.
 const LOOPBACK: &str = "<CycloneDDS><Domain><General><Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces></General></Domain></CycloneDDS>";
 
-/// How long others keep a node that is stopped, with what they asked it, and how often it announces itself. Other nodes have a lease of
-/// 10 s; a conversion on a busy machine may starve the process for longer.
+/// How long others keep a node that is stopped, with what they asked it, and how often it announces
+/// itself. Other nodes have a lease of 10 s; a conversion on a busy machine may starve the process
+/// for longer.
 const LEASE: &str = "<LeaseDuration>80s</LeaseDuration>";
 
 /// How often a node announces itself, …
 const ANNOUNCED: &str = "<SPDPInterval>8s</SPDPInterval>";
 
-/// … and how often to those of this machine alone, for as long as it is there. Cyclone 0.10, which ROS 2 Jazzy has, announces itself there
-/// to 127.0.0.1, and Cyclone 11 does not listen to announcements over an interface that it has not chosen for all else: such nodes
-/// meet by the announcements of this one, to each port that one may be at, whether or not a node was there before.
-const ANNOUNCED_HERE: &str = "<SPDPInterval>1s</SPDPInterval><InitialLocatorPruneDelay>inf</InitialLocatorPruneDelay>";
+/// … and how often to those of this machine alone, for as long as it is there. Cyclone 0.10, which
+/// ROS 2 Jazzy has, announces itself there to 127.0.0.1, and Cyclone 11 does not listen to
+/// announcements over an interface that it has not chosen for all else: such nodes meet by the
+/// announcements of this one, to each port that one may be at, whether or not a node was there
+/// before.
+const ANNOUNCED_HERE: &str =
+    "<SPDPInterval>1s</SPDPInterval><InitialLocatorPruneDelay>inf</InitialLocatorPruneDelay>";
 
-/// Makes Cyclone's configuration as `rcl` and `rmw_cyclonedds_cpp` of Jazzy do: our bounds, what ROS says, and on top of both what
-/// `CYCLONEDDS_URI` says.
+/// Makes Cyclone's configuration as `rcl` and `rmw_cyclonedds_cpp` of Jazzy do: our bounds, what
+/// ROS says, and on top of both what `CYCLONEDDS_URI` says.
 ///
-/// Multicast carries discovery only: data by multicast saves nothing for a node that publishes to a few subscribers, and loses on
-/// wireless networks.
+/// Multicast carries discovery only: data by multicast saves nothing for a node that publishes to a
+/// few subscribers, and loses on wireless networks.
 pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
     let is_localhost_only = variables.get("ROS_LOCALHOST_ONLY") == Some("1");
-    let is_left_to_cyclone = !is_localhost_only && variables.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == Some("SYSTEM_DEFAULT");
+    let is_left_to_cyclone = !is_localhost_only
+        && variables.get("ROS_AUTOMATIC_DISCOVERY_RANGE") == Some("SYSTEM_DEFAULT");
     let own = variables.get("CYCLONEDDS_URI").unwrap_or_default();
     if is_left_to_cyclone {
         return format!("<CycloneDDS><Domain>{BOUNDS}</Domain></CycloneDDS>,{own}");
     }
-    let peers = if reach == Reach::Localhost { "<Peers><Peer address=\"localhost\"/></Peers>" } else { "" };
-    let multicast = if reach == Reach::Subnet { "spdp" } else { "false" };
+    let peers = if reach == Reach::Localhost {
+        "<Peers><Peer address=\"localhost\"/></Peers>"
+    } else {
+        ""
+    };
+    let multicast = if reach == Reach::Subnet {
+        "spdp"
+    } else {
+        "false"
+    };
     let discovery = if reach == Reach::Off {
         // Only participants with the same tag discover each other.
-        format!("<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag>", std::process::id())
+        format!(
+            "<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag>",
+            std::process::id()
+        )
     } else {
         "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>".to_owned()
     };
-    let announced = if reach == Reach::Localhost { ANNOUNCED_HERE } else { ANNOUNCED };
+    let announced = if reach == Reach::Localhost {
+        ANNOUNCED_HERE
+    } else {
+        ANNOUNCED
+    };
     format!(
         "<CycloneDDS><Domain><General><AllowMulticast>{multicast}</AllowMulticast></General>{BOUNDS}\
          <Discovery>{LEASE}{announced}{discovery}{peers}</Discovery></Domain></CycloneDDS>,{own}"
@@ -149,8 +196,16 @@ fn static_peers(variables: &Environment, reach: Reach) -> Vec<String> {
     let is_followed = reach != Reach::Off
         && variables.get("ROS_LOCALHOST_ONLY") != Some("1")
         && variables.get("ROS_AUTOMATIC_DISCOVERY_RANGE") != Some("SYSTEM_DEFAULT");
-    let peers = variables.get("ROS_STATIC_PEERS").filter(|_| is_followed).unwrap_or_default();
-    peers.split(';').map(str::trim).filter(|peer| !peer.is_empty()).map(str::to_owned).collect()
+    let peers = variables
+        .get("ROS_STATIC_PEERS")
+        .filter(|_| is_followed)
+        .unwrap_or_default();
+    peers
+        .split(';')
+        .map(str::trim)
+        .filter(|peer| !peer.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns the notice about an RMW whose services look otherwise.
@@ -185,7 +240,10 @@ mod tests {
     #[test]
     fn defaults_are_those_of_jazzy() {
         let network = network(&[("ROS_DOMAIN_ID", "")]).expect("valid");
-        assert_eq!((network.domain, network.reach, network.notice.as_ref()), (0, Reach::Subnet, None));
+        assert_eq!(
+            (network.domain, network.reach, network.notice.as_ref()),
+            (0, Reach::Subnet, None)
+        );
         assert!(network.uses_all_interfaces());
     }
 
@@ -193,22 +251,55 @@ mod tests {
     fn what_is_set_is_followed() {
         for (variables, reach) in [
             (&[("ROS_LOCALHOST_ONLY", "1")][..], Reach::Localhost),
-            (&[("ROS_LOCALHOST_ONLY", "1"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")], Reach::Localhost),
-            (&[("ROS_LOCALHOST_ONLY", "0"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")], Reach::Off),
-            (&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")], Reach::Localhost),
-            (&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT")], Reach::Subnet),
+            (
+                &[
+                    ("ROS_LOCALHOST_ONLY", "1"),
+                    ("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET"),
+                ],
+                Reach::Localhost,
+            ),
+            (
+                &[
+                    ("ROS_LOCALHOST_ONLY", "0"),
+                    ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"),
+                ],
+                Reach::Off,
+            ),
+            (
+                &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")],
+                Reach::Localhost,
+            ),
+            (
+                &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT")],
+                Reach::Subnet,
+            ),
         ] {
-            assert_eq!(network(variables).map(|n| n.reach), Ok(reach), "{variables:?}");
+            assert_eq!(
+                network(variables).map(|n| n.reach),
+                Ok(reach),
+                "{variables:?}"
+            );
         }
-        assert_eq!(network(&[("ROS_DOMAIN_ID", "42")]).map(|n| n.domain), Ok(42));
+        assert_eq!(
+            network(&[("ROS_DOMAIN_ID", "42")]).map(|n| n.domain),
+            Ok(42)
+        );
     }
 
     #[test]
     fn an_rmw_whose_services_look_otherwise_is_taken_with_a_notice() {
-        for (rmw, is_noticed) in [("rmw_cyclonedds_cpp", false), ("rmw_fastrtps_cpp", true), ("rmw_connextdds", true)] {
-            let notice = network(&[("RMW_IMPLEMENTATION", rmw)]).expect("valid").notice;
+        for (rmw, is_noticed) in [
+            ("rmw_cyclonedds_cpp", false),
+            ("rmw_fastrtps_cpp", true),
+            ("rmw_connextdds", true),
+        ] {
+            let notice = network(&[("RMW_IMPLEMENTATION", rmw)])
+                .expect("valid")
+                .notice;
             assert_eq!(notice.is_some(), is_noticed, "{rmw}");
-            assert!(notice.is_none_or(|notice| notice.message.contains(rmw) && !notice.help.is_empty()));
+            assert!(
+                notice.is_none_or(|notice| notice.message.contains(rmw) && !notice.help.is_empty())
+            );
         }
     }
 
@@ -216,13 +307,28 @@ mod tests {
     fn cyclone_is_configured_as_its_rmw_does_it_within_our_bounds() {
         let config = |variables: &[(&str, &str)]| network(variables).expect("valid").cyclone;
         let indices = "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>";
-        let off = format!("<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag>", std::process::id());
+        let off = format!(
+            "<ParticipantIndex>none</ParticipantIndex><Tag>ros_discovery_off_{}</Tag>",
+            std::process::id()
+        );
         let here = "<Peers><Peer address=\"localhost\"/></Peers>";
         for (variables, multicast, discovery) in [
             (&[][..], "spdp", format!("{ANNOUNCED}{indices}")),
-            (&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")], "false", format!("{ANNOUNCED_HERE}{indices}{here}")),
-            (&[("ROS_LOCALHOST_ONLY", "1")], "false", format!("{ANNOUNCED_HERE}{indices}{here}")),
-            (&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")], "false", format!("{ANNOUNCED}{off}")),
+            (
+                &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")],
+                "false",
+                format!("{ANNOUNCED_HERE}{indices}{here}"),
+            ),
+            (
+                &[("ROS_LOCALHOST_ONLY", "1")],
+                "false",
+                format!("{ANNOUNCED_HERE}{indices}{here}"),
+            ),
+            (
+                &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")],
+                "false",
+                format!("{ANNOUNCED}{off}"),
+            ),
         ] {
             let expected = format!(
                 "<CycloneDDS><Domain><General><AllowMulticast>{multicast}</AllowMulticast></General>{BOUNDS}\
@@ -233,7 +339,10 @@ mod tests {
         let own = ("CYCLONEDDS_URI", "<CycloneDDS/>");
         assert!(config(&[own]).ends_with("</CycloneDDS>,<CycloneDDS/>"));
         let left_to_cyclone = config(&[own, ("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT")]);
-        assert_eq!(left_to_cyclone, format!("<CycloneDDS><Domain>{BOUNDS}</Domain></CycloneDDS>,<CycloneDDS/>"));
+        assert_eq!(
+            left_to_cyclone,
+            format!("<CycloneDDS><Domain>{BOUNDS}</Domain></CycloneDDS>,<CycloneDDS/>")
+        );
     }
 
     #[test]
@@ -245,8 +354,13 @@ mod tests {
         assert!(here.has_named_peers());
         let found = here.resolve_static_peers();
         assert_eq!(found, [IpAddr::from([10, 0, 0, 7])]);
-        assert!(here.config(&found).ends_with("<Peers><Peer address=\"10.0.0.7\"/></Peers></Discovery></Domain></CycloneDDS>"));
-        for variable in [("ROS_LOCALHOST_ONLY", "1"), ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")] {
+        assert!(here.config(&found).ends_with(
+            "<Peers><Peer address=\"10.0.0.7\"/></Peers></Discovery></Domain></CycloneDDS>"
+        ));
+        for variable in [
+            ("ROS_LOCALHOST_ONLY", "1"),
+            ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"),
+        ] {
             assert!(with(variable).static_peers.is_empty(), "{variable:?}");
         }
     }
@@ -256,8 +370,17 @@ mod tests {
         for rmw in ["", "rmw_zenoh_cpp", "rmw_cyclonedds_cpp", "rmw_x"] {
             let variables = [("RMW_IMPLEMENTATION", rmw), ("CYCLONEDDS_URI", LOOPBACK)];
             let network = Network::loopback(Environment::of(&variables)).expect(rmw);
-            assert_eq!(network.cyclone.matches("127.0.0.1").count(), 1, "{}", network.cyclone);
-            assert_eq!((network.reach, network.notice), (Reach::Localhost, None), "{rmw}");
+            assert_eq!(
+                network.cyclone.matches("127.0.0.1").count(),
+                1,
+                "{}",
+                network.cyclone
+            );
+            assert_eq!(
+                (network.reach, network.notice),
+                (Reach::Localhost, None),
+                "{rmw}"
+            );
             assert!(network.cyclone.ends_with(LOOPBACK), "{}", network.cyclone);
         }
         let off = Network::loopback(Environment::of(&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]));
@@ -277,7 +400,10 @@ mod tests {
             ("ROS_SECURITY_ENABLE", "true"),
         ] {
             let fault = network(&[(name, value)]).expect_err(value);
-            assert!(fault.message.starts_with(&format!("{name}={value}: ")) && !fault.help.is_empty(), "{fault}");
+            assert!(
+                fault.message.starts_with(&format!("{name}={value}: ")) && !fault.help.is_empty(),
+                "{fault}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
-//! One stay of the node in the ROS graph: a participant, the node's readers and writers on it, and the endpoints they are connected with.
+//! One stay of the node in the ROS graph: a participant, the node's readers and writers on it, and
+//! the endpoints they are connected with.
 //!
-//! A node has one session after the other ([`super::supervisor`]); for some seconds it may have two. Whoever needs the network for
-//! one exchange holds its session for as long.
+//! A node has one session after the other ([`super::supervisor`]); for some seconds it may have
+//! two. Whoever needs the network for one exchange holds its session for as long.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,9 +27,11 @@ use urdf_usd_diagnostic::Diagnostic;
 const DEBOUNCE: Duration = Duration::from_millis(10);
 /// Pause before a failed announcement of the node's endpoints is repeated.
 const ANNOUNCE_RETRY: Duration = Duration::from_secs(1);
-/// How many participants' announcements of their nodes may wait to be read: all share one instance of a keyless topic.
+/// How many participants' announcements of their nodes may wait to be read: all share one instance
+/// of a keyless topic.
 const MAX_WAITING_INFOS: usize = 4096;
-/// How long it takes at most to hear what was missed: Cyclone repeats what was not acknowledged every 8 s at the latest.
+/// How long it takes at most to hear what was missed: Cyclone repeats what was not acknowledged
+/// every 8 s at the latest.
 pub(super) const CATCH_UP: Duration = Duration::from_secs(20);
 
 /// The session.
@@ -41,13 +44,15 @@ pub(super) struct Session {
     pub graph: Arc<Graph>,
     /// When this process was last found to have stood still.
     stood_still: Mutex<Option<Instant>>,
-    /// Whether this machine's addresses have changed since the session began, so that peers may be out of reach.
+    /// Whether this machine's addresses have changed since the session began, so that peers may be
+    /// out of reach.
     has_moved: AtomicBool,
     tasks: Mutex<Vec<Task>>,
 }
 
 impl Session {
-    /// Joins the ROS graph, with static peers at these addresses. Every change in it ticks `changes`.
+    /// Joins the ROS graph, with static peers at these addresses. Every change in it ticks
+    /// `changes`.
     ///
     /// # Errors
     /// [`crate::codes::TRANSPORT`].
@@ -61,7 +66,11 @@ impl Session {
     ) -> Result<Arc<Self>, Diagnostic> {
         let (dds, graph) = (Dds::join(network, peers)?, Graph::new(node, changes));
         let infos = dds.writer(&graph::discovery_topic(), Qos::latched(1))?;
-        let nodes = dds.reader(&graph::discovery_topic(), Qos::latched(1), MAX_WAITING_INFOS)?;
+        let nodes = dds.reader(
+            &graph::discovery_topic(),
+            Qos::latched(1),
+            MAX_WAITING_INFOS,
+        )?;
         let session = Arc::new(Self {
             number,
             dds,
@@ -79,19 +88,31 @@ impl Session {
     }
 
     /// Runs a task until the session is left.
-    fn spawn<F: Future<Output = ()> + Send + 'static>(self: &Arc<Self>, handle: &Handle, task: impl FnOnce(Arc<Self>) -> F) {
+    fn spawn<F: Future<Output = ()> + Send + 'static>(
+        self: &Arc<Self>,
+        handle: &Handle,
+        task: impl FnOnce(Arc<Self>) -> F,
+    ) {
         let task = Task(handle.spawn(task(self.clone())).abort_handle());
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+        self.tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(task);
     }
 
-    /// Ends its tasks, and announces that the node has left. The participant leaves when the session is dropped.
+    /// Ends its tasks, and announces that the node has left. The participant leaves when the
+    /// session is dropped.
     pub(super) fn leave(&self) {
         self.graph.leave();
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
         self.infos.write_last(&self.info());
     }
 
-    /// Announces that the node is in another session now. Exchanges that are under way here may be completed.
+    /// Announces that the node is in another session now. Exchanges that are under way here may be
+    /// completed.
     pub(super) fn retire(&self) {
         self.graph.leave();
         self.graph.own_changed.notify_one();
@@ -100,25 +121,36 @@ impl Session {
     /// Subscribes to `topic`; see [`Dds::reader`].
     pub(super) fn reader(&self, topic: &DdsTopic, qos: Qos) -> Result<SessionReader, Diagnostic> {
         let reader = self.dds.reader(topic, qos, qos.depth)?;
-        let end = self.graph.own(reader.gid(), Direction::Reader, topic.clone(), qos);
+        let end = self
+            .graph
+            .own(reader.gid(), Direction::Reader, topic.clone(), qos);
         Ok(SessionReader { reader, end })
     }
 
     /// Advertises `topic`; see [`Dds::writer`].
     pub(super) fn writer(&self, topic: &DdsTopic, qos: Qos) -> Result<SessionWriter, Diagnostic> {
         let writer = self.dds.writer(topic, qos)?;
-        let end = self.graph.own(writer.gid(), Direction::Writer, topic.clone(), qos);
+        let end = self
+            .graph
+            .own(writer.gid(), Direction::Writer, topic.clone(), qos);
         Ok(SessionWriter { writer, _end: end })
     }
 
     /// Notes that this process stood still, until now.
     pub(super) fn note_standstill(&self) {
-        *self.stood_still.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self
+            .stood_still
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether this process stood still a while ago, so that it may still hear in any order what happened meanwhile.
+    /// Whether this process stood still a while ago, so that it may still hear in any order what
+    /// happened meanwhile.
     pub(super) fn has_just_stood_still(&self) -> bool {
-        self.stood_still.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|at| at.elapsed() < CATCH_UP)
+        self.stood_still
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some_and(|at| at.elapsed() < CATCH_UP)
     }
 
     /// Notes that the addresses of this machine have changed.
@@ -133,7 +165,9 @@ impl Session {
 
     fn info(&self) -> Bytes {
         // Names and numbers can always be encoded.
-        cdr::encode(&self.graph.info(self.dds.gid())).unwrap_or_default().into()
+        cdr::encode(&self.graph.info(self.dds.gid()))
+            .unwrap_or_default()
+            .into()
     }
 
     /// Announces the node's endpoints whenever they change.
@@ -151,11 +185,14 @@ impl Session {
         self.dds.listen(|event| self.graph.hear(event)).await;
     }
 
-    /// Reads the endpoints of others after every change. Listing them waits for the library's thread, and so runs on a thread of its own.
+    /// Reads the endpoints of others after every change. Listing them waits for the library's
+    /// thread, and so runs on a thread of its own.
     async fn follow_endpoints(self: Arc<Self>) {
         loop {
             let session = self.clone();
-            if let Ok(endpoints) = tokio::task::spawn_blocking(move || session.dds.endpoints()).await {
+            if let Ok(endpoints) =
+                tokio::task::spawn_blocking(move || session.dds.endpoints()).await
+            {
                 self.graph.note_endpoints(endpoints);
             }
             self.graph.others_changed.notified().await;
@@ -168,13 +205,16 @@ impl Session {
         let mut infos = std::pin::pin!(reader.stream());
         while let Some(info) = infos.next().await {
             let info = info.map_err(|fault| fault.to_string()).and_then(|arrived| {
-                cdr::decode::<ParticipantInfo>(&arrived.payload).map(|info| (info, arrived.writer.prefix()))
+                cdr::decode::<ParticipantInfo>(&arrived.payload)
+                    .map(|info| (info, arrived.writer.prefix()))
             });
             match info {
                 // A participant speaks for itself alone: those it could make up would never leave.
                 Ok((info, sender)) if info.is_of(sender) => self.graph.hear_nodes(info),
                 Ok(_) => tracing::debug!("a participant announced the nodes of another one"),
-                Err(error) => tracing::debug!("a participant's announcement of its nodes can't be read: {error}"),
+                Err(error) => tracing::debug!(
+                    "a participant's announcement of its nodes can't be read: {error}"
+                ),
             }
         }
     }
@@ -198,7 +238,9 @@ impl SessionReader {
         while let Some(message) = messages.next().await {
             match message {
                 Ok(arrived) => hear(arrived),
-                Err(fault) => faults.tell(|n| tracing::warn!("{name}: {n} message(s) could not be read; the last: {fault}")),
+                Err(fault) => faults.tell(|n| {
+                    tracing::warn!("{name}: {n} message(s) could not be read; the last: {fault}")
+                }),
             }
         }
     }
@@ -215,10 +257,16 @@ pub(super) struct SessionWriter {
     _end: OwnEnd,
 }
 
-/// Writes until it succeeds, pausing for [`ANNOUNCE_RETRY`] after a failure. Failures are logged less and less often.
-async fn retry_write<W: Future<Output = Result<(), E>>, E: std::fmt::Display>(faults: &mut Recurring, write: impl Fn() -> W) {
+/// Writes until it succeeds, pausing for [`ANNOUNCE_RETRY`] after a failure. Failures are logged
+/// less and less often.
+async fn retry_write<W: Future<Output = Result<(), E>>, E: std::fmt::Display>(
+    faults: &mut Recurring,
+    write: impl Fn() -> W,
+) {
     while let Err(error) = write().await {
-        faults.tell(|n| tracing::warn!("{n} announcement(s) of this node's endpoints failed; the last: {error}"));
+        faults.tell(|n| {
+            tracing::warn!("{n} announcement(s) of this node's endpoints failed; the last: {error}")
+        });
         tokio::time::sleep(ANNOUNCE_RETRY).await;
     }
 }
@@ -242,8 +290,12 @@ mod tests {
             tries.fetch_add(1, Ordering::SeqCst);
             Err("the network is down")
         };
-        let told = tokio::time::timeout(Duration::from_millis(200), retry_write(&mut faults, fail)).await;
-        assert!(told.is_err() && tries.load(Ordering::SeqCst) == 1, "{tries:?}");
+        let told =
+            tokio::time::timeout(Duration::from_millis(200), retry_write(&mut faults, fail)).await;
+        assert!(
+            told.is_err() && tries.load(Ordering::SeqCst) == 1,
+            "{tries:?}"
+        );
     }
 
     #[test]

@@ -5,30 +5,46 @@ use crate::names;
 
 /// The topic `/tf` in DDS terms.
 pub(super) fn topic(name: &str, type_name: &str) -> DdsTopic {
-    DdsTopic { name: format!("rt{name}"), type_name: names::dds_type(type_name, "") }
+    DdsTopic {
+        name: format!("rt{name}"),
+        type_name: names::dds_type(type_name, ""),
+    }
 }
 
 /// The two topics of a service, for requests and for answers.
 pub(super) fn service(name: &str, type_name: &str) -> (DdsTopic, DdsTopic) {
     (
-        DdsTopic { name: format!("rq{name}Request"), type_name: names::dds_type(type_name, "_Request") },
-        DdsTopic { name: format!("rr{name}Reply"), type_name: names::dds_type(type_name, "_Response") },
+        DdsTopic {
+            name: format!("rq{name}Request"),
+            type_name: names::dds_type(type_name, "_Request"),
+        },
+        DdsTopic {
+            name: format!("rr{name}Reply"),
+            type_name: names::dds_type(type_name, "_Response"),
+        },
     )
 }
 
 /// `rt/tf` → `/tf`.
 pub(super) fn topic_of(dds: &str) -> Option<String> {
-    dds.strip_prefix("rt").filter(|name| name.starts_with('/')).map(str::to_owned)
+    dds.strip_prefix("rt")
+        .filter(|name| name.starts_with('/'))
+        .map(str::to_owned)
 }
 
 /// `rq/resetRequest` → `/reset`.
 pub(super) fn service_of(dds: &str) -> Option<String> {
-    dds.strip_prefix("rq").filter(|name| name.starts_with('/'))?.strip_suffix("Request").map(str::to_owned)
+    dds.strip_prefix("rq")
+        .filter(|name| name.starts_with('/'))?
+        .strip_suffix("Request")
+        .map(str::to_owned)
 }
 
 /// Whether a DDS topic is a ROS topic or half of a ROS service.
 pub(super) fn is_of_ros(dds: &str) -> bool {
-    ["rt/", "rq/", "rr/"].iter().any(|prefix| dds.starts_with(prefix))
+    ["rt/", "rq/", "rr/"]
+        .iter()
+        .any(|prefix| dds.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -37,27 +53,50 @@ mod tests {
 
     #[test]
     fn names_survive_the_way_to_dds_and_back() {
-        for kind in ["std_msgs/msg/String", "a_b/action/Fibonacci_FeedbackMessage", "p/msg/Request"] {
+        for kind in [
+            "std_msgs/msg/String",
+            "a_b/action/Fibonacci_FeedbackMessage",
+            "p/msg/Request",
+        ] {
             let dds = topic("/x/y", kind);
-            assert_eq!((topic_of(&dds.name).as_deref(), names::type_of_dds(&dds.type_name, "").as_str()), (Some("/x/y"), kind));
+            assert_eq!(
+                (
+                    topic_of(&dds.name).as_deref(),
+                    names::type_of_dds(&dds.type_name, "").as_str()
+                ),
+                (Some("/x/y"), kind)
+            );
         }
         let (requests, answers) = service("/left/reset", "std_srvs/srv/Trigger");
         assert_eq!(
             (requests.name.as_str(), requests.type_name.as_str()),
-            ("rq/left/resetRequest", "std_srvs::srv::dds_::Trigger_Request_")
+            (
+                "rq/left/resetRequest",
+                "std_srvs::srv::dds_::Trigger_Request_"
+            )
         );
         assert_eq!(
             (answers.name.as_str(), answers.type_name.as_str()),
-            ("rr/left/resetReply", "std_srvs::srv::dds_::Trigger_Response_")
+            (
+                "rr/left/resetReply",
+                "std_srvs::srv::dds_::Trigger_Response_"
+            )
         );
         assert_eq!(service_of(&requests.name).as_deref(), Some("/left/reset"));
-        assert_eq!(names::type_of_dds(&requests.type_name, "_Request"), "std_srvs/srv/Trigger");
+        assert_eq!(
+            names::type_of_dds(&requests.type_name, "_Request"),
+            "std_srvs/srv/Trigger"
+        );
         assert_eq!(
             names::type_of_dds("p::action::dds_::Fibonacci_SendGoal_Request_", "_Request"),
             "p/action/Fibonacci_SendGoal"
         );
         for foreign in ["DCPSTopic", "rt", "rtx/y", "ros_discovery_info"] {
-            assert_eq!((topic_of(foreign), service_of(foreign), is_of_ros(foreign)), (None, None, false), "{foreign}");
+            assert_eq!(
+                (topic_of(foreign), service_of(foreign), is_of_ros(foreign)),
+                (None, None, false),
+                "{foreign}"
+            );
         }
         for foreign in ["ShapeType", "a::dds_::B", "a::b"] {
             assert_eq!(names::type_of_dds(foreign, ""), foreign);

@@ -1,7 +1,8 @@
-//! ROS messages and services as plain structs, one module per ROS package, fields as in the `.msg` and `.srv` files and in their
-//! order (the order is the wire format).
+//! ROS messages and services as plain structs, one module per ROS package, fields as in the `.msg`
+//! and `.srv` files and in their order (the order is the wire format).
 //!
-//! They name no ROS client, but for the types that rosidl generates, where the node is built with those.
+//! They name no ROS client, but for the types that rosidl generates, where the node is built with
+//! those.
 
 use std::fmt::Debug;
 
@@ -50,8 +51,14 @@ impl TypeName {
 }
 
 /// What can travel: a message, or a half of a service.
-pub trait Payload: Serialize + DeserializeOwned + Clone + Debug + Default + Send + Sync + 'static {}
-impl<T: Serialize + DeserializeOwned + Clone + Debug + Default + Send + Sync + 'static> Payload for T {}
+pub trait Payload:
+    Serialize + DeserializeOwned + Clone + Debug + Default + Send + Sync + 'static
+{
+}
+impl<T: Serialize + DeserializeOwned + Clone + Debug + Default + Send + Sync + 'static> Payload
+    for T
+{
+}
 
 /// A message type, for topics.
 pub trait Message: Payload {
@@ -93,8 +100,10 @@ pub(crate) use message;
 macro_rules! service {
     ($package:ident: $name:ident($request:ty) -> $response:ty) => {
         impl $crate::msg::Service for $name {
-            const TYPE: $crate::msg::TypeName =
-                $crate::msg::TypeName { package: stringify!($package), name: stringify!($name) };
+            const TYPE: $crate::msg::TypeName = $crate::msg::TypeName {
+                package: stringify!($package),
+                name: stringify!($name),
+            };
             #[cfg(feature = "rclrs")]
             type Ros = ::ros_env::$package::srv::$name;
             type Request = $request;

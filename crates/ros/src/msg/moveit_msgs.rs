@@ -1,4 +1,5 @@
-//! `moveit_msgs`, as ROS 2 Jazzy has them; before Iron, `MoveItErrorCodes` has the code alone, which comes first.
+//! `moveit_msgs`, as ROS 2 Jazzy has them; before Iron, `MoveItErrorCodes` has the code alone,
+//! which comes first.
 
 use serde::{Deserialize, Serialize};
 

@@ -32,7 +32,10 @@ pub struct ParameterValue {
 
 impl From<Value> for ParameterValue {
     fn from(value: Value) -> Self {
-        let mut wire = Self { type_: value.kind() as u8, ..Self::default() };
+        let mut wire = Self {
+            type_: value.kind() as u8,
+            ..Self::default()
+        };
         match value {
             Value::Bool(v) => wire.bool_value = v,
             Value::Integer(v) => wire.integer_value = v,
@@ -161,10 +164,18 @@ impl ParameterDescriptor {
     pub fn range(mut self, range: Option<Range>) -> Self {
         match range {
             Some(Range::Integer { from, to }) => {
-                self.integer_range = vec![IntegerRange { from_value: from, to_value: to, step: 0 }];
+                self.integer_range = vec![IntegerRange {
+                    from_value: from,
+                    to_value: to,
+                    step: 0,
+                }];
             }
             Some(Range::Double { from, to }) => {
-                self.floating_point_range = vec![FloatingPointRange { from_value: from, to_value: to, step: 0.0 }];
+                self.floating_point_range = vec![FloatingPointRange {
+                    from_value: from,
+                    to_value: to,
+                    step: 0.0,
+                }];
             }
             None => {}
         }
@@ -190,7 +201,8 @@ pub struct ListParametersResult {
     pub prefixes: Vec<String>,
 }
 
-/// A request that names parameters: of `GetParameters`, `GetParameterTypes` and `DescribeParameters`.
+/// A request that names parameters: of `GetParameters`, `GetParameterTypes` and
+/// `DescribeParameters`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
     /// The parameters asked for.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::geometry_msgs::{Transform, Twist, Wrench};
 use super::std_msgs::Header;
 
-/// `sensor_msgs/msg/JointState`. Arrays other than `name` may be empty; a reader must check their lengths.
+/// `sensor_msgs/msg/JointState`. Arrays other than `name` may be empty; a reader must check their
+/// lengths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JointState {
     /// When it was measured.

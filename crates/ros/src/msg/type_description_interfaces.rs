@@ -99,19 +99,50 @@ super::service!(type_description_interfaces: GetTypeDescription(GetTypeDescripti
 
 impl From<types::Individual> for IndividualTypeDescription {
     fn from(types::Individual { type_name, fields }: types::Individual) -> Self {
-        let fields = fields.into_iter().map(|types::Field { name, kind, default }| {
-            let types::FieldType { type_id, capacity, string_capacity, nested_type_name } = kind;
-            Field { name, type_: FieldType { type_id, capacity, string_capacity, nested_type_name }, default_value: default }
-        });
-        Self { type_name, fields: fields.collect() }
+        let fields = fields.into_iter().map(
+            |types::Field {
+                 name,
+                 kind,
+                 default,
+             }| {
+                let types::FieldType {
+                    type_id,
+                    capacity,
+                    string_capacity,
+                    nested_type_name,
+                } = kind;
+                Field {
+                    name,
+                    type_: FieldType {
+                        type_id,
+                        capacity,
+                        string_capacity,
+                        nested_type_name,
+                    },
+                    default_value: default,
+                }
+            },
+        );
+        Self {
+            type_name,
+            fields: fields.collect(),
+        }
     }
 }
 
 impl From<types::Description> for TypeDescription {
-    fn from(types::Description { type_description, referenced_type_descriptions }: types::Description) -> Self {
+    fn from(
+        types::Description {
+            type_description,
+            referenced_type_descriptions,
+        }: types::Description,
+    ) -> Self {
         Self {
             type_description: type_description.into(),
-            referenced_type_descriptions: referenced_type_descriptions.into_iter().map(Into::into).collect(),
+            referenced_type_descriptions: referenced_type_descriptions
+                .into_iter()
+                .map(Into::into)
+                .collect(),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! This package's own interfaces; `msg/` and `srv/` at the root of the repository document every field.
+//! This package's own interfaces; `msg/` and `srv/` at the root of the repository document every
+//! field.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +86,8 @@ impl FrameVerdict {
     pub const EXTRA: &'static str = "extra";
 }
 
-/// The request of `urdf_usd/srv/Convert`. With `urdf` and `uri` empty the last description heard is converted.
+/// The request of `urdf_usd/srv/Convert`. With `urdf` and `uri` empty the last description heard is
+/// converted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConvertRequest {
     /// URDF text.

@@ -1,7 +1,8 @@
 //! The ROS graph as rcl tells it.
 
 use ::rclrs::{
-    LogSeverity, Logger, Node, QoSDurabilityPolicy, QoSHistoryPolicy, QoSReliabilityPolicy, RclrsError, TopicEndpointInfo,
+    LogSeverity, Logger, Node, QoSDurabilityPolicy, QoSHistoryPolicy, QoSReliabilityPolicy,
+    RclrsError, TopicEndpointInfo,
 };
 
 use crate::graph::{EndQos, Graph, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
@@ -10,7 +11,8 @@ use crate::{Durability, Reliability, names};
 /// What rcl calls a node that discovery has told no name of.
 const UNKNOWN: &str = "_NODE_NAME_UNKNOWN_";
 
-/// Silences what rclrs says of every endpoint: that its history is unknown, since discovery does not carry it.
+/// Silences what rclrs says of every endpoint: that its history is unknown, since discovery does
+/// not carry it.
 pub(super) fn quiet() {
     if let Ok(logger) = Logger::new("QoSProfile.conversion") {
         let _ = logger.set_level(LogSeverity::Fatal);
@@ -21,12 +23,26 @@ pub(super) fn quiet() {
 pub(super) fn look(node: &Node) -> Graph {
     let nodes = node.get_node_names().unwrap_or_default();
     let mut graph = Graph::default();
-    for topic in node.get_topic_names_and_types().unwrap_or_default().into_keys() {
+    for topic in node
+        .get_topic_names_and_types()
+        .unwrap_or_default()
+        .into_keys()
+    {
         let mut add = |role, ends: Result<Vec<TopicEndpointInfo>, RclrsError>| {
-            graph.topics.extend(ends.unwrap_or_default().into_iter().map(|end| topic_end(&topic, role, end)));
+            graph.topics.extend(
+                ends.unwrap_or_default()
+                    .into_iter()
+                    .map(|end| topic_end(&topic, role, end)),
+            );
         };
-        add(TopicRole::Publisher, node.get_publishers_info_by_topic(&topic));
-        add(TopicRole::Subscriber, node.get_subscriptions_info_by_topic(&topic));
+        add(
+            TopicRole::Publisher,
+            node.get_publishers_info_by_topic(&topic),
+        );
+        add(
+            TopicRole::Subscriber,
+            node.get_subscriptions_info_by_topic(&topic),
+        );
     }
     for other in nodes {
         let name = names::join(&other.namespace, &other.name);
@@ -73,6 +89,12 @@ fn topic_end(topic: &str, role: TopicRole, end: TopicEndpointInfo) -> TopicEnd {
         node: (end.node_name != UNKNOWN).then(|| names::join(&end.node_namespace, &end.node_name)),
         // rclrs does not tell.
         id: None,
-        qos: reliability.zip(durability).map(|(reliability, durability)| EndQos { reliability, durability, depth }),
+        qos: reliability
+            .zip(durability)
+            .map(|(reliability, durability)| EndQos {
+                reliability,
+                durability,
+                depth,
+            }),
     }
 }

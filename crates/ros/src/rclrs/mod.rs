@@ -1,13 +1,15 @@
 //! The node in a ROS 2 workspace: rcl and whatever RMW the workspace has, through `rclrs`.
 //!
-//! Only this module and its children name that crate. rcl gets the command line as it was given, except for parameters: rclrs can
-//! neither ask before one changes, nor change `use_sim_time`, and it panics if that is not a bool. So parameters and ROS time come
-//! from the node itself, as with every client here. What the node logs is published as by every client, too: rcl writes
-//! only what it has to say itself, to the terminal.
+//! Only this module and its children name that crate. rcl gets the command line as it was given,
+//! except for parameters: rclrs can neither ask before one changes, nor change `use_sim_time`, and
+//! it panics if that is not a bool. So parameters and ROS time come from the node itself, as with
+//! every client here. What the node logs is published as by every client, too: rcl writes only what
+//! it has to say itself, to the terminal.
 //!
-//! What every client does is in [`super::client`]; here is a [`Backend`]: rclrs has no publishers of bytes, so messages are those that
-//! rosidl generated. It takes them on one thread and runs callbacks on another one. All that ours do there is to put what came into a
-//! queue. What rcl may wait in is asked [`apart`] in tasks.
+//! What every client does is in [`super::client`]; here is a [`Backend`]: rclrs has no publishers
+//! of bytes, so messages are those that rosidl generated. It takes them on one thread and runs
+//! callbacks on another one. All that ours do there is to put what came into a queue. What rcl may
+//! wait in is asked [`apart`] in tasks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,8 +17,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ::rclrs::{
-    self as client, Context, CreateBasicExecutor, Executor, InitOptions, IntoNodeOptions, IntoPrimitiveOptions, MessageInfo,
-    PrimitiveOptions, ServiceIDL, SpinOptions,
+    self as client, Context, CreateBasicExecutor, Executor, InitOptions, IntoNodeOptions,
+    IntoPrimitiveOptions, MessageInfo, PrimitiveOptions, ServiceIDL, SpinOptions,
 };
 use futures::FutureExt;
 
@@ -29,12 +31,15 @@ use super::client::Client;
 use super::faults::{ended, no_answer, transport};
 use super::msg::{Message, Service};
 use super::threads::Threads;
-use super::transport::{Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, apart};
+use super::transport::{
+    Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, apart,
+};
 use super::{Durability, Graph, Observed, PublisherId, Qos, Reliability, Sample, codes};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use wire::Mirror;
 
-/// How often the graph is looked at although rcl has told of no change: it may tell before the change can be seen.
+/// How often the graph is looked at although rcl has told of no change: it may tell before the
+/// change can be seen.
 const GRAPH_PERIOD: Duration = Duration::from_secs(5);
 /// How long a spinning thread that fails waits before it tries again.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -42,7 +47,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The ROS graph, over rcl.
 pub struct Rclrs(Mutex<Option<Live>>);
 
-/// What ends with the node: what listens to the graph, the node, the thread. Fields are dropped in order.
+/// What ends with the node: what listens to the graph, the node, the thread. Fields are dropped in
+/// order.
 struct Live {
     _listening: Open,
     node: client::Node,
@@ -60,23 +66,31 @@ impl Spinning {
     fn start(mut executor: Executor) -> Result<Self, Diagnostic> {
         let (commands, is_over) = (executor.commands().clone(), Arc::<AtomicBool>::default());
         let over = is_over.clone();
-        let thread = std::thread::Builder::new().name("ros".to_owned()).spawn(move || {
-            while !over.load(Ordering::Acquire) {
-                for error in executor.spin(SpinOptions::default()) {
-                    tracing::warn!("a message or a call could not be taken: {error}");
-                    std::thread::sleep(PAUSE);
+        let thread = std::thread::Builder::new()
+            .name("ros".to_owned())
+            .spawn(move || {
+                while !over.load(Ordering::Acquire) {
+                    for error in executor.spin(SpinOptions::default()) {
+                        tracing::warn!("a message or a call could not be taken: {error}");
+                        std::thread::sleep(PAUSE);
+                    }
                 }
-            }
-        });
+            });
         let thread = thread.map_err(|error| transport("can't start a thread", error))?;
-        Ok(Self { commands, is_over, thread: Some(thread) })
+        Ok(Self {
+            commands,
+            is_over,
+            thread: Some(thread),
+        })
     }
 }
 
 impl Drop for Spinning {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Release);
-        let Some(thread) = self.thread.take() else { return };
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
         while !thread.is_finished() {
             // Again and again: a `spin` that begins right now forgets that it was told to end.
             self.commands.halt_spinning();
@@ -92,19 +106,27 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// An error with what rcl said of it.
 fn whole(error: &client::RclrsError) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), |source| format!("{error} {source}"))
+    std::error::Error::source(error)
+        .map_or_else(|| error.to_string(), |source| format!("{error} {source}"))
 }
 
-/// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the environment.
+/// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the
+/// environment.
 ///
 /// # Errors
 /// [`codes::INVALID_NAME`], [`codes::ENVIRONMENT`], [`codes::TRANSPORT`].
 pub fn start(default_name: &str, args: &Args) -> Result<Client<Rclrs>, Diagnostic> {
-    Client::join(default_name, args, |setup| Rclrs::join(default_name, args, setup))
+    Client::join(default_name, args, |setup| {
+        Rclrs::join(default_name, args, setup)
+    })
 }
 
 impl Rclrs {
-    fn join(default_name: &str, args: &Args, Setup { changes, .. }: Setup) -> Result<Self, Diagnostic> {
+    fn join(
+        default_name: &str,
+        args: &Args,
+        Setup { changes, .. }: Setup,
+    ) -> Result<Self, Diagnostic> {
         let context = Context::new(arguments(&args.given), InitOptions::new()).map_err(|error| {
             let what = format!("rcl can't be started: {}", whole(&error));
             Diagnostic::new(&codes::ENVIRONMENT, Place::default(), what).help(
@@ -112,9 +134,13 @@ impl Rclrs {
             )
         })?;
         let executor = context.create_basic_executor();
-        let options =
-            default_name.start_parameter_services(false).enable_rosout(false).clock_type(client::ClockType::SystemTime);
-        let node = executor.create_node(options).map_err(|error| transport("can't create the node", error))?;
+        let options = default_name
+            .start_parameter_services(false)
+            .enable_rosout(false)
+            .clock_type(client::ClockType::SystemTime);
+        let node = executor
+            .create_node(options)
+            .map_err(|error| transport("can't create the node", error))?;
         graph::quiet();
         let spinning = Spinning::start(executor)?;
         let listening = node.notify_on_graph_change_with_period(GRAPH_PERIOD, move || {
@@ -122,17 +148,25 @@ impl Rclrs {
             false
         });
         tracing::debug!(rmw = std::env::var("RMW_IMPLEMENTATION").ok(), "joined rcl");
-        Ok(Self(Mutex::new(Some(Live { _listening: Box::new(listening), _spinning: spinning, node }))))
+        Ok(Self(Mutex::new(Some(Live {
+            _listening: Box::new(listening),
+            _spinning: spinning,
+            node,
+        }))))
     }
 
     /// The node, unless it has left.
     fn node(&self) -> Result<client::Node, Diagnostic> {
-        locked(&self.0).as_ref().map(|live| live.node.clone()).ok_or_else(ended)
+        locked(&self.0)
+            .as_ref()
+            .map(|live| live.node.clone())
+            .ok_or_else(ended)
     }
 }
 
-/// What rcl is told: the command line without parameters, and to leave the log file and `/rosout` to us. A log level is the node's; that
-/// of rcl and the RMW is only what is said for a logger of theirs, or debugging would drown in every message taken.
+/// What rcl is told: the command line without parameters, and to leave the log file and `/rosout`
+/// to us. A log level is the node's; that of rcl and the RMW is only what is said for a logger of
+/// theirs, or debugging would drown in every message taken.
 fn arguments(given: &[String]) -> Vec<String> {
     let mut kept = vec!["bridge".to_owned()];
     let mut given = given.iter();
@@ -141,12 +175,23 @@ fn arguments(given: &[String]) -> Vec<String> {
             "-p" | "--param" | "--params-file" => drop(given.next()),
             "--log-level" => {
                 let level = given.next().filter(|level| level.contains(":="));
-                kept.extend(level.into_iter().flat_map(|level| [argument.clone(), level.clone()]));
+                kept.extend(
+                    level
+                        .into_iter()
+                        .flat_map(|level| [argument.clone(), level.clone()]),
+                );
             }
             _ => kept.push(argument.clone()),
         }
     }
-    kept.extend(["--ros-args", "--disable-external-lib-logs", "--disable-rosout-logs"].map(str::to_owned));
+    kept.extend(
+        [
+            "--ros-args",
+            "--disable-external-lib-logs",
+            "--disable-rosout-logs",
+        ]
+        .map(str::to_owned),
+    );
     kept
 }
 
@@ -160,7 +205,8 @@ fn options(name: &str, qos: Qos) -> PrimitiveOptions<'_> {
         Durability::Volatile => options.volatile(),
         Durability::TransientLocal => options.transient_local(),
     };
-    qos.lifespan.map_or(options, |lifespan| options.lifespan_duration(lifespan))
+    qos.lifespan
+        .map_or(options, |lifespan| options.lifespan_duration(lifespan))
 }
 
 fn publisher(info: &MessageInfo) -> PublisherId {
@@ -171,56 +217,106 @@ fn publisher(info: &MessageInfo) -> PublisherId {
 }
 
 impl Backend for Rclrs {
-    fn listen<M: Message>(&self, topic: &Name, qos: Qos, hear: MessageCallback<M>) -> Result<Open, Diagnostic> {
+    fn listen<M: Message>(
+        &self,
+        topic: &Name,
+        qos: Qos,
+        hear: MessageCallback<M>,
+    ) -> Result<Open, Diagnostic> {
         let hear = move |message: M::Ros, info: MessageInfo| {
-            hear(Ok(Sample { message: message.into_ours(), publisher: publisher(&info) }));
+            hear(Ok(Sample {
+                message: message.into_ours(),
+                publisher: publisher(&info),
+            }));
         };
-        let open = self.node()?.create_subscription::<M::Ros, _>(options(&topic.given, qos), hear);
-        let open = open.map_err(|error| transport(&format!("can't subscribe to {}", topic.full), error))?;
+        let open = self
+            .node()?
+            .create_subscription::<M::Ros, _>(options(&topic.given, qos), hear);
+        let open =
+            open.map_err(|error| transport(&format!("can't subscribe to {}", topic.full), error))?;
         Ok(Box::new(open))
     }
 
-    fn observe(&self, topic: &Name, qos: Qos, hear: MessageCallback<Observed>) -> Result<Open, Diagnostic> {
+    fn observe(
+        &self,
+        topic: &Name,
+        qos: Qos,
+        hear: MessageCallback<Observed>,
+    ) -> Result<Open, Diagnostic> {
         observe::observe(&self.node()?, topic, qos, hear)
     }
 
-    fn advertise<M: Message>(&self, topic: &Name, qos: Qos, opened: Opened<M>) -> Result<Open, Diagnostic> {
-        let open = self.node()?.create_publisher::<M::Ros>(options(&topic.given, qos));
-        let open = open.map_err(|error| transport(&format!("can't publish {}", topic.full), error))?;
+    fn advertise<M: Message>(
+        &self,
+        topic: &Name,
+        qos: Qos,
+        opened: Opened<M>,
+    ) -> Result<Open, Diagnostic> {
+        let open = self
+            .node()?
+            .create_publisher::<M::Ros>(options(&topic.given, qos));
+        let open =
+            open.map_err(|error| transport(&format!("can't publish {}", topic.full), error))?;
         let publisher = open.clone();
         opened(Arc::new(move |message: &M| {
             let (publisher, message) = (publisher.clone(), M::Ros::from_ours(message.clone()));
-            Ok(apart(move || publisher.publish(message).map_err(|error| error.to_string())))
+            Ok(apart(move || {
+                publisher
+                    .publish(message)
+                    .map_err(|error| error.to_string())
+            }))
         }));
         Ok(Box::new(open))
     }
 
-    fn serve<S: Service>(&self, service: &Name, ask: RequestCallback<S::Request, S::Response>) -> Result<Open, Diagnostic> {
+    fn serve<S: Service>(
+        &self,
+        service: &Name,
+        ask: RequestCallback<S::Request, S::Response>,
+    ) -> Result<Open, Diagnostic> {
         let hear = move |request: <S::Ros as ServiceIDL>::Request| {
             let (answer, answered) = tokio::sync::oneshot::channel::<S::Response>();
             // rclrs sends it by its own thread.
             let reply = move |response| {
-                let given = answer.send(response).map_err(|_| "the node has shut down".to_owned());
+                let given = answer
+                    .send(response)
+                    .map_err(|_| "the node has shut down".to_owned());
                 Ok(std::future::ready(given).boxed())
             };
-            ask(Ok(Call { request: request.into_ours(), reply: Box::new(reply) }));
+            ask(Ok(Call {
+                request: request.into_ours(),
+                reply: Box::new(reply),
+            }));
             async move {
                 match answered.await {
                     Ok(response) => Mirror::from_ours(response),
-                    // Nobody will answer, and rclrs knows no other way to say so. Nothing can wake this, so it is dropped at once.
+                    // Nobody will answer, and rclrs knows no other way to say so. Nothing can wake
+                    // this, so it is dropped at once.
                     Err(_) => std::future::pending().await,
                 }
             }
         };
         let depth = u32::try_from(CALLS).unwrap_or(u32::MAX);
-        let open = self.node()?.create_async_service::<S::Ros, _>(service.given.as_str().keep_last(depth), hear);
-        Ok(Box::new(open.map_err(|error| transport(&format!("can't serve {}", service.full), error))?))
+        let open = self
+            .node()?
+            .create_async_service::<S::Ros, _>(service.given.as_str().keep_last(depth), hear);
+        Ok(Box::new(open.map_err(|error| {
+            transport(&format!("can't serve {}", service.full), error)
+        })?))
     }
 
-    async fn call<S: Service>(&self, service: &Name, request: S::Request, limit: Limit) -> Result<S::Response, Diagnostic> {
+    async fn call<S: Service>(
+        &self,
+        service: &Name,
+        request: S::Request,
+        limit: Limit,
+    ) -> Result<S::Response, Diagnostic> {
         let failed = |error: String| transport(&format!("can't call {}", service.full), error);
         let (node, given) = (self.node()?, service.given.clone());
-        let open = apart(move || node.create_client::<S::Ros>(given.as_str()).map_err(|error| error.to_string()));
+        let open = apart(move || {
+            node.create_client::<S::Ros>(given.as_str())
+                .map_err(|error| error.to_string())
+        });
         let open = open.await.map_err(failed)?;
         match tokio::time::timeout_at(limit.server.into(), open.notify_on_service_ready()).await {
             Ok(Ok(())) => {}
@@ -233,13 +329,16 @@ impl Backend for Rclrs {
             // The answer comes as long as its client is there.
             Ok((answer, open))
         });
-        let answered: (client::Promise<<S::Ros as ServiceIDL>::Response>, _) = asking.await.map_err(failed)?;
+        let answered: (client::Promise<<S::Ros as ServiceIDL>::Response>, _) =
+            asking.await.map_err(failed)?;
         let (answer, _open) = answered;
         answer.await.map(Mirror::into_ours).map_err(|_| ended())
     }
 
     fn graph(&self) -> Graph {
-        self.node().map(|node| graph::look(&node)).unwrap_or_default()
+        self.node()
+            .map(|node| graph::look(&node))
+            .unwrap_or_default()
     }
 
     fn leave(&self, open: Vec<Open>, mut threads: Threads) {
@@ -271,7 +370,25 @@ mod tests {
             "a:=1",
         ];
         let told = arguments(&given.map(str::to_owned));
-        let logs = ["--ros-args", "--disable-external-lib-logs", "--disable-rosout-logs"];
-        assert_eq!(told, [&["bridge", "--ros-args", "-r", "__ns:=/a", "--log-level", "rcl:=warn"][..], &logs].concat());
+        let logs = [
+            "--ros-args",
+            "--disable-external-lib-logs",
+            "--disable-rosout-logs",
+        ];
+        assert_eq!(
+            told,
+            [
+                &[
+                    "bridge",
+                    "--ros-args",
+                    "-r",
+                    "__ns:=/a",
+                    "--log-level",
+                    "rcl:=warn"
+                ][..],
+                &logs
+            ]
+            .concat()
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The plain structs of [`crate::msg`] and what rosidl generated for the same interfaces: field by field, so that the compiler
-//! tells where the two differ.
+//! The plain structs of [`crate::msg`] and what rosidl generated for the same interfaces: field by
+//! field, so that the compiler tells where the two differ.
 
 use ::rclrs::rosidl_runtime_rs::{BoundedSequence, SequenceAlloc};
 use ros_env as theirs;
@@ -38,7 +38,9 @@ impl<Ours, Theirs: Mirror<Ours>> Mirror<Vec<Ours>> for Vec<Theirs> {
 }
 
 /// What is too much for the sequence is left out.
-impl<Ours, Theirs: Mirror<Ours> + SequenceAlloc, const N: usize> Mirror<Vec<Ours>> for BoundedSequence<Theirs, N> {
+impl<Ours, Theirs: Mirror<Ours> + SequenceAlloc, const N: usize> Mirror<Vec<Ours>>
+    for BoundedSequence<Theirs, N>
+{
     fn from_ours(ours: Vec<Ours>) -> Self {
         ours.into_iter().take(N).map(Theirs::from_ours).collect()
     }

@@ -1,9 +1,12 @@
-//! Against the hashes that rosidl 4.6.5 (ROS 2 Jazzy) wrote beside the installed interfaces, `share/PACKAGE/{msg,srv}/NAME.json`, and
-//! its `rosidl_generator_type_description` for this package's own.
+//! Against the hashes that rosidl 4.6.5 (ROS 2 Jazzy) wrote beside the installed interfaces,
+//! `share/PACKAGE/{msg,srv}/NAME.json`, and its `rosidl_generator_type_description` for this
+//! package's own.
 
 use super::*;
 use crate::msg::{Message, Payload, Service};
-use crate::msg::{diagnostic_msgs, rcl_interfaces, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs, urdf_usd};
+use crate::msg::{
+    diagnostic_msgs, rcl_interfaces, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs, urdf_usd,
+};
 
 #[rustfmt::skip]
 const JAZZY: &[(&str, &str)] = &[
@@ -90,29 +93,73 @@ fn hashes_are_those_of_rosidl() {
         assert_eq!(hash(name), Some(format!("RIHS01_{known}")), "{name}");
     }
     let standard = STANDARD.matches("\n= ").count();
-    assert_eq!(JAZZY.iter().filter(|(name, _)| !name.starts_with("urdf_usd/")).count(), standard, "all are checked");
+    assert_eq!(
+        JAZZY
+            .iter()
+            .filter(|(name, _)| !name.starts_with("urdf_usd/"))
+            .count(),
+        standard,
+        "all are checked"
+    );
     assert_eq!((hash("std_msgs/msg/Missing"), describe("")), (None, None));
 }
 
 #[test]
 fn lines_of_definitions_are_read_as_rosidl_reads_them() {
-    let read =
-        |line: &str| field(line, "p").map(|f| (f.name, f.kind.type_id, f.kind.capacity, f.kind.nested_type_name, f.default));
-    let plain =
-        |name: &str, id, capacity, default: &str| Some((name.to_owned(), id, capacity, String::new(), default.to_owned()));
+    let read = |line: &str| {
+        field(line, "p").map(|f| {
+            (
+                f.name,
+                f.kind.type_id,
+                f.kind.capacity,
+                f.kind.nested_type_name,
+                f.default,
+            )
+        })
+    };
+    let plain = |name: &str, id, capacity, default: &str| {
+        Some((
+            name.to_owned(),
+            id,
+            capacity,
+            String::new(),
+            default.to_owned(),
+        ))
+    };
     assert_eq!(read("uint8[3]  data # three"), plain("data", 51, 3, ""));
     assert_eq!(read("char[<=4] data"), plain("data", 99, 4, ""));
     assert_eq!(read("float32 x 0.5"), plain("x", 10, 0, "0.5"));
     assert_eq!(read("bool b true"), plain("b", 15, 0, "True"));
-    assert_eq!(read("Other[] o"), Some(("o".to_owned(), 145, 0, "p/msg/Other".to_owned(), String::new())));
+    assert_eq!(
+        read("Other[] o"),
+        Some((
+            "o".to_owned(),
+            145,
+            0,
+            "p/msg/Other".to_owned(),
+            String::new()
+        ))
+    );
     assert_eq!(read("string<=10[] names").map(|f| f.1), Some(165));
-    assert_eq!(field("string<=10 name", "p").map(|f| (f.kind.type_id, f.kind.string_capacity)), Some((21, 10)));
-    for nothing in ["", "# a comment", "uint8 A=1", "uint8 A = 1", "string OK = \"ok\"  # text"] {
+    assert_eq!(
+        field("string<=10 name", "p").map(|f| (f.kind.type_id, f.kind.string_capacity)),
+        Some((21, 10))
+    );
+    for nothing in [
+        "",
+        "# a comment",
+        "uint8 A=1",
+        "uint8 A = 1",
+        "string OK = \"ok\"  # text",
+    ] {
         assert_eq!(read(nothing), None, "{nothing}");
     }
     let mut all = BTreeMap::new();
     super::read("p/srv/Empty", "\n---\n", &mut all);
-    assert_eq!(all["p/srv/Empty_Request"].fields[0].name, "structure_needs_at_least_one_member");
+    assert_eq!(
+        all["p/srv/Empty_Request"].fields[0].name,
+        "structure_needs_at_least_one_member"
+    );
 }
 
 /// The structs that travel have the fields of the definitions, in their order.
@@ -120,11 +167,22 @@ fn lines_of_definitions_are_read_as_rosidl_reads_them() {
 fn structs_are_what_the_definitions_say() {
     fn check<T: Payload>(name: &str) {
         let text = format!("{:?}", T::default());
-        let fields: Vec<String> = ALL[name].fields.iter().map(|field| format!("{}: ", field.name)).collect();
+        let fields: Vec<String> = ALL[name]
+            .fields
+            .iter()
+            .map(|field| format!("{}: ", field.name))
+            .collect();
         let mut rest = text.as_str();
         for field in fields {
-            let name = if field == "type: " { "type_: ".to_owned() } else { field };
-            rest = rest.split_once(&name).unwrap_or_else(|| panic!("no {name} in {text}")).1;
+            let name = if field == "type: " {
+                "type_: ".to_owned()
+            } else {
+                field
+            };
+            rest = rest
+                .split_once(&name)
+                .unwrap_or_else(|| panic!("no {name} in {text}"))
+                .1;
         }
     }
     fn message<M: Message>() {
@@ -150,7 +208,8 @@ fn structs_are_what_the_definitions_say() {
     #[cfg(not(feature = "rclrs"))]
     {
         use crate::msg::{
-            builtin_interfaces, geometry_msgs, moveit_msgs, object_recognition_msgs, shape_msgs, trajectory_msgs,
+            builtin_interfaces, geometry_msgs, moveit_msgs, object_recognition_msgs, shape_msgs,
+            trajectory_msgs,
         };
         check::<builtin_interfaces::Duration>("builtin_interfaces/msg/Duration");
         check::<geometry_msgs::Point32>("geometry_msgs/msg/Point32");

@@ -1,4 +1,5 @@
-//! The ROS graph, from the liveliness tokens that every node under `rmw_zenoh_cpp` has for itself and its ends.
+//! The ROS graph, from the liveliness tokens that every node under `rmw_zenoh_cpp` has for itself
+//! and its ends.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +19,10 @@ pub(super) struct Graph {
 impl Graph {
     /// None yet. What changes ticks `changes`.
     pub(super) fn new(changes: watch::Sender<()>) -> Self {
-        Self { known: Mutex::default(), changes }
+        Self {
+            known: Mutex::default(),
+            changes,
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<String, ParsedToken>> {
@@ -41,24 +45,35 @@ impl Graph {
     pub(super) fn hash(&self, topic: &str, type_name: &str) -> Option<String> {
         let known = self.known();
         let mut ends = known.values().filter_map(|token| token.end.as_ref());
-        ends.find(|(end, _)| end.name == topic && end.type_name == type_name).map(|(end, _)| end.hash.clone())
+        ends.find(|(end, _)| end.name == topic && end.type_name == type_name)
+            .map(|(end, _)| end.hash.clone())
     }
 
-    /// Waits until somebody serves what the `client` calls, but not for longer than `patience`: then tells why not.
+    /// Waits until somebody serves what the `client` calls, but not for longer than `patience`:
+    /// then tells why not.
     pub(super) async fn server(&self, client: &End, patience: Duration) -> Result<(), String> {
         let mut changes = self.changes.subscribe();
         // Whether there is one with the same definition of the type; `None` without any.
         let find = || {
             let known = self.known();
-            let ends = known.values().filter_map(|token| token.end.as_ref()).map(|(end, _)| end);
+            let ends = known
+                .values()
+                .filter_map(|token| token.end.as_ref())
+                .map(|(end, _)| end);
             let servers = ends.filter(|end| end.kind == Kind::Server && end.name == client.name);
-            servers.filter(|end| end.type_name == client.type_name).map(|end| end.hash == client.hash).max()
+            servers
+                .filter(|end| end.type_name == client.type_name)
+                .map(|end| end.hash == client.hash)
+                .max()
         };
         let wait = async { while find() != Some(true) && changes.changed().await.is_ok() {} };
         match (tokio::time::timeout(patience, wait).await, find()) {
             (Ok(()), _) => Ok(()),
             (Err(_), None) => Err("nobody offers it".to_owned()),
-            (Err(_), Some(_)) => Err(format!("it is offered with another definition of {}", client.type_name)),
+            (Err(_), Some(_)) => Err(format!(
+                "it is offered with another definition of {}",
+                client.type_name
+            )),
         }
     }
 
@@ -70,10 +85,18 @@ impl Graph {
                 all.nodes.push(node.clone());
                 continue;
             };
-            let (name, type_name, node) = (end.name.clone(), end.type_name.clone(), Some(node.clone()));
+            let (name, type_name, node) =
+                (end.name.clone(), end.type_name.clone(), Some(node.clone()));
             let mut topic = |role, id| {
                 let (topic, type_name, node) = (name.clone(), type_name.clone(), node.clone());
-                all.topics.push(TopicEnd { topic, type_name, role, node, id, qos: Some(*qos) });
+                all.topics.push(TopicEnd {
+                    topic,
+                    type_name,
+                    role,
+                    node,
+                    id,
+                    qos: Some(*qos),
+                });
             };
             let service = |role| ServiceEnd {
                 service: name.clone(),
@@ -107,11 +130,28 @@ mod tests {
             );
         };
         let type_name = "example_interfaces/srv/AddTwoInts".to_owned();
-        let client = End { kind: Kind::Client, name: "/add".to_owned(), type_name, hash: "RIHS01_ab".to_owned() };
-        assert_eq!(graph.server(&client, patience).await.expect_err("no server"), "nobody offers it");
+        let client = End {
+            kind: Kind::Client,
+            name: "/add".to_owned(),
+            type_name,
+            hash: "RIHS01_ab".to_owned(),
+        };
+        assert_eq!(
+            graph
+                .server(&client, patience)
+                .await
+                .expect_err("no server"),
+            "nobody offers it"
+        );
         hear("RIHS01_cd");
-        let other = graph.server(&client, patience).await.expect_err("another definition");
-        assert_eq!(other, "it is offered with another definition of example_interfaces/srv/AddTwoInts");
+        let other = graph
+            .server(&client, patience)
+            .await
+            .expect_err("another definition");
+        assert_eq!(
+            other,
+            "it is offered with another definition of example_interfaces/srv/AddTwoInts"
+        );
         hear("RIHS01_ab");
         assert_eq!(graph.server(&client, patience).await, Ok(()));
     }

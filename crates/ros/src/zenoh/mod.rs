@@ -1,11 +1,13 @@
-//! The node on Zenoh, speaking as `rmw_zenoh_cpp` does: with any node that runs with that RMW, and no ROS installation.
+//! The node on Zenoh, speaking as `rmw_zenoh_cpp` does: with any node that runs with that RMW, and
+//! no ROS installation.
 //!
-//! Only this module and its children name the crate. A topic or service is a key expression with its type and the type's hash in it,
-//! a node and each of its ends a liveliness token, and messages are CDR ([`wire`]). The session connects to the router of the machine
-//! and, through what that tells, directly to all others ([`settings`]).
+//! Only this module and its children name the crate. A topic or service is a key expression with
+//! its type and the type's hash in it, a node and each of its ends a liveliness token, and messages
+//! are CDR ([`wire`]). The session connects to the router of the machine and, through what that
+//! tells, directly to all others ([`settings`]).
 //!
-//! What every client does is in [`super::client`]; here is a [`Transport`]. Zenoh may wait for the network in all that it is asked for, so
-//! in tasks it is asked [`apart`].
+//! What every client does is in [`super::client`]; here is a [`Transport`]. Zenoh may wait for the
+//! network in all that it is asked for, so in tasks it is asked [`apart`].
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,8 +22,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use zenoh_ext::{
-    AdvancedPublisher, AdvancedPublisherBuilderExt, AdvancedSubscriberBuilderExt, CacheConfig, HistoryConfig,
-    MissDetectionConfig, RecoveryConfig,
+    AdvancedPublisher, AdvancedPublisherBuilderExt, AdvancedSubscriberBuilderExt, CacheConfig,
+    HistoryConfig, MissDetectionConfig, RecoveryConfig,
 };
 
 mod graph;
@@ -36,16 +38,20 @@ use super::args::Args;
 use super::client::Client;
 use super::faults::{no_answer, transport};
 use super::threads::Threads;
-use super::transport::{CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, Transport, apart};
+use super::transport::{
+    CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, Transport,
+    apart,
+};
 use super::{Durability, Qos, Reliability, Sample, types};
 use graph::Graph;
 use urdf_usd_diagnostic::Diagnostic;
 use wire::{Attached, End, Kind, Origin};
 
-/// How long a publisher of latched topics waits until it tells how many messages there were, for those who missed the last one. As in
-/// `rmw_zenoh_cpp`.
+/// How long a publisher of latched topics waits until it tells how many messages there were, for
+/// those who missed the last one. As in `rmw_zenoh_cpp`.
 const HEARTBEAT: Duration = Duration::from_millis(500);
-/// How long the answer of a publisher of latched messages may take: as all queries (`queries_default_timeout`).
+/// How long the answer of a publisher of latched messages may take: as all queries
+/// (`queries_default_timeout`).
 const HISTORY_PATIENCE: Duration = Duration::from_secs(600);
 /// How much longer than its caller Zenoh waits for an answer.
 const CALL_MARGIN: Duration = Duration::from_secs(1);
@@ -71,33 +77,60 @@ struct Zenoh {
 /// # Errors
 /// [`super::codes::INVALID_NAME`], [`super::codes::TRANSPORT`].
 pub fn start(default_name: &str, args: &Args, settings: &Settings) -> Result<Client, Diagnostic> {
-    Client::join(default_name, args, |setup| Ok(Box::new(Zenoh::join(setup, settings)?) as Box<dyn Transport>))
+    Client::join(default_name, args, |setup| {
+        Ok(Box::new(Zenoh::join(setup, settings)?) as Box<dyn Transport>)
+    })
 }
 
 impl Zenoh {
     fn join(setup: Setup, settings: &Settings) -> Result<Self, Diagnostic> {
-        let Setup { node, handle, changes, .. } = setup;
-        // Zenoh waits in a way that a thread that runs asynchronous code, which this may be, must not.
+        let Setup {
+            node,
+            handle,
+            changes,
+            ..
+        } = setup;
+        // Zenoh waits in a way that a thread that runs asynchronous code, which this may be, must
+        // not.
         let config = settings.config.clone();
         let session = std::thread::spawn(move || ::zenoh::open(config).wait()).join();
         let session = session.map_err(|_| transport("can't open the Zenoh session", "it gave up"))?.map_err(|error| {
             transport("can't open the Zenoh session", error)
                 .help("look at ZENOH_SESSION_CONFIG_URI and ZENOH_CONFIG_OVERRIDE: is every address to listen to one of this machine?")
         })?;
-        let origin = Origin { domain: settings.domain, session: session.zid().to_string(), node };
+        let origin = Origin {
+            domain: settings.domain,
+            session: session.zid().to_string(),
+            node,
+        };
         let graph = Arc::new(Graph::new(changes));
         let cannot = |error| transport("can't join the ROS graph", error);
         let heard = graph.clone();
-        let tokens = session.liveliness().declare_subscriber(origin.all()).history(true).callback(move |sample| {
-            heard.hear(sample.key_expr().as_str(), sample.kind() == SampleKind::Put);
-        });
+        let tokens = session
+            .liveliness()
+            .declare_subscriber(origin.all())
+            .history(true)
+            .callback(move |sample| {
+                heard.hear(sample.key_expr().as_str(), sample.kind() == SampleKind::Put);
+            });
         let tokens = tokens.wait().map_err(cannot)?;
-        let token = session.liveliness().declare_token(origin.node()).wait().map_err(cannot)?;
+        let token = session
+            .liveliness()
+            .declare_token(origin.node())
+            .wait()
+            .map_err(cannot)?;
         if let Some(checks) = settings.router_checks {
             handle.spawn(look_for_router(session.clone(), checks));
         }
         let own = Mutex::new(vec![Box::new(tokens) as Open, Box::new(token)]);
-        Ok(Self { origin, handle, graph, ends: AtomicU64::new(0), session, own })
+        Ok(Self {
+            origin,
+            handle,
+            graph,
+            ends: AtomicU64::new(0),
+            session,
+            own,
+        })
     }
 }
 
@@ -124,7 +157,8 @@ async fn look_for_router(session: Session, checks: u64) {
 impl Zenoh {
     /// The token of a new end.
     fn token(&self, end: &End, qos: Qos) -> String {
-        self.origin.end(self.ends.fetch_add(1, Ordering::Relaxed) + 1, end, qos)
+        self.origin
+            .end(self.ends.fetch_add(1, Ordering::Relaxed) + 1, end, qos)
     }
 
     /// Lets others know of an end while what is returned is there.
@@ -132,17 +166,39 @@ impl Zenoh {
         self.session.liveliness().declare_token(token).wait()
     }
 
-    fn hear(&self, end: &End, key: String, qos: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
+    fn hear(
+        &self,
+        end: &End,
+        key: String,
+        qos: Qos,
+        hear: MessageCallback<Bytes>,
+    ) -> Result<Open, Diagnostic> {
         let hear = move |sample: ZenohSample| {
-            let attached = sample.attachment().and_then(|bytes| Attached::from_bytes(&bytes.to_bytes()));
-            let attached = attached.ok_or_else(|| "it has no number and sender attached, as ROS nodes do it".to_owned());
-            hear(attached.map(|attached| Sample { message: bytes(sample.payload()), publisher: attached.sender }));
+            let attached = sample
+                .attachment()
+                .and_then(|bytes| Attached::from_bytes(&bytes.to_bytes()));
+            let attached = attached.ok_or_else(|| {
+                "it has no number and sender attached, as ROS nodes do it".to_owned()
+            });
+            hear(attached.map(|attached| Sample {
+                message: bytes(sample.payload()),
+                publisher: attached.sender,
+            }));
         };
         let open = || {
-            let mut subscriber = self.session.declare_subscriber(key).callback(hear).advanced();
+            let mut subscriber = self
+                .session
+                .declare_subscriber(key)
+                .callback(hear)
+                .advanced();
             if qos.durability == Durability::TransientLocal {
-                let history = HistoryConfig::default().detect_late_publishers().max_samples(qos.depth.max(1));
-                subscriber = subscriber.history(history).subscriber_detection().query_timeout(HISTORY_PATIENCE);
+                let history = HistoryConfig::default()
+                    .detect_late_publishers()
+                    .max_samples(qos.depth.max(1));
+                subscriber = subscriber
+                    .history(history)
+                    .subscriber_detection()
+                    .query_timeout(HISTORY_PATIENCE);
                 if qos.reliability == Reliability::Reliable {
                     subscriber = subscriber.recovery(RecoveryConfig::default().heartbeat());
                 }
@@ -150,16 +206,25 @@ impl Zenoh {
             let subscriber = subscriber.wait()?;
             Ok(Box::new((self.declare(self.token(end, qos))?, subscriber)) as Open)
         };
-        open().map_err(|error: ::zenoh::Error| transport(&format!("can't listen to {}", end.name), error))
+        open().map_err(|error: ::zenoh::Error| {
+            transport(&format!("can't listen to {}", end.name), error)
+        })
     }
 }
 
 /// An end whose type the node knows.
 fn end(kind: Kind, name: &Name) -> Result<End, Diagnostic> {
-    let Name { full, type_name, .. } = name;
+    let Name {
+        full, type_name, ..
+    } = name;
     let unknown = || transport(full, format!("the definition of {type_name} is not known"));
     let hash = types::hash(type_name).ok_or_else(unknown)?;
-    Ok(End { kind, name: full.clone(), type_name: type_name.clone(), hash })
+    Ok(End {
+        kind,
+        name: full.clone(),
+        type_name: type_name.clone(),
+        hash,
+    })
 }
 
 fn bytes(payload: &::zenoh::bytes::ZBytes) -> Bytes {
@@ -168,16 +233,28 @@ fn bytes(payload: &::zenoh::bytes::ZBytes) -> Bytes {
 
 /// What a query asks.
 fn asked(query: Query) -> Result<Call<Bytes, Bytes>, String> {
-    let attached = query.attachment().and_then(|bytes| Attached::from_bytes(&bytes.to_bytes()));
+    let attached = query
+        .attachment()
+        .and_then(|bytes| Attached::from_bytes(&bytes.to_bytes()));
     let attached = attached.ok_or("it has no number and caller attached, as ROS nodes do it")?;
     let request = bytes(query.payload().ok_or("it is empty")?);
     let reply = move |answer: Bytes| {
         Ok(apart(move || {
-            let (key, attached) = (query.key_expr().clone(), Attached::now(attached.number, attached.sender).to_bytes());
-            query.reply(key, answer).attachment(attached).wait().map_err(|error| error.to_string())
+            let (key, attached) = (
+                query.key_expr().clone(),
+                Attached::now(attached.number, attached.sender).to_bytes(),
+            );
+            query
+                .reply(key, answer)
+                .attachment(attached)
+                .wait()
+                .map_err(|error| error.to_string())
         }))
     };
-    Ok(Call { request, reply: Box::new(reply) })
+    Ok(Call {
+        request,
+        reply: Box::new(reply),
+    })
 }
 
 /// Drops something where that may wait.
@@ -191,15 +268,32 @@ impl<T: Send + 'static> Drop for Apart<T> {
 }
 
 impl Transport for Zenoh {
-    fn listen(&self, topic: &Name, qos: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
+    fn listen(
+        &self,
+        topic: &Name,
+        qos: Qos,
+        hear: MessageCallback<Bytes>,
+    ) -> Result<Open, Diagnostic> {
         let end = end(Kind::Subscriber, topic)?;
         self.hear(&end, end.key(self.origin.domain), qos, hear)
     }
 
-    fn observe(&self, topic: &Name, qos: Qos, hear: MessageCallback<Bytes>) -> Result<Open, Diagnostic> {
-        let Name { full, type_name, .. } = topic.clone();
+    fn observe(
+        &self,
+        topic: &Name,
+        qos: Qos,
+        hear: MessageCallback<Bytes>,
+    ) -> Result<Open, Diagnostic> {
+        let Name {
+            full, type_name, ..
+        } = topic.clone();
         let hash = types::hash(&type_name).or_else(|| self.graph.hash(&full, &type_name));
-        let mut end = End { kind: Kind::Subscriber, name: full, type_name, hash: "*".to_owned() };
+        let mut end = End {
+            kind: Kind::Subscriber,
+            name: full,
+            type_name,
+            hash: "*".to_owned(),
+        };
         let key = end.key(self.origin.domain);
         end.hash = hash.unwrap_or_else(|| wire::NO_HASH.to_owned());
         self.hear(&end, key, qos, hear)
@@ -214,67 +308,116 @@ impl Transport for Zenoh {
                 Reliability::Reliable => ::zenoh::qos::Reliability::Reliable,
                 Reliability::BestEffort => ::zenoh::qos::Reliability::BestEffort,
             };
-            let mut writer = self.session.declare_publisher(end.key(self.origin.domain)).reliability(reliability).advanced();
+            let mut writer = self
+                .session
+                .declare_publisher(end.key(self.origin.domain))
+                .reliability(reliability)
+                .advanced();
             if qos.durability == Durability::TransientLocal {
-                writer = writer.publisher_detection().cache(CacheConfig::default().max_samples(qos.depth.max(1)));
+                writer = writer
+                    .publisher_detection()
+                    .cache(CacheConfig::default().max_samples(qos.depth.max(1)));
                 if qos.reliability == Reliability::Reliable {
-                    writer = writer.sample_miss_detection(MissDetectionConfig::default().sporadic_heartbeat(HEARTBEAT));
+                    writer = writer.sample_miss_detection(
+                        MissDetectionConfig::default().sporadic_heartbeat(HEARTBEAT),
+                    );
                 }
             }
             let writer: AdvancedPublisher<'static> = writer.wait()?;
             Ok((self.declare(token)?, Arc::new(writer)))
         };
-        let open = open().map_err(|error: ::zenoh::Error| transport(&format!("can't publish {}", end.name), error))?;
+        let open = open().map_err(|error: ::zenoh::Error| {
+            transport(&format!("can't publish {}", end.name), error)
+        })?;
         let (writer, count) = (open.1.clone(), AtomicI64::new(0));
         opened(Arc::new(move |message: &Bytes| {
             let (writer, message) = (writer.clone(), message.clone());
             let number = count.fetch_add(1, Ordering::Relaxed) + 1;
             Ok(apart(move || {
                 let attached = Attached::now(number, identity).to_bytes();
-                writer.put(message).attachment(attached).wait().map_err(|error| error.to_string())
+                writer
+                    .put(message)
+                    .attachment(attached)
+                    .wait()
+                    .map_err(|error| error.to_string())
             }))
         }));
         Ok(Box::new(open))
     }
 
-    fn serve(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Result<Open, Diagnostic> {
+    fn serve(
+        &self,
+        service: &Name,
+        ask: RequestCallback<Bytes, Bytes>,
+    ) -> Result<Open, Diagnostic> {
         let end = end(Kind::Server, service)?;
         let open = || {
-            let queryable = self.session.declare_queryable(end.key(self.origin.domain)).complete(true);
+            let queryable = self
+                .session
+                .declare_queryable(end.key(self.origin.domain))
+                .complete(true);
             let queryable = queryable.callback(move |query| ask(asked(query))).wait()?;
-            Ok(Box::new((self.declare(self.token(&end, Qos::reliable(CALLS)))?, queryable)) as Open)
+            Ok(Box::new((
+                self.declare(self.token(&end, Qos::reliable(CALLS)))?,
+                queryable,
+            )) as Open)
         };
-        open().map_err(|error: ::zenoh::Error| transport(&format!("can't serve {}", end.name), error))
+        open()
+            .map_err(|error: ::zenoh::Error| transport(&format!("can't serve {}", end.name), error))
     }
 
-    fn call<'a>(&'a self, service: &'a Name, request: Bytes, limit: Limit) -> BoxFuture<'a, Result<Bytes, Diagnostic>> {
+    fn call<'a>(
+        &'a self,
+        service: &'a Name,
+        request: Bytes,
+        limit: Limit,
+    ) -> BoxFuture<'a, Result<Bytes, Diagnostic>> {
         async move {
             let end = end(Kind::Client, service)?;
             let what = format!("{} can't be called", end.name);
             let failed = |error: String| transport(&what, error);
-            let (key, token) = (end.key(self.origin.domain), self.token(&end, Qos::reliable(CALLS)));
+            let (key, token) = (
+                end.key(self.origin.domain),
+                self.token(&end, Qos::reliable(CALLS)),
+            );
             let attached = Attached::now(1, wire::identity(&token)).to_bytes();
             let (session, handle) = (self.session.clone(), self.handle.clone());
             let declared = apart(move || {
-                let token = session.liveliness().declare_token(token).wait().map_err(|error| error.to_string())?;
+                let token = session
+                    .liveliness()
+                    .declare_token(token)
+                    .wait()
+                    .map_err(|error| error.to_string())?;
                 Ok(Apart(Some(token), handle))
             });
             let _token = declared.await.map_err(failed)?;
             let left = limit.server.saturating_duration_since(Instant::now());
-            self.graph.server(&end, left).await.map_err(|why| no_answer(&end.name, limit.answer, &why))?;
+            self.graph
+                .server(&end, left)
+                .await
+                .map_err(|why| no_answer(&end.name, limit.answer, &why))?;
             let session = self.session.clone();
-            // Later than the caller's own patience ends: which of the two is told must not be chance.
+            // Later than the caller's own patience ends: which of the two is told must not be
+            // chance.
             let timeout = limit.answer.saturating_add(CALL_MARGIN);
             let answers = apart(move || {
-                let get = session.get(key).target(QueryTarget::AllComplete).consolidation(ConsolidationMode::None);
+                let get = session
+                    .get(key)
+                    .target(QueryTarget::AllComplete)
+                    .consolidation(ConsolidationMode::None);
                 let get = get.timeout(timeout).payload(request).attachment(attached);
                 get.wait().map_err(|error| error.to_string())
             });
             let Ok(reply) = answers.await.map_err(failed)?.recv_async().await else {
-                return Err(no_answer(&end.name, limit.answer, "its server is there, but silent"));
+                return Err(no_answer(
+                    &end.name,
+                    limit.answer,
+                    "its server is there, but silent",
+                ));
             };
-            let sample =
-                reply.result().map_err(|error| failed(String::from_utf8_lossy(&error.payload().to_bytes()).into_owned()))?;
+            let sample = reply.result().map_err(|error| {
+                failed(String::from_utf8_lossy(&error.payload().to_bytes()).into_owned())
+            })?;
             Ok(bytes(sample.payload()))
         }
         .boxed()
@@ -287,7 +430,9 @@ impl Transport for Zenoh {
     fn leave(&self, open: Vec<Open>, mut threads: Threads) {
         threads.end();
         drop(open);
-        drop(std::mem::take(&mut *self.own.lock().unwrap_or_else(PoisonError::into_inner)));
+        drop(std::mem::take(
+            &mut *self.own.lock().unwrap_or_else(PoisonError::into_inner),
+        ));
         if let Err(error) = self.session.close().wait() {
             tracing::debug!("the session did not close in good order: {error}");
         }

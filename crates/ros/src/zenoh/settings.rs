@@ -1,4 +1,5 @@
-//! How the session is set up: the environment variables of `rmw_zenoh_cpp`, and what it sets unless told otherwise.
+//! How the session is set up: the environment variables of `rmw_zenoh_cpp`, and what it sets unless
+//! told otherwise.
 
 use ::zenoh::Config;
 
@@ -6,16 +7,23 @@ use crate::codes;
 use crate::environment::{Environment, Reach, fault};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// What the configuration that `rmw_zenoh_cpp` installs for sessions has other than Zenoh's own default: talk to the router of this
-/// machine, and to others that it tells of, but look for nobody by multicast; keep time stamps, which latched topics need; and bear
-/// that hundreds of nodes start at once.
+/// What the configuration that `rmw_zenoh_cpp` installs for sessions has other than Zenoh's own
+/// default: talk to the router of this machine, and to others that it tells of, but look for nobody
+/// by multicast; keep time stamps, which latched topics need; and bear that hundreds of nodes start
+/// at once.
 const DEFAULTS: &[(&str, &str)] = &[
     ("mode", r#""peer""#),
     ("connect/endpoints", r#"["tcp/localhost:7447"]"#),
     ("listen/endpoints", r#"["tcp/localhost:0"]"#),
     ("scouting/multicast/enabled", "false"),
-    ("scouting/gossip/target", r#"{"router": ["router", "peer"], "peer": ["router"]}"#),
-    ("scouting/gossip/autoconnect_strategy", r#"{"peer": {"to_router": "always", "to_peer": "greater-zid"}}"#),
+    (
+        "scouting/gossip/target",
+        r#"{"router": ["router", "peer"], "peer": ["router"]}"#,
+    ),
+    (
+        "scouting/gossip/autoconnect_strategy",
+        r#"{"peer": {"to_router": "always", "to_peer": "greater-zid"}}"#,
+    ),
     ("timestamping/enabled", "true"),
     ("queries_default_timeout", "600000"),
     ("transport/unicast/open_timeout", "60000"),
@@ -24,7 +32,10 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("transport/unicast/max_sessions", "10000"),
     ("transport/link/tx/lease", "60000"),
     ("transport/link/tx/keep_alive", "2"),
-    ("transport/link/tx/queue/congestion_control/block/wait_before_close", "60000000"),
+    (
+        "transport/link/tx/queue/congestion_control/block/wait_before_close",
+        "60000000",
+    ),
     ("transport/shared_memory/enabled", "false"),
 ];
 
@@ -42,7 +53,8 @@ pub struct Settings {
     /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other.
     pub(super) domain: u32,
     pub(super) config: Config,
-    /// How often to look for a router before saying that there is none: `ZENOH_ROUTER_CHECK_ATTEMPTS`. `None`: not at all.
+    /// How often to look for a router before saying that there is none:
+    /// `ZENOH_ROUTER_CHECK_ATTEMPTS`. `None`: not at all.
     pub(super) router_checks: Option<u64>,
     /// Settings that were understood but can't be followed, to be told to the person.
     pub without_effect: Vec<Diagnostic>,
@@ -68,10 +80,18 @@ impl Settings {
             })?,
             None => configured(Config::default(), DEFAULTS)?,
         };
-        for pair in variables.get("ZENOH_CONFIG_OVERRIDE").unwrap_or_default().split(';').filter(|pair| !pair.trim().is_empty())
+        for pair in variables
+            .get("ZENOH_CONFIG_OVERRIDE")
+            .unwrap_or_default()
+            .split(';')
+            .filter(|pair| !pair.trim().is_empty())
         {
             let set = pair.split_once('=').ok_or("it has no `=`".to_owned());
-            let set = set.and_then(|(key, value)| config.insert_json5(key.trim(), value).map_err(|error| error.to_string()));
+            let set = set.and_then(|(key, value)| {
+                config
+                    .insert_json5(key.trim(), value)
+                    .map_err(|error| error.to_string())
+            });
             set.map_err(|why| {
                 fault("ZENOH_CONFIG_OVERRIDE", pair, &why)
                     .help(r#"KEY=VALUE pairs between semicolons, as in connect/endpoints=["tcp/10.0.0.1:7447"]"#)
@@ -82,9 +102,13 @@ impl Settings {
             config = configured(config, ALONE)?;
         }
         if let Some(peers) = variables.get("ROS_STATIC_PEERS") {
-            let message = format!("ROS_STATIC_PEERS={peers} is not followed: rmw_zenoh_cpp has no static peers");
+            let message = format!(
+                "ROS_STATIC_PEERS={peers} is not followed: rmw_zenoh_cpp has no static peers"
+            );
             let told = Diagnostic::new(&codes::WITHOUT_EFFECT, Place::default(), message);
-            without_effect.push(told.help("name other machines in ZENOH_CONFIG_OVERRIDE, or connect the routers of both"));
+            without_effect.push(told.help(
+                "name other machines in ZENOH_CONFIG_OVERRIDE, or connect the routers of both",
+            ));
         }
         let router_checks = match variables.get("ZENOH_ROUTER_CHECK_ATTEMPTS") {
             None => Some(1),
@@ -99,14 +123,24 @@ impl Settings {
         };
         // Who is to be alone misses no router.
         let router_checks = router_checks.filter(|_| !is_alone);
-        Ok(Self { domain: variables.domain(u32::MAX)?, config, router_checks, without_effect })
+        Ok(Self {
+            domain: variables.domain(u32::MAX)?,
+            config,
+            router_checks,
+            without_effect,
+        })
     }
 }
 
 fn configured(mut config: Config, settings: &[(&str, &str)]) -> Result<Config, Diagnostic> {
     for (key, value) in settings {
         let set = config.insert_json5(key, value);
-        set.map_err(|error| crate::faults::transport(&format!("this version of Zenoh does not take {key}={value}"), error))?;
+        set.map_err(|error| {
+            crate::faults::transport(
+                &format!("this version of Zenoh does not take {key}={value}"),
+                error,
+            )
+        })?;
     }
     Ok(config)
 }
@@ -126,7 +160,14 @@ mod tests {
     #[test]
     fn defaults_are_those_of_rmw_zenoh() {
         let found = settings(&[]).expect("valid");
-        assert_eq!((found.domain, found.router_checks, found.without_effect.len()), (0, Some(1), 0));
+        assert_eq!(
+            (
+                found.domain,
+                found.router_checks,
+                found.without_effect.len()
+            ),
+            (0, Some(1), 0)
+        );
         for (key, json) in [
             ("mode", r#""peer""#),
             ("connect/endpoints", r#"["tcp/localhost:7447"]"#),
@@ -142,21 +183,45 @@ mod tests {
     fn what_is_set_is_followed() {
         let found = settings(&[
             ("ROS_DOMAIN_ID", "300"),
-            ("ZENOH_CONFIG_OVERRIDE", r#"connect/endpoints=["tcp/10.0.0.1:7447"];scouting/gossip/enabled=false;"#),
+            (
+                "ZENOH_CONFIG_OVERRIDE",
+                r#"connect/endpoints=["tcp/10.0.0.1:7447"];scouting/gossip/enabled=false;"#,
+            ),
             ("ZENOH_ROUTER_CHECK_ATTEMPTS", "-1"),
             ("ROS_STATIC_PEERS", "10.0.0.7"),
         ])
         .expect("valid");
-        assert_eq!((found.domain, found.router_checks, found.without_effect.len()), (300, None, 1));
-        assert_eq!(value(&found, "connect/endpoints"), r#"["tcp/10.0.0.1:7447"]"#);
+        assert_eq!(
+            (
+                found.domain,
+                found.router_checks,
+                found.without_effect.len()
+            ),
+            (300, None, 1)
+        );
+        assert_eq!(
+            value(&found, "connect/endpoints"),
+            r#"["tcp/10.0.0.1:7447"]"#
+        );
         assert_eq!(value(&found, "scouting/gossip/enabled"), "false");
         let endless = settings(&[("ZENOH_ROUTER_CHECK_ATTEMPTS", "0")]).expect("valid");
         assert_eq!(endless.router_checks, Some(u64::MAX));
-        let file = tempfile::Builder::new().suffix(".json5").tempfile().expect("a file");
-        std::fs::write(file.path(), r#"{mode: "client", connect: {endpoints: ["tcp/10.0.0.2:1"]}}"#).expect("written");
-        let of_file = settings(&[("ZENOH_SESSION_CONFIG_URI", &file.path().to_string_lossy())]).expect("valid");
+        let file = tempfile::Builder::new()
+            .suffix(".json5")
+            .tempfile()
+            .expect("a file");
+        std::fs::write(
+            file.path(),
+            r#"{mode: "client", connect: {endpoints: ["tcp/10.0.0.2:1"]}}"#,
+        )
+        .expect("written");
+        let of_file = settings(&[("ZENOH_SESSION_CONFIG_URI", &file.path().to_string_lossy())])
+            .expect("valid");
         assert_eq!(
-            (value(&of_file, "mode"), value(&of_file, "connect/endpoints")),
+            (
+                value(&of_file, "mode"),
+                value(&of_file, "connect/endpoints")
+            ),
             (r#""client""#.into(), r#"["tcp/10.0.0.2:1"]"#.into())
         );
     }
@@ -192,7 +257,10 @@ mod tests {
             ("ZENOH_ROUTER_CHECK_ATTEMPTS", "many"),
         ] {
             let fault = settings(&[(name, value)]).expect_err(value);
-            assert!(fault.message.starts_with(&format!("{name}={value}: ")) && !fault.help.is_empty(), "{fault}");
+            assert!(
+                fault.message.starts_with(&format!("{name}={value}: ")) && !fault.help.is_empty(),
+                "{fault}"
+            );
         }
     }
 }

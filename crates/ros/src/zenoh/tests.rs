@@ -1,5 +1,6 @@
-//! Two nodes of this process, and the router between them, over real Zenoh on loopback. With more than one thread, as a session needs
-//! that is closed where asynchronous code runs: here the router's.
+//! Two nodes of this process, and the router between them, over real Zenoh on loopback. With more
+//! than one thread, as a session needs that is closed where asynchronous code runs: here the
+//! router's.
 
 use std::net::TcpListener;
 
@@ -22,22 +23,44 @@ struct Net {
 
 impl Net {
     fn new() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .expect("a port")
+            .port();
         let address = format!("tcp/127.0.0.1:{port}");
         let mut config = ::zenoh::Config::default();
         let listen = format!(r#"["{address}"]"#);
-        for (key, value) in [("mode", r#""router""#), ("listen/endpoints", &listen), ("scouting/multicast/enabled", "false")] {
+        for (key, value) in [
+            ("mode", r#""router""#),
+            ("listen/endpoints", &listen),
+            ("scouting/multicast/enabled", "false"),
+        ] {
             config.insert_json5(key, value).expect("a setting");
         }
-        let router = std::thread::spawn(|| ::zenoh::open(config).wait()).join().expect("no panic").expect("a router");
-        Self { address, _router: router }
+        let router = std::thread::spawn(|| ::zenoh::open(config).wait())
+            .join()
+            .expect("no panic")
+            .expect("a router");
+        Self {
+            address,
+            _router: router,
+        }
     }
 
     fn node(&self, name: &str, line: &str) -> Client {
         let (args, _) = Args::parse(line.split_whitespace().map(str::to_owned)).expect("arguments");
-        let connect = format!(r#"connect/endpoints=["{}"];listen/endpoints=["tcp/127.0.0.1:0"]"#, self.address);
-        let variables = Environment::of(&[("ZENOH_CONFIG_OVERRIDE", &connect), ("ROS_DOMAIN_ID", "79")]);
-        start(name, &args, &Settings::from_variables(&variables).expect("settings")).expect("a node")
+        let connect = format!(
+            r#"connect/endpoints=["{}"];listen/endpoints=["tcp/127.0.0.1:0"]"#,
+            self.address
+        );
+        let variables =
+            Environment::of(&[("ZENOH_CONFIG_OVERRIDE", &connect), ("ROS_DOMAIN_ID", "79")]);
+        start(
+            name,
+            &args,
+            &Settings::from_variables(&variables).expect("settings"),
+        )
+        .expect("a node")
     }
 }
 
@@ -52,18 +75,34 @@ async fn latched_messages_reach_early_and_late_listeners() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph() {
     let net = Net::new();
-    testing::a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph(net.node("one", ""), net.node("other", "")).await;
+    testing::a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph(
+        net.node("one", ""),
+        net.node("other", ""),
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_dropped_is_withdrawn() {
     let net = Net::new();
     let (one, other) = (net.node("one", ""), net.node("other", ""));
-    let publisher = one.advertise::<Text>("/t", Qos::reliable(1)).expect("publisher");
-    let (subscription, service) = (one.subscribe::<Text>("/t", Qos::reliable(1)), one.serve::<Convert>("convert"));
+    let publisher = one
+        .advertise::<Text>("/t", Qos::reliable(1))
+        .expect("publisher");
+    let (subscription, service) = (
+        one.subscribe::<Text>("/t", Qos::reliable(1)),
+        one.serve::<Convert>("convert"),
+    );
     let ends = |graph: &crate::Graph| {
         let topics = graph.topics.iter().filter(|end| end.topic == "/t").count();
-        (topics, graph.services.iter().filter(|end| end.service == "/convert").count())
+        (
+            topics,
+            graph
+                .services
+                .iter()
+                .filter(|end| end.service == "/convert")
+                .count(),
+        )
     };
     graph(&other, |graph| ends(graph) == (2, 1)).await;
     drop((publisher, subscription, service));
@@ -73,10 +112,22 @@ async fn what_is_dropped_is_withdrawn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn services_are_called_and_answered() {
     let net = Net::new();
-    let (server, caller) = (net.node("server", ""), net.node("caller", "--ros-args -p rate:=5"));
-    let no_server =
-        caller.call::<Convert>("/none", ConvertRequest::default(), Duration::from_millis(300)).await.expect_err("none");
-    assert!(no_server.code == codes::NO_ANSWER.id && no_server.message.contains("nobody offers it"), "{no_server}");
+    let (server, caller) = (
+        net.node("server", ""),
+        net.node("caller", "--ros-args -p rate:=5"),
+    );
+    let no_server = caller
+        .call::<Convert>(
+            "/none",
+            ConvertRequest::default(),
+            Duration::from_millis(300),
+        )
+        .await
+        .expect_err("none");
+    assert!(
+        no_server.code == codes::NO_ANSWER.id && no_server.message.contains("nobody offers it"),
+        "{no_server}"
+    );
     let mut calls = server.serve::<Convert>("~/convert").expect("service");
     assert_eq!(calls.service(), "/server/convert");
     let answering = tokio::spawn(async move {
@@ -86,53 +137,148 @@ async fn services_are_called_and_answered() {
                 held.push(responder);
             } else {
                 let report = request.urdf.repeat(1000);
-                responder.send(ConvertResponse { success: true, report, ..Default::default() }).expect("sent");
+                responder
+                    .send(ConvertResponse {
+                        success: true,
+                        report,
+                        ..Default::default()
+                    })
+                    .expect("sent");
             }
         }
     });
     let ask = |urdf: &str, patience| {
-        caller.call::<Convert>("/server/convert", ConvertRequest { urdf: urdf.to_owned(), ..Default::default() }, patience)
+        caller.call::<Convert>(
+            "/server/convert",
+            ConvertRequest {
+                urdf: urdf.to_owned(),
+                ..Default::default()
+            },
+            patience,
+        )
     };
-    assert_eq!(ask("abc", PATIENCE).await.expect("an answer").report.len(), 3000);
-    let silent = ask("silence", Duration::from_millis(500)).await.expect_err("silence");
-    assert!(silent.code == codes::NO_ANSWER.id && silent.message.contains("silent"), "{silent}");
+    assert_eq!(
+        ask("abc", PATIENCE).await.expect("an answer").report.len(),
+        3000
+    );
+    let silent = ask("silence", Duration::from_millis(500))
+        .await
+        .expect_err("silence");
+    assert!(
+        silent.code == codes::NO_ANSWER.id && silent.message.contains("silent"),
+        "{silent}"
+    );
     let many = futures::future::join_all((0..50).map(|n| ask(&format!("{n:02}"), PATIENCE))).await;
     for (n, answer) in many.into_iter().enumerate() {
-        assert!(answer.expect("an answer").report.starts_with(&format!("{n:02}")), "{n}");
+        assert!(
+            answer
+                .expect("an answer")
+                .report
+                .starts_with(&format!("{n:02}")),
+            "{n}"
+        );
     }
-    let names = Names { names: vec!["use_sim_time".to_owned(), "none".to_owned()] };
-    assert_eq!(caller.finish_declaring().len(), 1, "`rate` is given and not declared");
-    let values = server.call::<GetParameters>("/caller/get_parameters", names, PATIENCE).await.expect("values").values;
-    assert_eq!(values.iter().map(|value| value.type_).collect::<Vec<_>>(), [1, 0]);
+    let names = Names {
+        names: vec!["use_sim_time".to_owned(), "none".to_owned()],
+    };
+    assert_eq!(
+        caller.finish_declaring().len(),
+        1,
+        "`rate` is given and not declared"
+    );
+    let values = server
+        .call::<GetParameters>("/caller/get_parameters", names, PATIENCE)
+        .await
+        .expect("values")
+        .values;
+    assert_eq!(
+        values.iter().map(|value| value.type_).collect::<Vec<_>>(),
+        [1, 0]
+    );
     answering.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn topics_of_any_type_are_observed_and_the_graph_tells_their_ends() {
     let net = Net::new();
-    let (speaker, observer) = (net.node("speaker", "--ros-args -r __ns:=/left"), net.node("observer", ""));
-    let header = Header { stamp: Time { sec: 7, nanosec: 8 }, frame_id: "laser".to_owned() };
-    let publisher = speaker.advertise::<JointState>("scan", Qos::best_effort(5)).expect("publisher");
-    let mut seen = observer.observe("/left/scan", "sensor_msgs/msg/JointState", Qos::best_effort(10)).expect("subscription");
-    let is_matched = |graph: &crate::Graph| graph.topics.iter().filter(|end| end.topic == "/left/scan").count() == 2;
+    let (speaker, observer) = (
+        net.node("speaker", "--ros-args -r __ns:=/left"),
+        net.node("observer", ""),
+    );
+    let header = Header {
+        stamp: Time { sec: 7, nanosec: 8 },
+        frame_id: "laser".to_owned(),
+    };
+    let publisher = speaker
+        .advertise::<JointState>("scan", Qos::best_effort(5))
+        .expect("publisher");
+    let mut seen = observer
+        .observe(
+            "/left/scan",
+            "sensor_msgs/msg/JointState",
+            Qos::best_effort(10),
+        )
+        .expect("subscription");
+    let is_matched = |graph: &crate::Graph| {
+        graph
+            .topics
+            .iter()
+            .filter(|end| end.topic == "/left/scan")
+            .count()
+            == 2
+    };
     let told = graph(&observer, is_matched).await;
     graph(&speaker, is_matched).await;
-    let Some(TopicEnd { type_name, role, node, id, qos, .. }) = told.publishers("/left/scan").next().cloned() else {
+    let Some(TopicEnd {
+        type_name,
+        role,
+        node,
+        id,
+        qos,
+        ..
+    }) = told.publishers("/left/scan").next().cloned()
+    else {
         panic!("no publisher in {told:#?}");
     };
     assert_eq!(
         (type_name.as_str(), role, node.as_deref()),
-        ("sensor_msgs/msg/JointState", TopicRole::Publisher, Some("/left/speaker"))
+        (
+            "sensor_msgs/msg/JointState",
+            TopicRole::Publisher,
+            Some("/left/speaker")
+        )
     );
-    let offered = EndQos { reliability: Reliability::BestEffort, durability: Durability::Volatile, depth: Some(5) };
+    let offered = EndQos {
+        reliability: Reliability::BestEffort,
+        durability: Durability::Volatile,
+        depth: Some(5),
+    };
     assert_eq!(qos, Some(offered));
-    publisher.publish(JointState { header: header.clone(), position: vec![1.0; 99], ..JointState::default() }).expect("said");
+    publisher
+        .publish(JointState {
+            header: header.clone(),
+            position: vec![1.0; 99],
+            ..JointState::default()
+        })
+        .expect("said");
     let sample = sample(&mut seen).await.expect("a sample");
-    assert_eq!((sample.message.header, Some(sample.publisher)), (Some(header), id));
+    assert_eq!(
+        (sample.message.header, Some(sample.publisher)),
+        (Some(header), id)
+    );
     assert_ne!(sample.publisher, PublisherId::default());
-    let served = told.services.iter().find(|end| end.service == "/left/speaker/get_parameters").expect("a service");
-    assert_eq!((served.type_name.as_str(), served.role), ("rcl_interfaces/srv/GetParameters", ServiceRole::Server));
+    let served = told
+        .services
+        .iter()
+        .find(|end| end.service == "/left/speaker/get_parameters")
+        .expect("a service");
+    assert_eq!(
+        (served.type_name.as_str(), served.role),
+        ("rcl_interfaces/srv/GetParameters", ServiceRole::Server)
+    );
     // A type that nobody has told of can still be waited for.
-    let mut later = observer.observe("/odd", "odd_msgs/msg/Odd", Qos::latched(1)).expect("subscription");
+    let mut later = observer
+        .observe("/odd", "odd_msgs/msg/Odd", Qos::latched(1))
+        .expect("subscription");
     assert!(later.try_next().is_none());
 }

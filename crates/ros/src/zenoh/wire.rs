@@ -1,5 +1,6 @@
-//! How ROS looks in Zenoh, as `rmw_zenoh_cpp` lays it down in its design document: key expressions of topics and services, liveliness
-//! tokens of nodes and their ends, and what is attached to every message.
+//! How ROS looks in Zenoh, as `rmw_zenoh_cpp` lays it down in its design document: key expressions
+//! of topics and services, liveliness tokens of nodes and their ends, and what is attached to every
+//! message.
 //!
 //! Only text and bytes: nothing here speaks to the network.
 
@@ -13,7 +14,8 @@ use crate::{Durability, PublisherId, Qos, Reliability};
 const DEPTH: usize = 42;
 
 /// What stands for the hash of a type that nobody has told of.
-pub(super) const NO_HASH: &str = "RIHS01_0000000000000000000000000000000000000000000000000000000000000000";
+pub(super) const NO_HASH: &str =
+    "RIHS01_0000000000000000000000000000000000000000000000000000000000000000";
 
 /// What a token is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +26,12 @@ pub(super) enum Kind {
     Client,
 }
 
-const KINDS: [(Kind, &str); 4] =
-    [(Kind::Publisher, "MP"), (Kind::Subscriber, "MS"), (Kind::Server, "SS"), (Kind::Client, "SC")];
+const KINDS: [(Kind, &str); 4] = [
+    (Kind::Publisher, "MP"),
+    (Kind::Subscriber, "MS"),
+    (Kind::Server, "SS"),
+    (Kind::Client, "SC"),
+];
 
 /// An end of a topic or service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +48,12 @@ pub(super) struct End {
 impl End {
     /// What data travels under.
     pub(super) fn key(&self, domain: u32) -> String {
-        format!("{domain}/{}/{}/{}", self.name.trim_matches('/'), names::dds_type(&self.type_name, ""), self.hash)
+        format!(
+            "{domain}/{}/{}/{}",
+            self.name.trim_matches('/'),
+            names::dds_type(&self.type_name, ""),
+            self.hash
+        )
     }
 }
 
@@ -57,7 +68,10 @@ pub(super) struct Origin {
 impl Origin {
     fn token(&self, number: u64, kind: &str) -> String {
         let (space, name) = (mangle(&self.node.namespace), &self.node.name);
-        format!("@ros2_lv/{}/{}/0/{number}/{kind}/%/{space}/{name}", self.domain, self.session)
+        format!(
+            "@ros2_lv/{}/{}/0/{number}/{kind}/%/{space}/{name}",
+            self.domain, self.session
+        )
     }
 
     /// The node's token.
@@ -67,8 +81,16 @@ impl Origin {
 
     /// The token of the node's `number`th end, from 1.
     pub(super) fn end(&self, number: u64, end: &End, qos: Qos) -> String {
-        let End { kind, name, type_name, hash } = end;
-        let kind = KINDS.iter().find(|(known, _)| known == kind).map_or("", |(_, text)| text);
+        let End {
+            kind,
+            name,
+            type_name,
+            hash,
+        } = end;
+        let kind = KINDS
+            .iter()
+            .find(|(known, _)| known == kind)
+            .map_or("", |(_, text)| text);
         format!(
             "{}/{}/{}/{hash}/{}",
             self.token(number, kind),
@@ -107,9 +129,22 @@ pub(super) fn read(token: &str) -> Option<ParsedToken> {
         return Some(ParsedToken { node, end: None });
     }
     let (kind, _) = KINDS.iter().find(|(_, text)| *text == kind)?;
-    let (name, type_name, hash, qos) = (demangle(next()?), demangle(next()?), demangle(next()?), next()?);
-    let end = End { kind: *kind, name, type_name: names::type_of_dds(&type_name, ""), hash };
-    Some(ParsedToken { node, end: Some((end, read_qos(qos)?)) })
+    let (name, type_name, hash, qos) = (
+        demangle(next()?),
+        demangle(next()?),
+        demangle(next()?),
+        next()?,
+    );
+    let end = End {
+        kind: *kind,
+        name,
+        type_name: names::type_of_dds(&type_name, ""),
+        hash,
+    };
+    Some(ParsedToken {
+        node,
+        end: Some((end, read_qos(qos)?)),
+    })
 }
 
 /// What an end is known by: derived from its token, and the same in every session.
@@ -125,13 +160,28 @@ fn demangle(name: &str) -> String {
     name.replace('%', "/")
 }
 
-/// `reliability:durability:history,depth:deadline:lifespan:liveliness`, each in the numbers of `rmw`, and left out where it is the
-/// default: reliable, volatile, keep-last, without limits of time.
+/// `reliability:durability:history,depth:deadline:lifespan:liveliness`, each in the numbers of
+/// `rmw`, and left out where it is the default: reliable, volatile, keep-last, without limits of
+/// time.
 fn qos_text(qos: Qos) -> String {
-    let reliability = if qos.reliability == Reliability::BestEffort { "2" } else { "" };
-    let durability = if qos.durability == Durability::TransientLocal { "1" } else { "" };
-    let depth = Some(qos.depth.max(1)).filter(|depth| *depth != DEPTH).map(|depth| depth.to_string()).unwrap_or_default();
-    let lifespan = qos.lifespan.map_or_else(|| ",".to_owned(), |time| format!("{},{}", time.as_secs(), time.subsec_nanos()));
+    let reliability = if qos.reliability == Reliability::BestEffort {
+        "2"
+    } else {
+        ""
+    };
+    let durability = if qos.durability == Durability::TransientLocal {
+        "1"
+    } else {
+        ""
+    };
+    let depth = Some(qos.depth.max(1))
+        .filter(|depth| *depth != DEPTH)
+        .map(|depth| depth.to_string())
+        .unwrap_or_default();
+    let lifespan = qos.lifespan.map_or_else(
+        || ",".to_owned(),
+        |time| format!("{},{}", time.as_secs(), time.subsec_nanos()),
+    );
     format!("{reliability}:{durability}:,{depth}:,:{lifespan}:,,")
 }
 
@@ -139,10 +189,22 @@ fn read_qos(text: &str) -> Option<EndQos> {
     let mut parts = text.split(':');
     let (reliability, durability, history) = (parts.next()?, parts.next()?, parts.next()?);
     let (history, depth) = history.split_once(',')?;
-    let depth = if depth.is_empty() { DEPTH } else { depth.parse().ok()? };
+    let depth = if depth.is_empty() {
+        DEPTH
+    } else {
+        depth.parse().ok()?
+    };
     Some(EndQos {
-        reliability: if reliability == "2" { Reliability::BestEffort } else { Reliability::Reliable },
-        durability: if durability == "1" { Durability::TransientLocal } else { Durability::Volatile },
+        reliability: if reliability == "2" {
+            Reliability::BestEffort
+        } else {
+            Reliability::Reliable
+        },
+        durability: if durability == "1" {
+            Durability::TransientLocal
+        } else {
+            Durability::Volatile
+        },
         depth: (history != "2").then_some(depth),
     })
 }
@@ -150,7 +212,8 @@ fn read_qos(text: &str) -> Option<EndQos> {
 /// What is attached to a message, a request or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Attached {
-    /// Counts the messages of a publisher, or the requests of a client; an answer has the number of its request.
+    /// Counts the messages of a publisher, or the requests of a client; an answer has the number of
+    /// its request.
     pub number: i64,
     /// When it was sent, in nanoseconds since 1970.
     pub stamp: i64,
@@ -164,19 +227,35 @@ const IDENTITY: u8 = 16;
 impl Attached {
     /// To something that is sent now.
     pub(super) fn now(number: i64, sender: PublisherId) -> Self {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Self { number, stamp: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX), sender }
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            number,
+            stamp: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+            sender,
+        }
     }
 
     pub(super) fn to_bytes(self) -> Vec<u8> {
-        [&self.number.to_le_bytes()[..], &self.stamp.to_le_bytes(), &[IDENTITY], &self.sender.0].concat()
+        [
+            &self.number.to_le_bytes()[..],
+            &self.stamp.to_le_bytes(),
+            &[IDENTITY],
+            &self.sender.0,
+        ]
+        .concat()
     }
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (number, rest) = bytes.split_first_chunk()?;
         let (stamp, rest) = rest.split_first_chunk()?;
         let sender = rest.strip_prefix(&[IDENTITY])?.try_into().ok()?;
-        Some(Self { number: i64::from_le_bytes(*number), stamp: i64::from_le_bytes(*stamp), sender: PublisherId(sender) })
+        Some(Self {
+            number: i64::from_le_bytes(*number),
+            stamp: i64::from_le_bytes(*stamp),
+            sender: PublisherId(sender),
+        })
     }
 }
 
@@ -187,28 +266,62 @@ mod tests {
     use std::time::Duration;
 
     fn origin(namespace: &str) -> Origin {
-        let node = NodeName { name: "listener".to_owned(), namespace: namespace.to_owned() };
-        Origin { domain: 2, session: "aac3178e146ba6f1fc6e6a4085e77f21".to_owned(), node }
+        let node = NodeName {
+            name: "listener".to_owned(),
+            namespace: namespace.to_owned(),
+        };
+        Origin {
+            domain: 2,
+            session: "aac3178e146ba6f1fc6e6a4085e77f21".to_owned(),
+            node,
+        }
     }
 
     fn end(kind: Kind, name: &str, type_name: &str, hash: &str) -> End {
-        End { kind, name: name.to_owned(), type_name: type_name.to_owned(), hash: hash.to_owned() }
+        End {
+            kind,
+            name: name.to_owned(),
+            type_name: type_name.to_owned(),
+            hash: hash.to_owned(),
+        }
     }
 
-    /// The examples of the design document of `rmw_zenoh_cpp` (branch jazzy, "Graph Cache" and "Topic and Service name mapping").
+    /// The examples of the design document of `rmw_zenoh_cpp` (branch jazzy, "Graph Cache" and
+    /// "Topic and Service name mapping").
     #[test]
     fn keys_and_tokens_are_those_of_rmw_zenoh() {
-        const TEXT: &str = "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
+        const TEXT: &str =
+            "RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18";
         const ADD: &str = "RIHS01_e118de6bf5eeb66a2491b5bda11202e7b68f198d6f67922cf30364858239c81a";
         let chatter = end(Kind::Subscriber, "/chatter", "std_msgs/msg/String", TEXT);
-        assert_eq!(chatter.key(0), format!("0/chatter/std_msgs::msg::dds_::String_/{TEXT}"));
-        let robot = End { name: "/robot1/chatter".to_owned(), ..chatter.clone() };
-        assert_eq!(robot.key(0), format!("0/robot1/chatter/std_msgs::msg::dds_::String_/{TEXT}"));
-        let add = end(Kind::Server, "/add_two_ints", "example_interfaces/srv/AddTwoInts", ADD);
-        assert_eq!(add.key(2), format!("2/add_two_ints/example_interfaces::srv::dds_::AddTwoInts_/{ADD}"));
+        assert_eq!(
+            chatter.key(0),
+            format!("0/chatter/std_msgs::msg::dds_::String_/{TEXT}")
+        );
+        let robot = End {
+            name: "/robot1/chatter".to_owned(),
+            ..chatter.clone()
+        };
+        assert_eq!(
+            robot.key(0),
+            format!("0/robot1/chatter/std_msgs::msg::dds_::String_/{TEXT}")
+        );
+        let add = end(
+            Kind::Server,
+            "/add_two_ints",
+            "example_interfaces/srv/AddTwoInts",
+            ADD,
+        );
+        assert_eq!(
+            add.key(2),
+            format!("2/add_two_ints/example_interfaces::srv::dds_::AddTwoInts_/{ADD}")
+        );
 
         let origin = origin("/");
-        assert_eq!(origin.node(), "@ros2_lv/2/aac3178e146ba6f1fc6e6a4085e77f21/0/0/NN/%/%/listener");
+        assert_eq!(
+            origin.node(),
+            "@ros2_lv/2/aac3178e146ba6f1fc6e6a4085e77f21/0/0/NN/%/%/listener"
+        );
         assert_eq!(
             origin.end(10, &chatter, Qos::reliable(10)),
             format!(
@@ -221,31 +334,79 @@ mod tests {
         let token = read("@ros2_lv/2/8b2/0/10/MP/%/%/talker/%chatter/std_msgs::msg::dds_::String_/RIHS01_df/::,7:,:,:,,")
             .expect("a token");
         assert_eq!(token.node, "/talker");
-        let qos = EndQos { reliability: Reliability::Reliable, durability: Durability::Volatile, depth: Some(7) };
-        assert_eq!(token.end, Some((end(Kind::Publisher, "/chatter", "std_msgs/msg/String", "RIHS01_df"), qos)));
+        let qos = EndQos {
+            reliability: Reliability::Reliable,
+            durability: Durability::Volatile,
+            depth: Some(7),
+        };
+        assert_eq!(
+            token.end,
+            Some((
+                end(
+                    Kind::Publisher,
+                    "/chatter",
+                    "std_msgs/msg/String",
+                    "RIHS01_df"
+                ),
+                qos
+            ))
+        );
     }
 
     #[test]
     fn what_a_token_says_is_read_back() {
-        let scan = end(Kind::Publisher, "/left/scan", "sensor_msgs/msg/LaserScan", NO_HASH);
+        let scan = end(
+            Kind::Publisher,
+            "/left/scan",
+            "sensor_msgs/msg/LaserScan",
+            NO_HASH,
+        );
         for (qos, text) in [
             (Qos::best_effort(5), "2::,5:,:,:,,"),
             (Qos::latched(42), ":1:,:,:,:,,"),
-            (Qos { lifespan: Some(Duration::from_millis(10_500)), ..Qos::latched(1000) }, ":1:,1000:,:10,500000000:,,"),
+            (
+                Qos {
+                    lifespan: Some(Duration::from_millis(10_500)),
+                    ..Qos::latched(1000)
+                },
+                ":1:,1000:,:10,500000000:,,",
+            ),
         ] {
             let token = origin("/left/arm").end(3, &scan, qos);
             assert!(token.ends_with(&format!("/{text}")), "{token}");
-            let heard = EndQos { reliability: qos.reliability, durability: qos.durability, depth: Some(qos.depth) };
+            let heard = EndQos {
+                reliability: qos.reliability,
+                durability: qos.durability,
+                depth: Some(qos.depth),
+            };
             assert_eq!(
                 read(&token),
-                Some(ParsedToken { node: "/left/arm/listener".to_owned(), end: Some((scan.clone(), heard)) })
+                Some(ParsedToken {
+                    node: "/left/arm/listener".to_owned(),
+                    end: Some((scan.clone(), heard))
+                })
             );
         }
-        assert_eq!(read_qos(":1:2,5:,:,:,,").map(|qos| qos.depth), Some(None), "all are kept");
+        assert_eq!(
+            read_qos(":1:2,5:,:,:,,").map(|qos| qos.depth),
+            Some(None),
+            "all are kept"
+        );
         let node = origin("/left").node();
-        assert_eq!(read(&node), Some(ParsedToken { node: "/left/listener".to_owned(), end: None }));
-        for nonsense in ["", "@ros2_lv", "@other/2/a/0/0/NN/%/%/n", "@ros2_lv/2/a/0/0/XX/%/%/n", "@ros2_lv/2/a/0/1/MP/%/%/n/%t"]
-        {
+        assert_eq!(
+            read(&node),
+            Some(ParsedToken {
+                node: "/left/listener".to_owned(),
+                end: None
+            })
+        );
+        for nonsense in [
+            "",
+            "@ros2_lv",
+            "@other/2/a/0/0/NN/%/%/n",
+            "@ros2_lv/2/a/0/0/XX/%/%/n",
+            "@ros2_lv/2/a/0/1/MP/%/%/n/%t",
+        ] {
             assert_eq!(read(nonsense), None, "{nonsense}");
         }
     }
@@ -255,13 +416,20 @@ mod tests {
     fn identities_are_those_of_rmw_zenoh() {
         let token = "@ros2_lv/72/5f3dc59f792bbfd515bf7f14b6e5867e/0/4/MP/%/%/_ros2cli_2866/%chatter/std_msgs::msg::dds_::String_/\
                      RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18/::,10:,:,:,,";
-        let printed = [0xe6, 0x4b, 0xe1, 0xed, 0xfe, 0x6f, 0x4a, 0x5f, 0xd2, 0x72, 0x87, 0x3b, 0xc8, 0xa3, 0x0f, 0x71];
+        let printed = [
+            0xe6, 0x4b, 0xe1, 0xed, 0xfe, 0x6f, 0x4a, 0x5f, 0xd2, 0x72, 0x87, 0x3b, 0xc8, 0xa3,
+            0x0f, 0x71,
+        ];
         assert_eq!(identity(token), PublisherId(printed));
     }
 
     #[test]
     fn attachments_are_laid_out_as_in_the_design_document() {
-        let attached = Attached { number: 258, stamp: -2, sender: PublisherId(std::array::from_fn(|n| n as u8)) };
+        let attached = Attached {
+            number: 258,
+            stamp: -2,
+            sender: PublisherId(std::array::from_fn(|n| n as u8)),
+        };
         let bytes = attached.to_bytes();
         assert_eq!(bytes.len(), 8 + 8 + 1 + 16);
         assert_eq!(

@@ -1,6 +1,7 @@
-//! A robot that is as its asset says never gets a bad status, and one whose joint states are wrong always does: random trees that move
-//! at random, messages that are late, lost or overtaken by others, stamps that jitter, publishers that publish a part of the joints each
-//! or restart, clocks that are apart or start anew.
+//! A robot that is as its asset says never gets a bad status, and one whose joint states are wrong
+//! always does: random trees that move at random, messages that are late, lost or overtaken by
+//! others, stamps that jitter, publishers that publish a part of the joints each or restart, clocks
+//! that are apart or start anew.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,9 @@ use super::{Said, hear, only_here, topics, transform};
 use crate::joints::tests::State;
 use crate::tf::Topic;
 use crate::*;
-use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
+use urdf_usd_robot::frames::{
+    AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
+};
 use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{JointKind, Pose};
 
@@ -31,8 +34,8 @@ struct Case {
     delay: f64,
     /// How many messages are lost.
     loss: f64,
-    /// Whether transforms come with the joint states' stamps, as from robot_state_publisher, or at moments of their own, as from a
-    /// simulator.
+    /// Whether transforms come with the joint states' stamps, as from robot_state_publisher, or at
+    /// moments of their own, as from a simulator.
     follows: bool,
     /// How many messages tell of a moment before their own, and how far before at most, in s.
     jitter: (f64, f64),
@@ -46,23 +49,61 @@ struct Case {
 
 /// An honest robot.
 fn honest() -> impl Strategy<Value = Case> {
-    let parts = (any::<u64>(), 2..12_usize, 1..4_usize, 20.0..200.0_f64, 0.0..0.8_f64, 0.0..0.4_f64, any::<bool>());
+    let parts = (
+        any::<u64>(),
+        2..12_usize,
+        1..4_usize,
+        20.0..200.0_f64,
+        0.0..0.8_f64,
+        0.0..0.4_f64,
+        any::<bool>(),
+    );
     let jitter = prop_oneof![Just((0.0, 0.0)), (0.0..0.5_f64, 0.0..0.45_f64)];
-    let events = (prop::option::of((0.3..6.0_f64, any::<bool>())), prop::option::of(0.5..7.0_f64));
-    (parts, jitter, events).prop_map(|((seed, frames, parts, rate, delay, loss, follows), jitter, (reset, restart))| {
-        // What a simulator publishes comes from one place.
-        let parts = if follows { parts } else { 1 };
-        Case { seed, frames, parts, rate, delay, loss, follows, jitter, reset, restart, lie: 0.0 }
-    })
+    let events = (
+        prop::option::of((0.3..6.0_f64, any::<bool>())),
+        prop::option::of(0.5..7.0_f64),
+    );
+    (parts, jitter, events).prop_map(
+        |((seed, frames, parts, rate, delay, loss, follows), jitter, (reset, restart))| {
+            // What a simulator publishes comes from one place.
+            let parts = if follows { parts } else { 1 };
+            Case {
+                seed,
+                frames,
+                parts,
+                rate,
+                delay,
+                loss,
+                follows,
+                jitter,
+                reset,
+                restart,
+                lie: 0.0,
+            }
+        },
+    )
 }
 
 /// One whose joint states lie, and that has time enough after the last event to be found out.
 fn liar() -> impl Strategy<Value = Case> {
-    let events = (prop::option::of((0.3..3.0_f64, any::<bool>())), prop::option::of(0.5..3.0_f64));
-    (honest(), events, 0.0..0.05_f64, 0.1..1.0_f64).prop_map(|(case, (reset, restart), late, lie)| {
-        // Between two joint states anything near counts, so the same stamps.
-        Case { follows: true, loss: 0.5 * case.loss, jitter: (late, case.jitter.1), reset, restart, lie, ..case }
-    })
+    let events = (
+        prop::option::of((0.3..3.0_f64, any::<bool>())),
+        prop::option::of(0.5..3.0_f64),
+    );
+    (honest(), events, 0.0..0.05_f64, 0.1..1.0_f64).prop_map(
+        |(case, (reset, restart), late, lie)| {
+            // Between two joint states anything near counts, so the same stamps.
+            Case {
+                follows: true,
+                loss: 0.5 * case.loss,
+                jitter: (late, case.jitter.1),
+                reset,
+                restart,
+                lie,
+                ..case
+            }
+        },
+    )
 }
 
 /// Numbers from a seed.
@@ -71,7 +112,10 @@ struct Random(u64);
 impl Random {
     /// From 0 to 1.
     fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as f64 / f64::from(1_u32 << 31)
     }
 
@@ -84,15 +128,28 @@ impl Random {
     }
 
     fn pose(&mut self) -> Pose {
-        let at = Translation3::new(self.from(-1.0, 1.0), self.from(-1.0, 1.0), self.from(-1.0, 1.0));
-        let turn = UnitQuaternion::from_euler_angles(self.from(-3.0, 3.0), self.from(-1.5, 1.5), self.from(-3.0, 3.0));
+        let at = Translation3::new(
+            self.from(-1.0, 1.0),
+            self.from(-1.0, 1.0),
+            self.from(-1.0, 1.0),
+        );
+        let turn = UnitQuaternion::from_euler_angles(
+            self.from(-3.0, 3.0),
+            self.from(-1.5, 1.5),
+            self.from(-3.0, 3.0),
+        );
         Pose::from_parts(at, turn)
     }
 }
 
 fn asset(count: usize, random: &mut Random) -> AssetFrames {
-    let mut asset =
-        AssetFrames { context: RosContext { namespace: "/".into(), ..RosContext::default() }, ..AssetFrames::default() };
+    let mut asset = AssetFrames {
+        context: RosContext {
+            namespace: "/".into(),
+            ..RosContext::default()
+        },
+        ..AssetFrames::default()
+    };
     for index in 0..count {
         let parent = (index > 0).then(|| random.below(index));
         let moves = index > 0 && random.unit() < 0.7;
@@ -109,9 +166,18 @@ fn asset(count: usize, random: &mut Random) -> AssetFrames {
             joint: moves.then_some(asset.joints.len()),
         };
         if moves {
-            let axis = Vector3::new(random.from(-1.0, 1.0), random.from(-1.0, 1.0), random.from(0.2, 1.0));
-            let kinds = [JointKind::Revolute, JointKind::Continuous, JointKind::Prismatic];
-            let leader = (!asset.joints.is_empty() && random.unit() < 0.2).then(|| random.below(asset.joints.len()));
+            let axis = Vector3::new(
+                random.from(-1.0, 1.0),
+                random.from(-1.0, 1.0),
+                random.from(0.2, 1.0),
+            );
+            let kinds = [
+                JointKind::Revolute,
+                JointKind::Continuous,
+                JointKind::Prismatic,
+            ];
+            let leader = (!asset.joints.is_empty() && random.unit() < 0.2)
+                .then(|| random.below(asset.joints.len()));
             asset.joints.push(AssetJoint {
                 name: format!("j{index}"),
                 kind: kinds[random.below(3)],
@@ -142,7 +208,9 @@ struct Motion {
 impl Motion {
     fn at(&self, t: f64) -> f64 {
         match self.spin {
-            Some(spin) => (self.phase + spin * t).rem_euclid(std::f64::consts::TAU) - std::f64::consts::PI,
+            Some(spin) => {
+                (self.phase + spin * t).rem_euclid(std::f64::consts::TAU) - std::f64::consts::PI
+            }
             None => self.size * (self.pace * t + self.phase).sin(),
         }
     }
@@ -159,22 +227,38 @@ fn time(seconds: f64) -> i64 {
 }
 
 /// What is heard, in the order of arrival: when, from whom, what.
-fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) -> Vec<(f64, PublisherId, Message)> {
+fn play(
+    case: &Case,
+    asset: &AssetFrames,
+    model: &Model,
+    random: &mut Random,
+) -> Vec<(f64, PublisherId, Message)> {
     // In each life the robot moves otherwise.
     let mut motions = || -> Vec<Motion> {
         let motion = |joint: &AssetJoint| Motion {
             size: random.from(0.1, 2.0),
             pace: random.from(0.5, 6.0),
             phase: random.from(-3.0, 3.0),
-            spin: (joint.kind == JointKind::Continuous && joint.mimic.is_none()).then(|| random.from(-8.0, 8.0)),
+            spin: (joint.kind == JointKind::Continuous && joint.mimic.is_none())
+                .then(|| random.from(-8.0, 8.0)),
         };
         asset.joints.iter().map(motion).collect()
     };
     let lives = [motions(), motions()];
-    let leaders: Vec<usize> = (0..asset.joints.len()).filter(|&joint| asset.joints[joint].mimic.is_none()).collect();
+    let leaders: Vec<usize> = (0..asset.joints.len())
+        .filter(|&joint| asset.joints[joint].mimic.is_none())
+        .collect();
     let of_part: Vec<usize> = leaders.iter().map(|_| random.below(case.parts)).collect();
     // A simulator has one clock.
-    let skews: Vec<f64> = (0..case.parts).map(|_| if case.follows { random.from(-0.2, 0.2) } else { 0.0 }).collect();
+    let skews: Vec<f64> = (0..case.parts)
+        .map(|_| {
+            if case.follows {
+                random.from(-0.2, 0.2)
+            } else {
+                0.0
+            }
+        })
+        .collect();
     let positions = |life: usize, t: f64| {
         let mut positions: Vec<f64> = lives[life].iter().map(|motion| motion.at(t)).collect();
         model.follow(&mut positions);
@@ -186,16 +270,32 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
         while let Some(mimic) = asset.joints[at].mimic {
             at = mimic.joint;
         }
-        leaders.iter().position(|&leader| leader == at).map(|index| of_part[index])
+        leaders
+            .iter()
+            .position(|&leader| leader == at)
+            .map(|index| of_part[index])
     };
     let transforms = |life: usize, t: f64, stamp: f64, part: Option<usize>| -> Vec<Said> {
         let positions = positions(life, t);
-        let is_moved = |frame: &AssetFrame| frame.joint.is_some_and(|joint| part.is_none() || led(joint) == part);
-        let frames = asset.frames.iter().enumerate().filter(|(_, frame)| is_moved(frame));
+        let is_moved = |frame: &AssetFrame| {
+            frame
+                .joint
+                .is_some_and(|joint| part.is_none() || led(joint) == part)
+        };
+        let frames = asset
+            .frames
+            .iter()
+            .enumerate()
+            .filter(|(_, frame)| is_moved(frame));
         frames
             .map(|(index, frame)| {
                 let parent = frame.parent.as_deref().unwrap_or_default();
-                transform(parent, &frame.id, &model.local(index, &positions), time(stamp))
+                transform(
+                    parent,
+                    &frame.id,
+                    &model.local(index, &positions),
+                    time(stamp),
+                )
             })
             .collect()
     };
@@ -203,22 +303,37 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
         .frames
         .iter()
         .filter(|frame| frame.is_static && !frame.is_root)
-        .map(|frame| transform(frame.parent.as_deref().unwrap_or_default(), &frame.id, &frame.pose, time(5.0)))
+        .map(|frame| {
+            transform(
+                frame.parent.as_deref().unwrap_or_default(),
+                &frame.id,
+                &frame.pose,
+                time(5.0),
+            )
+        })
         .collect();
     let id = |kind: u8, number: usize, life: u8| {
-        PublisherId([[kind, number as u8, life, 0]; 4].concat().try_into().expect("16 bytes"))
+        PublisherId(
+            [[kind, number as u8, life, 0]; 4]
+                .concat()
+                .try_into()
+                .expect("16 bytes"),
+        )
     };
     let mut heard = vec![(0.0, id(0, 0, 0), Message::Transforms(Topic::Static, fixed))];
     // Of one publisher nothing overtakes.
     let mut last: std::collections::HashMap<PublisherId, f64> = std::collections::HashMap::new();
     let mut send = |t: f64, publisher: PublisherId, message: Message, random: &mut Random| {
-        let arrival = (t + random.from(0.0, case.delay)).max(last.get(&publisher).copied().unwrap_or(0.0));
+        let arrival =
+            (t + random.from(0.0, case.delay)).max(last.get(&publisher).copied().unwrap_or(0.0));
         if random.unit() >= case.loss {
             last.insert(publisher, arrival);
             heard.push((arrival, publisher, message));
         }
     };
-    let mut offsets: Vec<f64> = (0..case.parts).map(|_| random.from(0.0, 1.0 / case.rate)).collect();
+    let mut offsets: Vec<f64> = (0..case.parts)
+        .map(|_| random.from(0.0, 1.0 / case.rate))
+        .collect();
     offsets.sort_by(f64::total_cmp);
     for tick in 0..(LENGTH * case.rate) as usize {
         for (part, offset) in offsets.iter().enumerate() {
@@ -229,11 +344,19 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
             };
             let generation = u8::from(life == 1 && case.reset.is_some_and(|(_, renewed)| renewed));
             let restarted = u8::from(case.restart.is_some_and(|at| t >= at)) * 2;
-            let back = if random.unit() < case.jitter.0 { random.from(0.0, case.jitter.1) } else { 0.0 };
+            let back = if random.unit() < case.jitter.0 {
+                random.from(0.0, case.jitter.1)
+            } else {
+                0.0
+            };
             let sim = (sim - back).max(0.0);
             let stamp = 10.0 + sim + skews[part];
             let positions = positions(life, sim);
-            let mut state = State { stamp: time(stamp), names: Vec::new(), positions: Vec::new() };
+            let mut state = State {
+                stamp: time(stamp),
+                names: Vec::new(),
+                positions: Vec::new(),
+            };
             for (joint, _) in leaders.iter().zip(&of_part).filter(|(_, of)| **of == part) {
                 state.names.push(asset.joints[*joint].name.clone());
                 state.positions.push(positions[*joint] + case.lie);
@@ -241,11 +364,21 @@ fn play(case: &Case, asset: &AssetFrames, model: &Model, random: &mut Random) ->
             send(t, id(1, part, generation), Message::Joints(state), random);
             if case.follows {
                 let moved = transforms(life, sim, stamp, Some(part));
-                send(t, id(2, 0, generation + restarted), Message::Transforms(Topic::Moving, moved), random);
+                send(
+                    t,
+                    id(2, 0, generation + restarted),
+                    Message::Transforms(Topic::Moving, moved),
+                    random,
+                );
             } else if part == 0 {
                 let between = sim + random.from(0.0, 0.9 / case.rate);
                 let moved = transforms(life, between, 10.0 + between, None);
-                send(t, id(2, 0, generation + restarted), Message::Transforms(Topic::Moving, moved), random);
+                send(
+                    t,
+                    id(2, 0, generation + restarted),
+                    Message::Transforms(Topic::Moving, moved),
+                    random,
+                );
             }
         }
     }
@@ -269,11 +402,16 @@ fn play_and_check(
         let now = start + Duration::from_secs_f64(arrival);
         match message {
             Message::Joints(state) => live.add_joint_positions(&state.borrowed(), publisher, now),
-            Message::Transforms(topic, transforms) => hear(&mut live, topic, &transforms, publisher, now),
+            Message::Transforms(topic, transforms) => {
+                hear(&mut live, topic, &transforms, publisher, now)
+            }
         }
         if arrival >= due {
             due = arrival + 0.02;
-            each(arrival, &check_frames(&expected, &[], &only_here(&live), &Limits::default(), now))?;
+            each(
+                arrival,
+                &check_frames(&expected, &[], &only_here(&live), &Limits::default(), now),
+            )?;
         }
     }
     Ok(expected)
@@ -281,8 +419,16 @@ fn play_and_check(
 
 /// As many cases as the environment's PROPTEST_CASES says, else few.
 fn config() -> ProptestConfig {
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default().cases } else { 48 };
-    ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() }
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
+        ProptestConfig::default().cases
+    } else {
+        48
+    };
+    ProptestConfig {
+        failure_persistence: None,
+        cases,
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {

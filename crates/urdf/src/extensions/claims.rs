@@ -18,7 +18,8 @@ struct Claim<'a> {
     place: Place,
 }
 
-/// The controllers of a robot, with the joints that each of them commands and the interfaces that it offers.
+/// The controllers of a robot, with the joints that each of them commands and the interfaces that
+/// it offers.
 #[derive(Default)]
 pub(super) struct Claims<'a> {
     claims: Vec<Claim<'a>>,
@@ -28,27 +29,49 @@ pub(super) struct Claims<'a> {
 
 impl<'a> Claims<'a> {
     /// Adds a controller, or joints to one of that name, and returns its index.
-    pub fn add(&mut self, controller: &str, joints: Vec<&'a str>, is_trajectory: bool, place: &Place) -> usize {
-        if let Some(known) = self.claims.iter().position(|claim| claim.controller == controller) {
+    pub fn add(
+        &mut self,
+        controller: &str,
+        joints: Vec<&'a str>,
+        is_trajectory: bool,
+        place: &Place,
+    ) -> usize {
+        if let Some(known) = self
+            .claims
+            .iter()
+            .position(|claim| claim.controller == controller)
+        {
             self.claims[known].joints.extend(joints);
             return known;
         }
-        self.claims.push(Claim { controller: controller.to_owned(), joints, is_trajectory, place: place.clone() });
+        self.claims.push(Claim {
+            controller: controller.to_owned(),
+            joints,
+            is_trajectory,
+            place: place.clone(),
+        });
         self.claims.len() - 1
     }
 
     /// Adds what a controller offers to `interfaces`, each once.
-    pub fn offer(&mut self, controller: usize, interface: Interface, interfaces: &mut Vec<Interface>) {
+    pub fn offer(
+        &mut self,
+        controller: usize,
+        interface: Interface,
+        interfaces: &mut Vec<Interface>,
+    ) {
         let known = interfaces.iter().position(|known| *known == interface);
-        self.offers.push((known.unwrap_or(interfaces.len()), controller));
+        self.offers
+            .push((known.unwrap_or(interfaces.len()), controller));
         if known.is_none() {
             interfaces.push(interface);
         }
     }
 
-    /// Has `interfaces` start disabled where only controllers offer them that others keep from their joints, and says which those
-    /// controllers are. A trajectory controller comes first, since it holds the joints where they are until it is told to move them;
-    /// then the controller that was added first.
+    /// Has `interfaces` start disabled where only controllers offer them that others keep from
+    /// their joints, and says which those controllers are. A trajectory controller comes first,
+    /// since it holds the joints where they are until it is told to move them; then the controller
+    /// that was added first.
     pub fn settle(self, interfaces: &mut [Interface]) -> Vec<Diagnostic> {
         let mut ranked: Vec<usize> = (0..self.claims.len()).collect();
         ranked.sort_by_key(|&index| !self.claims[index].is_trajectory);
@@ -56,11 +79,18 @@ impl<'a> Claims<'a> {
         let mut excluded: Vec<Option<Diagnostic>> = vec![None; self.claims.len()];
         for index in ranked {
             let claim = &self.claims[index];
-            let held: Vec<(&str, usize)> =
-                claim.joints.iter().filter_map(|joint| Some((*joint, *holders.get(joint)?))).collect();
+            let held: Vec<(&str, usize)> = claim
+                .joints
+                .iter()
+                .filter_map(|joint| Some((*joint, *holders.get(joint)?)))
+                .collect();
             match held.first() {
                 Some(&(_, holder)) => {
-                    let joints = held.iter().filter(|(_, other)| *other == holder).map(|(joint, _)| *joint).collect();
+                    let joints = held
+                        .iter()
+                        .filter(|(_, other)| *other == holder)
+                        .map(|(joint, _)| *joint)
+                        .collect();
                     excluded[index] = Some(diagnostic(claim, &self.claims[holder], joints));
                 }
                 None => holders.extend(claim.joints.iter().map(|joint| (*joint, index))),
@@ -78,8 +108,16 @@ impl<'a> Claims<'a> {
 }
 
 fn diagnostic(claim: &Claim<'_>, holder: &Claim<'_>, joints: Vec<&str>) -> Diagnostic {
-    let names: Vec<String> = joints.iter().take(MAX_NAMES).map(|joint| short(joint)).collect();
-    let more = if joints.len() > MAX_NAMES { ", …" } else { "" };
+    let names: Vec<String> = joints
+        .iter()
+        .take(MAX_NAMES)
+        .map(|joint| short(joint))
+        .collect();
+    let more = if joints.len() > MAX_NAMES {
+        ", …"
+    } else {
+        ""
+    };
     let why = match (holder.is_trajectory, claim.is_trajectory) {
         (true, false) => "is a trajectory controller",
         _ => "is named first",
@@ -91,6 +129,7 @@ fn diagnostic(claim: &Claim<'_>, holder: &Claim<'_>, joints: Vec<&str>) -> Diagn
         names.join(", "),
         short(&claim.controller),
     );
-    let help = "for another one, set starts_enabled on the interfaces of both in a layer over the asset";
+    let help =
+        "for another one, set starts_enabled on the interfaces of both in a layer over the asset";
     Diagnostic::new(&codes::EXCLUSIVE_CONTROLLER, claim.place.clone(), message).help(help)
 }

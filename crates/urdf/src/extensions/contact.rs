@@ -43,7 +43,9 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<(LinkId, Contact)> {
     let robot = scope.robot;
     let mut links: BTreeMap<LinkId, Given> = BTreeMap::new();
     for block in scope.elements("gazebo") {
-        let Some(reference) = super::reference(block) else { continue };
+        let Some(reference) = super::reference(block) else {
+            continue;
+        };
         let mut given = Given::default();
         gazebo(scope, block, &mut given);
         if given.says_nothing() {
@@ -57,26 +59,44 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<(LinkId, Contact)> {
         }
     }
     for (index, link) in robot.links.iter().enumerate() {
-        for element in link.custom.elements.iter().filter(|element| element.name == "contact") {
+        for element in link
+            .custom
+            .elements
+            .iter()
+            .filter(|element| element.name == "contact")
+        {
             let mut given = Given::default();
             bullet(scope, element, &mut given);
             links.entry(LinkId(index)).or_default().complete(given);
         }
     }
-    links.into_iter().filter_map(|(link, given)| Some((link, contact(given)?))).collect()
+    links
+        .into_iter()
+        .filter_map(|(link, given)| Some((link, contact(given)?)))
+        .collect()
 }
 
 fn contact(given: Given) -> Option<Contact> {
     let (first, second) = match (given.first, given.second) {
-        (None, None) => (given.restitution.map(|_| DEFAULT_FRICTION)?, DEFAULT_FRICTION),
+        (None, None) => (
+            given.restitution.map(|_| DEFAULT_FRICTION)?,
+            DEFAULT_FRICTION,
+        ),
         (first, second) => (first.or(second)?, second.or(first)?),
     };
-    Some(Contact { static_friction: first.max(second), dynamic_friction: first.min(second), restitution: given.restitution })
+    Some(Contact {
+        static_friction: first.max(second),
+        dynamic_friction: first.min(second),
+        restitution: given.restitution,
+    })
 }
 
 fn gazebo(scope: &mut Scope<'_>, block: &Element, given: &mut Given) {
     coefficients(scope, block, given);
-    for holder in [Some(block), child(block, "collision")].into_iter().flatten() {
+    for holder in [Some(block), child(block, "collision")]
+        .into_iter()
+        .flatten()
+    {
         if let Some(ode) = descend(holder, &["surface", "friction", "ode"]) {
             coefficients(scope, ode, given);
         }
@@ -89,7 +109,8 @@ fn gazebo(scope: &mut Scope<'_>, block: &Element, given: &mut Given) {
 fn coefficients(scope: &mut Scope<'_>, element: &Element, given: &mut Given) {
     given.first = coefficient(scope, element, &["mu", "mu1"]).or(given.first);
     given.second = coefficient(scope, element, &["mu2"]).or(given.second);
-    given.restitution = restitution(scope, element, "restitution_coefficient").or(given.restitution);
+    given.restitution =
+        restitution(scope, element, "restitution_coefficient").or(given.restitution);
 }
 
 /// Bullet's `<contact>` in a link.
@@ -103,11 +124,23 @@ fn bullet(scope: &mut Scope<'_>, element: &Element, given: &mut Given) {
 /// A number that is not negative, of the last of the elements `names` that has one.
 fn coefficient(scope: &mut Scope<'_>, element: &Element, names: &[&str]) -> Option<f64> {
     let mut last = None;
-    for node in element.children.iter().filter(|child| names.contains(&child.name.as_str())) {
+    for node in element
+        .children
+        .iter()
+        .filter(|child| names.contains(&child.name.as_str()))
+    {
         match scope.own_number(node, "it is ignored") {
             Some(value) if value < 0.0 => {
-                let message = format!("{} is {value}, but a coefficient can't be negative; it is ignored", node.name);
-                scope.report(&codes::BAD_SETTING, &node.place, message, "correct the value");
+                let message = format!(
+                    "{} is {value}, but a coefficient can't be negative; it is ignored",
+                    node.name
+                );
+                scope.report(
+                    &codes::BAD_SETTING,
+                    &node.place,
+                    message,
+                    "correct the value",
+                );
             }
             Some(value) => last = Some(value),
             None => {}
@@ -119,8 +152,14 @@ fn coefficient(scope: &mut Scope<'_>, element: &Element, names: &[&str]) -> Opti
 fn restitution(scope: &mut Scope<'_>, element: &Element, name: &'static str) -> Option<f64> {
     let value = coefficient(scope, element, &[name])?;
     if value > 1.0 {
-        let message = format!("{name} is {value}, but nothing bounces higher than it fell; 1 is used");
-        scope.report(&codes::BAD_SETTING, &element.place, message, "give a number from 0 to 1");
+        let message =
+            format!("{name} is {value}, but nothing bounces higher than it fell; 1 is used");
+        scope.report(
+            &codes::BAD_SETTING,
+            &element.place,
+            message,
+            "give a number from 0 to 1",
+        );
     }
     Some(value.min(1.0))
 }

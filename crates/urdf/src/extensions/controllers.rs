@@ -1,5 +1,5 @@
-//! What a robot's controllers offer to ROS: as a controller file says, else by a convention that follows from its ros2_control
-//! elements; and the sensors that those elements have.
+//! What a robot's controllers offer to ROS: as a controller file says, else by a convention that
+//! follows from its ros2_control elements; and the sensors that those elements have.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -14,10 +14,15 @@ use super::scope::{Scope, attribute, children};
 use crate::codes;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{Command, Interface, InterfaceKind, JointKind, LinkId, Pose, Qos, Robot, Sensor};
+use urdf_usd_robot::{
+    Command, Interface, InterfaceKind, JointKind, LinkId, Pose, Qos, Robot, Sensor,
+};
 use urdf_usd_yaml::{self as yaml, Content, Mark, Yaml};
 
-const FOLLOW: (&str, &str) = ("~/follow_joint_trajectory", "control_msgs/action/FollowJointTrajectory");
+const FOLLOW: (&str, &str) = (
+    "~/follow_joint_trajectory",
+    "control_msgs/action/FollowJointTrajectory",
+);
 const TRAJECTORY: (&str, &str) = ("~/joint_trajectory", "trajectory_msgs/msg/JointTrajectory");
 /// Where the parameters of controllers say which joints they command: in lists, or one at a time.
 const JOINTS: [&str; 18] = [
@@ -53,10 +58,12 @@ const MAX_CONTROLLERS: usize = 1000;
 /// How often a controller publishes that does not say, in Hz.
 const DEFAULT_RATE: f64 = 50.0;
 
-/// Gives `robot` the interfaces of the controllers in `files` (each with its path, for the places in diagnostics): parameter
-/// files of ros2_control's controller manager, or those of ROS 1. If they name controllers, these take the place of the ones that
-/// were assumed from the robot's ros2_control elements; otherwise it is reported what was assumed. For robots that refer to such
-/// files ([`References::controller_files`](crate::References)): with others, reading has reported it.
+/// Gives `robot` the interfaces of the controllers in `files` (each with its path, for the places
+/// in diagnostics): parameter files of ros2_control's controller manager, or those of ROS 1. If
+/// they name controllers, these take the place of the ones that were assumed from the robot's
+/// ros2_control elements; otherwise it is reported what was assumed. For robots that refer to such
+/// files ([`References::controller_files`](crate::References)): with others, reading has reported
+/// it.
 pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<Diagnostic> {
     let mut scope = Scope::new(robot);
     let documents = documents(&mut scope, files);
@@ -70,8 +77,14 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
         scope.diagnostics.extend(notes);
         return scope.diagnostics;
     }
-    let assumed: HashSet<&str> = assumed.iter().map(|interface| interface.name.as_str()).collect();
-    let kept = robot.interfaces.iter().filter(|interface| !assumed.contains(interface.name.as_str()));
+    let assumed: HashSet<&str> = assumed
+        .iter()
+        .map(|interface| interface.name.as_str())
+        .collect();
+    let kept = robot
+        .interfaces
+        .iter()
+        .filter(|interface| !assumed.contains(interface.name.as_str()));
     let mut interfaces: Vec<Interface> = kept.cloned().collect();
     let mut sensors = robot.sensors.clone();
     let remappings = drives::control_remappings(&scope);
@@ -79,37 +92,76 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
     let mut named = HashSet::new();
     let mut claims = Claims::default();
     if let Some(controller) = settings.controllers.get(MAX_CONTROLLERS) {
-        let message = format!("there are more than {MAX_CONTROLLERS} controllers; from here on they are left out");
-        scope.report(&codes::TOO_MANY_CONTROLLERS, &controller.place, message, "leave out what the robot does not have");
+        let message = format!(
+            "there are more than {MAX_CONTROLLERS} controllers; from here on they are left out"
+        );
+        scope.report(
+            &codes::TOO_MANY_CONTROLLERS,
+            &controller.place,
+            message,
+            "leave out what the robot does not have",
+        );
     }
     for controller in settings.controllers.iter().take(MAX_CONTROLLERS) {
         if !named.insert((&controller.namespace, controller.name)) {
             continue;
         }
-        let namespace = if controller.namespace.is_empty() { namespace } else { &controller.namespace };
+        let namespace = if controller.namespace.is_empty() {
+            namespace
+        } else {
+            &controller.namespace
+        };
         let node = Node::new(&scope.robot.name, namespace, controller.name).remapped(&remappings);
         match controller.offers(&settings) {
             Some(Offers::Interfaces(offers)) => {
                 // One that only publishes commands nothing.
-                let commands = offers.iter().any(|(.., kind)| !matches!(kind, InterfaceKind::Publisher { .. }));
-                let joints = if commands { controller.joints(&settings) } else { Vec::new() };
+                let commands = offers
+                    .iter()
+                    .any(|(.., kind)| !matches!(kind, InterfaceKind::Publisher { .. }));
+                let joints = if commands {
+                    controller.joints(&settings)
+                } else {
+                    Vec::new()
+                };
                 let name = joined(&[&controller.namespace, controller.name]);
-                let claim = claims.add(&name, joints, controller.is_trajectory(), &controller.place);
+                let claim =
+                    claims.add(&name, joints, controller.is_trajectory(), &controller.place);
                 for (topic, type_name, kind) in offers {
-                    if let Some(interface) = scope.interface(&node.resolve(topic), type_name, kind, &controller.place) {
+                    if let Some(interface) =
+                        scope.interface(&node.resolve(topic), type_name, kind, &controller.place)
+                    {
                         claims.offer(claim, interface, &mut interfaces);
                     }
                 }
             }
             Some(Offers::Sensor(kind, topic)) => {
-                let publisher = InterfaceKind::Publisher { rate: settings.rate(kind.default_rate()), qos: Qos::Sensor };
-                let interface = scope.interface(&node.resolve(topic), kind.message(), publisher, &controller.place);
+                let publisher = InterfaceKind::Publisher {
+                    rate: settings.rate(kind.default_rate()),
+                    qos: Qos::Sensor,
+                };
+                let interface = scope.interface(
+                    &node.resolve(topic),
+                    kind.message(),
+                    publisher,
+                    &controller.place,
+                );
                 if let Some(interface) = interface {
-                    broadcast(&mut scope, controller, &settings, kind, interface, &mut sensors, &mut interfaces);
+                    broadcast(
+                        &mut scope,
+                        controller,
+                        &settings,
+                        kind,
+                        interface,
+                        &mut sensors,
+                        &mut interfaces,
+                    );
                 }
             }
             None => {
-                let message = format!("what a controller of the type \"{}\" offers is not known", short(controller.type_name));
+                let message = format!(
+                    "what a controller of the type \"{}\" offers is not known",
+                    short(controller.type_name)
+                );
                 let help = "its topics and actions are not in the asset";
                 scope.report(&codes::UNKNOWN_CONTROLLER, &controller.place, message, help);
             }
@@ -132,15 +184,23 @@ fn broadcast(
     sensors: &mut Vec<Sensor>,
     interfaces: &mut Vec<Interface>,
 ) {
-    let name = controller.setting(settings, "sensor_name").unwrap_or(controller.name);
+    let name = controller
+        .setting(settings, "sensor_name")
+        .unwrap_or(controller.name);
     let assumed = assumed_broadcaster(name, kind);
-    let is_assumed = |i: &Interface| assumed.as_deref() == Some(&i.name) && i.type_name == interface.type_name;
+    let is_assumed =
+        |i: &Interface| assumed.as_deref() == Some(&i.name) && i.type_name == interface.type_name;
     let of_sensors = sensors.iter_mut().flat_map(|sensor| &mut sensor.interfaces);
-    if let Some(known) = of_sensors.chain(interfaces.iter_mut()).find(|known| is_assumed(known)) {
+    if let Some(known) = of_sensors
+        .chain(interfaces.iter_mut())
+        .find(|known| is_assumed(known))
+    {
         *known = interface;
         return;
     }
-    let frame = controller.setting(settings, "frame_id").map(|frame| frame.trim_start_matches('/'));
+    let frame = controller
+        .setting(settings, "frame_id")
+        .map(|frame| frame.trim_start_matches('/'));
     match frame.and_then(|frame| frames::link(scope, frame, &controller.place)) {
         Some(link) => sensors.push(sensor(name, kind, link, interface, &controller.place)),
         None if interfaces.contains(&interface) => {}
@@ -161,29 +221,64 @@ fn sensor(name: &str, kind: Kind, link: LinkId, interface: Interface, place: &Pl
     }
 }
 
-/// The sensors of ros2_control elements, and what those offer that are on no link. Their broadcasters have assumed names.
-pub(super) fn block_sensors(scope: &mut Scope<'_>, blocks: &[Block<'_>]) -> (Vec<Sensor>, Vec<Interface>) {
+/// The sensors of ros2_control elements, and what those offer that are on no link. Their
+/// broadcasters have assumed names.
+pub(super) fn block_sensors(
+    scope: &mut Scope<'_>,
+    blocks: &[Block<'_>],
+) -> (Vec<Sensor>, Vec<Interface>) {
     let (mut sensors, mut interfaces) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
-    for element in blocks.iter().flat_map(|block| children(block.element, "sensor")) {
+    for element in blocks
+        .iter()
+        .flat_map(|block| children(block.element, "sensor"))
+    {
         let name = attribute(element, "name").unwrap_or_default();
-        let states: Vec<&str> = children(element, "state_interface").filter_map(|state| attribute(state, "name")).collect();
-        let has =
-            |groups: &[&str]| states.iter().any(|state| groups.iter().any(|group| state.split('.').next() == Some(*group)));
+        let states: Vec<&str> = children(element, "state_interface")
+            .filter_map(|state| attribute(state, "name"))
+            .collect();
+        let has = |groups: &[&str]| {
+            states.iter().any(|state| {
+                groups
+                    .iter()
+                    .any(|group| state.split('.').next() == Some(*group))
+            })
+        };
         let kinds = [
             (Kind::ForceTorque, has(&["force", "torque"])),
-            (Kind::Imu, has(&["orientation", "angular_velocity", "linear_acceleration"])),
+            (
+                Kind::Imu,
+                has(&["orientation", "angular_velocity", "linear_acceleration"]),
+            ),
         ];
         if kinds.iter().all(|(_, has)| !has) {
-            let message = format!("what the sensor \"{}\" measures ({}) is not known", short(name), short(&states.join(", ")));
-            scope.report(&codes::UNKNOWN_SENSOR, &element.place, message, "it has no topics");
+            let message = format!(
+                "what the sensor \"{}\" measures ({}) is not known",
+                short(name),
+                short(&states.join(", "))
+            );
+            scope.report(
+                &codes::UNKNOWN_SENSOR,
+                &element.place,
+                message,
+                "it has no topics",
+            );
         }
         let frame = param(element, "frame_id").map(|frame| frame.trim_start_matches('/'));
         let link = frame.and_then(|frame| frames::link(scope, frame, &element.place));
         for (kind, _) in kinds.into_iter().filter(|(_, has)| *has) {
-            let Some(topic) = assumed_broadcaster(name, kind) else { continue };
-            let publisher = InterfaceKind::Publisher { rate: kind.default_rate(), qos: Qos::Sensor };
-            let Some(interface) = scope.interface(&topic, kind.message(), publisher, &element.place) else { continue };
+            let Some(topic) = assumed_broadcaster(name, kind) else {
+                continue;
+            };
+            let publisher = InterfaceKind::Publisher {
+                rate: kind.default_rate(),
+                qos: Qos::Sensor,
+            };
+            let Some(interface) =
+                scope.interface(&topic, kind.message(), publisher, &element.place)
+            else {
+                continue;
+            };
             match link {
                 Some(link) => sensors.push(sensor(name, kind, link, interface, &element.place)),
                 None if seen.insert(interface.name.clone()) => interfaces.push(interface),
@@ -196,45 +291,89 @@ pub(super) fn block_sensors(scope: &mut Scope<'_>, blocks: &[Block<'_>]) -> (Vec
 
 /// The topic of the broadcaster that a sensor of ros2_control is assumed to have.
 fn assumed_broadcaster(sensor: &str, kind: Kind) -> Option<String> {
-    valid_name(&format!("{}_broadcaster/{}", sensor.replace('/', "_"), kind.default_topic()))
+    valid_name(&format!(
+        "{}_broadcaster/{}",
+        sensor.replace('/', "_"),
+        kind.default_topic()
+    ))
 }
 
-/// The controllers that ros2_control elements are assumed to have, as a convention: a trajectory controller for joints that take
-/// positions or have limits, and a group command for wheels. The diagnostics say so, if there are any.
-pub(super) fn assumed(scope: &Scope<'_>, blocks: &[Block<'_>]) -> (Vec<Interface>, Vec<Diagnostic>) {
+/// The controllers that ros2_control elements are assumed to have, as a convention: a trajectory
+/// controller for joints that take positions or have limits, and a group command for wheels. The
+/// diagnostics say so, if there are any.
+pub(super) fn assumed(
+    scope: &Scope<'_>,
+    blocks: &[Block<'_>],
+) -> (Vec<Interface>, Vec<Diagnostic>) {
     let is_wheel = |&(id, command): &(_, Command)| {
-        command != Command::Position && scope.joint_of(id).is_some_and(|joint| joint.kind == JointKind::Continuous)
+        command != Command::Position
+            && scope
+                .joint_of(id)
+                .is_some_and(|joint| joint.kind == JointKind::Continuous)
     };
     let has_arm = |block: &Block<'_>| block.joints.iter().any(|joint| !is_wheel(joint));
     let is_only_arm = blocks.iter().filter(|block| has_arm(block)).count() == 1;
     let mut interfaces: Vec<Interface> = Vec::new();
     let mut claims = Claims::default();
-    let mut offer = |block: &Block<'_>, controller: &str, takes_wheels: bool, topics: &[(&str, &str, InterfaceKind)]| {
-        let joints = block.joints.iter().filter(|joint| is_wheel(joint) == takes_wheels);
-        let joints = joints.filter_map(|(id, _)| Some(scope.joint_of(*id)?.name.as_str())).collect();
+    let mut offer = |block: &Block<'_>,
+                     controller: &str,
+                     takes_wheels: bool,
+                     topics: &[(&str, &str, InterfaceKind)]| {
+        let joints = block
+            .joints
+            .iter()
+            .filter(|joint| is_wheel(joint) == takes_wheels);
+        let joints = joints
+            .filter_map(|(id, _)| Some(scope.joint_of(*id)?.name.as_str()))
+            .collect();
         let claim = claims.add(controller, joints, !takes_wheels, &block.element.place);
         for &(topic, type_name, kind) in topics {
-            if let Some(name) = valid_name(&Node::new(&scope.robot.name, "", controller).resolve(topic)) {
-                let interface = Interface { name, type_name: type_name.to_owned(), kind, starts_enabled: true };
+            if let Some(name) =
+                valid_name(&Node::new(&scope.robot.name, "", controller).resolve(topic))
+            {
+                let interface = Interface {
+                    name,
+                    type_name: type_name.to_owned(),
+                    kind,
+                    starts_enabled: true,
+                };
                 claims.offer(claim, interface, &mut interfaces);
             }
         }
     };
     for block in blocks {
-        let name = if block.name.trim().is_empty() { NAMELESS_BLOCK.to_owned() } else { block.name.replace('/', "_") };
+        let name = if block.name.trim().is_empty() {
+            NAMELESS_BLOCK.to_owned()
+        } else {
+            block.name.replace('/', "_")
+        };
         if has_arm(block) {
             let suffix = "joint_trajectory_controller";
-            let controller = if is_only_arm { suffix.to_owned() } else { format!("{name}_{suffix}") };
-            let topics =
-                [(FOLLOW.0, FOLLOW.1, InterfaceKind::ActionServer), (TRAJECTORY.0, TRAJECTORY.1, InterfaceKind::SUBSCRIPTION)];
+            let controller = if is_only_arm {
+                suffix.to_owned()
+            } else {
+                format!("{name}_{suffix}")
+            };
+            let topics = [
+                (FOLLOW.0, FOLLOW.1, InterfaceKind::ActionServer),
+                (TRAJECTORY.0, TRAJECTORY.1, InterfaceKind::SUBSCRIPTION),
+            ];
             offer(block, &controller, false, &topics);
         }
         if block.joints.iter().any(is_wheel) {
-            offer(block, &name, true, &[(COMMANDS.0, COMMANDS.1, InterfaceKind::SUBSCRIPTION)]);
+            offer(
+                block,
+                &name,
+                true,
+                &[(COMMANDS.0, COMMANDS.1, InterfaceKind::SUBSCRIPTION)],
+            );
         }
     }
     let exclusions = claims.settle(&mut interfaces);
-    let place = blocks.iter().find(|block| !block.joints.is_empty()).map(|block| block.element.place.clone());
+    let place = blocks
+        .iter()
+        .find(|block| !block.joints.is_empty())
+        .map(|block| block.element.place.clone());
     let note = place.filter(|_| !interfaces.is_empty()).map(|place| {
         let names: Vec<String> = interfaces.iter().take(MAX_NAMES).map(|interface| short(&interface.name)).collect();
         let more = if interfaces.len() > MAX_NAMES { ", …" } else { "" };
@@ -256,7 +395,10 @@ fn documents(scope: &mut Scope<'_>, files: &[(Arc<Path>, String)]) -> Vec<Docume
     let mut documents = Vec::new();
     for (file, text) in files {
         match yaml::read(text) {
-            Ok(roots) => documents.extend(roots.into_iter().map(|root| Document { file: file.clone(), root })),
+            Ok(roots) => documents.extend(roots.into_iter().map(|root| Document {
+                file: file.clone(),
+                root,
+            })),
             Err(fault) => {
                 let place = place(file, fault.at, String::new());
                 let message = format!("the controller file can't be read: {}", fault.message);
@@ -268,7 +410,13 @@ fn documents(scope: &mut Scope<'_>, files: &[(Arc<Path>, String)]) -> Vec<Docume
 }
 
 fn place(file: &Arc<Path>, at: Mark, element: String) -> Place {
-    Place { file: Some(file.clone()), line: at.line, column: at.column, element, ..Place::default() }
+    Place {
+        file: Some(file.clone()),
+        line: at.line,
+        column: at.column,
+        element,
+        ..Place::default()
+    }
 }
 
 /// A controller that a file names.
@@ -312,9 +460,15 @@ impl<'a> Settings<'a> {
         for (key, value) in node.entries() {
             let is_parameters = key.text == "ros__parameters";
             if is_parameters && let Some(name) = way.last() {
-                self.parameters.entry(last_part(name)).or_default().push(value);
+                self.parameters
+                    .entry(last_part(name))
+                    .or_default()
+                    .push(value);
             }
-            let type_name = value.get("type").and_then(Yaml::text).filter(|text| text.contains('/'));
+            let type_name = value
+                .get("type")
+                .and_then(Yaml::text)
+                .filter(|text| text.contains('/'));
             match type_name {
                 Some(type_name) => {
                     let (name, above) = match way.split_last() {
@@ -323,7 +477,13 @@ impl<'a> Settings<'a> {
                     };
                     let name = last_part(name);
                     let place = place(file, key.at, format!("controller \"{}\"", short(name)));
-                    self.controllers.push(Controller { name, namespace: namespace(above), type_name, beside: value, place });
+                    self.controllers.push(Controller {
+                        name,
+                        namespace: namespace(above),
+                        type_name,
+                        beside: value,
+                        place,
+                    });
                 }
                 None => {
                     way.push(&key.text);
@@ -335,7 +495,10 @@ impl<'a> Settings<'a> {
     }
 
     fn parameter(&self, node: &str, name: &str) -> Option<&'a str> {
-        self.parameters.get(node)?.iter().find_map(|parameters| parameters.get(name)?.text())
+        self.parameters
+            .get(node)?
+            .iter()
+            .find_map(|parameters| parameters.get(name)?.text())
     }
 
     /// The controller manager's rate in Hz, else `default`.
@@ -345,30 +508,46 @@ impl<'a> Settings<'a> {
 }
 
 fn positive(text: Option<&str>) -> Option<f64> {
-    text?.parse().ok().filter(|rate: &f64| *rate > 0.0 && *rate <= 1e6)
+    text?
+        .parse()
+        .ok()
+        .filter(|rate: &f64| *rate > 0.0 && *rate <= 1e6)
 }
 
 fn last_part(name: &str) -> &str {
-    name.trim_end_matches('/').rsplit('/').next().unwrap_or(name)
+    name.trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or(name)
 }
 
-/// The namespace that the names above a controller give it: those that are neither wildcards nor the manager's.
+/// The namespace that the names above a controller give it: those that are neither wildcards nor
+/// the manager's.
 fn namespace(above: &[&str]) -> String {
     let parts = above.iter().flat_map(|name| name.split('/'));
-    let own = parts.filter(|part| !matches!(*part, "" | "*" | "**" | "controller_manager" | "ros__parameters"));
+    let own = parts.filter(|part| {
+        !matches!(
+            *part,
+            "" | "*" | "**" | "controller_manager" | "ros__parameters"
+        )
+    });
     own.collect::<Vec<_>>().join("/")
 }
 
 impl<'a> Controller<'a> {
     fn setting(&self, settings: &Settings<'a>, name: &str) -> Option<&'a str> {
-        settings.parameter(self.name, name).or_else(|| self.beside.get(name)?.text())
+        settings
+            .parameter(self.name, name)
+            .or_else(|| self.beside.get(name)?.text())
     }
 
     /// The joints that it commands, or what another controller offers in place of them.
     fn joints(&self, settings: &Settings<'a>) -> Vec<&'a str> {
         let given = |name: &str| {
             let mut of_nodes = settings.parameters.get(self.name).into_iter().flatten();
-            of_nodes.find_map(|parameters| parameters.get(name)).or_else(|| self.beside.get(name))
+            of_nodes
+                .find_map(|parameters| parameters.get(name))
+                .or_else(|| self.beside.get(name))
         };
         let texts = |name: &str| -> Vec<&'a str> {
             match given(name).map(|value| &value.content) {
@@ -378,7 +557,11 @@ impl<'a> Controller<'a> {
             }
         };
         let commanded = texts(COMMAND_JOINTS);
-        if commanded.is_empty() { JOINTS.into_iter().flat_map(texts).collect() } else { commanded }
+        if commanded.is_empty() {
+            JOINTS.into_iter().flat_map(texts).collect()
+        } else {
+            commanded
+        }
     }
 
     fn is_trajectory(&self) -> bool {
@@ -394,23 +577,50 @@ impl<'a> Controller<'a> {
             rate: positive(self.setting(settings, "publish_rate")).unwrap_or(default),
             qos: Qos::Default,
         };
-        let is_stamped = !self.setting(settings, "use_stamped_vel").is_some_and(|text| text.eq_ignore_ascii_case("false"));
-        let twist = if is_stamped { "geometry_msgs/msg/TwistStamped" } else { "geometry_msgs/msg/Twist" };
+        let is_stamped = !self
+            .setting(settings, "use_stamped_vel")
+            .is_some_and(|text| text.eq_ignore_ascii_case("false"));
+        let twist = if is_stamped {
+            "geometry_msgs/msg/TwistStamped"
+        } else {
+            "geometry_msgs/msg/Twist"
+        };
         let subscribes = |(topic, type_name)| (topic, type_name, SUBSCRIPTION);
         Some(Offers::Interfaces(match class {
             "DiffDriveController" => {
-                let topic = if is_stamped { "~/cmd_vel" } else { "~/cmd_vel_unstamped" };
-                vec![(topic, twist, SUBSCRIPTION), ("~/odom", ODOMETRY, publishes(DEFAULT_RATE))]
+                let topic = if is_stamped {
+                    "~/cmd_vel"
+                } else {
+                    "~/cmd_vel_unstamped"
+                };
+                vec![
+                    (topic, twist, SUBSCRIPTION),
+                    ("~/odom", ODOMETRY, publishes(DEFAULT_RATE)),
+                ]
             }
             "TricycleController" | "OmniWheelDriveController" => {
-                vec![("~/cmd_vel", twist, SUBSCRIPTION), ("~/odom", ODOMETRY, publishes(DEFAULT_RATE))]
+                vec![
+                    ("~/cmd_vel", twist, SUBSCRIPTION),
+                    ("~/odom", ODOMETRY, publishes(DEFAULT_RATE)),
+                ]
             }
             "MecanumDriveController"
             | "AckermannSteeringController"
             | "BicycleSteeringController"
             | "TricycleSteeringController" => {
-                let topic = if is_stamped { "~/reference" } else { "~/reference_unstamped" };
-                vec![(topic, twist, SUBSCRIPTION), ("~/odometry", ODOMETRY, publishes(settings.rate(DEFAULT_RATE)))]
+                let topic = if is_stamped {
+                    "~/reference"
+                } else {
+                    "~/reference_unstamped"
+                };
+                vec![
+                    (topic, twist, SUBSCRIPTION),
+                    (
+                        "~/odometry",
+                        ODOMETRY,
+                        publishes(settings.rate(DEFAULT_RATE)),
+                    ),
+                ]
             }
             "ForwardCommandController"
             | "MultiInterfaceForwardCommandController"
@@ -421,19 +631,45 @@ impl<'a> Controller<'a> {
                 vec![("~/command", "std_msgs/msg/Float64", SUBSCRIPTION)]
             }
             "GripperActionController" if package.starts_with("parallel_gripper") => {
-                vec![("~/gripper_cmd", "control_msgs/action/ParallelGripperCommand", ActionServer)]
+                vec![(
+                    "~/gripper_cmd",
+                    "control_msgs/action/ParallelGripperCommand",
+                    ActionServer,
+                )]
             }
-            "GripperActionController" => vec![("~/gripper_cmd", "control_msgs/action/GripperCommand", ActionServer)],
-            "PidController" => vec![("~/reference", "control_msgs/msg/MultiDOFCommand", SUBSCRIPTION)],
-            "AdmittanceController" => vec![("~/joint_references", "trajectory_msgs/msg/JointTrajectoryPoint", SUBSCRIPTION)],
-            "GpioCommandController" => vec![("~/commands", "control_msgs/msg/DynamicInterfaceGroupValues", SUBSCRIPTION)],
+            "GripperActionController" => vec![(
+                "~/gripper_cmd",
+                "control_msgs/action/GripperCommand",
+                ActionServer,
+            )],
+            "PidController" => vec![(
+                "~/reference",
+                "control_msgs/msg/MultiDOFCommand",
+                SUBSCRIPTION,
+            )],
+            "AdmittanceController" => vec![(
+                "~/joint_references",
+                "trajectory_msgs/msg/JointTrajectoryPoint",
+                SUBSCRIPTION,
+            )],
+            "GpioCommandController" => vec![(
+                "~/commands",
+                "control_msgs/msg/DynamicInterfaceGroupValues",
+                SUBSCRIPTION,
+            )],
             "PoseBroadcaster" => {
-                vec![("~/pose", "geometry_msgs/msg/PoseStamped", publishes(settings.rate(DEFAULT_RATE)))]
+                vec![(
+                    "~/pose",
+                    "geometry_msgs/msg/PoseStamped",
+                    publishes(settings.rate(DEFAULT_RATE)),
+                )]
             }
             // Every asset has joint_states.
             "JointStateBroadcaster" | "JointStateController" => Vec::new(),
             "IMUSensorBroadcaster" => return Some(Offers::Sensor(Kind::Imu, "~/imu")),
-            "ForceTorqueSensorBroadcaster" => return Some(Offers::Sensor(Kind::ForceTorque, "~/wrench")),
+            "ForceTorqueSensorBroadcaster" => {
+                return Some(Offers::Sensor(Kind::ForceTorque, "~/wrench"));
+            }
             "RangeSensorBroadcaster" => return Some(Offers::Sensor(Kind::Range, "~/range")),
             "GPSSensorBroadcaster" => return Some(Offers::Sensor(Kind::Gps, "~/gps/fix")),
             _ if self.is_trajectory() => {

@@ -30,7 +30,8 @@ pub(super) struct Drives<'a> {
     pub blocks: Vec<Block<'a>>,
 }
 
-/// Reads every ros2_control and transmission element. Where both speak of a joint, ros2_control counts.
+/// Reads every ros2_control and transmission element. Where both speak of a joint, ros2_control
+/// counts.
 pub(super) fn read<'a>(scope: &mut Scope<'a>) -> Drives<'a> {
     let mut joints: BTreeMap<JointId, Drive> = BTreeMap::new();
     let mut blocks = Vec::new();
@@ -42,36 +43,63 @@ pub(super) fn read<'a>(scope: &mut Scope<'a>) -> Drives<'a> {
     Drives { joints, blocks }
 }
 
-fn block<'a>(scope: &mut Scope<'a>, element: &'a Element, drives: &mut BTreeMap<JointId, Drive>) -> Block<'a> {
+fn block<'a>(
+    scope: &mut Scope<'a>,
+    element: &'a Element,
+    drives: &mut BTreeMap<JointId, Drive>,
+) -> Block<'a> {
     let mut commanded: BTreeMap<JointId, Command> = BTreeMap::new();
     for node in children(element, "joint") {
-        let Some(name) = attribute(node, "name") else { continue };
+        let Some(name) = attribute(node, "name") else {
+            continue;
+        };
         let Some(id) = scope.joint(name) else {
             scope.report_unknown("joint", name, &node.place);
             continue;
         };
-        let interfaces: Vec<&str> = children(node, "command_interface").filter_map(|i| attribute(i, "name")).collect();
+        let interfaces: Vec<&str> = children(node, "command_interface")
+            .filter_map(|i| attribute(i, "name"))
+            .collect();
         if interfaces.is_empty() {
             continue;
         }
-        let Some(command) = interfaces.iter().filter_map(|name| command_of_interface(name)).max() else {
-            let message =
-                format!("the joint \"{}\" takes only {}, which is no drive", short(name), short(&interfaces.join(", ")));
-            scope.report(&codes::NO_COMMAND, &node.place, message, "a drive needs position, velocity or effort");
+        let Some(command) = interfaces
+            .iter()
+            .filter_map(|name| command_of_interface(name))
+            .max()
+        else {
+            let message = format!(
+                "the joint \"{}\" takes only {}, which is no drive",
+                short(name),
+                short(&interfaces.join(", "))
+            );
+            scope.report(
+                &codes::NO_COMMAND,
+                &node.place,
+                message,
+                "a drive needs position, velocity or effort",
+            );
             continue;
         };
         if !is_drivable(scope, id, &node.place) {
             continue;
         }
         let initial_position = initial_position(scope, node, id);
-        let drive = drives.entry(id).or_insert(Drive { command, initial_position });
+        let drive = drives.entry(id).or_insert(Drive {
+            command,
+            initial_position,
+        });
         drive.command = drive.command.max(command);
         drive.initial_position = drive.initial_position.or(initial_position);
         let strongest = commanded.entry(id).or_insert(command);
         *strongest = command.max(*strongest);
     }
     let name = attribute(element, "name").unwrap_or_default();
-    Block { element, name, joints: commanded.into_iter().collect() }
+    Block {
+        element,
+        name,
+        joints: commanded.into_iter().collect(),
+    }
 }
 
 fn command_of_interface(name: &str) -> Option<Command> {
@@ -85,16 +113,29 @@ fn command_of_interface(name: &str) -> Option<Command> {
 
 /// The position that a joint of a ros2_control element starts at, held to the joint's limits.
 fn initial_position(scope: &mut Scope<'_>, node: &Element, id: JointId) -> Option<f64> {
-    let state = children(node, "state_interface").find(|state| attribute(state, "name") == Some("position"))?;
-    let param = children(state, "param").find(|param| attribute(param, "name") == Some("initial_value"))?;
+    let state = children(node, "state_interface")
+        .find(|state| attribute(state, "name") == Some("position"))?;
+    let param =
+        children(state, "param").find(|param| attribute(param, "name") == Some("initial_value"))?;
     if param.text.is_empty() {
         return None;
     }
-    let value = scope.parse(&param.text, "initial_value", &param.place, "it counts as not given")?;
+    let value = scope.parse(
+        &param.text,
+        "initial_value",
+        &param.place,
+        "it counts as not given",
+    )?;
     let held = scope.joint_of(id)?.bounds().nearest(value);
     if held != value {
         let otherwise = format!("{held} is used");
-        scope.report_setting("initial_value", &param.text, &param.place, "beyond the joint's limits", &otherwise);
+        scope.report_setting(
+            "initial_value",
+            &param.text,
+            &param.place,
+            "beyond the joint's limits",
+            &otherwise,
+        );
     }
     Some(held)
 }
@@ -110,17 +151,24 @@ fn transmissions(scope: &mut Scope<'_>, drives: &mut BTreeMap<JointId, Drive>) {
         for node in joints {
             let own = strongest(hardware_interfaces(node)).or(of_actuators);
             is_known |= own.is_some();
-            let Some(name) = attribute(node, "name") else { continue };
+            let Some(name) = attribute(node, "name") else {
+                continue;
+            };
             let Some(id) = scope.joint(name) else {
                 scope.report_unknown("joint", name, &node.place);
                 continue;
             };
-            let Some(Hardware::Command(command)) = own else { continue };
+            let Some(Hardware::Command(command)) = own else {
+                continue;
+            };
             // What ros2_control says of a joint counts, and has been looked at.
             if drives.contains_key(&id) || !is_drivable(scope, id, &node.place) {
                 continue;
             }
-            let drive = found.entry(id).or_insert(Drive { command, initial_position: None });
+            let drive = found.entry(id).or_insert(Drive {
+                command,
+                initial_position: None,
+            });
             drive.command = drive.command.max(command);
         }
         if !is_known {
@@ -128,8 +176,11 @@ fn transmissions(scope: &mut Scope<'_>, drives: &mut BTreeMap<JointId, Drive>) {
         }
     }
     if let Some(first) = idle.first() {
-        let names: Vec<String> =
-            idle.iter().take(MAX_NAMES).map(|t| format!("\"{}\"", short(attribute(t, "name").unwrap_or("?")))).collect();
+        let names: Vec<String> = idle
+            .iter()
+            .take(MAX_NAMES)
+            .map(|t| format!("\"{}\"", short(attribute(t, "name").unwrap_or("?"))))
+            .collect();
         let more = if idle.len() > MAX_NAMES { ", …" } else { "" };
         let message = format!(
             "no hardware interface that is known is named for {} of the transmissions, so they drive nothing: {}{more}",
@@ -156,9 +207,16 @@ fn strongest(interfaces: impl Iterator<Item = Hardware>) -> Option<Hardware> {
 
 /// The known hardware interfaces of a joint or actuator of a transmission.
 fn hardware_interfaces(element: &Element) -> impl Iterator<Item = Hardware> {
-    let words = ["hardwareInterface", "hardware_interface"].into_iter().flat_map(|name| children(element, name));
+    let words = ["hardwareInterface", "hardware_interface"]
+        .into_iter()
+        .flat_map(|name| children(element, name));
     words.filter_map(|word| {
-        let name = word.text.rsplit(['/', ':']).next().unwrap_or_default().trim();
+        let name = word
+            .text
+            .rsplit(['/', ':'])
+            .next()
+            .unwrap_or_default()
+            .trim();
         Some(match name {
             "PositionJointInterface" | "PosVelJointInterface" | "PosVelAccJointInterface" => {
                 Hardware::Command(Command::Position)
@@ -173,14 +231,27 @@ fn hardware_interfaces(element: &Element) -> impl Iterator<Item = Hardware> {
 
 /// Whether a joint can have a drive; if not, that is reported.
 fn is_drivable(scope: &mut Scope<'_>, id: JointId, place: &Place) -> bool {
-    let Some(joint) = scope.joint_of(id) else { return false };
+    let Some(joint) = scope.joint_of(id) else {
+        return false;
+    };
     let why = match joint {
         Joint { mimic: Some(_), .. } => "follows another joint".to_owned(),
-        Joint { kind: JointKind::Fixed | JointKind::Floating | JointKind::Planar, .. } => format!("is {}", joint.kind.as_str()),
+        Joint {
+            kind: JointKind::Fixed | JointKind::Floating | JointKind::Planar,
+            ..
+        } => format!("is {}", joint.kind.as_str()),
         _ => return true,
     };
-    let message = format!("the joint \"{}\" {why}, so it has no drive", short(&joint.name));
-    scope.report(&codes::NOT_DRIVABLE, place, message, "drive the joint that moves it, or remove the command");
+    let message = format!(
+        "the joint \"{}\" {why}, so it has no drive",
+        short(&joint.name)
+    );
+    scope.report(
+        &codes::NOT_DRIVABLE,
+        place,
+        message,
+        "drive the joint that moves it, or remove the command",
+    );
     false
 }
 
@@ -190,17 +261,26 @@ pub(super) fn param<'e>(element: &'e Element, name: &str) -> Option<&'e str> {
     (!param.text.is_empty()).then_some(param.text.as_str())
 }
 
-/// The files that gazebo plugins hand to the controller manager: the reference as written, where it stands; each once.
+/// The files that gazebo plugins hand to the controller manager: the reference as written, where it
+/// stands; each once.
 pub(super) fn controller_files(scope: &mut Scope<'_>) -> Vec<(String, Place)> {
     let mut files: Vec<(String, Place)> = Vec::new();
     for plugin in control_plugins(scope) {
         for parameters in children(plugin, "parameters") {
-            if parameters.text.is_empty() || files.iter().any(|(file, _)| *file == parameters.text) {
+            if parameters.text.is_empty() || files.iter().any(|(file, _)| *file == parameters.text)
+            {
                 continue;
             }
             if files.len() == MAX_FILES {
-                let message = format!("there are more than {MAX_FILES} controller files; from here on none is read");
-                scope.report(&codes::TOO_MANY_CONTROLLERS, &parameters.place, message, "put the parameters into fewer files");
+                let message = format!(
+                    "there are more than {MAX_FILES} controller files; from here on none is read"
+                );
+                scope.report(
+                    &codes::TOO_MANY_CONTROLLERS,
+                    &parameters.place,
+                    message,
+                    "put the parameters into fewer files",
+                );
                 return files;
             }
             files.push((parameters.text.clone(), parameters.place.clone()));
@@ -210,9 +290,15 @@ pub(super) fn controller_files(scope: &mut Scope<'_>) -> Vec<(String, Place)> {
 }
 
 /// The gazebo plugins that run ros2_control.
-pub(super) fn control_plugins<'a>(scope: &Scope<'a>) -> impl Iterator<Item = &'a Element> + use<'a> {
-    let plugins = scope.elements("gazebo").flat_map(|block| children(block, "plugin"));
-    plugins.filter(|plugin| attribute(plugin, "filename").is_some_and(|file| file.contains("ros2_control")))
+pub(super) fn control_plugins<'a>(
+    scope: &Scope<'a>,
+) -> impl Iterator<Item = &'a Element> + use<'a> {
+    let plugins = scope
+        .elements("gazebo")
+        .flat_map(|block| children(block, "plugin"));
+    plugins.filter(|plugin| {
+        attribute(plugin, "filename").is_some_and(|file| file.contains("ros2_control"))
+    })
 }
 
 /// The remappings that such a plugin hands to every controller.
@@ -227,5 +313,7 @@ pub(super) fn control_remappings(scope: &Scope<'_>) -> Vec<(String, String)> {
 /// The namespace in which such a plugin runs the controller manager; empty if none is given.
 pub(super) fn control_namespace<'a>(scope: &Scope<'a>) -> &'a str {
     let namespace = |plugin| text_of(child(plugin, "ros")?, &["namespace"]);
-    control_plugins(scope).find_map(namespace).unwrap_or_default()
+    control_plugins(scope)
+        .find_map(namespace)
+        .unwrap_or_default()
 }

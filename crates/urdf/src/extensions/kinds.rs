@@ -22,19 +22,44 @@ pub(super) enum Kind {
     LogicalCamera,
 }
 
-/// Every kind: its words (lower case, without separators), default rate in Hz, the last part of its default topic, and its
-/// messages. Cameras have several topics; theirs is the picture.
+/// Every kind: its words (lower case, without separators), default rate in Hz, the last part of its
+/// default topic, and its messages. Cameras have several topics; theirs is the picture.
 const TABLE: &[(Kind, &[&str], f64, &str, &str)] = &[
     (
         Kind::Camera,
-        &["camera", "triggeredcamera", "prosilica", "wideanglecamera", "thermal", "thermalcamera"],
+        &[
+            "camera",
+            "triggeredcamera",
+            "prosilica",
+            "wideanglecamera",
+            "thermal",
+            "thermalcamera",
+        ],
         30.0,
         "image_raw",
         IMAGE,
     ),
-    (Kind::DepthCamera, &["depth", "depthcamera", "opennikinect", "kinect"], 30.0, "image_raw", IMAGE),
-    (Kind::RgbdCamera, &["rgbd", "rgbdcamera"], 30.0, "image_raw", IMAGE),
-    (Kind::MultiCamera, &["multicamera", "stereo", "stereocamera"], 30.0, "image_raw", IMAGE),
+    (
+        Kind::DepthCamera,
+        &["depth", "depthcamera", "opennikinect", "kinect"],
+        30.0,
+        "image_raw",
+        IMAGE,
+    ),
+    (
+        Kind::RgbdCamera,
+        &["rgbd", "rgbdcamera"],
+        30.0,
+        "image_raw",
+        IMAGE,
+    ),
+    (
+        Kind::MultiCamera,
+        &["multicamera", "stereo", "stereocamera"],
+        30.0,
+        "image_raw",
+        IMAGE,
+    ),
     (
         Kind::Lidar,
         &[
@@ -56,8 +81,20 @@ const TABLE: &[(Kind, &[&str], f64, &str, &str)] = &[
         "scan",
         LASER_SCAN,
     ),
-    (Kind::Imu, &["imu", "imusensor"], 100.0, "imu", "sensor_msgs/msg/Imu"),
-    (Kind::Contact, &["contact", "bumper", "contactsensor"], 100.0, "contacts", "ros_gz_interfaces/msg/Contacts"),
+    (
+        Kind::Imu,
+        &["imu", "imusensor"],
+        100.0,
+        "imu",
+        "sensor_msgs/msg/Imu",
+    ),
+    (
+        Kind::Contact,
+        &["contact", "bumper", "contactsensor"],
+        100.0,
+        "contacts",
+        "ros_gz_interfaces/msg/Contacts",
+    ),
     (
         Kind::ForceTorque,
         &["forcetorque", "ft", "ftsensor", "forcetorquesensor"],
@@ -65,12 +102,48 @@ const TABLE: &[(Kind, &[&str], f64, &str, &str)] = &[
         "wrench",
         "geometry_msgs/msg/WrenchStamped",
     ),
-    (Kind::Gps, &["gps", "navsat", "gpssensor", "gnss"], 10.0, "fix", "sensor_msgs/msg/NavSatFix"),
-    (Kind::Magnetometer, &["magnetometer", "magnetic"], 50.0, "magnetic_field", "sensor_msgs/msg/MagneticField"),
-    (Kind::Altimeter, &["altimeter"], 10.0, "altitude", "ros_gz_interfaces/msg/Altimeter"),
-    (Kind::AirPressure, &["airpressure", "barometer"], 10.0, "air_pressure", "sensor_msgs/msg/FluidPressure"),
-    (Kind::Range, &["sonar", "range", "ultrasonic"], 10.0, "range", RANGE),
-    (Kind::LogicalCamera, &["logicalcamera"], 10.0, "models", "ros_gz_interfaces/msg/LogicalCameraImage"),
+    (
+        Kind::Gps,
+        &["gps", "navsat", "gpssensor", "gnss"],
+        10.0,
+        "fix",
+        "sensor_msgs/msg/NavSatFix",
+    ),
+    (
+        Kind::Magnetometer,
+        &["magnetometer", "magnetic"],
+        50.0,
+        "magnetic_field",
+        "sensor_msgs/msg/MagneticField",
+    ),
+    (
+        Kind::Altimeter,
+        &["altimeter"],
+        10.0,
+        "altitude",
+        "ros_gz_interfaces/msg/Altimeter",
+    ),
+    (
+        Kind::AirPressure,
+        &["airpressure", "barometer"],
+        10.0,
+        "air_pressure",
+        "sensor_msgs/msg/FluidPressure",
+    ),
+    (
+        Kind::Range,
+        &["sonar", "range", "ultrasonic"],
+        10.0,
+        "range",
+        RANGE,
+    ),
+    (
+        Kind::LogicalCamera,
+        &["logicalcamera"],
+        10.0,
+        "models",
+        "ros_gz_interfaces/msg/LogicalCameraImage",
+    ),
 ];
 
 pub(super) const IMAGE: &str = "sensor_msgs/msg/Image";
@@ -80,20 +153,28 @@ pub(super) const LASER_SCAN: &str = "sensor_msgs/msg/LaserScan";
 pub(super) const RANGE: &str = "sensor_msgs/msg/Range";
 
 impl Kind {
-    /// The kind that a type is a word for, in any of its spellings: `gpu_ray`, `Camera`, `libgazebo_ros_imu_sensor.so`.
+    /// The kind that a type is a word for, in any of its spellings: `gpu_ray`, `Camera`,
+    /// `libgazebo_ros_imu_sensor.so`.
     pub fn of_type(text: &str) -> Option<Self> {
         let word = text.trim().to_ascii_lowercase();
         let word = word.strip_prefix("lib").unwrap_or(&word);
         let word = word.strip_suffix(".so").unwrap_or(word);
         let word = word.strip_prefix("gazebo_ros_").unwrap_or(word);
         let letters: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
-        TABLE.iter().find(|row| row.1.contains(&letters.as_str())).map(|row| row.0)
+        TABLE
+            .iter()
+            .find(|row| row.1.contains(&letters.as_str()))
+            .map(|row| row.0)
     }
 
-    /// The kind whose data a plugin publishes, if its file's name tells: `libgazebo_ros_block_laser.so`.
+    /// The kind whose data a plugin publishes, if its file's name tells:
+    /// `libgazebo_ros_block_laser.so`.
     pub fn of_plugin(filename: &str) -> Option<Self> {
         let file = filename.rsplit('/').next().unwrap_or(filename);
-        let stem = file.strip_prefix("lib").unwrap_or(file).trim_end_matches(".so");
+        let stem = file
+            .strip_prefix("lib")
+            .unwrap_or(file)
+            .trim_end_matches(".so");
         Self::of_type(file).or_else(|| stem.split(['_', '-', '.']).find_map(Self::of_type))
     }
 
@@ -103,12 +184,17 @@ impl Kind {
     }
 
     pub fn is_camera(self) -> bool {
-        matches!(self, Self::Camera | Self::DepthCamera | Self::RgbdCamera | Self::MultiCamera)
+        matches!(
+            self,
+            Self::Camera | Self::DepthCamera | Self::RgbdCamera | Self::MultiCamera
+        )
     }
 
     /// Whether a plugin for `plugin` makes sense of a sensor of this kind.
     pub fn fits(self, plugin: Self) -> bool {
-        self == plugin || self.is_camera() && plugin.is_camera() || (self, plugin) == (Self::Lidar, Self::Range)
+        self == plugin
+            || self.is_camera() && plugin.is_camera()
+            || (self, plugin) == (Self::Lidar, Self::Range)
     }
 
     /// The rate in Hz of a sensor that does not say.
@@ -138,7 +224,15 @@ impl Kind {
         }
     }
 
-    fn row(self) -> &'static (Self, &'static [&'static str], f64, &'static str, &'static str) {
+    fn row(
+        self,
+    ) -> &'static (
+        Self,
+        &'static [&'static str],
+        f64,
+        &'static str,
+        &'static str,
+    ) {
         // Every kind has its row; a test says so.
         TABLE.iter().find(|row| row.0 == self).unwrap_or(&TABLE[0])
     }
@@ -170,7 +264,10 @@ mod tests {
         }
         for (file, kind) in [
             ("libgazebo_ros_create_imu.so", Some(Kind::Imu)),
-            ("/opt/ros/lib/libgazebo_ros_openni_kinect.so", Some(Kind::DepthCamera)),
+            (
+                "/opt/ros/lib/libgazebo_ros_openni_kinect.so",
+                Some(Kind::DepthCamera),
+            ),
             ("libhector_gazebo_ros_gps.so", Some(Kind::Gps)),
             ("libgazebo_ros_velodyne_laser.so", Some(Kind::Lidar)),
             ("libgazebo_ros_create_cliff_sensor.so", None),

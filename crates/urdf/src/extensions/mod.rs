@@ -1,7 +1,8 @@
-//! What URDF leaves to others, read from the custom data of a robot: Gazebo's sensors and contact, ros2_control, transmissions.
+//! What URDF leaves to others, read from the custom data of a robot: Gazebo's sensors and contact,
+//! ros2_control, transmissions.
 //!
-//! The custom data stays as it is. Everything that the sources leave out gets a documented default (docs/sensors-and-control.md).
-//! This module must not know files; names and types of ROS are data.
+//! The custom data stays as it is. Everything that the sources leave out gets a documented default
+//! (docs/sensors-and-control.md). This module must not know files; names and types of ROS are data.
 
 mod claims;
 mod contact;
@@ -20,8 +21,8 @@ use scope::Scope;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{Element, Robot};
 
-/// Fills the sensors, interfaces, drives and contact of `robot` from its custom data. Returns the controller files that it refers to,
-/// each with its place, and what was found.
+/// Fills the sensors, interfaces, drives and contact of `robot` from its custom data. Returns the
+/// controller files that it refers to, each with its place, and what was found.
 pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>) {
     let mut scope = Scope::new(robot);
     let contact = contact::read(&mut scope);

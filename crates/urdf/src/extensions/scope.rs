@@ -34,8 +34,18 @@ impl<'a> Scope<'a> {
     pub fn new(robot: &'a Robot) -> Self {
         Self {
             robot,
-            links: robot.links.iter().enumerate().map(|(id, link)| (link.name.as_str(), LinkId(id))).collect(),
-            joints: robot.joints.iter().enumerate().map(|(id, joint)| (joint.name.as_str(), JointId(id))).collect(),
+            links: robot
+                .links
+                .iter()
+                .enumerate()
+                .map(|(id, link)| (link.name.as_str(), LinkId(id)))
+                .collect(),
+            joints: robot
+                .joints
+                .iter()
+                .enumerate()
+                .map(|(id, joint)| (joint.name.as_str(), JointId(id)))
+                .collect(),
             rest: OnceCell::new(),
             suggestions: Suggestions::default(),
             unknown_plugins: HashSet::new(),
@@ -46,7 +56,11 @@ impl<'a> Scope<'a> {
 
     /// The elements `name` of the robot.
     pub fn elements(&self, name: &'static str) -> impl Iterator<Item = &'a Element> + use<'a> {
-        self.robot.custom.elements.iter().filter(move |element| element.name == name)
+        self.robot
+            .custom
+            .elements
+            .iter()
+            .filter(move |element| element.name == name)
     }
 
     pub fn link(&self, name: &str) -> Option<LinkId> {
@@ -67,7 +81,9 @@ impl<'a> Scope<'a> {
 
     /// Where `link` is in `other` with all joints at zero. None if no joints connect them.
     pub fn rest_pose(&self, link: LinkId, other: LinkId) -> Option<Pose> {
-        let (poses, roots) = self.rest.get_or_init(|| (kinematics::Model::of(self.robot).poses(&[]), self.roots()));
+        let (poses, roots) = self
+            .rest
+            .get_or_init(|| (kinematics::Model::of(self.robot).poses(&[]), self.roots()));
         (roots.get(link.0)? == roots.get(other.0)?).then_some(())?;
         Some(poses.get(other.0)?.inverse() * poses.get(link.0)?)
     }
@@ -76,7 +92,14 @@ impl<'a> Scope<'a> {
     fn roots(&self) -> Vec<LinkId> {
         let mut roots: Vec<LinkId> = (0..self.robot.links.len()).map(LinkId).collect();
         for &link in &self.robot.tree.order {
-            let joint = self.robot.tree.parent_joint.get(link.0).copied().flatten().and_then(|id| self.joint_of(id));
+            let joint = self
+                .robot
+                .tree
+                .parent_joint
+                .get(link.0)
+                .copied()
+                .flatten()
+                .and_then(|id| self.joint_of(id));
             if let Some(joint) = joint {
                 roots[link.0] = roots[joint.parent.0];
             }
@@ -84,23 +107,34 @@ impl<'a> Scope<'a> {
         roots
     }
 
-    pub fn report(&mut self, code: &'static Code, place: &Place, message: String, help: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::new(code, place.clone(), message).help(help));
+    pub fn report(
+        &mut self,
+        code: &'static Code,
+        place: &Place,
+        message: String,
+        help: impl Into<String>,
+    ) {
+        self.diagnostics
+            .push(Diagnostic::new(code, place.clone(), message).help(help));
     }
 
     /// Reports that the robot has no `what` (link or joint) called `name`.
     pub fn report_unknown(&mut self, what: &str, name: &str, place: &Place) {
-        let message = format!("{} names the {what} \"{}\", which the robot does not have", place.element, short(name));
+        let message = format!(
+            "{} names the {what} \"{}\", which the robot does not have",
+            place.element,
+            short(name)
+        );
         let links = self.links.keys().copied().filter(|_| what != "joint");
         let joints = self.joints.keys().copied().filter(|_| what != "link");
         let near = self.suggestions.nearest(name, links.chain(joints));
-        let help =
-            did_you_mean(near.iter().map(|name| short(name))).unwrap_or_else(|| format!("correct the name, or add the {what}"));
+        let help = did_you_mean(near.iter().map(|name| short(name)))
+            .unwrap_or_else(|| format!("correct the name, or add the {what}"));
         self.report(&codes::UNKNOWN_REFERENCE, place, message, help);
     }
 
-    /// The number in the element `name` in `element`, as its text or its value attribute. None if there is none, or (reported)
-    /// if it is no finite number; `otherwise` says what is taken then.
+    /// The number in the element `name` in `element`, as its text or its value attribute. None if
+    /// there is none, or (reported) if it is no finite number; `otherwise` says what is taken then.
     pub fn number(&mut self, element: &Element, name: &str, otherwise: &str) -> Option<f64> {
         self.own_number(child(element, name)?, otherwise)
     }
@@ -111,12 +145,21 @@ impl<'a> Scope<'a> {
     }
 
     /// A number in an attribute, as [`Self::number`].
-    pub fn number_attribute(&mut self, element: &Element, name: &str, otherwise: &str) -> Option<f64> {
+    pub fn number_attribute(
+        &mut self,
+        element: &Element,
+        name: &str,
+        otherwise: &str,
+    ) -> Option<f64> {
         self.parse(attribute(element, name)?, name, &element.place, otherwise)
     }
 
     pub fn parse(&mut self, text: &str, name: &str, place: &Place, otherwise: &str) -> Option<f64> {
-        let number = text.trim().parse::<f64>().ok().filter(|number| number.abs() <= MAX_MAGNITUDE);
+        let number = text
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.abs() <= MAX_MAGNITUDE);
         if number.is_none() {
             self.report_setting(name, text, place, "no finite number", otherwise);
         }
@@ -124,39 +167,73 @@ impl<'a> Scope<'a> {
     }
 
     /// Reports that the setting `name` has the value `text`, which is `wrong`.
-    pub fn report_setting(&mut self, name: &str, text: &str, place: &Place, wrong: &str, otherwise: &str) {
+    pub fn report_setting(
+        &mut self,
+        name: &str,
+        text: &str,
+        place: &Place,
+        wrong: &str,
+        otherwise: &str,
+    ) {
         let message = format!("{name} is \"{}\": {wrong}; {otherwise}", short(text.trim()));
         self.report(&codes::BAD_SETTING, place, message, "correct the value");
     }
 
-    /// The pose in the element `pose` in `element`, SDF's: x y z, then roll pitch yaw or a quaternion (x y z w).
+    /// The pose in the element `pose` in `element`, SDF's: x y z, then roll pitch yaw or a
+    /// quaternion (x y z w).
     pub fn pose(&mut self, element: &Element, link: LinkId) -> Pose {
-        let Some(node) = child(element, "pose").filter(|node| !node.text.is_empty()) else { return Pose::identity() };
+        let Some(node) = child(element, "pose").filter(|node| !node.text.is_empty()) else {
+            return Pose::identity();
+        };
         let numbers: Option<Vec<f64>> = node
             .text
             .split_whitespace()
-            .map(|word| word.parse::<f64>().ok().filter(|number| number.abs() <= MAX_MAGNITUDE))
+            .map(|word| {
+                word.parse::<f64>()
+                    .ok()
+                    .filter(|number| number.abs() <= MAX_MAGNITUDE)
+            })
             .collect();
-        let unit = if attribute(node, "degrees").is_some_and(is_true) { 1_f64.to_radians() } else { 1.0 };
+        let unit = if attribute(node, "degrees").is_some_and(is_true) {
+            1_f64.to_radians()
+        } else {
+            1.0
+        };
         let pose = match numbers.as_deref() {
             Some(&[x, y, z, roll, pitch, yaw]) => {
-                let rotation = UnitQuaternion::from_euler_angles(roll * unit, pitch * unit, yaw * unit);
+                let rotation =
+                    UnitQuaternion::from_euler_angles(roll * unit, pitch * unit, yaw * unit);
                 Pose::from_parts(Translation3::new(x, y, z), rotation)
             }
-            Some(&[x, y, z, qx, qy, qz, qw]) if [qx, qy, qz, qw].iter().any(|part| part.abs() > 1e-9) => {
-                let rotation = UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(qw, qx, qy, qz));
+            Some(&[x, y, z, qx, qy, qz, qw])
+                if [qx, qy, qz, qw].iter().any(|part| part.abs() > 1e-9) =>
+            {
+                let rotation =
+                    UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(qw, qx, qy, qz));
                 Pose::from_parts(Translation3::new(x, y, z), rotation)
             }
             _ => {
-                self.report_setting("pose", &node.text, &node.place, "not x y z roll pitch yaw", "the link's own is used");
+                self.report_setting(
+                    "pose",
+                    &node.text,
+                    &node.place,
+                    "not x y z roll pitch yaw",
+                    "the link's own is used",
+                );
                 return Pose::identity();
             }
         };
-        let relative = attribute(node, "relative_to").or_else(|| attribute(node, "frame")).map(str::trim).unwrap_or_default();
+        let relative = attribute(node, "relative_to")
+            .or_else(|| attribute(node, "frame"))
+            .map(str::trim)
+            .unwrap_or_default();
         if relative.is_empty() || relative == self.link_name(link) {
             return pose;
         }
-        match self.link(relative).and_then(|other| self.rest_pose(other, link)) {
+        match self
+            .link(relative)
+            .and_then(|other| self.rest_pose(other, link))
+        {
             Some(base) => base * pose,
             None => {
                 self.report_unknown("link", relative, &node.place);
@@ -172,32 +249,54 @@ pub(super) fn child<'e>(element: &'e Element, name: &str) -> Option<&'e Element>
 }
 
 /// The elements `name` in `element`.
-pub(super) fn children<'e>(element: &'e Element, name: &'static str) -> impl Iterator<Item = &'e Element> {
-    element.children.iter().filter(move |child| child.name == name)
+pub(super) fn children<'e>(
+    element: &'e Element,
+    name: &'static str,
+) -> impl Iterator<Item = &'e Element> {
+    element
+        .children
+        .iter()
+        .filter(move |child| child.name == name)
 }
 
 /// The element at the end of a way down.
 pub(super) fn descend<'e>(element: &'e Element, way: &[&str]) -> Option<&'e Element> {
-    way.iter().try_fold(element, |element, name| child(element, name))
+    way.iter()
+        .try_fold(element, |element, name| child(element, name))
 }
 
 /// An attribute, if there is something in it.
 pub(super) fn attribute<'e>(element: &'e Element, name: &str) -> Option<&'e str> {
-    let found = element.attributes.iter().find(|(attribute, _)| attribute == name);
-    found.map(|(_, value)| value.as_str()).filter(|value| !value.trim().is_empty())
+    let found = element
+        .attributes
+        .iter()
+        .find(|(attribute, _)| attribute == name);
+    found
+        .map(|(_, value)| value.as_str())
+        .filter(|value| !value.trim().is_empty())
 }
 
 /// What an element says: its text, or its value attribute.
 fn content(element: &Element) -> Option<&str> {
-    if element.text.is_empty() { attribute(element, "value") } else { Some(&element.text) }
+    if element.text.is_empty() {
+        attribute(element, "value")
+    } else {
+        Some(&element.text)
+    }
 }
 
 /// What the first of the elements `names` in `element` that says something says.
 pub(super) fn text_of<'e>(element: &'e Element, names: &[&str]) -> Option<&'e str> {
-    names.iter().find_map(|name| content(child(element, name)?)).map(str::trim)
+    names
+        .iter()
+        .find_map(|name| content(child(element, name)?))
+        .map(str::trim)
 }
 
 /// Whether a text means yes.
 pub(super) fn is_true(text: &str) -> bool {
-    matches!(text.trim().to_ascii_lowercase().as_str(), "true" | "1" | "yes")
+    matches!(
+        text.trim().to_ascii_lowercase().as_str(),
+        "true" | "1" | "yes"
+    )
 }

@@ -8,11 +8,19 @@ use super::scope::{Scope, attribute, child, children, descend, text_of};
 use super::topics::{Device, topics};
 use crate::codes;
 use crate::xml::short;
-use urdf_usd_robot::{Camera, Element, GLOBAL_FRAMES, InterfaceKind, JointId, LinkId, Pose, Qos, Sensor, SensorKind};
+use urdf_usd_robot::{
+    Camera, Element, GLOBAL_FRAMES, InterfaceKind, JointId, LinkId, Pose, Qos, Sensor, SensorKind,
+};
 
 /// What a camera sees that does not say: SDF's defaults.
-const DEFAULT_VIEW: Camera =
-    Camera { horizontal_fov: 1.047, parallel_width: None, width: 320, height: 240, near: 0.1, far: 100.0 };
+const DEFAULT_VIEW: Camera = Camera {
+    horizontal_fov: 1.047,
+    parallel_width: None,
+    width: 320,
+    height: 240,
+    near: 0.1,
+    far: 100.0,
+};
 /// The narrowest view in radians that a camera may have.
 const NARROWEST: f64 = 1e-4;
 /// In metres, the nearest that a camera may see from ...
@@ -55,7 +63,12 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<Sensor> {
     for element in &robot.custom.elements {
         match element.name.as_str() {
             "gazebo" => {
-                old.extend(element.children.iter().filter(|child| child.name.starts_with("sensor:")));
+                old.extend(
+                    element
+                        .children
+                        .iter()
+                        .filter(|child| child.name.starts_with("sensor:")),
+                );
                 for sensor in children(element, "sensor") {
                     if let Some(seat) = gazebo_seat(scope, element, sensor) {
                         read_sensor(scope, sensor, seat, Dialect::Gazebo, &mut sensors);
@@ -71,8 +84,17 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<Sensor> {
         }
     }
     if let Some(first) = old.first() {
-        let message = format!("sensors are written as for Gazebo before 1.0 (<{}>, {} of them)", short(&first.name), old.len());
-        scope.report(&codes::OLD_SENSOR, &first.place, message, "write <sensor type=\"…\"> as Gazebo 1.0 and later have it");
+        let message = format!(
+            "sensors are written as for Gazebo before 1.0 (<{}>, {} of them)",
+            short(&first.name),
+            old.len()
+        );
+        scope.report(
+            &codes::OLD_SENSOR,
+            &first.place,
+            message,
+            "write <sensor type=\"…\"> as Gazebo 1.0 and later have it",
+        );
     }
     sensors
 }
@@ -80,13 +102,22 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<Sensor> {
 /// What a sensor in a gazebo element is attached to. None, reported, if nothing.
 fn gazebo_seat(scope: &mut Scope<'_>, block: &Element, sensor: &Element) -> Option<Seat> {
     let Some(reference) = super::reference(block) else {
-        let message = format!("{} is on no link: its gazebo element has no reference", sensor.place.element);
-        scope.report(&codes::SENSOR_WITHOUT_LINK, &sensor.place, message, "write <gazebo reference=\"LINK\">");
+        let message = format!(
+            "{} is on no link: its gazebo element has no reference",
+            sensor.place.element
+        );
+        scope.report(
+            &codes::SENSOR_WITHOUT_LINK,
+            &sensor.place,
+            message,
+            "write <gazebo reference=\"LINK\">",
+        );
         return None;
     };
     let (link, joint) = (scope.link(reference), scope.joint(reference));
     // Where a link and a joint have the same name, a force-torque sensor means the joint.
-    let prefers_joint = attribute(sensor, "type").and_then(Kind::of_type) == Some(Kind::ForceTorque);
+    let prefers_joint =
+        attribute(sensor, "type").and_then(Kind::of_type) == Some(Kind::ForceTorque);
     let seat = match (link, joint) {
         (Some(link), _) if !prefers_joint || joint.is_none() => Some(on_link(scope, link)),
         (_, Some(joint)) => on_joint(scope, joint),
@@ -102,15 +133,29 @@ fn gazebo_seat(scope: &mut Scope<'_>, block: &Element, sensor: &Element) -> Opti
 fn urdf_seat(scope: &mut Scope<'_>, sensor: &Element) -> Option<Seat> {
     let parent = child(sensor, "parent");
     let place = parent.map_or(&sensor.place, |parent| &parent.place);
-    let (seat, what, name) = match parent.map(|parent| (attribute(parent, "link"), attribute(parent, "joint"))) {
-        Some((Some(name), _)) => (scope.link(name).map(|link| on_link(scope, link)), "link", name),
-        Some((None, Some(name))) => (scope.joint(name).and_then(|joint| on_joint(scope, joint)), "joint", name),
-        _ => {
-            let message = format!("{} has no parent link", sensor.place.element);
-            scope.report(&codes::SENSOR_WITHOUT_LINK, place, message, "add <parent link=\"…\"/>");
-            return None;
-        }
-    };
+    let (seat, what, name) =
+        match parent.map(|parent| (attribute(parent, "link"), attribute(parent, "joint"))) {
+            Some((Some(name), _)) => (
+                scope.link(name).map(|link| on_link(scope, link)),
+                "link",
+                name,
+            ),
+            Some((None, Some(name))) => (
+                scope.joint(name).and_then(|joint| on_joint(scope, joint)),
+                "joint",
+                name,
+            ),
+            _ => {
+                let message = format!("{} has no parent link", sensor.place.element);
+                scope.report(
+                    &codes::SENSOR_WITHOUT_LINK,
+                    place,
+                    message,
+                    "add <parent link=\"…\"/>",
+                );
+                return None;
+            }
+        };
     if seat.is_none() {
         scope.report_unknown(what, name, place);
     }
@@ -118,39 +163,81 @@ fn urdf_seat(scope: &mut Scope<'_>, sensor: &Element) -> Option<Seat> {
 }
 
 fn on_link(scope: &Scope<'_>, link: LinkId) -> Seat {
-    Seat { link, joint: scope.robot.tree.parent_joint.get(link.0).copied().flatten() }
+    Seat {
+        link,
+        joint: scope.robot.tree.parent_joint.get(link.0).copied().flatten(),
+    }
 }
 
 fn on_joint(scope: &Scope<'_>, joint: JointId) -> Option<Seat> {
-    Some(Seat { link: scope.joint_of(joint)?.child, joint: Some(joint) })
+    Some(Seat {
+        link: scope.joint_of(joint)?.child,
+        joint: Some(joint),
+    })
 }
 
 /// Reads one sensor; several cameras in one are as many sensors.
-fn read_sensor(scope: &mut Scope<'_>, element: &Element, seat: Seat, dialect: Dialect, sensors: &mut Vec<Sensor>) {
+fn read_sensor(
+    scope: &mut Scope<'_>,
+    element: &Element,
+    seat: Seat,
+    dialect: Dialect,
+    sensors: &mut Vec<Sensor>,
+) {
     let word = attribute(element, "type");
     let kind = match word {
         Some(word) => Kind::of_type(word),
         None => Kind::of_content(element.children.iter().map(|child| child.name.as_str())),
     };
-    let name = attribute(element, "name").or(word).unwrap_or(NAMELESS).trim();
+    let name = attribute(element, "name")
+        .or(word)
+        .unwrap_or(NAMELESS)
+        .trim();
     let origin = match dialect {
         Dialect::Gazebo => scope.pose(element, seat.link),
         Dialect::Urdf => urdf_origin(scope, element, kind),
     };
     let Some(kind) = kind else {
         let message = match word {
-            Some(word) => format!("what a sensor of type \"{}\" publishes is not known", short(word)),
+            Some(word) => format!(
+                "what a sensor of type \"{}\" publishes is not known",
+                short(word)
+            ),
             None => format!("{} has no type", element.place.element),
         };
-        scope.report(&codes::UNKNOWN_SENSOR, &element.place, message, "the sensor is there, without topics");
-        sensors.push(sensor(element, name.to_owned(), SensorKind::Other, seat.link, origin));
+        scope.report(
+            &codes::UNKNOWN_SENSOR,
+            &element.place,
+            message,
+            "the sensor is there, without topics",
+        );
+        sensors.push(sensor(
+            element,
+            name.to_owned(),
+            SensorKind::Other,
+            seat.link,
+            origin,
+        ));
         return;
     };
     let Some(topic_name) = scope.valid(name, &element.place) else {
-        sensors.push(sensor(element, name.to_owned(), kind.in_hub(), seat.link, origin));
+        sensors.push(sensor(
+            element,
+            name.to_owned(),
+            kind.in_hub(),
+            seat.link,
+            origin,
+        ));
         return;
     };
-    let device = Device { element, kind, name: &topic_name, camera: None, part: None, has_rows: has_rows(element) };
+    let device = Device {
+        element,
+        kind,
+        name: &topic_name,
+        camera: None,
+        part: None,
+        has_rows: has_rows(element),
+    };
     if !kind.is_camera() {
         let mut sensor = sensor(element, name.to_owned(), kind.in_hub(), seat.link, origin);
         (sensor.frame, sensor.frame_name) = frame(scope, element, kind, seat);
@@ -160,32 +247,70 @@ fn read_sensor(scope: &mut Scope<'_>, element: &Element, seat: Seat, dialect: Di
     }
     let cameras: Vec<&Element> = children(element, "camera").take(MAX_CAMERAS + 1).collect();
     if cameras.len() > MAX_CAMERAS {
-        let message = format!("{} has more than {MAX_CAMERAS} cameras; the others are left out", element.place.element);
-        scope.report(&codes::BAD_SETTING, &element.place, message, "give every camera a sensor of its own");
+        let message = format!(
+            "{} has more than {MAX_CAMERAS} cameras; the others are left out",
+            element.place.element
+        );
+        scope.report(
+            &codes::BAD_SETTING,
+            &element.place,
+            message,
+            "give every camera a sensor of its own",
+        );
     }
     match (kind, cameras.as_slice()) {
         (Kind::MultiCamera, [_, _, ..]) => {
             for (index, camera) in cameras.into_iter().take(MAX_CAMERAS).enumerate() {
-                let part = attribute(camera, "name").map_or_else(|| format!("camera_{}", index + 1), str::to_owned);
+                let part = attribute(camera, "name")
+                    .map_or_else(|| format!("camera_{}", index + 1), str::to_owned);
                 let pose = origin * scope.pose(camera, seat.link);
-                let device = Device { camera: Some(camera), part: Some(&part), ..device };
-                sensors.push(camera_sensor(scope, &device, dialect, seat.link, pose, format!("{name}_{part}")));
+                let device = Device {
+                    camera: Some(camera),
+                    part: Some(&part),
+                    ..device
+                };
+                sensors.push(camera_sensor(
+                    scope,
+                    &device,
+                    dialect,
+                    seat.link,
+                    pose,
+                    format!("{name}_{part}"),
+                ));
             }
         }
         _ => {
             let camera = cameras.first().copied();
             let pose = match camera {
-                Some(camera) if dialect == Dialect::Gazebo => origin * scope.pose(camera, seat.link),
+                Some(camera) if dialect == Dialect::Gazebo => {
+                    origin * scope.pose(camera, seat.link)
+                }
                 _ => origin,
             };
             let device = Device { camera, ..device };
-            sensors.push(camera_sensor(scope, &device, dialect, seat.link, pose, name.to_owned()));
+            sensors.push(camera_sensor(
+                scope,
+                &device,
+                dialect,
+                seat.link,
+                pose,
+                name.to_owned(),
+            ));
         }
     }
 }
 
 fn sensor(element: &Element, name: String, kind: SensorKind, link: LinkId, origin: Pose) -> Sensor {
-    Sensor { name, kind, link, origin, frame: None, frame_name: None, interfaces: Vec::new(), place: element.place.clone() }
+    Sensor {
+        name,
+        kind,
+        link,
+        origin,
+        frame: None,
+        frame_name: None,
+        interfaces: Vec::new(),
+        place: element.place.clone(),
+    }
 }
 
 fn camera_sensor(
@@ -201,7 +326,9 @@ fn camera_sensor(
     let named = frames::named(device.element, device.camera);
     let (named, frame_name) = frames::meant(scope, named, &device.element.place);
     // What is named as no link is the camera's own optical frame.
-    let has_own = frame_name.as_deref().is_some_and(|name| !GLOBAL_FRAMES.contains(&name));
+    let has_own = frame_name
+        .as_deref()
+        .is_some_and(|name| !GLOBAL_FRAMES.contains(&name));
     if !has_own {
         sensor.frame = frames::of_camera(scope, link, origin, named, &device.element.place);
     }
@@ -213,14 +340,23 @@ fn camera_sensor(
     sensor
 }
 
-/// The frame of a sensor that is no camera, where it is another than its link's: a link, or the name of a frame that is none.
-fn frame(scope: &mut Scope<'_>, element: &Element, kind: Kind, seat: Seat) -> (Option<LinkId>, Option<String>) {
+/// The frame of a sensor that is no camera, where it is another than its link's: a link, or the
+/// name of a frame that is none.
+fn frame(
+    scope: &mut Scope<'_>,
+    element: &Element,
+    kind: Kind,
+    seat: Seat,
+) -> (Option<LinkId>, Option<String>) {
     let stated = descend(element, &["force_torque", "frame"]).map(|frame| frame.text.as_str());
     let (link, name) = match frames::named(element, None) {
         Some(name) => frames::meant(scope, Some(name), &element.place),
-        None if kind == Kind::ForceTorque && stated == Some("parent") => {
-            (seat.joint.and_then(|joint| scope.joint_of(joint)).map(|joint| joint.parent), None)
-        }
+        None if kind == Kind::ForceTorque && stated == Some("parent") => (
+            seat.joint
+                .and_then(|joint| scope.joint_of(joint))
+                .map(|joint| joint.parent),
+            None,
+        ),
         None => (None, None),
     };
     (link.filter(|link| *link != seat.link), name)
@@ -229,7 +365,10 @@ fn frame(scope: &mut Scope<'_>, element: &Element, kind: Kind, seat: Seat) -> (O
 fn add_topics(scope: &mut Scope<'_>, device: &Device<'_>, dialect: Dialect, sensor: &mut Sensor) {
     let rate = rate(scope, device, dialect);
     for (name, message) in topics(scope, device) {
-        let publisher = InterfaceKind::Publisher { rate, qos: Qos::Sensor };
+        let publisher = InterfaceKind::Publisher {
+            rate,
+            qos: Qos::Sensor,
+        };
         let interface = scope.interface(&name, message, publisher, &device.element.place);
         sensor.interfaces.extend(interface);
     }
@@ -250,49 +389,97 @@ fn rate(scope: &mut Scope<'_>, device: &Device<'_>, dialect: Dialect) -> f64 {
         }
     }
     if given.iter().any(|rate| !(0.0..=MAX_RATE).contains(rate)) {
-        let message = format!("{} has a rate that none has; it counts as not given", device.element.place.element);
-        scope.report(&codes::BAD_SETTING, &device.element.place, message, "give a rate in Hz, or leave it out");
+        let message = format!(
+            "{} has a rate that none has; it counts as not given",
+            device.element.place.element
+        );
+        scope.report(
+            &codes::BAD_SETTING,
+            &device.element.place,
+            message,
+            "give a rate in Hz, or leave it out",
+        );
     }
-    given.into_iter().find(|&rate| rate > 0.0 && rate <= MAX_RATE).unwrap_or(default)
+    given
+        .into_iter()
+        .find(|&rate| rate > 0.0 && rate <= MAX_RATE)
+        .unwrap_or(default)
 }
 
 /// Whether a lidar's rays are spread over more than a plane.
 fn has_rows(element: &Element) -> bool {
     let vertical = |holder: &str| {
-        let vertical = descend(element, &[holder, "scan", "vertical"]).or_else(|| descend(element, &[holder, "vertical"]))?;
-        text_of(vertical, &["samples"]).or_else(|| attribute(vertical, "samples"))?.trim().parse::<f64>().ok()
+        let vertical = descend(element, &[holder, "scan", "vertical"])
+            .or_else(|| descend(element, &[holder, "vertical"]))?;
+        text_of(vertical, &["samples"])
+            .or_else(|| attribute(vertical, "samples"))?
+            .trim()
+            .parse::<f64>()
+            .ok()
     };
-    ["ray", "lidar"].into_iter().filter_map(vertical).any(|samples| samples > 1.0)
+    ["ray", "lidar"]
+        .into_iter()
+        .filter_map(vertical)
+        .any(|samples| samples > 1.0)
 }
 
-/// What a camera sees: numbers in elements (SDF) or in attributes of its image (URDF). What makes no sense is mended and reported.
+/// What a camera sees: numbers in elements (SDF) or in attributes of its image (URDF). What makes
+/// no sense is mended and reported.
 fn view(scope: &mut Scope<'_>, camera: Option<&Element>) -> Camera {
-    let Some(camera) = camera else { return DEFAULT_VIEW };
+    let Some(camera) = camera else {
+        return DEFAULT_VIEW;
+    };
     let mut number = |holder: Option<&Element>, names: [&str; 2]| {
         let holder = holder?;
         let otherwise = "the default is used";
-        scope.number(holder, names[0], otherwise).or_else(|| scope.number_attribute(holder, names[1], otherwise))
+        scope
+            .number(holder, names[0], otherwise)
+            .or_else(|| scope.number_attribute(holder, names[1], otherwise))
     };
     let image = child(camera, "image");
     let clip = child(camera, "clip").or(image);
-    let fov = number(Some(camera), ["horizontal_fov", "horizontal_fov"]).or_else(|| number(image, ["hfov", "hfov"]));
-    let (width, height) = (number(image, ["width", "width"]), number(image, ["height", "height"]));
+    let fov = number(Some(camera), ["horizontal_fov", "horizontal_fov"])
+        .or_else(|| number(image, ["hfov", "hfov"]));
+    let (width, height) = (
+        number(image, ["width", "width"]),
+        number(image, ["height", "height"]),
+    );
     let (near, far) = (number(clip, ["near", "near"]), number(clip, ["far", "far"]));
-    let (horizontal_fov, width) = (field_of_view(scope, camera, fov), pixels(scope, camera, width, DEFAULT_VIEW.width));
+    let (horizontal_fov, width) = (
+        field_of_view(scope, camera, fov),
+        pixels(scope, camera, width, DEFAULT_VIEW.width),
+    );
     let height = pixels(scope, camera, height, DEFAULT_VIEW.height);
     let (near, far) = clip_range(scope, camera, near, far);
-    Camera { horizontal_fov, parallel_width: None, width, height, near, far }
+    Camera {
+        horizontal_fov,
+        parallel_width: None,
+        width,
+        height,
+        near,
+        far,
+    }
 }
 
 fn field_of_view(scope: &mut Scope<'_>, camera: &Element, given: Option<f64>) -> f64 {
-    let Some(fov) = given else { return DEFAULT_VIEW.horizontal_fov };
+    let Some(fov) = given else {
+        return DEFAULT_VIEW.horizontal_fov;
+    };
     let used = match fov {
         _ if fov < NARROWEST => DEFAULT_VIEW.horizontal_fov,
         _ => fov.min(WIDEST),
     };
     if used != fov {
-        let message = format!("the field of view of {} is {fov} rad; {used} is used", camera.place.element);
-        scope.report(&codes::BAD_SETTING, &camera.place, message, "give radians, from 0.0001 to 3");
+        let message = format!(
+            "the field of view of {} is {fov} rad; {used} is used",
+            camera.place.element
+        );
+        scope.report(
+            &codes::BAD_SETTING,
+            &camera.place,
+            message,
+            "give radians, from 0.0001 to 3",
+        );
     }
     used
 }
@@ -302,19 +489,51 @@ fn pixels(scope: &mut Scope<'_>, camera: &Element, given: Option<f64>, default: 
     if (1.0..=MAX_PIXELS).contains(&count) {
         return count.round() as u32;
     }
-    let message = format!("the image of {} has a side of {count} pixels; {default} is used", camera.place.element);
-    scope.report(&codes::BAD_SETTING, &camera.place, message, "give a number of pixels from 1 to 65536");
+    let message = format!(
+        "the image of {} has a side of {count} pixels; {default} is used",
+        camera.place.element
+    );
+    scope.report(
+        &codes::BAD_SETTING,
+        &camera.place,
+        message,
+        "give a number of pixels from 1 to 65536",
+    );
     default
 }
 
-fn clip_range(scope: &mut Scope<'_>, camera: &Element, near: Option<f64>, far: Option<f64>) -> (f64, f64) {
-    let (given_near, given_far) = (near.unwrap_or(DEFAULT_VIEW.near), far.unwrap_or(DEFAULT_VIEW.far));
+fn clip_range(
+    scope: &mut Scope<'_>,
+    camera: &Element,
+    near: Option<f64>,
+    far: Option<f64>,
+) -> (f64, f64) {
+    let (given_near, given_far) = (
+        near.unwrap_or(DEFAULT_VIEW.near),
+        far.unwrap_or(DEFAULT_VIEW.far),
+    );
     // In single precision too, which is what they are written in.
-    let near = if (NEAREST..FARTHEST).contains(&given_near) { given_near } else { DEFAULT_VIEW.near };
-    let far = if given_far as f32 > near as f32 { given_far } else { DEFAULT_VIEW.far.max(1000.0 * near) };
+    let near = if (NEAREST..FARTHEST).contains(&given_near) {
+        given_near
+    } else {
+        DEFAULT_VIEW.near
+    };
+    let far = if given_far as f32 > near as f32 {
+        given_far
+    } else {
+        DEFAULT_VIEW.far.max(1000.0 * near)
+    };
     if (near, far) != (given_near, given_far) {
-        let message = format!("{} sees from {given_near} to {given_far} m; {near} to {far} is used", camera.place.element);
-        scope.report(&codes::BAD_SETTING, &camera.place, message, "give near above 0, and far above near");
+        let message = format!(
+            "{} sees from {given_near} to {given_far} m; {near} to {far} is used",
+            camera.place.element
+        );
+        scope.report(
+            &codes::BAD_SETTING,
+            &camera.place,
+            message,
+            "give near above 0, and far above near",
+        );
     }
     (near, far)
 }
@@ -324,8 +543,13 @@ fn urdf_origin(scope: &mut Scope<'_>, element: &Element, kind: Option<Kind>) -> 
     let origin = child(element, "origin");
     let mut three = |name: &str| {
         let text = origin.and_then(|origin| attribute(origin, name))?;
-        let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let three = <[f64; 3]>::try_from(numbers).ok().filter(|three| three.iter().all(|number| number.abs() <= 1e30));
+        let numbers: Vec<f64> = text
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        let three = <[f64; 3]>::try_from(numbers)
+            .ok()
+            .filter(|three| three.iter().all(|number| number.abs() <= 1e30));
         if three.is_none() {
             let place = origin.map_or(&element.place, |origin| &origin.place);
             scope.report_setting(name, text, place, "not three numbers", "0 0 0 is used");
@@ -334,6 +558,13 @@ fn urdf_origin(scope: &mut Scope<'_>, element: &Element, kind: Option<Kind>) -> 
     };
     let [x, y, z] = three("xyz").unwrap_or_default();
     let [roll, pitch, yaw] = three("rpy").unwrap_or_default();
-    let pose = Pose::from_parts(Translation3::new(x, y, z), UnitQuaternion::from_euler_angles(roll, pitch, yaw));
-    if kind.is_some_and(Kind::is_camera) { pose * frames::optical().inverse() } else { pose }
+    let pose = Pose::from_parts(
+        Translation3::new(x, y, z),
+        UnitQuaternion::from_euler_angles(roll, pitch, yaw),
+    );
+    if kind.is_some_and(Kind::is_camera) {
+        pose * frames::optical().inverse()
+    } else {
+        pose
+    }
 }

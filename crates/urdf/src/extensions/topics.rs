@@ -1,4 +1,5 @@
-//! Which topics a sensor publishes: as its plugin is set, as gz-sim names them, or by default after the sensor.
+//! Which topics a sensor publishes: as its plugin is set, as gz-sim names them, or by default after
+//! the sensor.
 
 use std::collections::HashSet;
 
@@ -30,9 +31,13 @@ pub(super) type Topic = (String, &'static str);
 pub(super) fn topics(scope: &mut Scope<'_>, device: &Device<'_>) -> Vec<Topic> {
     let mut topics: Vec<Topic> = Vec::new();
     for plugin in children(device.element, "plugin") {
-        let file = attribute(plugin, "filename").or_else(|| attribute(plugin, "name")).unwrap_or_default();
+        let file = attribute(plugin, "filename")
+            .or_else(|| attribute(plugin, "name"))
+            .unwrap_or_default();
         match Kind::of_plugin(file) {
-            Some(kind) if device.kind.fits(kind) => topics.extend(of_plugin(scope, device, plugin, kind)),
+            Some(kind) if device.kind.fits(kind) => {
+                topics.extend(of_plugin(scope, device, plugin, kind))
+            }
             _ if scope.unknown_plugins.insert(file.to_owned()) => {
                 let message = format!("what the plugin \"{}\" publishes is not known", short(file));
                 let help = "its sensors have the topics that their kind has by default";
@@ -54,8 +59,12 @@ pub(super) fn topics(scope: &mut Scope<'_>, device: &Device<'_>) -> Vec<Topic> {
 
 /// The topic in the sensor's own element, as gz-sim reads it.
 fn stated_topic<'e>(device: &Device<'e>) -> Option<&'e str> {
-    let inner = ["contact", "imu"].into_iter().filter_map(|name| child(device.element, name));
-    let topic = std::iter::once(device.element).chain(inner).find_map(|holder| text_of(holder, &["topic"]))?;
+    let inner = ["contact", "imu"]
+        .into_iter()
+        .filter_map(|name| child(device.element, name));
+    let topic = std::iter::once(device.element)
+        .chain(inner)
+        .find_map(|holder| text_of(holder, &["topic"]))?;
     // Gazebo's word for none.
     (topic != "__default_topic__").then_some(topic)
 }
@@ -63,8 +72,12 @@ fn stated_topic<'e>(device: &Device<'e>) -> Option<&'e str> {
 fn by_default(device: &Device<'_>) -> Vec<Topic> {
     let base = joined(&[device.name, device.part.unwrap_or_default()]);
     match device.kind {
-        Kind::DepthCamera | Kind::RgbdCamera => depth_topics().map(|(leaf, kind)| (joined(&[&base, leaf]), kind)).to_vec(),
-        kind if kind.is_camera() => camera_topics().map(|(leaf, kind)| (joined(&[&base, leaf]), kind)).to_vec(),
+        Kind::DepthCamera | Kind::RgbdCamera => depth_topics()
+            .map(|(leaf, kind)| (joined(&[&base, leaf]), kind))
+            .to_vec(),
+        kind if kind.is_camera() => camera_topics()
+            .map(|(leaf, kind)| (joined(&[&base, leaf]), kind))
+            .to_vec(),
         Kind::Lidar if device.has_rows => vec![(joined(&[&base, "points"]), POINT_CLOUD)],
         kind => vec![(joined(&[&base, kind.default_topic()]), kind.message())],
     }
@@ -76,21 +89,41 @@ fn camera_topics() -> [(&'static str, &'static str); 2] {
 
 fn depth_topics() -> [(&'static str, &'static str); 5] {
     let [image, info] = camera_topics();
-    [image, info, ("depth/image_raw", IMAGE), ("depth/camera_info", CAMERA_INFO), ("points", POINT_CLOUD)]
+    [
+        image,
+        info,
+        ("depth/image_raw", IMAGE),
+        ("depth/camera_info", CAMERA_INFO),
+        ("points", POINT_CLOUD),
+    ]
 }
 
 /// The topics that gz-sim makes of one.
 fn of_gz(device: &Device<'_>, topic: &str) -> Vec<Topic> {
-    let base = device.part.map_or_else(|| topic.to_owned(), |part| format!("{topic}/{part}"));
+    let base = device
+        .part
+        .map_or_else(|| topic.to_owned(), |part| format!("{topic}/{part}"));
     let below = |leaf: &str| format!("{base}/{leaf}");
-    let stated_info = device.camera.and_then(|camera| text_of(camera, &["camera_info_topic"]));
+    let stated_info = device
+        .camera
+        .and_then(|camera| text_of(camera, &["camera_info_topic"]));
     let info = |default: String| stated_info.map_or(default, str::to_owned);
-    let beside =
-        || base.rsplit_once('/').map_or_else(|| "camera_info".to_owned(), |(parent, _)| format!("{parent}/camera_info"));
+    let beside = || {
+        base.rsplit_once('/').map_or_else(
+            || "camera_info".to_owned(),
+            |(parent, _)| format!("{parent}/camera_info"),
+        )
+    };
     match device.kind {
-        Kind::Camera | Kind::MultiCamera => vec![(base.clone(), IMAGE), (info(beside()), CAMERA_INFO)],
+        Kind::Camera | Kind::MultiCamera => {
+            vec![(base.clone(), IMAGE), (info(beside()), CAMERA_INFO)]
+        }
         Kind::DepthCamera => {
-            vec![(base.clone(), IMAGE), (info(beside()), CAMERA_INFO), (below("points"), POINT_CLOUD)]
+            vec![
+                (base.clone(), IMAGE),
+                (info(beside()), CAMERA_INFO),
+                (below("points"), POINT_CLOUD),
+            ]
         }
         Kind::RgbdCamera => vec![
             (below("image"), IMAGE),
@@ -105,8 +138,15 @@ fn of_gz(device: &Device<'_>, topic: &str) -> Vec<Topic> {
 }
 
 /// The topics of one of Gazebo's ROS plugins, which is for sensors of the kind `plugin_kind`.
-fn of_plugin(scope: &mut Scope<'_>, device: &Device<'_>, plugin: &Element, plugin_kind: Kind) -> Vec<Topic> {
-    let is_ros2 = ["ros", "camera_name", "frame_name", "output_type"].iter().any(|name| child(plugin, name).is_some());
+fn of_plugin(
+    scope: &mut Scope<'_>,
+    device: &Device<'_>,
+    plugin: &Element,
+    plugin_kind: Kind,
+) -> Vec<Topic> {
+    let is_ros2 = ["ros", "camera_name", "frame_name", "output_type"]
+        .iter()
+        .any(|name| child(plugin, name).is_some());
     if is_ros2 {
         of_ros2_plugin(scope, device, plugin, plugin_kind)
     } else {
@@ -114,15 +154,27 @@ fn of_plugin(scope: &mut Scope<'_>, device: &Device<'_>, plugin: &Element, plugi
     }
 }
 
-fn of_ros2_plugin(scope: &mut Scope<'_>, device: &Device<'_>, plugin: &Element, plugin_kind: Kind) -> Vec<Topic> {
+fn of_ros2_plugin(
+    scope: &mut Scope<'_>,
+    device: &Device<'_>,
+    plugin: &Element,
+    plugin_kind: Kind,
+) -> Vec<Topic> {
     let name = attribute(plugin, "name").unwrap_or(device.name);
     let node = Node::of_plugin(&scope.robot.name, plugin, name);
     if device.kind.is_camera() {
         let camera = text_of(plugin, &["camera_name"]).unwrap_or(device.name);
         let base = joined(&[camera, device.part.unwrap_or_default()]);
         let has_depth = matches!(device.kind, Kind::DepthCamera | Kind::RgbdCamera);
-        let leaves = if has_depth { depth_topics().to_vec() } else { camera_topics().to_vec() };
-        return leaves.into_iter().map(|(leaf, kind)| (node.resolve(&joined(&[&base, leaf])), kind)).collect();
+        let leaves = if has_depth {
+            depth_topics().to_vec()
+        } else {
+            camera_topics().to_vec()
+        };
+        return leaves
+            .into_iter()
+            .map(|(leaf, kind)| (node.resolve(&joined(&[&base, leaf])), kind))
+            .collect();
     }
     let topic = match device.kind {
         Kind::Contact => "bumper_states",
@@ -137,8 +189,17 @@ fn of_ros2_plugin(scope: &mut Scope<'_>, device: &Device<'_>, plugin: &Element, 
 }
 
 /// The messages of a lidar's plugin.
-fn output_type(scope: &mut Scope<'_>, device: &Device<'_>, plugin: &Element, plugin_kind: Kind) -> &'static str {
-    let by_rows = if device.has_rows { POINT_CLOUD } else { LASER_SCAN };
+fn output_type(
+    scope: &mut Scope<'_>,
+    device: &Device<'_>,
+    plugin: &Element,
+    plugin_kind: Kind,
+) -> &'static str {
+    let by_rows = if device.has_rows {
+        POINT_CLOUD
+    } else {
+        LASER_SCAN
+    };
     let Some(text) = text_of(plugin, &["output_type"]) else {
         let file = attribute(plugin, "filename").unwrap_or_default();
         return match plugin_kind {
@@ -155,20 +216,34 @@ fn output_type(scope: &mut Scope<'_>, device: &Device<'_>, plugin: &Element, plu
         "Range" => RANGE,
         _ => {
             let place = child(plugin, "output_type").map_or(&plugin.place, |node| &node.place);
-            scope.report_setting("output_type", text, place, "no message of a lidar", &format!("{by_rows} is used"));
+            scope.report_setting(
+                "output_type",
+                text,
+                place,
+                "no message of a lidar",
+                &format!("{by_rows} is used"),
+            );
             by_rows
         }
     }
 }
 
-fn of_ros1_plugin(scope: &mut Scope<'_>, device: &Device<'_>, plugin: &Element, plugin_kind: Kind) -> Vec<Topic> {
+fn of_ros1_plugin(
+    scope: &mut Scope<'_>,
+    device: &Device<'_>,
+    plugin: &Element,
+    plugin_kind: Kind,
+) -> Vec<Topic> {
     let namespace = text_of(plugin, &["robotNamespace"]).unwrap_or_default();
     let node = Node::new(&scope.robot.name, namespace, device.name);
     if device.kind.is_camera() {
         return of_ros1_camera(device, plugin, &node);
     }
-    let Some(topic) = text_of(plugin, &["bumperTopicName", "topicName", "topic_name"]) else { return Vec::new() };
-    let is_cloud = device.has_rows || attribute(plugin, "filename").is_some_and(|file| file.contains("velodyne"));
+    let Some(topic) = text_of(plugin, &["bumperTopicName", "topicName", "topic_name"]) else {
+        return Vec::new();
+    };
+    let is_cloud = device.has_rows
+        || attribute(plugin, "filename").is_some_and(|file| file.contains("velodyne"));
     let message = match (device.kind, plugin_kind) {
         (Kind::Lidar, Kind::Range) => RANGE,
         (Kind::Lidar, _) if is_cloud => POINT_CLOUD,
@@ -179,11 +254,17 @@ fn of_ros1_plugin(scope: &mut Scope<'_>, device: &Device<'_>, plugin: &Element, 
 
 fn of_ros1_camera(device: &Device<'_>, plugin: &Element, node: &Node<'_>) -> Vec<Topic> {
     // Each topic: the settings that name it, what it is without them, and its messages.
-    const COLOUR: [(&[&str], &str, &str); 2] =
-        [(&["imageTopicName"], "image_raw", IMAGE), (&["cameraInfoTopicName"], "camera_info", CAMERA_INFO)];
+    const COLOUR: [(&[&str], &str, &str); 2] = [
+        (&["imageTopicName"], "image_raw", IMAGE),
+        (&["cameraInfoTopicName"], "camera_info", CAMERA_INFO),
+    ];
     const DEPTH: [(&[&str], &str, &str); 3] = [
         (&["depthImageTopicName"], "depth/image_raw", IMAGE),
-        (&["depthImageCameraInfoTopicName", "depthImageInfoTopicName"], "depth/camera_info", CAMERA_INFO),
+        (
+            &["depthImageCameraInfoTopicName", "depthImageInfoTopicName"],
+            "depth/camera_info",
+            CAMERA_INFO,
+        ),
         (&["pointCloudTopicName"], "points", POINT_CLOUD),
     ];
     let mut settings = COLOUR.to_vec();
@@ -191,7 +272,11 @@ fn of_ros1_camera(device: &Device<'_>, plugin: &Element, node: &Node<'_>) -> Vec
         settings.extend(DEPTH);
     }
     let camera = text_of(plugin, &["cameraName"]);
-    if camera.is_none() && settings.iter().all(|(names, ..)| text_of(plugin, names).is_none()) {
+    if camera.is_none()
+        && settings
+            .iter()
+            .all(|(names, ..)| text_of(plugin, names).is_none())
+    {
         return Vec::new();
     }
     let topic = |(names, default, message): (&[&str], &str, &'static str)| {
@@ -199,7 +284,14 @@ fn of_ros1_camera(device: &Device<'_>, plugin: &Element, node: &Node<'_>) -> Vec
         if leaf.starts_with('/') {
             return (leaf.to_owned(), message);
         }
-        (node.resolve(&joined(&[camera.unwrap_or_default(), device.part.unwrap_or_default(), leaf])), message)
+        (
+            node.resolve(&joined(&[
+                camera.unwrap_or_default(),
+                device.part.unwrap_or_default(),
+                leaf,
+            ])),
+            message,
+        )
     };
     settings.into_iter().map(topic).collect()
 }

@@ -1,4 +1,5 @@
-//! The codes of what can be wrong with an SRDF. Those of texts that can't be read at all are [`crate::codes`].
+//! The codes of what can be wrong with an SRDF. Those of texts that can't be read at all are
+//! [`crate::codes`].
 
 use urdf_usd_diagnostic::codes;
 

@@ -1,7 +1,9 @@
-//! SRDF → changes to a [`Robot`]: which pairs of links need no check for collision, and the poses that have a name.
+//! SRDF → changes to a [`Robot`]: which pairs of links need no check for collision, and the poses
+//! that have a name.
 //!
-//! The links that end effectors are on become tool frames. What else is in an SRDF is for planners: passive joints are not read, and
-//! groups and virtual joints only to know what group states are about: the chain of a group is that of its poses. This module must not know files.
+//! The links that end effectors are on become tool frames. What else is in an SRDF is for planners:
+//! passive joints are not read, and groups and virtual joints only to know what group states are
+//! about: the chain of a group is that of its poses. This module must not know files.
 
 pub mod codes;
 mod states;
@@ -14,25 +16,34 @@ use crate::{Form, is_robot, read_xml};
 use urdf_usd_diagnostic::{Code, Diagnostic, Suggestions, did_you_mean};
 use urdf_usd_robot::{LinkId, Robot};
 
-const SRDF: Form = Form { name: "SRDF", run_xacro: "run xacro first: xacro robot.srdf.xacro > robot.srdf", needs: None };
+const SRDF: Form = Form {
+    name: "SRDF",
+    run_xacro: "run xacro first: xacro robot.srdf.xacro > robot.srdf",
+    needs: None,
+};
 /// The most pairs that `disable_default_collisions` may lead to.
 const MAX_PAIRS: usize = 1_000_000;
 
 /// A pair of links, the one that the robot has first in front.
 type Pair = (LinkId, LinkId);
 
-/// Reads the SRDF `text` and adds to `robot` the pairs of links that it says need no check for collision, and its group states as
-/// named poses, and the links that its end effectors are on as tool frames; `file` is where the text is from, for the places in diagnostics.
+/// Reads the SRDF `text` and adds to `robot` the pairs of links that it says need no check for
+/// collision, and its group states as named poses, and the links that its end effectors are on as
+/// tool frames; `file` is where the text is from, for the places in diagnostics.
 ///
-/// As MoveIt has it: links of `disable_default_collisions` collide with nothing, but for pairs of `enable_collisions`; pairs of
-/// `disable_collisions` do not collide in any case.
+/// As MoveIt has it: links of `disable_default_collisions` collide with nothing, but for pairs of
+/// `enable_collisions`; pairs of `disable_collisions` do not collide in any case.
 pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnostic> {
     let (found, diagnostics) = read_xml(text, file, |xml, root| {
         if !is_robot(xml, root, SRDF) {
             return None;
         }
         report_other_robot(xml, root, robot);
-        Some((pairs(xml, root, robot), states::poses(xml, root, robot), tool_frames(xml, root, robot)))
+        Some((
+            pairs(xml, root, robot),
+            states::poses(xml, root, robot),
+            tool_frames(xml, root, robot),
+        ))
     });
     if let Some((pairs, poses, frames)) = found {
         for frame in frames {
@@ -40,7 +51,11 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
                 robot.planning.tool_frames.push(frame);
             }
         }
-        let known = robot.disabled_collisions.drain(..).chain(pairs).collect::<BTreeSet<Pair>>();
+        let known = robot
+            .disabled_collisions
+            .drain(..)
+            .chain(pairs)
+            .collect::<BTreeSet<Pair>>();
         robot.disabled_collisions = known.into_iter().collect();
         robot.named_poses.extend(poses);
     }
@@ -49,15 +64,36 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
 
 fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
     if let Some(name) = name_of(root).filter(|name| *name != robot.name) {
-        let message = format!("it is about the robot \"{}\", not \"{}\"", short(name), short(&robot.name));
-        xml.report_at(&codes::OTHER_ROBOT, root, "name", message, "give the SRDF of this robot");
+        let message = format!(
+            "it is about the robot \"{}\", not \"{}\"",
+            short(name),
+            short(&robot.name)
+        );
+        xml.report_at(
+            &codes::OTHER_ROBOT,
+            root,
+            "name",
+            message,
+            "give the SRDF of this robot",
+        );
     }
 }
 
 /// The links of a robot by name.
 fn links_of(robot: &Robot) -> Names<'_, LinkId> {
-    let ids = robot.links.iter().enumerate().map(|(id, link)| (link.name.as_str(), LinkId(id))).collect();
-    Names { what: "link", code: &codes::UNKNOWN_LINK, ids, unknown: HashSet::new(), suggestions: Suggestions::default() }
+    let ids = robot
+        .links
+        .iter()
+        .enumerate()
+        .map(|(id, link)| (link.name.as_str(), LinkId(id)))
+        .collect();
+    Names {
+        what: "link",
+        code: &codes::UNKNOWN_LINK,
+        ids,
+        unknown: HashSet::new(),
+        suggestions: Suggestions::default(),
+    }
 }
 
 /// The links that end effectors are on.
@@ -66,14 +102,20 @@ fn tool_frames(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<LinkId> 
     let mut names = links_of(robot);
     let mut frames = Vec::new();
     for node in children(root, "end_effector") {
-        let Some(name) = node.attribute(PARENT).map(str::trim) else { continue };
+        let Some(name) = node.attribute(PARENT).map(str::trim) else {
+            continue;
+        };
         frames.extend(names.find(xml, node, PARENT, name));
     }
     frames
 }
 
 fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
-    let mut links = Links { names: links_of(robot), robot, frames: HashSet::new() };
+    let mut links = Links {
+        names: links_of(robot),
+        robot,
+        frames: HashSet::new(),
+    };
     let mut pairs = default_pairs(xml, root, &mut links);
     for node in children(root, "enable_collisions") {
         if let Some(pair) = pair(xml, node, &mut links) {
@@ -86,31 +128,54 @@ fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
     pairs
 }
 
-/// The pairs of links of `disable_default_collisions` with all others. Only links that have something to collide with count.
+/// The pairs of links of `disable_default_collisions` with all others. Only links that have
+/// something to collide with count.
 fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, links: &mut Links<'_>) -> BTreeSet<Pair> {
     let robot = links.robot;
-    let colliding: Vec<LinkId> =
-        robot.links.iter().enumerate().filter(|(_, link)| !link.collisions.is_empty()).map(|(id, _)| LinkId(id)).collect();
+    let colliding: Vec<LinkId> = robot
+        .links
+        .iter()
+        .enumerate()
+        .filter(|(_, link)| !link.collisions.is_empty())
+        .map(|(id, _)| LinkId(id))
+        .collect();
     let mut pairs = BTreeSet::new();
     for node in children(root, "disable_default_collisions") {
-        let Some(link) = link(xml, node, "link", links) else { continue };
+        let Some(link) = link(xml, node, "link", links) else {
+            continue;
+        };
         if colliding.binary_search(&link).is_err() {
             continue;
         }
         if pairs.len() + colliding.len() > MAX_PAIRS {
-            let message =
-                format!("there are more than {MAX_PAIRS} pairs of links without collisions; from here on none is added");
-            xml.report(&codes::TOO_MANY_PAIRS, node, message, "leave the collision geometry of these links out of the URDF");
+            let message = format!(
+                "there are more than {MAX_PAIRS} pairs of links without collisions; from here on none is added"
+            );
+            xml.report(
+                &codes::TOO_MANY_PAIRS,
+                node,
+                message,
+                "leave the collision geometry of these links out of the URDF",
+            );
             break;
         }
-        pairs.extend(colliding.iter().filter(|&&other| other != link).map(|&other| ordered(link, other)));
+        pairs.extend(
+            colliding
+                .iter()
+                .filter(|&&other| other != link)
+                .map(|&other| ordered(link, other)),
+        );
     }
     pairs
 }
 
-/// The links of an element's `link1` and `link2`. None, reported, if they are no two links of the robot that can collide.
+/// The links of an element's `link1` and `link2`. None, reported, if they are no two links of the
+/// robot that can collide.
 fn pair(xml: &mut Xml<'_>, node: Node<'_>, links: &mut Links<'_>) -> Option<Pair> {
-    let (first, second) = (link(xml, node, "link1", links), link(xml, node, "link2", links));
+    let (first, second) = (
+        link(xml, node, "link1", links),
+        link(xml, node, "link2", links),
+    );
     let (first, second) = (first?, second?);
     if first == second {
         let message = format!("{} names one link twice", xml.label(node));
@@ -124,11 +189,26 @@ fn ordered(a: LinkId, b: LinkId) -> Pair {
     (a.min(b), a.max(b))
 }
 
-/// The link that an attribute names. None, reported, if there is none, or if it is a frame, which collides with nothing.
-fn link(xml: &mut Xml<'_>, node: Node<'_>, attribute: &str, links: &mut Links<'_>) -> Option<LinkId> {
-    let Some(name) = node.attribute(attribute).map(str::trim).filter(|name| !name.is_empty()) else {
+/// The link that an attribute names. None, reported, if there is none, or if it is a frame, which
+/// collides with nothing.
+fn link(
+    xml: &mut Xml<'_>,
+    node: Node<'_>,
+    attribute: &str,
+    links: &mut Links<'_>,
+) -> Option<LinkId> {
+    let Some(name) = node
+        .attribute(attribute)
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+    else {
         let message = format!("{} has no {attribute}", xml.label(node));
-        xml.report(&codes::NO_LINK, node, message, format!("add {attribute}=\"…\""));
+        xml.report(
+            &codes::NO_LINK,
+            node,
+            message,
+            format!("add {attribute}=\"…\""),
+        );
         return None;
     };
     let link = links.names.find(xml, node, attribute, name)?;
@@ -136,7 +216,10 @@ fn link(xml: &mut Xml<'_>, node: Node<'_>, attribute: &str, links: &mut Links<'_
         return Some(link);
     }
     if links.frames.insert(link) {
-        let message = format!("\"{}\" is a frame, not a body: it collides with nothing", short(name));
+        let message = format!(
+            "\"{}\" is a frame, not a body: it collides with nothing",
+            short(name)
+        );
         xml.report_at(
             &codes::FRAME_IN_PAIR,
             node,
@@ -170,7 +253,13 @@ struct Names<'a, Id> {
 
 impl<Id: Copy> Names<'_, Id> {
     /// What `name` is, which stands in an attribute. None, reported, if there is none.
-    fn find(&mut self, xml: &mut Xml<'_>, node: Node<'_>, attribute: &str, name: &str) -> Option<Id> {
+    fn find(
+        &mut self,
+        xml: &mut Xml<'_>,
+        node: Node<'_>,
+        attribute: &str,
+        name: &str,
+    ) -> Option<Id> {
         let found = self.ids.get(name).copied();
         if found.is_none() && self.unknown.insert(name.to_owned()) {
             let near = self.suggestions.nearest(name, self.ids.keys().copied());

@@ -5,9 +5,18 @@ use urdf_usd_robot::Element;
 
 /// An element in short.
 fn shown(element: &Element) -> String {
-    let attributes: String = element.attributes.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    let attributes: String = element
+        .attributes
+        .iter()
+        .map(|(name, value)| format!(" {name}={value}"))
+        .collect();
     let children: Vec<String> = element.children.iter().map(shown).collect();
-    format!("{}{attributes}[{}{}]", element.name, element.text, children.join(""))
+    format!(
+        "{}{attributes}[{}{}]",
+        element.name,
+        element.text,
+        children.join("")
+    )
 }
 
 fn all(elements: &[Element]) -> Vec<String> {
@@ -33,21 +42,59 @@ fn attributes_and_elements_stay_with_their_owner() {
     ));
     let link = &robot.links[0];
     let attribute = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    assert_eq!(link.custom.attributes, [attribute("xmlns:g", "urn:g"), attribute("group", "left"), attribute("g:w", "1")]);
-    assert_eq!(all(&link.custom.elements), ["inertial note=x[mass density=2[]]", "sensor name=s[one twob[]]"]);
-    assert_eq!(link.visuals[0].custom.attributes, [attribute("shadow", "no")]);
+    assert_eq!(
+        link.custom.attributes,
+        [
+            attribute("xmlns:g", "urn:g"),
+            attribute("group", "left"),
+            attribute("g:w", "1")
+        ]
+    );
+    assert_eq!(
+        all(&link.custom.elements),
+        [
+            "inertial note=x[mass density=2[]]",
+            "sensor name=s[one twob[]]"
+        ]
+    );
+    assert_eq!(
+        link.visuals[0].custom.attributes,
+        [attribute("shadow", "no")]
+    );
     assert_eq!(
         all(&link.visuals[0].custom.elements),
-        ["origin frame=b[]", "geometry[mesh up=z[]]", "material name=m finish=matt[color space=srgb[]shine[0.5]]"]
+        [
+            "origin frame=b[]",
+            "geometry[mesh up=z[]]",
+            "material name=m finish=matt[color space=srgb[]shine[0.5]]"
+        ]
     );
-    assert_eq!(all(&link.collisions[0].custom.elements), ["material name=m[]", "g:surface[]"]);
+    assert_eq!(
+        all(&link.collisions[0].custom.elements),
+        ["material name=m[]", "g:surface[]"]
+    );
     let joint = &robot.joints[0];
     assert_eq!(joint.custom.attributes, [attribute("group", "left")]);
-    assert_eq!(all(&joint.custom.elements), ["parent side=l[]", "limit acceleration=3 jerk=4[]", "hint[]", "hint[]"]);
+    assert_eq!(
+        all(&joint.custom.elements),
+        [
+            "parent side=l[]",
+            "limit acceleration=3 jerk=4[]",
+            "hint[]",
+            "hint[]"
+        ]
+    );
     assert_eq!(
         all(&robot.custom.elements),
-        ["material name=m kind=metal[]", "gazebo[plugin name=p[a < b]]", "gazebo reference=a[mu1[0.2]]"]
+        [
+            "material name=m kind=metal[]",
+            "gazebo[plugin name=p[a < b]]",
+            "gazebo reference=a[mu1[0.2]]"
+        ]
     );
     let mu = &robot.custom.elements[2].children[0];
-    assert_eq!((mu.place.line, mu.place.element.as_str()), (14, "gazebo \"a\" / mu1"));
+    assert_eq!(
+        (mu.place.line, mu.place.element.as_str()),
+        (14, "gazebo \"a\" / mu1")
+    );
 }

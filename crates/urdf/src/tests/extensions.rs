@@ -1,4 +1,5 @@
-//! Sensors, contact, drives and controllers: what the model makes of Gazebo, ros2_control and transmissions.
+//! Sensors, contact, drives and controllers: what the model makes of Gazebo, ros2_control and
+//! transmissions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use super::{clean, findings, text};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{Command, Interface, InterfaceKind, Qos, Robot, Sensor, SensorKind};
 
-/// Links base, arm, camera and optical in a chain: base –revolute→ arm –fixed→ camera –fixed→ optical, an optical frame.
+/// Links base, arm, camera and optical in a chain: base –revolute→ arm –fixed→ camera –fixed→
+/// optical, an optical frame.
 const BODY: &str = r#"<link name="base"/><link name="arm"/><link name="camera"/><link name="optical"/>
     <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><limit lower="-1" upper="1" effort="9" velocity="9"/></joint>
     <joint name="hold" type="fixed"><parent link="arm"/><child link="camera"/><origin xyz="1 0 0"/></joint>
@@ -42,7 +44,10 @@ fn gazebo(sensor: &str) -> String {
 
 /// Interfaces as `name type`, the type without its package.
 fn shown(interfaces: &[Interface]) -> Vec<String> {
-    interfaces.iter().map(|i| format!("{} {}", i.name, i.type_name.rsplit('/').next().unwrap())).collect()
+    interfaces
+        .iter()
+        .map(|i| format!("{} {}", i.name, i.type_name.rsplit('/').next().unwrap()))
+        .collect()
 }
 
 /// The topics of the only sensor that is written as `sensor` on the link camera.
@@ -53,7 +58,10 @@ fn topics(of: &str) -> Vec<String> {
 
 /// The codes and lines of what is reported about a robot with `inside`.
 fn codes(inside: &str) -> Vec<(&'static str, u32)> {
-    findings(&body(inside)).into_iter().map(|(code, line, ..)| (code, line)).collect()
+    findings(&body(inside))
+        .into_iter()
+        .map(|(code, line, ..)| (code, line))
+        .collect()
 }
 
 fn link(robot: &Robot, id: urdf_usd_robot::LinkId) -> &str {
@@ -73,26 +81,70 @@ fn cameras_have_a_view_an_optical_frame_and_topics() {
     );
     let robot = robot(&inside);
     let sensor = &robot.sensors[0];
-    let SensorKind::Camera(camera) = sensor.kind else { panic!("{sensor:?}") };
-    assert_eq!((camera.horizontal_fov, camera.width, camera.height, camera.near, camera.far), (1.5, 640, 480, 0.2, 9.0));
-    assert_eq!((link(&robot, sensor.link), frame(&robot)), ("camera", Some("optical")));
+    let SensorKind::Camera(camera) = sensor.kind else {
+        panic!("{sensor:?}")
+    };
+    assert_eq!(
+        (
+            camera.horizontal_fov,
+            camera.width,
+            camera.height,
+            camera.near,
+            camera.far
+        ),
+        (1.5, 640, 480, 0.2, 9.0)
+    );
+    assert_eq!(
+        (link(&robot, sensor.link), frame(&robot)),
+        ("camera", Some("optical"))
+    );
     assert!(sensor.origin.translation.vector.norm() < 1e-12);
-    assert_eq!(shown(&sensor.interfaces), ["cam/image_raw Image", "cam/camera_info CameraInfo"]);
-    let publisher = InterfaceKind::Publisher { rate: 15.0, qos: Qos::Sensor };
-    assert!(sensor.interfaces.iter().all(|interface| interface.kind == publisher));
+    assert_eq!(
+        shown(&sensor.interfaces),
+        ["cam/image_raw Image", "cam/camera_info CameraInfo"]
+    );
+    let publisher = InterfaceKind::Publisher {
+        rate: 15.0,
+        qos: Qos::Sensor,
+    };
+    assert!(
+        sensor
+            .interfaces
+            .iter()
+            .all(|interface| interface.kind == publisher)
+    );
 }
 
 #[test]
 fn a_camera_has_no_optical_frame_that_is_elsewhere() {
-    assert_eq!(sensor(&gazebo("<sensor name='c' type='camera'><pose>0 0 0.1 0 0 0</pose></sensor>")).frame, None);
-    assert_eq!(sensor(&gazebo("<sensor name='c' type='camera'><pose>0 0 0 0 0 0.1</pose></sensor>")).frame, None);
+    assert_eq!(
+        sensor(&gazebo(
+            "<sensor name='c' type='camera'><pose>0 0 0.1 0 0 0</pose></sensor>"
+        ))
+        .frame,
+        None
+    );
+    assert_eq!(
+        sensor(&gazebo(
+            "<sensor name='c' type='camera'><pose>0 0 0 0 0 0.1</pose></sensor>"
+        ))
+        .frame,
+        None
+    );
     // By name it may be, if it is turned as one; nothing else counts.
     let named = |pose: &str, name: &str| {
-        let plugin = format!("<plugin filename='libgazebo_ros_camera.so'><frameName>{name}</frameName></plugin>");
-        let text = gazebo(&format!("<sensor name='c' type='camera'><pose>{pose}</pose>{plugin}</sensor>"));
+        let plugin = format!(
+            "<plugin filename='libgazebo_ros_camera.so'><frameName>{name}</frameName></plugin>"
+        );
+        let text = gazebo(&format!(
+            "<sensor name='c' type='camera'><pose>{pose}</pose>{plugin}</sensor>"
+        ));
         frame(&clean(&body(&text))).map(str::to_owned)
     };
-    assert_eq!(named("0 0 0.1 0 0 0", "optical").as_deref(), Some("optical"));
+    assert_eq!(
+        named("0 0 0.1 0 0 0", "optical").as_deref(),
+        Some("optical")
+    );
     assert_eq!(named("0 0 0.1 0 0 1", "optical"), None);
     assert_eq!(named("0 0 0 0 0 0", "arm").as_deref(), Some("optical"));
     assert_eq!(named("0 0 0 0 0 0", "camera").as_deref(), Some("optical"));
@@ -105,28 +157,83 @@ fn a_camera_has_no_optical_frame_that_is_elsewhere() {
 #[test]
 fn nonsense_is_mended_and_reported() {
     for (inside, expected) in [
-        ("<horizontal_fov>0</horizontal_fov>", (1.047, 320, 240, 0.1, 100.0)),
-        ("<horizontal_fov>60</horizontal_fov>", (3.0, 320, 240, 0.1, 100.0)),
-        ("<horizontal_fov>nan</horizontal_fov>", (1.047, 320, 240, 0.1, 100.0)),
-        ("<image><width>-1</width></image>", (1.047, 320, 240, 0.1, 100.0)),
-        ("<image><height>1e9</height></image>", (1.047, 320, 240, 0.1, 100.0)),
-        ("<clip><near>0</near><far>5</far></clip>", (1.047, 320, 240, 0.1, 5.0)),
-        ("<clip><near>5</near><far>5</far></clip>", (1.047, 320, 240, 5.0, 5000.0)),
+        (
+            "<horizontal_fov>0</horizontal_fov>",
+            (1.047, 320, 240, 0.1, 100.0),
+        ),
+        (
+            "<horizontal_fov>60</horizontal_fov>",
+            (3.0, 320, 240, 0.1, 100.0),
+        ),
+        (
+            "<horizontal_fov>nan</horizontal_fov>",
+            (1.047, 320, 240, 0.1, 100.0),
+        ),
+        (
+            "<image><width>-1</width></image>",
+            (1.047, 320, 240, 0.1, 100.0),
+        ),
+        (
+            "<image><height>1e9</height></image>",
+            (1.047, 320, 240, 0.1, 100.0),
+        ),
+        (
+            "<clip><near>0</near><far>5</far></clip>",
+            (1.047, 320, 240, 0.1, 5.0),
+        ),
+        (
+            "<clip><near>5</near><far>5</far></clip>",
+            (1.047, 320, 240, 5.0, 5000.0),
+        ),
     ] {
-        let outcome =
-            read(&body(&gazebo(&format!("<sensor name='c' type='camera'>\n<camera>{inside}</camera></sensor>"))), None);
-        let reported: Vec<_> = outcome.diagnostics.iter().map(|d| (d.code, d.place.line)).collect();
+        let outcome = read(
+            &body(&gazebo(&format!(
+                "<sensor name='c' type='camera'>\n<camera>{inside}</camera></sensor>"
+            ))),
+            None,
+        );
+        let reported: Vec<_> = outcome
+            .diagnostics
+            .iter()
+            .map(|d| (d.code, d.place.line))
+            .collect();
         assert_eq!(reported, [("urdf-bad-setting", 8)], "{inside}");
-        let SensorKind::Camera(c) = outcome.robot.unwrap().sensors[0].kind else { panic!("{inside}") };
-        assert_eq!((c.horizontal_fov, c.width, c.height, c.near, c.far), expected, "{inside}");
+        let SensorKind::Camera(c) = outcome.robot.unwrap().sensors[0].kind else {
+            panic!("{inside}")
+        };
+        assert_eq!(
+            (c.horizontal_fov, c.width, c.height, c.near, c.far),
+            expected,
+            "{inside}"
+        );
     }
-    let rate = |rate: &str| format!("<sensor name='i' type='imu'><update_rate>{rate}</update_rate></sensor>");
-    for (text, expected, count) in [("0", 100.0, 0), ("-5", 100.0, 1), ("x", 100.0, 1), ("50", 50.0, 0)] {
+    let rate = |rate: &str| {
+        format!("<sensor name='i' type='imu'><update_rate>{rate}</update_rate></sensor>")
+    };
+    for (text, expected, count) in [
+        ("0", 100.0, 0),
+        ("-5", 100.0, 1),
+        ("x", 100.0, 1),
+        ("50", 50.0, 0),
+    ] {
         let outcome = read(&body(&gazebo(&rate(text))), None);
-        let InterfaceKind::Publisher { rate, .. } = outcome.robot.unwrap().sensors[0].interfaces[0].kind else { panic!() };
-        assert_eq!((rate, outcome.diagnostics.len()), (expected, count), "{text}");
+        let InterfaceKind::Publisher { rate, .. } =
+            outcome.robot.unwrap().sensors[0].interfaces[0].kind
+        else {
+            panic!()
+        };
+        assert_eq!(
+            (rate, outcome.diagnostics.len()),
+            (expected, count),
+            "{text}"
+        );
     }
-    assert_eq!(codes(&gazebo("<sensor name='i' type='imu'><pose>1 2</pose></sensor>")), [("urdf-bad-setting", 7)]);
+    assert_eq!(
+        codes(&gazebo(
+            "<sensor name='i' type='imu'><pose>1 2</pose></sensor>"
+        )),
+        [("urdf-bad-setting", 7)]
+    );
 }
 
 #[test]
@@ -157,11 +264,19 @@ fn every_kind_has_its_default_topics() {
         assert_eq!(of(kind), [topic]);
     }
     assert_eq!(
-        topics("<sensor name='s' type='ray'><ray><scan><vertical><samples>16</samples></vertical></scan></ray></sensor>"),
+        topics(
+            "<sensor name='s' type='ray'><ray><scan><vertical><samples>16</samples></vertical></scan></ray></sensor>"
+        ),
         ["s/points PointCloud2"]
     );
     let unknown = gazebo("<sensor name='s' type='smell'/>");
-    assert_eq!((codes(&unknown), topics("<sensor name='s' type='smell'/>").len()), (vec![("urdf-unknown-sensor", 7)], 0));
+    assert_eq!(
+        (
+            codes(&unknown),
+            topics("<sensor name='s' type='smell'/>").len()
+        ),
+        (vec![("urdf-unknown-sensor", 7)], 0)
+    );
     // Without a type, what is in it tells; without a name, the kind is one.
     assert_eq!(topics("<sensor><imu/></sensor>"), ["sensor/imu Imu"]);
     assert_eq!(topics("<sensor type='imu'/>"), ["imu/imu Imu"]);
@@ -173,41 +288,95 @@ fn several_cameras_are_as_many_sensors() {
         "<sensor name='s' type='multicamera'><camera name='left'/><camera name='right'><pose>0 -1 0 0 0 0</pose></camera></sensor>",
     );
     let sensors = robot(&inside).sensors;
-    assert_eq!(sensors.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["s_left", "s_right"]);
-    assert_eq!(shown(&sensors[1].interfaces), ["s/right/image_raw Image", "s/right/camera_info CameraInfo"]);
-    assert_eq!(sensors[1].origin.translation.vector, Vector3::new(0.0, -1.0, 0.0));
-    let many = format!("<sensor name='s' type='multicamera'>{}</sensor>", "<camera/>".repeat(40));
-    assert_eq!(read(&body(&gazebo(&many)), None).robot.unwrap().sensors.len(), 32);
+    assert_eq!(
+        sensors.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
+        ["s_left", "s_right"]
+    );
+    assert_eq!(
+        shown(&sensors[1].interfaces),
+        ["s/right/image_raw Image", "s/right/camera_info CameraInfo"]
+    );
+    assert_eq!(
+        sensors[1].origin.translation.vector,
+        Vector3::new(0.0, -1.0, 0.0)
+    );
+    let many = format!(
+        "<sensor name='s' type='multicamera'>{}</sensor>",
+        "<camera/>".repeat(40)
+    );
+    assert_eq!(
+        read(&body(&gazebo(&many)), None)
+            .robot
+            .unwrap()
+            .sensors
+            .len(),
+        32
+    );
 }
 
 #[test]
 fn plugins_of_ros_1_name_topics() {
-    let plugin = |file: &str, inside: &str| format!("<plugin filename='libgazebo_ros_{file}.so'>{inside}</plugin>");
+    let plugin = |file: &str, inside: &str| {
+        format!("<plugin filename='libgazebo_ros_{file}.so'>{inside}</plugin>")
+    };
     let camera = "<cameraName>eye</cameraName><imageTopicName>picture</imageTopicName><robotNamespace>/ns/</robotNamespace>";
     assert_eq!(
-        topics(&format!("<sensor name='s' type='camera'>{}</sensor>", plugin("camera", camera))),
+        topics(&format!(
+            "<sensor name='s' type='camera'>{}</sensor>",
+            plugin("camera", camera)
+        )),
         ["ns/eye/picture Image", "ns/eye/camera_info CameraInfo"]
     );
-    let depth =
-        "<cameraName>k</cameraName><depthImageTopicName>/d</depthImageTopicName><pointCloudTopicName>p</pointCloudTopicName>";
+    let depth = "<cameraName>k</cameraName><depthImageTopicName>/d</depthImageTopicName><pointCloudTopicName>p</pointCloudTopicName>";
     assert_eq!(
-        topics(&format!("<sensor name='s' type='depth'>{}</sensor>", plugin("openni_kinect", depth))),
-        ["k/image_raw Image", "k/camera_info CameraInfo", "/d Image", "k/depth/camera_info CameraInfo", "k/p PointCloud2"]
+        topics(&format!(
+            "<sensor name='s' type='depth'>{}</sensor>",
+            plugin("openni_kinect", depth)
+        )),
+        [
+            "k/image_raw Image",
+            "k/camera_info CameraInfo",
+            "/d Image",
+            "k/depth/camera_info CameraInfo",
+            "k/p PointCloud2"
+        ]
     );
     let one = |kind: &str, file: &str, inside: &str| {
-        topics(&format!("<sensor name='s' type='{kind}'>{}</sensor>", plugin(file, inside)))
+        topics(&format!(
+            "<sensor name='s' type='{kind}'>{}</sensor>",
+            plugin(file, inside)
+        ))
     };
-    assert_eq!(one("ray", "laser", "<topicName>scan_1</topicName>"), ["scan_1 LaserScan"]);
-    assert_eq!(one("ray", "range", "<topicName>near</topicName>"), ["near Range"]);
-    assert_eq!(one("ray", "velodyne_laser", "<topicName>cloud</topicName>"), ["cloud PointCloud2"]);
+    assert_eq!(
+        one("ray", "laser", "<topicName>scan_1</topicName>"),
+        ["scan_1 LaserScan"]
+    );
+    assert_eq!(
+        one("ray", "range", "<topicName>near</topicName>"),
+        ["near Range"]
+    );
+    assert_eq!(
+        one("ray", "velodyne_laser", "<topicName>cloud</topicName>"),
+        ["cloud PointCloud2"]
+    );
     // The robot's own namespace is the asset's.
     assert_eq!(
-        one("contact", "bumper", "<bumperTopicName>b</bumperTopicName><robotNamespace>r</robotNamespace>"),
+        one(
+            "contact",
+            "bumper",
+            "<bumperTopicName>b</bumperTopicName><robotNamespace>r</robotNamespace>"
+        ),
         ["b Contacts"]
     );
     assert_eq!(one("imu", "imu", ""), ["s/imu Imu"]);
     let foreign = "<sensor name='s' type='imu'><plugin filename='libsmell.so'><topicName>x</topicName></plugin></sensor>";
-    assert_eq!((topics(foreign), codes(&gazebo(foreign))), (vec!["s/imu Imu".to_owned()], vec![("urdf-unknown-plugin", 7)]));
+    assert_eq!(
+        (topics(foreign), codes(&gazebo(foreign))),
+        (
+            vec!["s/imu Imu".to_owned()],
+            vec![("urdf-unknown-plugin", 7)]
+        )
+    );
 }
 
 #[test]
@@ -217,35 +386,79 @@ fn plugins_of_ros_2_name_topics() {
             "<sensor name='s' type='{kind}'><plugin name='p' filename='libgazebo_ros_{file}.so'>{inside}</plugin></sensor>"
         ))
     };
-    let camera =
-        "<ros><namespace>/ns</namespace><remapping>eye/image_raw:=picture</remapping></ros><camera_name>eye</camera_name>";
-    assert_eq!(of("camera", "camera", camera), ["ns/picture Image", "ns/eye/camera_info CameraInfo"]);
-    assert_eq!(of("imu", "imu_sensor", "<ros><remapping>~/out:=imu/data</remapping></ros>"), ["imu/data Imu"]);
-    assert_eq!(of("imu", "imu_sensor", "<ros><remapping>~/out:=/imu</remapping></ros>"), ["/imu Imu"]);
+    let camera = "<ros><namespace>/ns</namespace><remapping>eye/image_raw:=picture</remapping></ros><camera_name>eye</camera_name>";
+    assert_eq!(
+        of("camera", "camera", camera),
+        ["ns/picture Image", "ns/eye/camera_info CameraInfo"]
+    );
+    assert_eq!(
+        of(
+            "imu",
+            "imu_sensor",
+            "<ros><remapping>~/out:=imu/data</remapping></ros>"
+        ),
+        ["imu/data Imu"]
+    );
+    assert_eq!(
+        of(
+            "imu",
+            "imu_sensor",
+            "<ros><remapping>~/out:=/imu</remapping></ros>"
+        ),
+        ["/imu Imu"]
+    );
     assert_eq!(of("imu", "imu_sensor", "<ros/>"), ["p/out Imu"]);
-    assert_eq!(of("contact", "bumper", "<ros/>"), ["bumper_states Contacts"]);
+    assert_eq!(
+        of("contact", "bumper", "<ros/>"),
+        ["bumper_states Contacts"]
+    );
     let output = |kind: &str| format!("<ros/><output_type>sensor_msgs/{kind}</output_type>");
-    assert_eq!(of("ray", "ray_sensor", &output("LaserScan")), ["p/out LaserScan"]);
-    assert_eq!(of("ray", "ray_sensor", &output("PointCloud2")), ["p/out PointCloud2"]);
+    assert_eq!(
+        of("ray", "ray_sensor", &output("LaserScan")),
+        ["p/out LaserScan"]
+    );
+    assert_eq!(
+        of("ray", "ray_sensor", &output("PointCloud2")),
+        ["p/out PointCloud2"]
+    );
     assert_eq!(of("ray", "ray_sensor", &output("Range")), ["p/out Range"]);
     assert_eq!(of("ray", "ray_sensor", "<ros/>"), ["p/out PointCloud2"]);
 }
 
 #[test]
 fn topics_of_gz_sim() {
-    let of = |kind: &str, inside: &str| topics(&format!("<sensor name='s' type='{kind}'>{inside}</sensor>"));
-    assert_eq!(of("camera", "<topic>eye/image</topic>"), ["eye/image Image", "eye/camera_info CameraInfo"]);
+    let of = |kind: &str, inside: &str| {
+        topics(&format!("<sensor name='s' type='{kind}'>{inside}</sensor>"))
+    };
     assert_eq!(
-        of("camera", "<topic>a</topic><camera><camera_info_topic>b</camera_info_topic></camera>"),
+        of("camera", "<topic>eye/image</topic>"),
+        ["eye/image Image", "eye/camera_info CameraInfo"]
+    );
+    assert_eq!(
+        of(
+            "camera",
+            "<topic>a</topic><camera><camera_info_topic>b</camera_info_topic></camera>"
+        ),
         ["a Image", "b CameraInfo"]
     );
     assert_eq!(
         of("rgbd_camera", "<topic>d</topic>"),
-        ["d/image Image", "d/depth_image Image", "d/points PointCloud2", "d/camera_info CameraInfo"]
+        [
+            "d/image Image",
+            "d/depth_image Image",
+            "d/points PointCloud2",
+            "d/camera_info CameraInfo"
+        ]
     );
-    assert_eq!(of("gpu_lidar", "<topic>l</topic>"), ["l LaserScan", "l/points PointCloud2"]);
+    assert_eq!(
+        of("gpu_lidar", "<topic>l</topic>"),
+        ["l LaserScan", "l/points PointCloud2"]
+    );
     assert_eq!(of("imu", "<topic>__default_topic__</topic>"), ["s/imu Imu"]);
-    assert_eq!(of("contact", "<contact><topic>touch</topic></contact>"), ["touch Contacts"]);
+    assert_eq!(
+        of("contact", "<contact><topic>touch</topic></contact>"),
+        ["touch Contacts"]
+    );
 }
 
 #[test]
@@ -254,42 +467,95 @@ fn sensors_of_urdf_look_along_z() {
         <camera><image width='64' height='32' hfov='1' near='0.5' far='2'/></camera></sensor>";
     let robot = robot(inside);
     let sensor = &robot.sensors[0];
-    assert_eq!((link(&robot, sensor.link), frame(&robot)), ("optical", Some("optical")));
+    assert_eq!(
+        (link(&robot, sensor.link), frame(&robot)),
+        ("optical", Some("optical"))
+    );
     // Forward is the optical frame's z, up its −y.
-    assert!((sensor.origin * Point3::new(1.0, 0.0, 0.0) - Point3::new(0.0, 0.0, 1.0)).norm() < 1e-12);
-    assert!((sensor.origin * Point3::new(0.0, 0.0, 1.0) - Point3::new(0.0, -1.0, 0.0)).norm() < 1e-12);
-    let SensorKind::Camera(c) = sensor.kind else { panic!() };
-    assert_eq!((c.horizontal_fov, c.width, c.height, c.near, c.far), (1.0, 64, 32, 0.5, 2.0));
-    let rate = InterfaceKind::Publisher { rate: 5.0, qos: Qos::Sensor };
+    assert!(
+        (sensor.origin * Point3::new(1.0, 0.0, 0.0) - Point3::new(0.0, 0.0, 1.0)).norm() < 1e-12
+    );
+    assert!(
+        (sensor.origin * Point3::new(0.0, 0.0, 1.0) - Point3::new(0.0, -1.0, 0.0)).norm() < 1e-12
+    );
+    let SensorKind::Camera(c) = sensor.kind else {
+        panic!()
+    };
+    assert_eq!(
+        (c.horizontal_fov, c.width, c.height, c.near, c.far),
+        (1.0, 64, 32, 0.5, 2.0)
+    );
+    let rate = InterfaceKind::Publisher {
+        rate: 5.0,
+        qos: Qos::Sensor,
+    };
     assert_eq!(sensor.interfaces[0].kind, rate);
-    let ray = read(&body("<sensor name='s'><parent link='arm'/><ray><horizontal samples='9'/></ray></sensor>"), None);
-    assert_eq!(shown(&ray.robot.unwrap().sensors[0].interfaces), ["s/scan LaserScan"]);
+    let ray = read(
+        &body("<sensor name='s'><parent link='arm'/><ray><horizontal samples='9'/></ray></sensor>"),
+        None,
+    );
+    assert_eq!(
+        shown(&ray.robot.unwrap().sensors[0].interfaces),
+        ["s/scan LaserScan"]
+    );
 }
 
 #[test]
 fn sensors_are_on_links_or_on_what_joints_move() {
     let on = |reference: &str, inside: &str| {
-        let robot = robot(&format!("<gazebo reference='{reference}'><sensor name='s' {inside}</sensor></gazebo>"));
-        (link(&robot, robot.sensors[0].link).to_owned(), frame(&robot).map(str::to_owned))
+        let robot = robot(&format!(
+            "<gazebo reference='{reference}'><sensor name='s' {inside}</sensor></gazebo>"
+        ));
+        (
+            link(&robot, robot.sensors[0].link).to_owned(),
+            frame(&robot).map(str::to_owned),
+        )
     };
     let arm = || "arm".to_owned();
     assert_eq!(on("turn", "type='force_torque'>"), (arm(), None));
-    let framed = |frame: &str| format!("type='force_torque'><force_torque><frame>{frame}</frame></force_torque>");
-    assert_eq!(on("turn", &framed("parent")), (arm(), Some("base".to_owned())));
+    let framed = |frame: &str| {
+        format!("type='force_torque'><force_torque><frame>{frame}</frame></force_torque>")
+    };
+    assert_eq!(
+        on("turn", &framed("parent")),
+        (arm(), Some("base".to_owned()))
+    );
     assert_eq!(on("turn", &framed("child")), (arm(), None));
     let imu = |frame: &str| format!("type='imu'><gz_frame_id>{frame}</gz_frame_id>");
     assert_eq!(on("arm", &imu("base")), (arm(), Some("base".to_owned())));
     assert_eq!(on("arm", &imu("arm")), (arm(), None));
-    assert_eq!(codes(&gazebo(&format!("<sensor name='s' {}</sensor>", imu("nowhere")))), [("urdf-sensor-frame", 7)]);
-    assert_eq!(codes("<gazebo><sensor name='s' type='imu'/></gazebo>"), [("urdf-sensor-without-link", 7)]);
-    assert_eq!(codes("<sensor name='s' type='imu'/>"), [("urdf-sensor-without-link", 7)]);
-    assert_eq!(codes("<gazebo reference='amr'><sensor name='s' type='imu'/></gazebo>"), [("urdf-unknown-reference", 7)]);
+    assert_eq!(
+        codes(&gazebo(&format!(
+            "<sensor name='s' {}</sensor>",
+            imu("nowhere")
+        ))),
+        [("urdf-sensor-frame", 7)]
+    );
+    assert_eq!(
+        codes("<gazebo><sensor name='s' type='imu'/></gazebo>"),
+        [("urdf-sensor-without-link", 7)]
+    );
+    assert_eq!(
+        codes("<sensor name='s' type='imu'/>"),
+        [("urdf-sensor-without-link", 7)]
+    );
+    assert_eq!(
+        codes("<gazebo reference='amr'><sensor name='s' type='imu'/></gazebo>"),
+        [("urdf-unknown-reference", 7)]
+    );
     let old = "<gazebo reference='arm' xmlns:sensor='urn:s'><sensor:ray name='s'/></gazebo>";
     assert_eq!(codes(old), [("urdf-old-sensor", 7)]);
     // A pose in another link's frame: arm is 1 m behind camera.
-    let relative = sensor(&gazebo("<sensor name='s' type='imu'><pose relative_to='arm'>0 0 1 0 0 0</pose></sensor>"));
-    assert_eq!(relative.origin.translation.vector, Vector3::new(-1.0, 0.0, 1.0));
-    let turned = sensor(&gazebo("<sensor name='s' type='imu'><pose degrees='true'>0 0 0 0 0 90</pose></sensor>"));
+    let relative = sensor(&gazebo(
+        "<sensor name='s' type='imu'><pose relative_to='arm'>0 0 1 0 0 0</pose></sensor>",
+    ));
+    assert_eq!(
+        relative.origin.translation.vector,
+        Vector3::new(-1.0, 0.0, 1.0)
+    );
+    let turned = sensor(&gazebo(
+        "<sensor name='s' type='imu'><pose degrees='true'>0 0 0 0 0 90</pose></sensor>",
+    ));
     assert!((turned.origin.rotation.angle() - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
 }
 
@@ -298,16 +564,37 @@ fn a_frame_that_is_no_link_comes_with_its_sensor() {
     let imu = |name: &str, of: &str| format!("<sensor name='{name}' type='imu'><{of}</sensor>");
     let probe = "ignition_frame_id>probe</ignition_frame_id>";
     let named = |sensors: &str| -> Vec<Option<String>> {
-        robot(&gazebo(sensors)).sensors.into_iter().map(|sensor| sensor.frame_name.filter(|_| sensor.frame.is_none())).collect()
+        robot(&gazebo(sensors))
+            .sensors
+            .into_iter()
+            .map(|sensor| sensor.frame_name.filter(|_| sensor.frame.is_none()))
+            .collect()
     };
-    let names = |names: &[&str]| names.iter().map(|name| (!name.is_empty()).then(|| (*name).to_owned())).collect::<Vec<_>>();
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (!name.is_empty()).then(|| (*name).to_owned()))
+            .collect::<Vec<_>>()
+    };
     // A frame is in one place: the second sensor is in its link's.
-    assert_eq!(named(&format!("{}{}", imu("a", probe), imu("b", probe))), names(&["probe", ""]));
+    assert_eq!(
+        named(&format!("{}{}", imu("a", probe), imu("b", probe))),
+        names(&["probe", ""])
+    );
     assert_eq!(codes(&gazebo(&imu("a", probe))), [("urdf-sensor-frame", 7)]);
-    assert_eq!(named(&imu("a", "gz_frame_id>not a name</gz_frame_id>")), names(&[""]));
-    assert_eq!(named(&imu("a", "frame_name>camera</frame_name>")), names(&[""]));
+    assert_eq!(
+        named(&imu("a", "gz_frame_id>not a name</gz_frame_id>")),
+        names(&[""])
+    );
+    assert_eq!(
+        named(&imu("a", "frame_name>camera</frame_name>")),
+        names(&[""])
+    );
     let global = imu("a", "gz_frame_id>map</gz_frame_id>");
-    assert_eq!((named(&global), codes(&gazebo(&global)).len()), (names(&["map"]), 0));
+    assert_eq!(
+        (named(&global), codes(&gazebo(&global)).len()),
+        (names(&["map"]), 0)
+    );
     let camera = "<sensor name='c' type='camera'><gz_frame_id>seen</gz_frame_id><camera/></sensor>";
     assert_eq!(named(camera), names(&["seen"]));
 }
@@ -315,19 +602,30 @@ fn a_frame_that_is_no_link_comes_with_its_sensor() {
 #[test]
 fn names_are_made_valid_and_the_clock_is_the_simulators() {
     let named = |name: &str| {
-        let inside = gazebo(&format!("<sensor name='s' type='imu'><topic>{name}</topic></sensor>"));
+        let inside = gazebo(&format!(
+            "<sensor name='s' type='imu'><topic>{name}</topic></sensor>"
+        ));
         let outcome = read(&body(&inside), None);
         let codes: Vec<_> = outcome.diagnostics.iter().map(|d| d.code).collect();
         (shown(&outcome.robot.unwrap().sensors[0].interfaces), codes)
     };
-    assert_eq!(named("a/2nd imu//x-y/"), (vec!["a/_2nd_imu/x_y Imu".to_owned()], vec!["urdf-invalid-topic"]));
+    assert_eq!(
+        named("a/2nd imu//x-y/"),
+        (
+            vec!["a/_2nd_imu/x_y Imu".to_owned()],
+            vec!["urdf-invalid-topic"]
+        )
+    );
     assert_eq!(named("/-/"), (vec![], vec!["urdf-invalid-topic"]));
     assert_eq!(named("/clock"), (vec![], vec!["urdf-prohibited-interface"]));
     assert_eq!(named("my/clock"), (vec!["my/clock Imu".to_owned()], vec![]));
     let spaced = gazebo("<sensor name='left eye' type='camera'/>");
     let outcome = read(&body(&spaced), None);
     let sensor = &outcome.robot.unwrap().sensors[0];
-    assert_eq!((sensor.name.as_str(), sensor.interfaces[0].name.as_str()), ("left eye", "left_eye/image_raw"));
+    assert_eq!(
+        (sensor.name.as_str(), sensor.interfaces[0].name.as_str()),
+        ("left eye", "left_eye/image_raw")
+    );
     assert_eq!(outcome.diagnostics.len(), 1);
 }
 
@@ -335,49 +633,101 @@ fn names_are_made_valid_and_the_clock_is_the_simulators() {
 fn contact_is_gazebos_last_word() {
     let of = |inside: &str| {
         let robot = robot(inside);
-        robot.links[1].contact.map(|c| (c.static_friction, c.dynamic_friction, c.restitution))
+        robot.links[1]
+            .contact
+            .map(|c| (c.static_friction, c.dynamic_friction, c.restitution))
     };
     let arm = |inside: &str| format!("<gazebo reference='arm'>{inside}</gazebo>");
-    assert_eq!(of(&arm("<mu1>0.2</mu1><mu2>0.5</mu2>")), Some((0.5, 0.2, None)));
+    assert_eq!(
+        of(&arm("<mu1>0.2</mu1><mu2>0.5</mu2>")),
+        Some((0.5, 0.2, None))
+    );
     assert_eq!(of(&arm("<mu1 value='0.2'/>")), Some((0.2, 0.2, None)));
     assert_eq!(of(&arm("<mu2>0</mu2>")), Some((0.0, 0.0, None)));
-    assert_eq!(of(&[arm("<mu1>1</mu1><mu2>1</mu2>"), arm("<mu1>0.3</mu1>")].concat()), Some((1.0, 0.3, None)));
+    assert_eq!(
+        of(&[arm("<mu1>1</mu1><mu2>1</mu2>"), arm("<mu1>0.3</mu1>")].concat()),
+        Some((1.0, 0.3, None))
+    );
     let surface = "<collision><surface><friction><ode><mu>0.4</mu><mu2>0.1</mu2></ode></friction>\
         <bounce><restitution_coefficient>0.7</restitution_coefficient></bounce></surface></collision>";
     assert_eq!(of(&arm(surface)), Some((0.4, 0.1, Some(0.7))));
-    assert_eq!(of(&arm("<restitution_coefficient>0.5</restitution_coefficient>")), Some((1.0, 1.0, Some(0.5))));
+    assert_eq!(
+        of(&arm(
+            "<restitution_coefficient>0.5</restitution_coefficient>"
+        )),
+        Some((1.0, 1.0, Some(0.5)))
+    );
     assert_eq!(of(&arm("<kp>1</kp>")), None);
     for inside in ["<mu1>-1</mu1>", "<mu1>nan</mu1>", "<mu1>slippery</mu1>"] {
         assert_eq!(codes(&arm(inside)), [("urdf-bad-setting", 7)], "{inside}");
-        assert_eq!(read(&body(&arm(inside)), None).robot.unwrap().links[1].contact, None);
+        assert_eq!(
+            read(&body(&arm(inside)), None).robot.unwrap().links[1].contact,
+            None
+        );
     }
-    assert_eq!(codes("<gazebo reference='leg'><mu1>1</mu1></gazebo>"), [("urdf-unknown-reference", 7)]);
+    assert_eq!(
+        codes("<gazebo reference='leg'><mu1>1</mu1></gazebo>"),
+        [("urdf-unknown-reference", 7)]
+    );
     let bullet = "<link name='foot'><contact><lateral_friction value='0.8'/><restitution value='2'/></contact></link>";
     let outcome = read(&text(bullet), None);
     let contact = outcome.robot.unwrap().links[0].contact.unwrap();
-    assert_eq!((contact.static_friction, contact.restitution), (0.8, Some(1.0)));
+    assert_eq!(
+        (contact.static_friction, contact.restitution),
+        (0.8, Some(1.0))
+    );
 }
 
 #[test]
 fn drives_are_the_strongest_command() {
-    let block =
-        |inside: &str| format!("<ros2_control name='hw' type='system'><joint name='turn'>{inside}</joint></ros2_control>");
-    let commands = |names: &[&str]| names.iter().map(|name| format!("<command_interface name='{name}'/>")).collect::<String>();
-    let drive = |inside: &str| robot(inside).joints[0].drive.map(|drive| (drive.command, drive.initial_position));
-    assert_eq!(drive(&block(&commands(&["effort", "velocity"]))), Some((Command::Velocity, None)));
-    assert_eq!(drive(&block(&commands(&["effort", "position", "velocity"]))), Some((Command::Position, None)));
+    let block = |inside: &str| {
+        format!(
+            "<ros2_control name='hw' type='system'><joint name='turn'>{inside}</joint></ros2_control>"
+        )
+    };
+    let commands = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| format!("<command_interface name='{name}'/>"))
+            .collect::<String>()
+    };
+    let drive = |inside: &str| {
+        robot(inside).joints[0]
+            .drive
+            .map(|drive| (drive.command, drive.initial_position))
+    };
+    assert_eq!(
+        drive(&block(&commands(&["effort", "velocity"]))),
+        Some((Command::Velocity, None))
+    );
+    assert_eq!(
+        drive(&block(&commands(&["effort", "position", "velocity"]))),
+        Some((Command::Position, None))
+    );
     assert_eq!(drive(&block("<state_interface name='position'/>")), None);
     let initial = |value: &str| {
-        let state = format!("<state_interface name='position'><param name='initial_value'>{value}</param></state_interface>");
+        let state = format!(
+            "<state_interface name='position'><param name='initial_value'>{value}</param></state_interface>"
+        );
         block(&format!("{}{state}", commands(&["effort"])))
     };
     assert_eq!(drive(&initial("0.5")), Some((Command::Effort, Some(0.5))));
     let outcome = read(&body(&initial("7")), None);
-    assert_eq!(outcome.robot.unwrap().joints[0].drive.unwrap().initial_position, Some(1.0));
+    assert_eq!(
+        outcome.robot.unwrap().joints[0]
+            .drive
+            .unwrap()
+            .initial_position,
+        Some(1.0)
+    );
     assert_eq!(outcome.diagnostics[0].code, "urdf-bad-setting");
     assert!(codes(&block(&commands(&["acceleration"]))).contains(&("urdf-no-command", 7)));
-    let of =
-        |joint: &str| format!("<ros2_control name='hw'><joint name='{joint}'>{}</joint></ros2_control>", commands(&["effort"]));
+    let of = |joint: &str| {
+        format!(
+            "<ros2_control name='hw'><joint name='{joint}'>{}</joint></ros2_control>",
+            commands(&["effort"])
+        )
+    };
     assert_eq!(codes(&of("trun")), [("urdf-unknown-reference", 7)]);
     assert_eq!(codes(&of("hold")), [("urdf-not-drivable", 7)]);
     let follower = "<link name='f'/><joint name='follow' type='continuous'><parent link='base'/><child link='f'/><mimic joint='turn'/></joint>";
@@ -388,19 +738,40 @@ fn drives_are_the_strongest_command() {
 #[test]
 fn transmissions_drive_where_ros2_control_does_not() {
     let transmission = |joint: &str, inside: &str| {
-        format!("<transmission name='t'><type>x/Simple</type><joint name='turn'>{joint}</joint>{inside}</transmission>")
+        format!(
+            "<transmission name='t'><type>x/Simple</type><joint name='turn'>{joint}</joint>{inside}</transmission>"
+        )
     };
     let interface = |name: &str| format!("<hardwareInterface>{name}</hardwareInterface>");
     let drive = |inside: &str| robot(inside).joints[0].drive.map(|drive| drive.command);
-    assert_eq!(drive(&transmission(&interface("hardware_interface/EffortJointInterface"), "")), Some(Command::Effort));
-    assert_eq!(drive(&transmission(&interface("VelocityJointInterface"), "")), Some(Command::Velocity));
-    let both = [interface("PositionJointInterface"), interface("EffortJointInterface")].concat();
+    assert_eq!(
+        drive(&transmission(
+            &interface("hardware_interface/EffortJointInterface"),
+            ""
+        )),
+        Some(Command::Effort)
+    );
+    assert_eq!(
+        drive(&transmission(&interface("VelocityJointInterface"), "")),
+        Some(Command::Velocity)
+    );
+    let both = [
+        interface("PositionJointInterface"),
+        interface("EffortJointInterface"),
+    ]
+    .concat();
     assert_eq!(drive(&transmission(&both, "")), Some(Command::Position));
-    let actuator = format!("<actuator name='a'>{}</actuator>", interface("PositionJointInterface"));
+    let actuator = format!(
+        "<actuator name='a'>{}</actuator>",
+        interface("PositionJointInterface")
+    );
     assert_eq!(drive(&transmission("", &actuator)), Some(Command::Position));
     let state = transmission(&interface("hardware_interface/JointStateInterface"), "");
     assert_eq!((drive(&state), codes(&state).len()), (None, 0));
-    assert_eq!(codes(&transmission("", "").repeat(2)), [("urdf-no-command", 7)]);
+    assert_eq!(
+        codes(&transmission("", "").repeat(2)),
+        [("urdf-no-command", 7)]
+    );
     let unknown = transmission(&interface("EffortJointInterface"), "").replace("'turn'", "'burn'");
     assert_eq!(codes(&unknown), [("urdf-unknown-reference", 7)]);
     let effort = "<ros2_control name='hw'><joint name='turn'><command_interface name='effort'/></joint></ros2_control>";
@@ -410,7 +781,9 @@ fn transmissions_drive_where_ros2_control_does_not() {
 
 /// A ros2_control element of that name, which commands `joint` with `command`.
 fn block(name: &str, joint: &str, command: &str) -> String {
-    format!("<ros2_control name='{name}'><joint name='{joint}'><command_interface name='{command}'/></joint></ros2_control>")
+    format!(
+        "<ros2_control name='{name}'><joint name='{joint}'><command_interface name='{command}'/></joint></ros2_control>"
+    )
 }
 
 const WHEEL: &str = "<link name='w'/><joint name='roll' type='continuous'><parent link='base'/><child link='w'/></joint>";
@@ -423,33 +796,87 @@ fn without_a_file_controllers_follow_a_convention() {
         "joint_trajectory_controller/joint_trajectory JointTrajectory",
     ];
     assert_eq!(of(&block("hw", "turn", "effort")), arm);
-    let both = format!("{WHEEL}{}{}", block("hw", "turn", "position"), block("base/wheels", "roll", "velocity"));
-    assert_eq!(of(&both), [arm[0], arm[1], "base_wheels/commands Float64MultiArray"]);
-    let two = format!("{WHEEL}{}{}", block("a", "turn", "position"), block("b", "roll", "position"));
-    let names: Vec<String> = robot(&two).interfaces.into_iter().map(|interface| interface.name).collect();
-    assert_eq!(names[0], "a_joint_trajectory_controller/follow_joint_trajectory");
-    assert_eq!(names[2], "b_joint_trajectory_controller/follow_joint_trajectory");
-    assert_eq!(codes(&block("hw", "turn", "effort")), [("urdf-assumed-controllers", 7)]);
+    let both = format!(
+        "{WHEEL}{}{}",
+        block("hw", "turn", "position"),
+        block("base/wheels", "roll", "velocity")
+    );
+    assert_eq!(
+        of(&both),
+        [arm[0], arm[1], "base_wheels/commands Float64MultiArray"]
+    );
+    let two = format!(
+        "{WHEEL}{}{}",
+        block("a", "turn", "position"),
+        block("b", "roll", "position")
+    );
+    let names: Vec<String> = robot(&two)
+        .interfaces
+        .into_iter()
+        .map(|interface| interface.name)
+        .collect();
+    assert_eq!(
+        names[0],
+        "a_joint_trajectory_controller/follow_joint_trajectory"
+    );
+    assert_eq!(
+        names[2],
+        "b_joint_trajectory_controller/follow_joint_trajectory"
+    );
+    assert_eq!(
+        codes(&block("hw", "turn", "effort")),
+        [("urdf-assumed-controllers", 7)]
+    );
 }
 
 #[test]
 fn sensors_of_ros2_control_are_broadcast() {
-    let states = |names: &[&str]| names.iter().map(|name| format!("<state_interface name='{name}'/>")).collect::<String>();
-    let of =
-        |name: &str, inside: &str| format!("<ros2_control name='hw'><sensor name='{name}'>{inside}</sensor></ros2_control>");
+    let states = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| format!("<state_interface name='{name}'/>"))
+            .collect::<String>()
+    };
+    let of = |name: &str, inside: &str| {
+        format!("<ros2_control name='hw'><sensor name='{name}'>{inside}</sensor></ros2_control>")
+    };
     let frame = "<param name='frame_id'>arm</param>";
-    let wrench = robot(&of("ft", &format!("{}{frame}", states(&["force.x", "torque.z"]))));
-    assert_eq!((wrench.sensors[0].kind, link(&wrench, wrench.sensors[0].link)), (SensorKind::ForceTorque, "arm"));
-    assert_eq!(shown(&wrench.sensors[0].interfaces), ["ft_broadcaster/wrench WrenchStamped"]);
-    let imu = robot(&of("imu", &states(&["orientation.x", "angular_velocity.y"])));
-    assert_eq!((imu.sensors.len(), shown(&imu.interfaces)), (0, vec!["imu_broadcaster/imu Imu".to_owned()]));
-    assert_eq!(codes(&of("nose", &states(&["smell"]))), [("urdf-unknown-sensor", 7)]);
+    let wrench = robot(&of(
+        "ft",
+        &format!("{}{frame}", states(&["force.x", "torque.z"])),
+    ));
+    assert_eq!(
+        (
+            wrench.sensors[0].kind,
+            link(&wrench, wrench.sensors[0].link)
+        ),
+        (SensorKind::ForceTorque, "arm")
+    );
+    assert_eq!(
+        shown(&wrench.sensors[0].interfaces),
+        ["ft_broadcaster/wrench WrenchStamped"]
+    );
+    let imu = robot(&of(
+        "imu",
+        &states(&["orientation.x", "angular_velocity.y"]),
+    ));
+    assert_eq!(
+        (imu.sensors.len(), shown(&imu.interfaces)),
+        (0, vec!["imu_broadcaster/imu Imu".to_owned()])
+    );
+    assert_eq!(
+        codes(&of("nose", &states(&["smell"]))),
+        [("urdf-unknown-sensor", 7)]
+    );
 }
 
 /// The robot with `inside`, given a controller file.
 fn controlled(inside: &str, file: &str) -> (Robot, Vec<Diagnostic>) {
     let mut robot = robot(inside);
-    let found = set_controllers(&mut robot, &[(Arc::from(Path::new("c.yaml")), file.to_owned())]);
+    let found = set_controllers(
+        &mut robot,
+        &[(Arc::from(Path::new("c.yaml")), file.to_owned())],
+    );
     (robot, found)
 }
 
@@ -476,9 +903,13 @@ imu:
 ";
     let plugin = "<gazebo><plugin filename='libgazebo_ros2_control.so' name='p'><parameters>c.yaml</parameters>
         <ros><remapping>~/odom:=odom</remapping></ros></plugin></gazebo>";
-    let sensor = "<ros2_control name='s'><sensor name='hw_imu'><state_interface name='orientation.x'/>
+    let sensor =
+        "<ros2_control name='s'><sensor name='hw_imu'><state_interface name='orientation.x'/>
         <param name='frame_id'>arm</param></sensor></ros2_control>";
-    let (robot, found) = controlled(&format!("{plugin}{}{sensor}", block("hw", "turn", "position")), file);
+    let (robot, found) = controlled(
+        &format!("{plugin}{}{sensor}", block("hw", "turn", "position")),
+        file,
+    );
     let references = read(&body(plugin), None).references;
     assert_eq!(references.controller_files[0].0, "c.yaml");
     assert_eq!(
@@ -493,21 +924,56 @@ imu:
         ]
     );
     assert_eq!(robot.interfaces[0].kind, InterfaceKind::ActionServer);
-    assert_eq!(robot.interfaces[3].kind, InterfaceKind::Publisher { rate: 25.0, qos: Qos::Default });
-    let sensors: Vec<_> =
-        robot.sensors.iter().map(|s| (s.name.as_str(), link(&robot, s.link), shown(&s.interfaces).concat())).collect();
+    assert_eq!(
+        robot.interfaces[3].kind,
+        InterfaceKind::Publisher {
+            rate: 25.0,
+            qos: Qos::Default
+        }
+    );
+    let sensors: Vec<_> = robot
+        .sensors
+        .iter()
+        .map(|s| {
+            (
+                s.name.as_str(),
+                link(&robot, s.link),
+                shown(&s.interfaces).concat(),
+            )
+        })
+        .collect();
     assert_eq!(
         sensors,
-        [("hw_imu", "arm", "imu/imu Imu".to_owned()), ("wrist", "camera", "ft/wrench WrenchStamped".to_owned())]
+        [
+            ("hw_imu", "arm", "imu/imu Imu".to_owned()),
+            ("wrist", "camera", "ft/wrench WrenchStamped".to_owned())
+        ]
     );
-    assert_eq!(robot.sensors[1].interfaces[0].kind, InterfaceKind::Publisher { rate: 200.0, qos: Qos::Sensor });
-    let reported: Vec<_> = found.iter().map(|d| (d.code, d.place.line, d.place.element.as_str())).collect();
-    assert_eq!(reported, [("urdf-unknown-controller", 12, "controller \"odd\"")]);
+    assert_eq!(
+        robot.sensors[1].interfaces[0].kind,
+        InterfaceKind::Publisher {
+            rate: 200.0,
+            qos: Qos::Sensor
+        }
+    );
+    let reported: Vec<_> = found
+        .iter()
+        .map(|d| (d.code, d.place.line, d.place.element.as_str()))
+        .collect();
+    assert_eq!(
+        reported,
+        [("urdf-unknown-controller", 12, "controller \"odd\"")]
+    );
 }
 
 /// The names of the interfaces that start disabled.
 fn disabled(robot: &Robot) -> Vec<&str> {
-    robot.interfaces.iter().filter(|interface| !interface.starts_enabled).map(|interface| interface.name.as_str()).collect()
+    robot
+        .interfaces
+        .iter()
+        .filter(|interface| !interface.starts_enabled)
+        .map(|interface| interface.name.as_str())
+        .collect()
 }
 
 #[test]
@@ -548,7 +1014,10 @@ chained: {ros__parameters: {joints: [a, b], command_joints: [admittance/a, admit
     ];
     // `velocity` is out, so its other joint is free for `other`.
     assert_eq!(disabled(&robot), expected);
-    let reported: Vec<_> = found.iter().map(|d| (d.code, d.place.line, d.message.as_str())).collect();
+    let reported: Vec<_> = found
+        .iter()
+        .map(|d| (d.code, d.place.line, d.message.as_str()))
+        .collect();
     let message = |holder: &str, of: &str, joints: &str, why: &str| {
         format!(
             "the controllers \"{holder}\" and \"{of}\" command the same joints ({joints}); \"{of}\" starts disabled, since the other one {why}"
@@ -562,12 +1031,23 @@ chained: {ros__parameters: {joints: [a, b], command_joints: [admittance/a, admit
         (9, message("arm", "admittance", "a, b", is_trajectory)),
         (11, message("wheels", "left", "l2", "is named first")),
     ];
-    let expected: Vec<_> =
-        expected.iter().map(|(line, message)| ("urdf-exclusive-controller", *line, message.as_str())).collect();
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(line, message)| ("urdf-exclusive-controller", *line, message.as_str()))
+        .collect();
     assert_eq!(reported, expected);
     // ROS 1.
-    let of = |name: &str, class: &str| format!("{name}:\n  type: effort_controllers/{class}\n  joint: turn\n");
-    let (robot, _) = controlled("", &format!("{}{}", of("c", "JointPositionController"), of("d", "JointEffortController")));
+    let of = |name: &str, class: &str| {
+        format!("{name}:\n  type: effort_controllers/{class}\n  joint: turn\n")
+    };
+    let (robot, _) = controlled(
+        "",
+        &format!(
+            "{}{}",
+            of("c", "JointPositionController"),
+            of("d", "JointEffortController")
+        ),
+    );
     assert_eq!(disabled(&robot), ["d/command"]);
 }
 
@@ -577,18 +1057,41 @@ fn what_several_controllers_offer_starts_enabled_if_one_of_them_does() {
         <ros><remapping>~/commands:=commands</remapping></ros></plugin></gazebo>";
     let forward = "type: forward_command_controller/ForwardCommandController\n  joints: [turn]";
     let (robot, found) = controlled(plugin, &format!("c:\n  {forward}\nd:\n  {forward}\n"));
-    assert_eq!((shown(&robot.interfaces), found.len()), (vec!["commands Float64MultiArray".to_owned()], 1));
+    assert_eq!(
+        (shown(&robot.interfaces), found.len()),
+        (vec!["commands Float64MultiArray".to_owned()], 1)
+    );
     assert_eq!(disabled(&robot), [""; 0]);
 }
 
 #[test]
 fn assumed_controllers_of_the_same_joints_exclude_each_other() {
-    let twice = format!("{}{}", block("a", "turn", "position"), block("b", "turn", "effort"));
-    let b = ["b_joint_trajectory_controller/follow_joint_trajectory", "b_joint_trajectory_controller/joint_trajectory"];
+    let twice = format!(
+        "{}{}",
+        block("a", "turn", "position"),
+        block("b", "turn", "effort")
+    );
+    let b = [
+        "b_joint_trajectory_controller/follow_joint_trajectory",
+        "b_joint_trajectory_controller/joint_trajectory",
+    ];
     assert_eq!(disabled(&robot(&twice)), b);
-    assert_eq!(codes(&twice), [("urdf-assumed-controllers", 7), ("urdf-exclusive-controller", 7)]);
-    assert_eq!(codes(&block("a", "turn", "effort").repeat(2)), [("urdf-assumed-controllers", 7)]);
-    let wheel = format!("{WHEEL}{}{}", block("a", "roll", "velocity"), block("b", "roll", "position"));
+    assert_eq!(
+        codes(&twice),
+        [
+            ("urdf-assumed-controllers", 7),
+            ("urdf-exclusive-controller", 7)
+        ]
+    );
+    assert_eq!(
+        codes(&block("a", "turn", "effort").repeat(2)),
+        [("urdf-assumed-controllers", 7)]
+    );
+    let wheel = format!(
+        "{WHEEL}{}{}",
+        block("a", "roll", "velocity"),
+        block("b", "roll", "position")
+    );
     assert_eq!(disabled(&robot(&wheel)), ["a/commands"]);
 }
 
@@ -597,13 +1100,39 @@ fn controller_files_of_other_layouts() {
     let of = |file: &str| shown(&controlled("", file).0.interfaces);
     let commands = |name: &str| vec![format!("{name}/commands Float64MultiArray")];
     let forward = "type: forward_command_controller/ForwardCommandController";
-    assert_eq!(of(&format!("/left/controller_manager:\n  ros__parameters:\n    c: {{{forward}}}")), commands("left/c"));
-    assert_eq!(of(&format!("/**:\n  controller_manager:\n    ros__parameters:\n      c: {{{forward}}}")), commands("c"));
-    assert_eq!(of(&format!("r:\n  controller_manager:\n    ros__parameters:\n      c: {{{forward}}}")), commands("c"));
-    assert_eq!(of(&format!("c:\n  ros__parameters:\n    {forward}\n    joints: [a]")), commands("c"));
+    assert_eq!(
+        of(&format!(
+            "/left/controller_manager:\n  ros__parameters:\n    c: {{{forward}}}"
+        )),
+        commands("left/c")
+    );
+    assert_eq!(
+        of(&format!(
+            "/**:\n  controller_manager:\n    ros__parameters:\n      c: {{{forward}}}"
+        )),
+        commands("c")
+    );
+    assert_eq!(
+        of(&format!(
+            "r:\n  controller_manager:\n    ros__parameters:\n      c: {{{forward}}}"
+        )),
+        commands("c")
+    );
+    assert_eq!(
+        of(&format!(
+            "c:\n  ros__parameters:\n    {forward}\n    joints: [a]"
+        )),
+        commands("c")
+    );
     // ROS 1.
-    assert_eq!(of("c:\n  type: effort_controllers/JointPositionController\n  joint: turn"), ["c/command Float64"]);
-    assert_eq!(of("clock:\n  type: x/PidController"), ["clock/reference MultiDOFCommand"]);
+    assert_eq!(
+        of("c:\n  type: effort_controllers/JointPositionController\n  joint: turn"),
+        ["c/command Float64"]
+    );
+    assert_eq!(
+        of("clock:\n  type: x/PidController"),
+        ["clock/reference MultiDOFCommand"]
+    );
 }
 
 #[test]
@@ -618,9 +1147,14 @@ fn controller_files_that_help_nobody_leave_the_convention() {
         assert_eq!(robot.interfaces.len(), 2, "{file}");
         assert_eq!(found[0].code, code, "{file}");
     }
-    let many: String = (0..1100).map(|n| format!("c{n}: {{type: x/PidController}}\n")).collect();
+    let many: String = (0..1100)
+        .map(|n| format!("c{n}: {{type: x/PidController}}\n"))
+        .collect();
     let (robot, found) = controlled("", &many);
-    assert_eq!((robot.interfaces.len(), found[0].code), (1000, "urdf-too-many-controllers"));
+    assert_eq!(
+        (robot.interfaces.len(), found[0].code),
+        (1000, "urdf-too-many-controllers")
+    );
 }
 
 #[test]

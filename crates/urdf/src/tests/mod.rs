@@ -16,12 +16,21 @@ fn text(inside: &str) -> String {
 
 /// The robot in `text`, which must have nothing worse than an information to report.
 fn clean(text: &str) -> Robot {
-    let Outcome { robot, diagnostics, .. } = read(text, None);
-    assert!(diagnostics.iter().all(|d| d.severity == Severity::Info), "{diagnostics:#?}");
+    let Outcome {
+        robot, diagnostics, ..
+    } = read(text, None);
+    assert!(
+        diagnostics.iter().all(|d| d.severity == Severity::Info),
+        "{diagnostics:#?}"
+    );
     robot.unwrap()
 }
 
 /// What is reported about `text`: code, line, column, element.
 fn findings(text: &str) -> Vec<(&'static str, u32, u32, String)> {
-    read(text, None).diagnostics.into_iter().map(|d| (d.code, d.place.line, d.place.column, d.place.element)).collect()
+    read(text, None)
+        .diagnostics
+        .into_iter()
+        .map(|d| (d.code, d.place.line, d.place.column, d.place.element))
+        .collect()
 }

@@ -56,7 +56,10 @@ const PIECES: &[&str] = &[
 fn check(robot: &Robot, references: &References) {
     let (links, joints) = (robot.links.len(), robot.joints.len());
     assert!(!robot.name.is_empty() && links > 0 && !robot.tree.roots.is_empty());
-    assert_eq!((robot.tree.order.len(), robot.tree.parent_joint.len()), (links, links));
+    assert_eq!(
+        (robot.tree.order.len(), robot.tree.parent_joint.len()),
+        (links, links)
+    );
     let names = |names: Vec<&str>| {
         let distinct: std::collections::HashSet<&str> = names.iter().copied().collect();
         assert_eq!(distinct.len(), names.len());
@@ -65,21 +68,51 @@ fn check(robot: &Robot, references: &References) {
     names(robot.joints.iter().map(|j| j.name.as_str()).collect());
     for joint in &robot.joints {
         assert!(joint.parent.0 < links && joint.child.0 < links && joint.parent != joint.child);
-        assert!((joint.axis.norm() - 1.0).abs() < 1e-9 && joint.origin.translation.vector.iter().all(|x| x.is_finite()));
+        assert!(
+            (joint.axis.norm() - 1.0).abs() < 1e-9
+                && joint
+                    .origin
+                    .translation
+                    .vector
+                    .iter()
+                    .all(|x| x.is_finite())
+        );
         let mut leader = joint.mimic;
         for _ in 0..joints {
             leader = leader.and_then(|mimic| robot.joints[mimic.joint.0].mimic);
         }
         assert_eq!(leader, None);
     }
-    for shape in robot.links.iter().flat_map(|link| link.visuals.iter().chain(&link.collisions)) {
+    for shape in robot
+        .links
+        .iter()
+        .flat_map(|link| link.visuals.iter().chain(&link.collisions))
+    {
         assert!(shape.material.is_none_or(|id| id.0 < robot.materials.len()));
     }
-    assert!(references.textures.iter().all(|(id, ..)| id.0 < robot.materials.len()));
+    assert!(
+        references
+            .textures
+            .iter()
+            .all(|(id, ..)| id.0 < robot.materials.len())
+    );
     // Every shape without its mesh is one that some file is for, and the other way round.
-    let missing = |shapes: &[Shape]| shapes.iter().filter(|shape| matches!(shape.geometry, Geometry::Missing { .. })).count();
-    let of_robot: usize = robot.links.iter().map(|link| missing(&link.visuals) + missing(&link.collisions)).sum();
-    let of_files: usize = references.meshes.iter().map(|mesh| mesh.visuals.len() + mesh.collisions.len()).sum();
+    let missing = |shapes: &[Shape]| {
+        shapes
+            .iter()
+            .filter(|shape| matches!(shape.geometry, Geometry::Missing { .. }))
+            .count()
+    };
+    let of_robot: usize = robot
+        .links
+        .iter()
+        .map(|link| missing(&link.visuals) + missing(&link.collisions))
+        .sum();
+    let of_files: usize = references
+        .meshes
+        .iter()
+        .map(|mesh| mesh.visuals.len() + mesh.collisions.len())
+        .sum();
     assert_eq!(of_robot, of_files);
     for reference in &references.meshes {
         for &(link, index) in &reference.visuals {
@@ -98,7 +131,13 @@ fn mutated(edits: &[(usize, usize, usize)]) -> Vec<u8> {
         let end = (at + length).min(bytes.len());
         let piece: Vec<u8> = match PIECES.get(what) {
             Some(piece) => piece.as_bytes().to_vec(),
-            None => SEED.as_bytes().iter().skip(what * 7 % SEED.len()).take(length * 3).copied().collect(),
+            None => SEED
+                .as_bytes()
+                .iter()
+                .skip(what * 7 % SEED.len())
+                .take(length * 3)
+                .copied()
+                .collect(),
         };
         bytes.splice(at..end, piece);
     }
@@ -133,10 +172,22 @@ proptest! {
 fn hostile_sizes_take_no_time() {
     let started = std::time::Instant::now();
     let deep = format!("<robot>{}", "<a b='c'>".repeat(200_000));
-    let wide = format!("<robot><link name='a'/>{}</robot>", "<gazebo><a/></gazebo>".repeat(50_000));
-    let one_line = format!("<robot><link name='a'/>{}</robot>", "<link name='b' x='1'/>".repeat(20_000));
+    let wide = format!(
+        "<robot><link name='a'/>{}</robot>",
+        "<gazebo><a/></gazebo>".repeat(50_000)
+    );
+    let one_line = format!(
+        "<robot><link name='a'/>{}</robot>",
+        "<link name='b' x='1'/>".repeat(20_000)
+    );
     let chain: String = (0..10_000).map(|n| format!("<link name='{n}'/><joint name='{n}' type='continuous'><parent link='{n}'/><child link='{}'/><mimic joint='{}'/></joint>", n + 1, n + 1)).collect();
-    for text in [deep, wide, one_line, format!("<robot>{chain}</robot>"), format!("<robot {}", "a='".repeat(100_000))] {
+    for text in [
+        deep,
+        wide,
+        one_line,
+        format!("<robot>{chain}</robot>"),
+        format!("<robot {}", "a='".repeat(100_000)),
+    ] {
         read(&text, None);
     }
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());

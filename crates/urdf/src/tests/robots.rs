@@ -15,7 +15,10 @@ fn robots() -> Option<PathBuf> {
     let folder = std::env::var_os("URDF_USD_ROBOTS").map_or_else(beside, PathBuf::from);
     let found = folder.join("MANIFEST.json").is_file();
     if !found {
-        eprintln!("skipped: {} has no MANIFEST.json (set URDF_USD_ROBOTS)", folder.display());
+        eprintln!(
+            "skipped: {} has no MANIFEST.json (set URDF_USD_ROBOTS)",
+            folder.display()
+        );
     }
     found.then_some(folder)
 }
@@ -23,29 +26,47 @@ fn robots() -> Option<PathBuf> {
 #[test]
 fn every_robot_is_read_whole() {
     let Some(folder) = robots() else { return };
-    let manifest: Value = serde_json::from_slice(&fs::read(folder.join("MANIFEST.json")).unwrap()).unwrap();
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(folder.join("MANIFEST.json")).unwrap()).unwrap();
     let entries = manifest["entries"].as_array().unwrap();
     assert_eq!(entries.len(), 18);
     for entry in entries {
         let file = folder.join(entry["urdf"].as_str().unwrap());
         let outcome = read(&decode(&fs::read(&file).unwrap()).unwrap(), Some(&file));
-        let errors: Vec<_> =
-            outcome.diagnostics.iter().filter(|d| d.severity == Severity::Error).map(ToString::to_string).collect();
+        let errors: Vec<_> = outcome
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(errors, [""; 0]);
         let robot = outcome.robot.unwrap();
         let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
         for joint in &robot.joints {
             *kinds.entry(joint.kind.as_str()).or_default() += 1;
         }
-        let expected: BTreeMap<&str, u64> =
-            entry["joints"].as_object().unwrap().iter().map(|(kind, count)| (kind.as_str(), count.as_u64().unwrap())).collect();
-        assert_eq!((robot.links.len() as u64, &kinds), (entry["links"].as_u64().unwrap(), &expected), "{}", file.display());
+        let expected: BTreeMap<&str, u64> = entry["joints"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(kind, count)| (kind.as_str(), count.as_u64().unwrap()))
+            .collect();
+        assert_eq!(
+            (robot.links.len() as u64, &kinds),
+            (entry["links"].as_u64().unwrap(), &expected),
+            "{}",
+            file.display()
+        );
         assert_eq!(robot.tree.roots.len(), 1, "{}", file.display());
         eprintln!("{}:", entry["package"]);
         for diagnostic in &outcome.diagnostics {
             eprintln!(
                 "  {}:{} {} {} ({})",
-                diagnostic.place.line, diagnostic.place.column, diagnostic.code, diagnostic.message, diagnostic.place.element
+                diagnostic.place.line,
+                diagnostic.place.column,
+                diagnostic.code,
+                diagnostic.message,
+                diagnostic.place.element
             );
         }
     }

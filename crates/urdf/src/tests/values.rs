@@ -39,47 +39,121 @@ fn everything_that_urdf_defines_has_its_place() {
     let link = &robot.links[0];
     let inertial = link.inertial.as_ref().unwrap();
     assert_eq!(
-        (inertial.mass, inertial.inertia[(1, 2)], inertial.inertia[(2, 1)], inertial.inertia[(2, 0)]),
+        (
+            inertial.mass,
+            inertial.inertia[(1, 2)],
+            inertial.inertia[(2, 1)],
+            inertial.inertia[(2, 0)]
+        ),
         (2.0, 0.03, 0.03, 0.02)
     );
-    assert!((inertial.origin * Point3::new(1.0, 0.0, 0.0) - Point3::new(0.1, 1.2, 0.3)).norm() < 1e-12);
-    assert_eq!(link.visuals[0].geometry, Geometry::Capsule { radius: 0.1, length: 0.5 });
-    assert_eq!(link.visuals[1].geometry, Geometry::Missing { scale: Vector3::new(1.0, -1.0, 2e-3) });
-    let [mesh] = &references.meshes[..] else { panic!("{references:?}") };
-    assert_eq!((mesh.uri.as_str(), mesh.place.line), ("package://p/m.stl", 10));
-    assert_eq!((&mesh.visuals[..], &mesh.collisions[..]), (&[(LinkId(0), 1)][..], &[(LinkId(0), 0)][..]));
+    assert!(
+        (inertial.origin * Point3::new(1.0, 0.0, 0.0) - Point3::new(0.1, 1.2, 0.3)).norm() < 1e-12
+    );
+    assert_eq!(
+        link.visuals[0].geometry,
+        Geometry::Capsule {
+            radius: 0.1,
+            length: 0.5
+        }
+    );
+    assert_eq!(
+        link.visuals[1].geometry,
+        Geometry::Missing {
+            scale: Vector3::new(1.0, -1.0, 2e-3)
+        }
+    );
+    let [mesh] = &references.meshes[..] else {
+        panic!("{references:?}")
+    };
+    assert_eq!(
+        (mesh.uri.as_str(), mesh.place.line),
+        ("package://p/m.stl", 10)
+    );
+    assert_eq!(
+        (&mesh.visuals[..], &mesh.collisions[..]),
+        (&[(LinkId(0), 1)][..], &[(LinkId(0), 0)][..])
+    );
     assert!((link.visuals[1].origin.rotation.angle() - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
     assert_eq!(link.collisions[0].name.as_deref(), Some("c"));
-    assert_eq!(link.collisions[1].geometry, Geometry::Cylinder { radius: 0.5, length: 1.0 });
+    assert_eq!(
+        link.collisions[1].geometry,
+        Geometry::Cylinder {
+            radius: 0.5,
+            length: 1.0
+        }
+    );
     let joint = &robot.joints[0];
-    assert_eq!((joint.kind, joint.parent.0, joint.child.0), (JointKind::Revolute, 0, 1));
+    assert_eq!(
+        (joint.kind, joint.parent.0, joint.child.0),
+        (JointKind::Revolute, 0, 1)
+    );
     // Fixed axes: roll about x first, yaw about z last.
     assert!(
         (joint.origin.rotation * Vector3::x()
-            - Vector3::new(0.936_293_363_584_199_2, 0.289_629_477_625_515_3, -0.198_669_330_795_061_22))
+            - Vector3::new(
+                0.936_293_363_584_199_2,
+                0.289_629_477_625_515_3,
+                -0.198_669_330_795_061_22
+            ))
         .norm()
             < 1e-15
     );
     assert!((joint.axis.into_inner() - Vector3::new(0.0, 0.6, 0.8)).norm() < 1e-15);
     assert_eq!(
         joint.limit,
-        Some(Limit { bounds: Bounds::between(Some(-1.0), Some(2.0)), effort: Some(3.0), velocity: Some(4.0) })
+        Some(Limit {
+            bounds: Bounds::between(Some(-1.0), Some(2.0)),
+            effort: Some(3.0),
+            velocity: Some(4.0)
+        })
     );
-    assert_eq!(joint.dynamics, Some(Dynamics { damping: Some(0.5), friction: Some(0.25) }));
-    let safety =
-        Safety { soft_lower_limit: Some(-0.9), soft_upper_limit: Some(1.9), k_position: Some(10.0), k_velocity: Some(20.0) };
+    assert_eq!(
+        joint.dynamics,
+        Some(Dynamics {
+            damping: Some(0.5),
+            friction: Some(0.25)
+        })
+    );
+    let safety = Safety {
+        soft_lower_limit: Some(-0.9),
+        soft_upper_limit: Some(1.9),
+        k_position: Some(10.0),
+        k_velocity: Some(20.0),
+    };
     assert_eq!(joint.safety, Some(safety));
-    assert_eq!(joint.calibration, Some(Calibration { rising: Some(0.1), falling: Some(0.2), reference_position: Some(0.3) }));
-    assert_eq!(joint.mimic.map(|m| (m.joint.0, m.multiplier, m.offset)), Some((1, -2.0, 0.5)));
-    assert_eq!((robot.joints[1].axis, robot.joints[1].dynamics), (Vector3::x_axis(), None));
-    assert!(robot.links.iter().all(|l| l.custom.is_empty()) && robot.joints.iter().all(|j| j.custom.is_empty()));
+    assert_eq!(
+        joint.calibration,
+        Some(Calibration {
+            rising: Some(0.1),
+            falling: Some(0.2),
+            reference_position: Some(0.3)
+        })
+    );
+    assert_eq!(
+        joint.mimic.map(|m| (m.joint.0, m.multiplier, m.offset)),
+        Some((1, -2.0, 0.5))
+    );
+    assert_eq!(
+        (robot.joints[1].axis, robot.joints[1].dynamics),
+        (Vector3::x_axis(), None)
+    );
+    assert!(
+        robot.links.iter().all(|l| l.custom.is_empty())
+            && robot.joints.iter().all(|j| j.custom.is_empty())
+    );
     // The version has no place of its own.
-    assert_eq!((robot.custom.attributes.len(), robot.custom.elements.len()), (1, 0));
+    assert_eq!(
+        (robot.custom.attributes.len(), robot.custom.elements.len()),
+        (1, 0)
+    );
 }
 
 #[test]
 fn materials_are_shared_by_what_they_are() {
-    let visual = |material: &str| format!("<visual><geometry><sphere radius=\"1\"/></geometry>{material}</visual>");
+    let visual = |material: &str| {
+        format!("<visual><geometry><sphere radius=\"1\"/></geometry>{material}</visual>")
+    };
     let text = text(&format!(
         "<link name=\"a\">{}{}{}{}{}{}</link>\n<material name=\"grey\"><color rgba=\"0.5 0.5 0.5 0.25\"/></material>",
         visual("<material name=\"grey\"/>"),
@@ -90,20 +164,32 @@ fn materials_are_shared_by_what_they_are() {
         visual(""),
     ));
     let (robot, references) = (clean(&text), read(&text, None).references);
-    let ids: Vec<_> = robot.links[0].visuals.iter().map(|v| v.material.map(|id| id.0)).collect();
+    let ids: Vec<_> = robot.links[0]
+        .visuals
+        .iter()
+        .map(|v| v.material.map(|id| id.0))
+        .collect();
     assert_eq!(ids, [Some(0), Some(1), Some(1), Some(2), Some(2), None]);
     let [r, _, _, a] = robot.materials[0].base_color;
     assert!((r - 0.214_041_14).abs() < 1e-6 && a == 0.25);
     assert_eq!(robot.materials[1].base_color, [1.0; 4]);
-    let [(id, uri, place)] = &references.textures[..] else { panic!("{references:?}") };
+    let [(id, uri, place)] = &references.textures[..] else {
+        panic!("{references:?}")
+    };
     assert_eq!((id.0, uri.as_str(), place.line), (1, "t.png", 2));
-    assert_eq!(place.element, "link \"a\" / visual 3 / material \"later\" / texture");
+    assert_eq!(
+        place.element,
+        "link \"a\" / visual 3 / material \"later\" / texture"
+    );
 }
 
 #[test]
 fn a_default_namespace_changes_nothing() {
     let robot = clean("<robot xmlns=\"http://www.ros.org\" name=\"r\"><link name=\"a\"/></robot>");
-    assert_eq!((robot.links.len(), robot.custom.attributes[0].0.as_str()), (1, "xmlns"));
+    assert_eq!(
+        (robot.links.len(), robot.custom.attributes[0].0.as_str()),
+        (1, "xmlns")
+    );
 }
 
 #[test]
@@ -113,5 +199,8 @@ fn entities_are_expanded() {
         None,
     );
     let robot = outcome.robot.unwrap();
-    assert_eq!((robot.name.as_str(), robot.links[1].name.as_str()), ("rx&", "b"));
+    assert_eq!(
+        (robot.name.as_str(), robot.links[1].name.as_str()),
+        ("rx&", "b")
+    );
 }

@@ -18,9 +18,14 @@ pub(super) struct Materials {
 }
 
 impl Materials {
-    /// Those of `robot`. A material that has no name, and is used, keeps none: it is written where it shows.
+    /// Those of `robot`. A material that has no name, and is used, keeps none: it is written where
+    /// it shows.
     pub fn of(robot: &Robot) -> Self {
-        let own: HashSet<&str> = robot.materials.iter().map(|material| material.name.as_str()).collect();
+        let own: HashSet<&str> = robot
+            .materials
+            .iter()
+            .map(|material| material.name.as_str())
+            .collect();
         let mut first_use: HashMap<usize, &Place> = HashMap::new();
         for shape in robot.links.iter().flat_map(|link| &link.visuals) {
             if let Some(id) = shape.material {
@@ -30,16 +35,27 @@ impl Materials {
         let mut materials = Self::default();
         let mut taken: HashSet<String> = HashSet::new();
         for (index, material) in robot.materials.iter().enumerate() {
-            let name = if material.name.trim().is_empty() { "" } else { &material.name };
+            let name = if material.name.trim().is_empty() {
+                ""
+            } else {
+                &material.name
+            };
             let is_free = name.is_empty() || taken.insert(name.to_owned());
             let other = (1..).map(|number| format!("{name}_{number}"));
             let name = if is_free {
                 name.to_owned()
             } else {
-                let other = other.into_iter().find(|other| !own.contains(other.as_str()) && taken.insert(other.clone()));
+                let other = other
+                    .into_iter()
+                    .find(|other| !own.contains(other.as_str()) && taken.insert(other.clone()));
                 let other = other.unwrap_or_default();
-                let place = first_use.get(&index).map_or(&robot.place, |place| *place).clone();
-                materials.renamed.push((name.to_owned(), other.clone(), place));
+                let place = first_use
+                    .get(&index)
+                    .map_or(&robot.place, |place| *place)
+                    .clone();
+                materials
+                    .renamed
+                    .push((name.to_owned(), other.clone(), place));
                 other
             };
             materials.names.push(name);
@@ -50,8 +66,13 @@ impl Materials {
     /// A finding for each that is not called as it was.
     pub fn renamed(&self) -> Vec<Diagnostic> {
         let told = |(old, new, place): &(String, String, Place)| {
-            let message = format!("the material \"{}\" is the second of that name; it becomes \"{}\"", short(old), short(new));
-            Diagnostic::new(&codes::RENAMED, place.clone(), message).help("give every material a name of its own")
+            let message = format!(
+                "the material \"{}\" is the second of that name; it becomes \"{}\"",
+                short(old),
+                short(new)
+            );
+            Diagnostic::new(&codes::RENAMED, place.clone(), message)
+                .help("give every material a name of its own")
         };
         self.renamed.iter().map(told).collect()
     }
@@ -62,11 +83,13 @@ impl Materials {
     }
 }
 
-/// The colour of a material in sRGB, and its opacity: the shortest decimals that are read as the same.
+/// The colour of a material in sRGB, and its opacity: the shortest decimals that are read as the
+/// same.
 pub(super) fn srgb(material: &Material) -> [f64; 4] {
     let [red, green, blue, alpha] = material.base_color;
     let component = |linear: f32| {
-        let is_same = |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
+        let is_same =
+            |srgb: f64| (0.0..=1.0).contains(&srgb) && Material::linear(srgb) as f32 == linear;
         decimal::shortest(Material::srgb(f64::from(linear)), is_same)
     };
     let alpha = decimal::shortest(f64::from(alpha), |other| other as f32 == alpha);

@@ -1,8 +1,8 @@
 //! [`Robot`] → URDF.
 //!
-//! Everything of a robot that URDF has a word for is written, and custom data that came from a URDF stands where it was. Nothing else:
-//! what no URDF can say is told in the diagnostics (REP-158 §3.8). [`crate::read`] gives the same robot of the text, and that the same
-//! text again.
+//! Everything of a robot that URDF has a word for is written, and custom data that came from a URDF
+//! stands where it was. Nothing else: what no URDF can say is told in the diagnostics (REP-158
+//! §3.8). [`crate::read`] gives the same robot of the text, and that the same text again.
 
 pub mod codes;
 mod materials;
@@ -18,10 +18,14 @@ use crate::custom;
 use crate::references::References;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most, Place};
-use urdf_usd_robot::{Custom, Element, Geometry, Inertial, Joint, JointKind, LinkId, Material, Pose, Robot, Shape, decimal};
+use urdf_usd_robot::{
+    Custom, Element, Geometry, Inertial, Joint, JointKind, LinkId, Material, Pose, Robot, Shape,
+    decimal,
+};
 use urdf_usd_xml::{number, numbers};
 
-/// Stands for a limit that there is not: URDF requires them, and has no infinity. The largest number in single precision.
+/// Stands for a limit that there is not: URDF requires them, and has no infinity. The largest
+/// number in single precision.
 pub(crate) const UNLIMITED: &str = "3.4028235e38";
 
 /// Findings with one code beyond this many are counted only.
@@ -41,23 +45,37 @@ pub struct FileNames {
 }
 
 impl FileNames {
-    /// The references of the URDF that `robot` was read from. Those of meshes that were read are the robot's own
-    /// ([`MeshSource::uri`](urdf_usd_robot::MeshSource::uri)).
+    /// The references of the URDF that `robot` was read from. Those of meshes that were read are
+    /// the robot's own ([`MeshSource::uri`](urdf_usd_robot::MeshSource::uri)).
     pub fn as_read(robot: &Robot, references: &References) -> Self {
         let of_shape = |shape: &Shape| match shape.geometry {
-            Geometry::Mesh { mesh, .. } => robot.meshes.get(mesh.0).map(|source| source.uri.clone()),
+            Geometry::Mesh { mesh, .. } => {
+                robot.meshes.get(mesh.0).map(|source| source.uri.clone())
+            }
             _ => None,
         };
         let mut names = Self {
-            visuals: robot.links.iter().map(|link| link.visuals.iter().map(of_shape).collect()).collect(),
-            collisions: robot.links.iter().map(|link| link.collisions.iter().map(of_shape).collect()).collect(),
+            visuals: robot
+                .links
+                .iter()
+                .map(|link| link.visuals.iter().map(of_shape).collect())
+                .collect(),
+            collisions: robot
+                .links
+                .iter()
+                .map(|link| link.collisions.iter().map(of_shape).collect())
+                .collect(),
             textures: vec![None; robot.materials.len()],
         };
         for reference in &references.meshes {
-            let users = [(&mut names.visuals, &reference.visuals), (&mut names.collisions, &reference.collisions)];
+            let users = [
+                (&mut names.visuals, &reference.visuals),
+                (&mut names.collisions, &reference.collisions),
+            ];
             for (names, users) in users {
                 for &(link, index) in users {
-                    if let Some(name) = names.get_mut(link.0).and_then(|names| names.get_mut(index)) {
+                    if let Some(name) = names.get_mut(link.0).and_then(|names| names.get_mut(index))
+                    {
                         name.get_or_insert_with(|| reference.uri.clone());
                     }
                 }
@@ -81,7 +99,8 @@ pub struct Written {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes `robot` as URDF, which refers to meshes and images by `files`. The same robot gives the same text.
+/// Writes `robot` as URDF, which refers to meshes and images by `files`. The same robot gives the
+/// same text.
 pub fn write(robot: &Robot, files: &FileNames) -> Written {
     let mut writer = Writer {
         robot,
@@ -93,8 +112,16 @@ pub fn write(robot: &Robot, files: &FileNames) -> Written {
     let root = writer.robot();
     let (text, is_changed) = xml::text(&root);
     if is_changed {
-        let message = format!("names or texts of robot \"{}\" have control characters", short(&robot.name));
-        writer.report(&codes::CHARACTERS, &robot.place, message, "rename what has them");
+        let message = format!(
+            "names or texts of robot \"{}\" have control characters",
+            short(&robot.name)
+        );
+        writer.report(
+            &codes::CHARACTERS,
+            &robot.place,
+            message,
+            "rename what has them",
+        );
     }
     writer.tell_what_is_not_said();
     let (mut diagnostics, more) = writer.findings.finish();
@@ -105,7 +132,8 @@ pub fn write(robot: &Robot, files: &FileNames) -> Written {
     Written { text, diagnostics }
 }
 
-/// Gives every material that has a name one of its own, as [`write`] does. For who writes mesh files with these materials.
+/// Gives every material that has a name one of its own, as [`write`] does. For who writes mesh
+/// files with these materials.
 pub fn rename_materials(robot: &mut Robot) -> Vec<Diagnostic> {
     let materials = Materials::of(robot);
     for (index, material) in robot.materials.iter_mut().enumerate() {
@@ -124,8 +152,15 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn report(&mut self, code: &'static urdf_usd_diagnostic::Code, place: &Place, message: String, help: &str) {
-        self.findings.push(Diagnostic::new(code, place.clone(), message).help(help));
+    fn report(
+        &mut self,
+        code: &'static urdf_usd_diagnostic::Code,
+        place: &Place,
+        message: String,
+        help: &str,
+    ) {
+        self.findings
+            .push(Diagnostic::new(code, place.clone(), message).help(help));
     }
 
     fn robot(&mut self) -> Element {
@@ -137,7 +172,10 @@ impl<'a> Writer<'a> {
         for (index, material) in robot.materials.iter().enumerate() {
             if let Some(name) = self.materials.name(index).filter(|name| !name.is_empty()) {
                 let looks = self.looks(index, material);
-                root.children.push(Element { children: looks, ..element("material", [("name", name.to_owned())]) });
+                root.children.push(Element {
+                    children: looks,
+                    ..element("material", [("name", name.to_owned())])
+                });
             }
         }
         for index in 0..robot.links.len() {
@@ -146,12 +184,18 @@ impl<'a> Writer<'a> {
         }
         for (index, joint) in robot.joints.iter().enumerate() {
             if joint.closes_loop {
-                let [parent, child] = [joint.parent, joint.child].map(|link| short(&robot.links[link.0].name));
+                let [parent, child] =
+                    [joint.parent, joint.child].map(|link| short(&robot.links[link.0].name));
                 let message = format!(
                     "joint \"{}\" from \"{parent}\" to \"{child}\" closes a loop; no URDF can say that",
                     short(&joint.name)
                 );
-                self.report(&codes::LOOP, &joint.place, message, "use the OpenUSD or glTF asset, which keep the loop");
+                self.report(
+                    &codes::LOOP,
+                    &joint.place,
+                    message,
+                    "use the OpenUSD or glTF asset, which keep the loop",
+                );
             } else {
                 let joint = self.joint(index, joint);
                 root.children.push(joint);
@@ -165,25 +209,68 @@ impl<'a> Writer<'a> {
     /// A URDF has one root: the others hang on it.
     fn join_roots(&mut self, root: &mut Element) {
         let robot = self.robot;
-        let [first, _, ..] = robot.tree.roots[..] else { return };
+        let [first, _, ..] = robot.tree.roots[..] else {
+            return;
+        };
         let top = robot.world_root().unwrap_or(first);
-        let mut taken: HashSet<String> = robot.joints.iter().map(|joint| joint.name.clone()).collect();
+        let mut taken: HashSet<String> = robot
+            .joints
+            .iter()
+            .map(|joint| joint.name.clone())
+            .collect();
         let mut names = Vec::new();
         for &other in robot.tree.roots.iter().filter(|root| **root != top) {
             let link = &robot.links[other.0];
-            let has_mass = |id: &LinkId| robot.links[id.0].inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
-            let floats = robot.tree.order.iter().filter(|id| robot.tree.is_below(**id, other)).any(has_mass);
-            let kind = if floats { JointKind::Floating } else { JointKind::Fixed };
-            let name = (1..).map(|number| if number == 1 { String::new() } else { format!("_{number}") });
+            let has_mass = |id: &LinkId| {
+                robot.links[id.0]
+                    .inertial
+                    .as_ref()
+                    .is_some_and(|inertial| inertial.mass > 0.0)
+            };
+            let floats = robot
+                .tree
+                .order
+                .iter()
+                .filter(|id| robot.tree.is_below(**id, other))
+                .any(has_mass);
+            let kind = if floats {
+                JointKind::Floating
+            } else {
+                JointKind::Fixed
+            };
+            let name = (1..).map(|number| {
+                if number == 1 {
+                    String::new()
+                } else {
+                    format!("_{number}")
+                }
+            });
             let mut name = name.map(|number| format!("{}_joint{number}", link.name));
             let name = name.find(|name| taken.insert(name.clone()));
-            let joint = self.joint(usize::MAX, &Joint::new(name.unwrap_or_default(), kind, top, other));
-            // Before the joints of links that come after it, as where joints are read by the links that they move.
+            let joint = self.joint(
+                usize::MAX,
+                &Joint::new(name.unwrap_or_default(), kind, top, other),
+            );
+            // Before the joints of links that come after it, as where joints are read by the links
+            // that they move.
             let is_after = |joint: &&Joint| !joint.closes_loop && joint.child > other;
-            let next = robot.joints.iter().find(is_after).map(|joint| joint.name.as_str());
-            let is_next =
-                |of: &Element| of.name == "joint" && of.attributes.iter().any(|(k, v)| k == "name" && Some(v.as_str()) == next);
-            let at = root.children.iter().position(is_next).unwrap_or(root.children.len());
+            let next = robot
+                .joints
+                .iter()
+                .find(is_after)
+                .map(|joint| joint.name.as_str());
+            let is_next = |of: &Element| {
+                of.name == "joint"
+                    && of
+                        .attributes
+                        .iter()
+                        .any(|(k, v)| k == "name" && Some(v.as_str()) == next)
+            };
+            let at = root
+                .children
+                .iter()
+                .position(is_next)
+                .unwrap_or(root.children.len());
             root.children.insert(at, joint);
             names.push(format!("\"{}\"", short(&link.name)));
         }
@@ -208,9 +295,10 @@ impl<'a> Writer<'a> {
         let link = &robot.links[index];
         let mut to = element("link", [("name", link.name.clone())]);
         to.children.extend(link.inertial.as_ref().map(inertial));
-        for (name, shapes, files) in
-            [("visual", &link.visuals, files.visuals.get(index)), ("collision", &link.collisions, files.collisions.get(index))]
-        {
+        for (name, shapes, files) in [
+            ("visual", &link.visuals, files.visuals.get(index)),
+            ("collision", &link.collisions, files.collisions.get(index)),
+        ] {
             for (number, shape) in shapes.iter().enumerate() {
                 let file = files.and_then(|files| files.get(number)?.as_deref());
                 let shape = self.shape(name, shape, file);
@@ -229,42 +317,71 @@ impl<'a> Writer<'a> {
         to.children.extend(origin(&shape.origin));
         let form = match shape.geometry {
             Geometry::Box { size } => element("box", [("size", numbers(size.iter().copied()))]),
-            Geometry::Cylinder { radius, length } => {
-                element("cylinder", [("radius", number(radius)), ("length", number(length))])
-            }
+            Geometry::Cylinder { radius, length } => element(
+                "cylinder",
+                [("radius", number(radius)), ("length", number(length))],
+            ),
             Geometry::Sphere { radius } => element("sphere", [("radius", number(radius))]),
-            Geometry::Capsule { radius, length } => {
-                element("capsule", [("radius", number(radius)), ("length", number(length))])
-            }
+            Geometry::Capsule { radius, length } => element(
+                "capsule",
+                [("radius", number(radius)), ("length", number(length))],
+            ),
             Geometry::Mesh { scale, .. } | Geometry::Missing { scale } => {
                 let Some(file) = file else {
-                    let message = format!("a {name} has a mesh that was not read; the URDF has no such {name}");
-                    self.report(&codes::SHAPE, &shape.place, message, "give the robot the mesh file that it refers to");
+                    let message = format!(
+                        "a {name} has a mesh that was not read; the URDF has no such {name}"
+                    );
+                    self.report(
+                        &codes::SHAPE,
+                        &shape.place,
+                        message,
+                        "give the robot the mesh file that it refers to",
+                    );
                     return None;
                 };
                 let mut mesh = element("mesh", [("filename", file.to_owned())]);
                 if scale != Vector3::repeat(1.0) {
-                    mesh.attributes.push(("scale".to_owned(), numbers(scale.iter().copied())));
+                    mesh.attributes
+                        .push(("scale".to_owned(), numbers(scale.iter().copied())));
                 }
                 mesh
             }
         };
-        to.children.push(Element { children: vec![form], ..element("geometry", []) });
-        let known = if name == "visual" { &custom::VISUAL } else { &custom::COLLISION };
+        to.children.push(Element {
+            children: vec![form],
+            ..element("geometry", [])
+        });
+        let known = if name == "visual" {
+            &custom::VISUAL
+        } else {
+            &custom::COLLISION
+        };
         if let Some(id) = shape.material.filter(|_| name == "visual")
             && let Some(material) = self.robot.materials.get(id.0)
         {
             let name = self.materials.name(id.0).unwrap_or_default().to_owned();
             // A name stands for what is defined above.
-            let looks = if name.is_empty() { self.looks(id.0, material) } else { Vec::new() };
-            to.children.push(Element { children: looks, ..element("material", [("name", name)]) });
-            let is_solid = !matches!(shape.geometry, Geometry::Mesh { .. } | Geometry::Missing { .. });
+            let looks = if name.is_empty() {
+                self.looks(id.0, material)
+            } else {
+                Vec::new()
+            };
+            to.children.push(Element {
+                children: looks,
+                ..element("material", [("name", name)])
+            });
+            let is_solid = !matches!(
+                shape.geometry,
+                Geometry::Mesh { .. } | Geometry::Missing { .. }
+            );
             if is_solid
                 && let Some(what) = materials::beyond_urdf(material)
                 && self.materials.told.insert(id)
             {
-                let message =
-                    format!("the URDF has the colour of material \"{}\" alone, without its {what}", short(&material.name));
+                let message = format!(
+                    "the URDF has the colour of material \"{}\" alone, without its {what}",
+                    short(&material.name)
+                );
                 self.report(
                     &codes::LOOKS,
                     &shape.place,
@@ -283,7 +400,10 @@ impl<'a> Writer<'a> {
         let mut looks = Vec::new();
         // White is what a URDF without a colour has beside an image.
         if file.is_none() || material.base_color != [1.0; 4] {
-            looks.push(element("color", [("rgba", numbers(materials::srgb(material)))]));
+            looks.push(element(
+                "color",
+                [("rgba", numbers(materials::srgb(material)))],
+            ));
         }
         looks.extend(file.map(|file| element("texture", [("filename", file.clone())])));
         looks
@@ -292,51 +412,124 @@ impl<'a> Writer<'a> {
     /// `index`: that of the joint in the robot, if it has it.
     fn joint(&mut self, index: usize, joint: &Joint) -> Element {
         let robot = self.robot;
-        let mut to = element("joint", [("name", joint.name.clone()), ("type", joint.kind.as_str().to_owned())]);
+        let mut to = element(
+            "joint",
+            [
+                ("name", joint.name.clone()),
+                ("type", joint.kind.as_str().to_owned()),
+            ],
+        );
         to.children.extend(origin(&joint.origin));
-        let end = |name: &str, link: LinkId| element(name, [("link", robot.links[link.0].name.clone())]);
-        to.children.extend([end("parent", joint.parent), end("child", joint.child)]);
+        let end =
+            |name: &str, link: LinkId| element(name, [("link", robot.links[link.0].name.clone())]);
+        to.children
+            .extend([end("parent", joint.parent), end("child", joint.child)]);
         if !matches!(joint.kind, JointKind::Fixed | JointKind::Floating) {
-            to.children.push(element("axis", [("xyz", numbers(joint.axis.iter().copied()))]));
+            to.children.push(element(
+                "axis",
+                [("xyz", numbers(joint.axis.iter().copied()))],
+            ));
         }
         to.children.extend(limit(joint));
         let given = |pairs: &[(&str, Option<f64>)]| {
-            let given = pairs.iter().filter_map(|(name, value)| Some(((*name).to_owned(), number((*value)?))));
+            let given = pairs
+                .iter()
+                .filter_map(|(name, value)| Some(((*name).to_owned(), number((*value)?))));
             given.collect::<Vec<_>>()
         };
         let mut add = |name: &str, attributes: Vec<(String, String)>| {
             if !attributes.is_empty() {
-                to.children.push(Element { attributes, ..element(name, []) });
+                to.children.push(Element {
+                    attributes,
+                    ..element(name, [])
+                });
             }
         };
         if let Some(dynamics) = joint.dynamics {
-            add("dynamics", given(&[("damping", dynamics.damping), ("friction", dynamics.friction)]));
+            add(
+                "dynamics",
+                given(&[
+                    ("damping", dynamics.damping),
+                    ("friction", dynamics.friction),
+                ]),
+            );
         }
-        if let Some(mimic) = joint.mimic.filter(|mimic| !robot.joints[mimic.joint.0].closes_loop) {
+        if let Some(mimic) = joint
+            .mimic
+            .filter(|mimic| !robot.joints[mimic.joint.0].closes_loop)
+        {
             let leader = ("joint".to_owned(), robot.joints[mimic.joint.0].name.clone());
             let factor = (mimic.multiplier != 1.0).then_some(mimic.multiplier);
             let offset = (mimic.offset != 0.0).then_some(mimic.offset);
-            add("mimic", [vec![leader], given(&[("multiplier", factor), ("offset", offset)])].concat());
+            add(
+                "mimic",
+                [
+                    vec![leader],
+                    given(&[("multiplier", factor), ("offset", offset)]),
+                ]
+                .concat(),
+            );
         }
         if let Some(safety) = joint.safety {
             let (lower, upper) = (safety.soft_lower_limit, safety.soft_upper_limit);
-            let soft = [("soft_lower_limit", lower), ("soft_upper_limit", upper), ("k_position", safety.k_position)];
-            add("safety_controller", given(&[&soft[..], &[("k_velocity", Some(safety.k_velocity.unwrap_or(0.0)))]].concat()));
+            let soft = [
+                ("soft_lower_limit", lower),
+                ("soft_upper_limit", upper),
+                ("k_position", safety.k_position),
+            ];
+            add(
+                "safety_controller",
+                given(
+                    &[
+                        &soft[..],
+                        &[("k_velocity", Some(safety.k_velocity.unwrap_or(0.0)))],
+                    ]
+                    .concat(),
+                ),
+            );
         }
         if let Some(calibration) = joint.calibration {
             let (rising, falling) = (calibration.rising, calibration.falling);
             let reference = calibration.reference_position;
-            add("calibration", given(&[("rising", rising), ("falling", falling), ("reference_position", reference)]));
+            add(
+                "calibration",
+                given(&[
+                    ("rising", rising),
+                    ("falling", falling),
+                    ("reference_position", reference),
+                ]),
+            );
         }
-        if joint.safety.is_some_and(|safety| safety.k_velocity.is_none()) {
-            let message = format!("the safety controller of joint \"{}\" has no k_velocity; 0 is written", short(&joint.name));
-            self.report(&codes::REQUIRED, &joint.place, message, "give it the k_velocity that it should have");
+        if joint
+            .safety
+            .is_some_and(|safety| safety.k_velocity.is_none())
+        {
+            let message = format!(
+                "the safety controller of joint \"{}\" has no k_velocity; 0 is written",
+                short(&joint.name)
+            );
+            self.report(
+                &codes::REQUIRED,
+                &joint.place,
+                message,
+                "give it the k_velocity that it should have",
+            );
         }
-        if let Some(leader) = joint.mimic.map(|mimic| &robot.joints[mimic.joint.0]).filter(|leader| leader.closes_loop) {
+        if let Some(leader) = joint
+            .mimic
+            .map(|mimic| &robot.joints[mimic.joint.0])
+            .filter(|leader| leader.closes_loop)
+        {
             let (follower, leader) = (short(&joint.name), short(&leader.name));
-            let message =
-                format!("joint \"{follower}\" follows \"{leader}\", which closes a loop; in the URDF it moves by itself");
-            self.report(&codes::LOOP, &joint.place, message, "let it follow a joint of the tree");
+            let message = format!(
+                "joint \"{follower}\" follows \"{leader}\", which closes a loop; in the URDF it moves by itself"
+            );
+            self.report(
+                &codes::LOOP,
+                &joint.place,
+                message,
+                "let it follow a joint of the tree",
+            );
         }
         if let Some(joint) = robot.joints.get(index) {
             put_back(&mut to, &joint.custom, &custom::JOINT, &mut self.left_out);
@@ -348,23 +541,65 @@ impl<'a> Writer<'a> {
     fn tell_what_is_not_said(&mut self) {
         let robot = self.robot;
         for element in std::mem::take(&mut self.left_out) {
-            let message = format!("<{}> could not be read, and is not in the URDF", short(&element.name));
-            self.report(&codes::LEFT_OUT, &element.place, message, "correct it where it stands, or remove it there");
+            let message = format!(
+                "<{}> could not be read, and is not in the URDF",
+                short(&element.name)
+            );
+            self.report(
+                &codes::LEFT_OUT,
+                &element.place,
+                message,
+                "correct it where it stands, or remove it there",
+            );
         }
         // What was read from custom elements is in the text by them.
-        let has = |custom: &Custom, names: &[&str]| custom.elements.iter().any(|e| names.contains(&e.name.as_str()));
-        let somewhere = |names: &[&str]| has(&robot.custom, names) || robot.links.iter().any(|link| has(&link.custom, names));
+        let has = |custom: &Custom, names: &[&str]| {
+            custom
+                .elements
+                .iter()
+                .any(|e| names.contains(&e.name.as_str()))
+        };
+        let somewhere = |names: &[&str]| {
+            has(&robot.custom, names) || robot.links.iter().any(|link| has(&link.custom, names))
+        };
         let is_simulated = somewhere(&["gazebo", "sensor"]);
         let is_controlled = somewhere(&["ros2_control", "transmission"]);
         let counts = [
-            ("sensors", if is_simulated { 0 } else { robot.sensors.len() }),
+            (
+                "sensors",
+                if is_simulated { 0 } else { robot.sensors.len() },
+            ),
             ("lights", robot.lights.len()),
-            ("contact properties", if is_simulated { 0 } else { robot.links.iter().filter(|l| l.contact.is_some()).count() }),
-            ("drives", if is_controlled { 0 } else { robot.joints.iter().filter(|j| j.drive.is_some()).count() }),
-            ("ROS interfaces", if is_controlled || is_simulated { 0 } else { robot.interfaces.len() }),
+            (
+                "contact properties",
+                if is_simulated {
+                    0
+                } else {
+                    robot.links.iter().filter(|l| l.contact.is_some()).count()
+                },
+            ),
+            (
+                "drives",
+                if is_controlled {
+                    0
+                } else {
+                    robot.joints.iter().filter(|j| j.drive.is_some()).count()
+                },
+            ),
+            (
+                "ROS interfaces",
+                if is_controlled || is_simulated {
+                    0
+                } else {
+                    robot.interfaces.len()
+                },
+            ),
         ];
         let list = |counts: &[(&str, usize)]| {
-            let told = counts.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!("{what} ({count})"));
+            let told = counts
+                .iter()
+                .filter(|(_, count)| *count > 0)
+                .map(|(what, count)| format!("{what} ({count})"));
             told.collect::<Vec<_>>().join(", ")
         };
         let told = list(&counts);
@@ -374,11 +609,18 @@ impl<'a> Writer<'a> {
             self.report(&codes::NO_WORD, &robot.place, message, help);
         }
         let pairs = robot.disabled_collisions.len();
-        let told =
-            list(&[("named poses", robot.named_poses.len()), ("pairs of links that need no check for collision", pairs)]);
+        let told = list(&[
+            ("named poses", robot.named_poses.len()),
+            ("pairs of links that need no check for collision", pairs),
+        ]);
         if !told.is_empty() {
             let message = format!("an SRDF would hold what the URDF can't: {told}");
-            self.report(&codes::SRDF, &robot.place, message, "keep the robot's SRDF beside the URDF, or write one");
+            self.report(
+                &codes::SRDF,
+                &robot.place,
+                message,
+                "keep the robot's SRDF beside the URDF, or write one",
+            );
         }
     }
 }
@@ -391,7 +633,9 @@ fn origin(pose: &Pose) -> Option<Element> {
     let is_turned = rpy != [0.0; 3];
     let mut origin = element("origin", []);
     if is_moved || is_turned {
-        origin.attributes.push(("xyz".to_owned(), numbers(at.iter().copied())));
+        origin
+            .attributes
+            .push(("xyz".to_owned(), numbers(at.iter().copied())));
     }
     if is_turned {
         origin.attributes.push(("rpy".to_owned(), numbers(rpy)));
@@ -402,37 +646,57 @@ fn origin(pose: &Pose) -> Option<Element> {
 /// The shortest angles from which the same rotation is read.
 fn roll_pitch_yaw(rotation: &UnitQuaternion<f64>) -> [f64; 3] {
     let same = rotation.coords;
-    decimal::roll_pitch_yaw(rotation, |other| other.coords == same || -other.coords == same)
+    decimal::roll_pitch_yaw(rotation, |other| {
+        other.coords == same || -other.coords == same
+    })
 }
 
 fn inertial(inertial: &Inertial) -> Element {
     let mut to = element("inertial", []);
     to.children.extend(origin(&inertial.origin));
-    to.children.push(element("mass", [("value", number(inertial.mass))]));
+    to.children
+        .push(element("mass", [("value", number(inertial.mass))]));
     let i = &inertial.inertia;
-    let moments = [("ixx", i.m11), ("ixy", i.m12), ("ixz", i.m13), ("iyy", i.m22), ("iyz", i.m23), ("izz", i.m33)];
-    to.children.push(element("inertia", moments.map(|(name, value)| (name, number(value)))));
+    let moments = [
+        ("ixx", i.m11),
+        ("ixy", i.m12),
+        ("ixz", i.m13),
+        ("iyy", i.m22),
+        ("iyz", i.m23),
+        ("izz", i.m33),
+    ];
+    to.children.push(element(
+        "inertia",
+        moments.map(|(name, value)| (name, number(value))),
+    ));
     to
 }
 
-/// The limit element of a joint. Where URDF requires one, or a part of it, and there is no such limit, [`UNLIMITED`] says so.
+/// The limit element of a joint. Where URDF requires one, or a part of it, and there is no such
+/// limit, [`UNLIMITED`] says so.
 fn limit(joint: &Joint) -> Option<Element> {
     let limit = joint.limit.unwrap_or_default();
     let (lower, upper) = limit.bounds.sides();
     let has_range = matches!(joint.kind, JointKind::Revolute | JointKind::Prismatic);
-    let is_bounded = !matches!(joint.kind, JointKind::Continuous) && (lower.is_some() || upper.is_some());
-    let [effort, velocity] = [limit.effort, limit.velocity].map(|most| most.filter(|most| most.is_finite()));
+    let is_bounded =
+        !matches!(joint.kind, JointKind::Continuous) && (lower.is_some() || upper.is_some());
+    let [effort, velocity] =
+        [limit.effort, limit.velocity].map(|most| most.filter(|most| most.is_finite()));
     if !has_range && !is_bounded && effort.is_none() && velocity.is_none() {
         return None;
     }
     let or_none = |value: Option<f64>, none: &str| value.map_or_else(|| none.to_owned(), number);
     let mut to = element("limit", []);
     if has_range || is_bounded {
-        to.attributes.push(("lower".to_owned(), or_none(lower, &format!("-{UNLIMITED}"))));
-        to.attributes.push(("upper".to_owned(), or_none(upper, UNLIMITED)));
+        to.attributes
+            .push(("lower".to_owned(), or_none(lower, &format!("-{UNLIMITED}"))));
+        to.attributes
+            .push(("upper".to_owned(), or_none(upper, UNLIMITED)));
     }
-    to.attributes.push(("effort".to_owned(), or_none(effort, UNLIMITED)));
-    to.attributes.push(("velocity".to_owned(), or_none(velocity, UNLIMITED)));
+    to.attributes
+        .push(("effort".to_owned(), or_none(effort, UNLIMITED)));
+    to.attributes
+        .push(("velocity".to_owned(), or_none(velocity, UNLIMITED)));
     Some(to)
 }
 

@@ -9,8 +9,15 @@ use crate::{Outcome, decode, read};
 
 /// Reads a text that must hold a robot.
 fn robot_of(text: &str) -> (Robot, References) {
-    let Outcome { robot, references, diagnostics } = read(text, Some(Path::new("r.urdf")));
-    (robot.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}")), references)
+    let Outcome {
+        robot,
+        references,
+        diagnostics,
+    } = read(text, Some(Path::new("r.urdf")));
+    (
+        robot.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}")),
+        references,
+    )
 }
 
 /// A text, written from what is read of it.
@@ -21,7 +28,10 @@ fn rewritten(text: &str) -> (String, Vec<Diagnostic>) {
 }
 
 fn codes_of(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
-    diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.code)
+        .collect()
 }
 
 /// What a robot is without the places, without what no URDF can say, and its poses apart.
@@ -30,9 +40,16 @@ fn plain(robot: &Robot) -> (String, Vec<Pose>) {
     let mut poses = Vec::new();
     let custom = |custom: &Custom| {
         fn unplaced(element: &Element) -> Element {
-            Element { place: Place::default(), children: element.children.iter().map(unplaced).collect(), ..element.clone() }
+            Element {
+                place: Place::default(),
+                children: element.children.iter().map(unplaced).collect(),
+                ..element.clone()
+            }
         }
-        Custom { attributes: custom.attributes.clone(), elements: custom.elements.iter().map(unplaced).collect() }
+        Custom {
+            attributes: custom.attributes.clone(),
+            elements: custom.elements.iter().map(unplaced).collect(),
+        }
     };
     let mut take = |pose: &mut Pose| poses.push(std::mem::take(pose));
     for link in &mut robot.links {
@@ -61,7 +78,9 @@ fn plain(robot: &Robot) -> (String, Vec<Pose>) {
             limit.bounds = Bounds::NONE;
         }
         joint.limit = Some(limit);
-        joint.dynamics = joint.dynamics.filter(|dynamics| *dynamics != Default::default());
+        joint.dynamics = joint
+            .dynamics
+            .filter(|dynamics| *dynamics != Default::default());
     }
     for sensor in &mut robot.sensors {
         sensor.place = Place::default();
@@ -78,18 +97,24 @@ fn same(a: &Robot, b: &Robot, name: &str) {
     assert_eq!(poses_a.len(), poses_b.len(), "{name}");
     for (a, b) in poses_a.iter().zip(&poses_b) {
         assert_eq!(a.translation, b.translation, "{name}");
-        assert!((a.to_homogeneous() - b.to_homogeneous()).amax() < 1e-12, "{name}: {a} {b}");
+        assert!(
+            (a.to_homogeneous() - b.to_homogeneous()).amax() < 1e-12,
+            "{name}: {a} {b}"
+        );
     }
 }
 
 /// All URDFs of this repository and, where they are, real ones.
 fn urdfs() -> Vec<PathBuf> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let shared = std::env::var_os("URDF_USD_ROBOTS").map_or_else(|| root.join("../shared/robots"), PathBuf::from);
+    let shared = std::env::var_os("URDF_USD_ROBOTS")
+        .map_or_else(|| root.join("../shared/robots"), PathBuf::from);
     let mut folders = vec![root.join("examples"), root.join("test/robots"), shared];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
         for path in entries.map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
                 folders.push(path);
@@ -112,16 +137,34 @@ fn every_robot_comes_back() {
         let written = write(&robot, &FileNames::as_read(&robot, &references));
         let (again, of_again) = robot_of(&written.text);
         let second = write(&again, &FileNames::as_read(&again, &of_again)).text;
-        if let Some((a, b)) = written.text.lines().zip(second.lines()).find(|(a, b)| a != b) {
+        if let Some((a, b)) = written
+            .text
+            .lines()
+            .zip(second.lines())
+            .find(|(a, b)| a != b)
+        {
             panic!("{name}: {a} is {b}");
         }
         // What is no robot to ROS's parser is not the same in a text that is one.
         let told = codes_of(&written.diagnostics);
         let is_changed = |code| told.contains(&code);
-        if !["urdf-write-roots", "urdf-write-left-out", "urdf-write-required", "urdf-write-renamed"].into_iter().any(is_changed)
+        if ![
+            "urdf-write-roots",
+            "urdf-write-left-out",
+            "urdf-write-required",
+            "urdf-write-renamed",
+        ]
+        .into_iter()
+        .any(is_changed)
         {
             same(&robot, &again, &name);
-            let uris = |references: &References| references.meshes.iter().map(|mesh| mesh.uri.clone()).collect::<Vec<_>>();
+            let uris = |references: &References| {
+                references
+                    .meshes
+                    .iter()
+                    .map(|mesh| mesh.uri.clone())
+                    .collect::<Vec<_>>()
+            };
             assert_eq!(uris(&references), uris(&of_again), "{name}");
         }
     }
@@ -158,12 +201,19 @@ fn all_words_of_urdf_are_written() {
 fn what_no_urdf_can_say_is_told() {
     let joint = |name: &str, kind: &str, ends: [&str; 2], more: &str| {
         let [parent, child] = ends;
-        format!("<joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{child}'/>{more}</joint>")
+        format!(
+            "<joint name='{name}' type='{kind}'><parent link='{parent}'/><child link='{child}'/>{more}</joint>"
+        )
     };
     let (mut robot, _) = robot_of(&format!(
         "<robot name='r'><link name='a'/><link name='b'/><link name='c'/>{}{}{}<link name='apart'/>
          <link name='heavy'><inertial><mass value='1'/></inertial></link></robot>",
-        joint("j", "revolute", ["a", "b"], "<limit upper='1'/><safety_controller soft_upper_limit='1'/><mimic joint='k'/>"),
+        joint(
+            "j",
+            "revolute",
+            ["a", "b"],
+            "<limit upper='1'/><safety_controller soft_upper_limit='1'/><mimic joint='k'/>"
+        ),
         joint("k", "continuous", ["a", "b"], ""),
         joint("l", "prismatic", ["a", "c"], "<limit effort='2'/>"),
     ));
@@ -179,9 +229,21 @@ fn what_no_urdf_can_say_is_told() {
         place: Place::default(),
     };
     let red = Material::plain("red", [1.0, 0.0, 0.0, 1.0]);
-    robot.materials = vec![red.clone(), Material { metallic: 1.0, base_color: [0.0, 0.0, 0.0, 1.0], ..red }];
+    robot.materials = vec![
+        red.clone(),
+        Material {
+            metallic: 1.0,
+            base_color: [0.0, 0.0, 0.0, 1.0],
+            ..red
+        },
+    ];
     robot.links[1].visuals.push(ball.clone());
-    (ball.geometry, ball.material) = (Geometry::Missing { scale: Vector3::repeat(1.0) }, None);
+    (ball.geometry, ball.material) = (
+        Geometry::Missing {
+            scale: Vector3::repeat(1.0),
+        },
+        None,
+    );
     robot.links[1].visuals.push(ball);
     robot.links[1].contact = Some(Default::default());
     robot.disabled_collisions.push((LinkId(0), LinkId(1)));
@@ -203,7 +265,11 @@ fn what_no_urdf_can_say_is_told() {
     ];
     assert_eq!(told, expected);
     let (again, _) = robot_of(&text);
-    let kinds: Vec<_> = again.joints.iter().map(|joint| (joint.name.as_str(), joint.kind, joint.bounds().sides())).collect();
+    let kinds: Vec<_> = again
+        .joints
+        .iter()
+        .map(|joint| (joint.name.as_str(), joint.kind, joint.bounds().sides()))
+        .collect();
     let none = (None, None);
     let expected = [
         ("j", JointKind::Revolute, (None, Some(1.0))),
@@ -213,11 +279,19 @@ fn what_no_urdf_can_say_is_told() {
     ];
     assert_eq!(kinds, expected);
     let limit = again.joints[1].limit.unwrap();
-    assert_eq!((limit.effort, limit.velocity, again.tree.roots.len()), (Some(2.0), None, 1));
+    assert_eq!(
+        (limit.effort, limit.velocity, again.tree.roots.len()),
+        (Some(2.0), None, 1)
+    );
     assert_eq!(again.materials[1].name, "red_1");
     // What stands for no limit is not taken for a mistake.
     let found = read(&text, None).diagnostics;
-    assert!(found.iter().all(|d| d.code != "urdf-infinite-limit" && d.code != "urdf-missing-attribute"), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|d| d.code != "urdf-infinite-limit" && d.code != "urdf-missing-attribute"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -227,9 +301,16 @@ fn elements_that_nobody_could_read_are_not_written() {
                 <limit lower='0' upper='1' effort='1' velocity='1' x='y'/><mimic joint='j'/><origin x='1' rpy='0 0 0'/></joint></robot>";
     let (written, diagnostics) = rewritten(text);
     assert_eq!(codes_of(&diagnostics), ["urdf-write-left-out"; 3]);
-    assert!(diagnostics.iter().all(|diagnostic| diagnostic.place.line > 0 && diagnostic.severity == Severity::Info));
+    assert!(
+        diagnostics
+            .iter()
+            .all(|diagnostic| diagnostic.place.line > 0 && diagnostic.severity == Severity::Info)
+    );
     // What is beside URDF's own stays in its place.
-    assert!(written.contains("velocity=\"1\" x=\"y\"/>") && written.contains("<origin x=\"1\"/>"), "{written}");
+    assert!(
+        written.contains("velocity=\"1\" x=\"y\"/>") && written.contains("<origin x=\"1\"/>"),
+        "{written}"
+    );
     assert_eq!(rewritten(&written).0, written);
 }
 
@@ -266,7 +347,10 @@ impl Numbers {
     fn origin(&mut self) -> String {
         let angle = |numbers: &mut Self| match numbers.of(&[0, 1, 2, 3]) {
             0 => numbers.of(&[-2.0, -1.0, 1.0, 2.0]) * std::f64::consts::FRAC_PI_2,
-            1 => numbers.of(&["0", "1.57", "-1.5708", "3.14159", "1.570796"]).parse().unwrap(),
+            1 => numbers
+                .of(&["0", "1.57", "-1.5708", "3.14159", "1.570796"])
+                .parse()
+                .unwrap(),
             _ => numbers.next() * 7.0 - 3.5,
         };
         match self.of(&[0, 1, 2]) {
@@ -274,9 +358,13 @@ impl Numbers {
             1 => format!("<origin xyz='{}'/>", self.triple()),
             _ => {
                 let (roll, pitch, yaw) = (angle(self), angle(self), angle(self));
-                // Where pitch is nearly a right angle, roll and yaw can't be told apart to the last digit.
+                // Where pitch is nearly a right angle, roll and yaw can't be told apart to the last
+                // digit.
                 let roll = if pitch.cos().abs() < 1e-2 { 0.0 } else { roll };
-                format!("<origin xyz='{}' rpy='{roll} {pitch} {yaw}'/>", self.triple())
+                format!(
+                    "<origin xyz='{}' rpy='{roll} {pitch} {yaw}'/>",
+                    self.triple()
+                )
             }
         }
     }
@@ -284,13 +372,19 @@ impl Numbers {
 
 /// A URDF of links with all that is read, from numbers.
 fn random(numbers: &mut Numbers) -> String {
-    const NAMES: [&str; 4] = ["plain", "with space", "a&amp;b&lt;c&gt;&quot;&apos;", "größe\u{1F916}"];
+    const NAMES: [&str; 4] = [
+        "plain",
+        "with space",
+        "a&amp;b&lt;c&gt;&quot;&apos;",
+        "größe\u{1F916}",
+    ];
     let count = 1 + (numbers.next() * 8.0) as usize;
     let name = |numbers: &mut Numbers, index: usize| format!("{} {index}", numbers.of(&NAMES));
     let names: Vec<String> = (0..count).map(|index| name(numbers, index)).collect();
     let mut text = format!("<robot name='{}'>", numbers.of(&NAMES));
     for index in 0..3 {
-        let color = [0; 4].map(|_| numbers.of(&[0.0, 1.0, 0.5, numbers.0.clone().next().unwrap_or(0.2)]));
+        let color =
+            [0; 4].map(|_| numbers.of(&[0.0, 1.0, 0.5, numbers.0.clone().next().unwrap_or(0.2)]));
         text += &format!(
             "<material name='m{index}'><color rgba='{} {} {} {}'/></material>",
             color[0], color[1], color[2], color[3]
@@ -301,9 +395,17 @@ fn random(numbers: &mut Numbers) -> String {
         text += &format!("<link name='{name}'>");
         if numbers.next() < 0.7 {
             let moments = [0; 6].map(|_| numbers.number());
-            text += &format!("<inertial>{}<mass value='{}'/>", numbers.origin(), numbers.length());
-            let pairs = ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"].into_iter().zip(moments);
-            text += &pairs.fold("<inertia".to_owned(), |text, (name, value)| format!("{text} {name}='{value}'"));
+            text += &format!(
+                "<inertial>{}<mass value='{}'/>",
+                numbers.origin(),
+                numbers.length()
+            );
+            let pairs = ["ixx", "ixy", "ixz", "iyy", "iyz", "izz"]
+                .into_iter()
+                .zip(moments);
+            text += &pairs.fold("<inertia".to_owned(), |text, (name, value)| {
+                format!("{text} {name}='{value}'")
+            });
             text += "/></inertial>";
         }
         for element in ["visual", "visual", "collision"] {
@@ -315,9 +417,15 @@ fn random(numbers: &mut Numbers) -> String {
                 3 => format!("<capsule radius='{a}' length='{b}'/>"),
                 _ => format!("<mesh filename='package://p/{index}.stl' scale='{a} {b} -{c}'/>"),
             };
-            let material =
-                if element == "visual" { numbers.of(&["", "<material name='m1'/>", "<material name='m2'/>"]) } else { "" };
-            text += &format!("<{element}>{}<geometry>{form}</geometry>{material}</{element}>", numbers.origin());
+            let material = if element == "visual" {
+                numbers.of(&["", "<material name='m1'/>", "<material name='m2'/>"])
+            } else {
+                ""
+            };
+            text += &format!(
+                "<{element}>{}<geometry>{form}</geometry>{material}</{element}>",
+                numbers.origin()
+            );
         }
         text += numbers.of(&["</link>", "<mine a='b &amp; c'>text<more/></mine></link>"]);
         if index == 0 {
@@ -333,13 +441,29 @@ fn random(numbers: &mut Numbers) -> String {
         if kind != "fixed" {
             let (a, b) = (numbers.number(), numbers.number());
             let (effort, velocity) = (numbers.length(), numbers.length());
-            text += &format!("<limit lower='{}' upper='{}' effort='{effort}' velocity='{velocity}'/>", a.min(b), a.max(b));
-            text += &format!("<dynamics damping='{}'/><calibration falling='{}'/>", numbers.number(), numbers.number());
-            text += &format!("<safety_controller k_velocity='{}' soft_lower_limit='{}'/>", numbers.number(), numbers.number());
+            text += &format!(
+                "<limit lower='{}' upper='{}' effort='{effort}' velocity='{velocity}'/>",
+                a.min(b),
+                a.max(b)
+            );
+            text += &format!(
+                "<dynamics damping='{}'/><calibration falling='{}'/>",
+                numbers.number(),
+                numbers.number()
+            );
+            text += &format!(
+                "<safety_controller k_velocity='{}' soft_lower_limit='{}'/>",
+                numbers.number(),
+                numbers.number()
+            );
         }
         if matches!(kind, "revolute" | "prismatic" | "continuous") {
             if let Some(leader) = sliding.last().filter(|_| numbers.next() < 0.4) {
-                text += &format!("<mimic joint='{leader}' multiplier='{}' offset='{}'/>", numbers.number(), numbers.number());
+                text += &format!(
+                    "<mimic joint='{leader}' multiplier='{}' offset='{}'/>",
+                    numbers.number(),
+                    numbers.number()
+                );
             }
             sliding.push(format!("j {index}"));
         }

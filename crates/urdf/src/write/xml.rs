@@ -12,13 +12,32 @@ const DEEPEST: usize = 64;
 
 /// An element without anything in it.
 pub(super) fn element<const N: usize>(name: &str, attributes: [(&str, String); N]) -> Element {
-    let attributes = attributes.map(|(name, value)| (name.to_owned(), value)).into();
-    Element { name: name.to_owned(), attributes, text: String::new(), children: Vec::new(), place: Default::default() }
+    let attributes = attributes
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+    Element {
+        name: name.to_owned(),
+        attributes,
+        text: String::new(),
+        children: Vec::new(),
+        place: Default::default(),
+    }
 }
 
-/// Puts custom data back into the element that it was in. Elements of URDF's own that nobody could read go to `left_out`.
-pub(super) fn put_back<'c>(element: &mut Element, custom: &'c Custom, known: &Known, left_out: &mut Vec<&'c Element>) {
-    merge(element, (&custom.attributes, &custom.elements), known, left_out);
+/// Puts custom data back into the element that it was in. Elements of URDF's own that nobody could
+/// read go to `left_out`.
+pub(super) fn put_back<'c>(
+    element: &mut Element,
+    custom: &'c Custom,
+    known: &Known,
+    left_out: &mut Vec<&'c Element>,
+) {
+    merge(
+        element,
+        (&custom.attributes, &custom.elements),
+        known,
+        left_out,
+    );
 }
 
 fn merge<'c>(
@@ -27,23 +46,47 @@ fn merge<'c>(
     known: &Known,
     left_out: &mut Vec<&'c Element>,
 ) {
-    let own = attributes.iter().filter(|(name, _)| !known.attributes.contains(&name.as_str()));
+    let own = attributes
+        .iter()
+        .filter(|(name, _)| !known.attributes.contains(&name.as_str()));
     element.attributes.extend(own.cloned());
     for custom in elements {
-        let Some(inner) = known.children.iter().find(|inner| inner.name == custom.name) else {
+        let Some(inner) = known
+            .children
+            .iter()
+            .find(|inner| inner.name == custom.name)
+        else {
             element.children.push(custom.clone());
             continue;
         };
-        // What is left of an element that was read has none of what URDF defines but the name that it is found by.
-        let is_left = |(name, _): &(String, String)| name == "name" || !inner.attributes.contains(&name.as_str());
-        if inner.kind == Kind::Owner || !custom.text.is_empty() || !custom.attributes.iter().all(is_left) {
+        // What is left of an element that was read has none of what URDF defines but the name that
+        // it is found by.
+        let is_left = |(name, _): &(String, String)| {
+            name == "name" || !inner.attributes.contains(&name.as_str())
+        };
+        if inner.kind == Kind::Owner
+            || !custom.text.is_empty()
+            || !custom.attributes.iter().all(is_left)
+        {
             left_out.push(custom);
             continue;
         }
-        let name = |of: &Element| of.attributes.iter().find(|(name, _)| name == "name").map(|(_, name)| name.clone());
-        let is_same = |of: &Element| of.name == custom.name && (inner.kind != Kind::Many || name(of) == name(custom));
+        let name = |of: &Element| {
+            of.attributes
+                .iter()
+                .find(|(name, _)| name == "name")
+                .map(|(_, name)| name.clone())
+        };
+        let is_same = |of: &Element| {
+            of.name == custom.name && (inner.kind != Kind::Many || name(of) == name(custom))
+        };
         match element.children.iter_mut().find(|child| is_same(child)) {
-            Some(child) => merge(child, (&custom.attributes, &custom.children), inner, left_out),
+            Some(child) => merge(
+                child,
+                (&custom.attributes, &custom.children),
+                inner,
+                left_out,
+            ),
             // An origin that moves nothing is not written, but for this.
             None if inner.name == "origin" => element.children.push(custom.clone()),
             None => left_out.push(custom),
@@ -65,7 +108,11 @@ fn write(text: &mut String, element: &Element, depth: usize, is_changed: &mut bo
     for (name, value) in &element.attributes {
         let _ = write!(text, " {name}=\"{}\"", escaped(value, is_changed));
     }
-    let children = if depth < DEEPEST { element.children.as_slice() } else { &[] };
+    let children = if depth < DEEPEST {
+        element.children.as_slice()
+    } else {
+        &[]
+    };
     let own = escaped(&element.text, is_changed);
     match (own.is_empty(), children) {
         (true, []) => text.push_str("/>\n"),
@@ -77,7 +124,9 @@ fn write(text: &mut String, element: &Element, depth: usize, is_changed: &mut bo
             if !is_empty {
                 let _ = writeln!(text, "{indent}  {own}");
             }
-            children.iter().for_each(|child| write(text, child, depth + 1, is_changed));
+            children
+                .iter()
+                .for_each(|child| write(text, child, depth + 1, is_changed));
             let _ = writeln!(text, "{indent}</{}>", element.name);
         }
     }

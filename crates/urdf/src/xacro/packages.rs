@@ -1,6 +1,8 @@
-//! Lets the program find the packages that we know and its environment does not: a temporary ament prefix with links to them.
+//! Lets the program find the packages that we know and its environment does not: a temporary ament
+//! prefix with links to them.
 //!
-//! What the program then says of such a package leads into that prefix, and is led back to the package's own folder.
+//! What the program then says of such a package leads into that prefix, and is led back to the
+//! package's own folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +15,8 @@ use tempfile::TempDir;
 
 use urdf_usd_resolve::{Package, Resolver};
 
-/// What stands in for the Python package that a lone `pip install xacro` lacks: the lookup that ROS documents, nothing else.
+/// What stands in for the Python package that a lone `pip install xacro` lacks: the lookup that ROS
+/// documents, nothing else.
 const AMENT_INDEX: &str = r#""""Where packages are, by the ament index."""
 
 import os
@@ -47,8 +50,15 @@ pub(super) struct Packages {
 impl Packages {
     /// Makes the prefix. `folder`: that of the file to be expanded.
     pub fn lay_out(resolver: &Resolver, folder: Option<&Path>) -> io::Result<Self> {
-        let prefix = tempfile::Builder::new().prefix("urdf_usd-xacro-").tempdir()?;
-        let (share, index) = (prefix.path().join("share"), prefix.path().join("share/ament_index/resource_index/packages"));
+        let prefix = tempfile::Builder::new()
+            .prefix("urdf_usd-xacro-")
+            .tempdir()?;
+        let (share, index) = (
+            prefix.path().join("share"),
+            prefix
+                .path()
+                .join("share/ament_index/resource_index/packages"),
+        );
         fs::create_dir_all(&index)?;
         let mut known = Vec::new();
         for package in resolver.beyond_the_index(folder) {
@@ -63,20 +73,30 @@ impl Packages {
         fs::create_dir_all(&python)?;
         fs::write(python.join("__init__.py"), "")?;
         fs::write(python.join("packages.py"), AMENT_INDEX)?;
-        let prefixes = [prefix.path().to_owned()].into_iter().chain(resolver.options().ament_prefixes.iter().cloned());
+        let prefixes = [prefix.path().to_owned()]
+            .into_iter()
+            .chain(resolver.options().ament_prefixes.iter().cloned());
         let path = std::env::join_paths(prefixes).map_err(io::Error::other)?;
-        Ok(Self { prefix, path, known })
+        Ok(Self {
+            prefix,
+            path,
+            known,
+        })
     }
 
-    /// Sets the environment of a call. `with_index`: with a stand-in for the Python package `ament_index_python`.
+    /// Sets the environment of a call. `with_index`: with a stand-in for the Python package
+    /// `ament_index_python`.
     pub fn show_to(&self, command: &mut Command, with_index: bool) {
         command.env("AMENT_PREFIX_PATH", &self.path);
         if with_index {
             let python = std::env::var_os("PYTHONPATH").unwrap_or_default();
-            let folders = std::env::split_paths(&python).filter(|path| !path.as_os_str().is_empty());
+            let folders =
+                std::env::split_paths(&python).filter(|path| !path.as_os_str().is_empty());
             let folders = folders.chain([self.prefix.path().join("python")]);
             if let Ok(path) = std::env::join_paths(folders) {
-                command.env("PYTHONPATH", path).env("PYTHONDONTWRITEBYTECODE", "1");
+                command
+                    .env("PYTHONPATH", path)
+                    .env("PYTHONDONTWRITEBYTECODE", "1");
             }
         }
     }

@@ -36,7 +36,8 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Whether it failed for want of the Python module by which it finds packages: `pip install xacro` comes without.
+    /// Whether it failed for want of the Python module by which it finds packages: `pip install
+    /// xacro` comes without.
     pub fn is_without_ament_index(&self) -> bool {
         !self.success && self.said.contains("No module named 'ament_index_python'")
     }
@@ -52,22 +53,32 @@ pub(super) enum Error {
 }
 
 impl Program<'_> {
-    /// Expands the file, and lists the files that it includes: the program does one or the other, so it runs twice, at once.
+    /// Expands the file, and lists the files that it includes: the program does one or the other,
+    /// so it runs twice, at once.
     pub fn expand_and_list(self, with_index: bool) -> (Result<Ended, Error>, Result<Ended, Error>) {
         std::thread::scope(|scope| {
             let listing = scope.spawn(move || self.run(&["--deps"], with_index));
             let made = self.run(&[], with_index);
-            let listed = listing.join().unwrap_or_else(|_| Err(Error::Other(io::Error::other("a thread ended"))));
+            let listed = listing
+                .join()
+                .unwrap_or_else(|_| Err(Error::Other(io::Error::other("a thread ended"))));
             (made, listed)
         })
     }
 
     fn run(self, options: &[&str], with_index: bool) -> Result<Ended, Error> {
         let mut command = Command::new(self.name);
-        command.args(options).arg(self.file).args(self.arguments.iter().map(Argument::to_string));
+        command
+            .args(options)
+            .arg(self.file)
+            .args(self.arguments.iter().map(Argument::to_string));
         self.packages.show_to(&mut command, with_index);
         // Its output is UTF-8 whatever the person's locale.
-        command.env("PYTHONUTF8", "1").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .env("PYTHONUTF8", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::NotFound,
             _ => Error::Other(error),
@@ -86,8 +97,14 @@ impl Program<'_> {
 fn read(child: &mut Child, patience: Duration) -> Result<Ended, Error> {
     let deadline = Instant::now() + patience;
     let (sender, receiver) = mpsc::channel();
-    let output = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
-    let said = child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
+    let output = child
+        .stdout
+        .take()
+        .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
+    let said = child
+        .stderr
+        .take()
+        .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
     for (index, pipe, most) in [(0, output, MAX_TEXT), (1, said, MAX_SAID)] {
         let Some(pipe) = pipe else { continue };
         let sender = sender.clone();
@@ -101,7 +118,8 @@ fn read(child: &mut Child, patience: Duration) -> Result<Ended, Error> {
     let mut texts = [String::new(), String::new()];
     for _ in 0..texts.len() {
         let left = deadline.saturating_duration_since(Instant::now());
-        let (index, (bytes, is_whole)) = receiver.recv_timeout(left).map_err(|_| Error::Patience)?;
+        let (index, (bytes, is_whole)) =
+            receiver.recv_timeout(left).map_err(|_| Error::Patience)?;
         if index == 0 && !is_whole {
             return Err(Error::TooLong);
         }
@@ -110,7 +128,11 @@ fn read(child: &mut Child, patience: Duration) -> Result<Ended, Error> {
     loop {
         if let Some(status) = child.try_wait().map_err(Error::Other)? {
             let [output, said] = texts;
-            return Ok(Ended { success: status.success(), output, said });
+            return Ok(Ended {
+                success: status.success(),
+                output,
+                said,
+            });
         }
         if Instant::now() >= deadline {
             return Err(Error::Patience);
@@ -119,7 +141,8 @@ fn read(child: &mut Child, patience: Duration) -> Result<Ended, Error> {
     }
 }
 
-/// Reads at most `most` bytes, and whether that was all. What is beyond is read away, so that the other side can go on.
+/// Reads at most `most` bytes, and whether that was all. What is beyond is read away, so that the
+/// other side can go on.
 fn read_most(mut pipe: Box<dyn Read + Send>, most: usize) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     let _ = pipe.by_ref().take(most as u64).read_to_end(&mut bytes);
@@ -127,7 +150,8 @@ fn read_most(mut pipe: Box<dyn Read + Send>, most: usize) -> (Vec<u8>, bool) {
     (bytes, beyond == 0)
 }
 
-/// The files in the output of `--deps`: absolute paths with a space between, and perhaps spaces in them.
+/// The files in the output of `--deps`: absolute paths with a space between, and perhaps spaces in
+/// them.
 pub(super) fn listed_files(output: &str) -> BTreeSet<PathBuf> {
     let mut files = BTreeSet::new();
     let mut path = String::new();

@@ -1,4 +1,5 @@
-//! Which files a xacro file includes, as far as that can be read off: for when the program failed and lists none.
+//! Which files a xacro file includes, as far as that can be read off: for when the program failed
+//! and lists none.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -11,7 +12,8 @@ const MAX_FILES: usize = 1000;
 /// No xacro file is larger.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The files, there or not, that `file` and those it includes name in a way that needs no evaluation.
+/// The files, there or not, that `file` and those it includes name in a way that needs no
+/// evaluation.
 pub(super) fn includes(file: &Path, resolver: &Resolver) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut open = vec![file.to_owned()];
@@ -31,7 +33,9 @@ pub(super) fn includes(file: &Path, resolver: &Resolver) -> BTreeSet<PathBuf> {
 
 /// What is in a file, if it is a small one.
 pub(super) fn text(file: &Path) -> Option<String> {
-    let opened = Opened::at(file).ok().filter(|opened| opened.meta.len() <= MAX_BYTES)?;
+    let opened = Opened::at(file)
+        .ok()
+        .filter(|opened| opened.meta.len() <= MAX_BYTES)?;
     let mut text = Vec::new();
     opened.file.take(MAX_BYTES).read_to_end(&mut text).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
@@ -40,7 +44,14 @@ pub(super) fn text(file: &Path) -> Option<String> {
 /// The values of `filename` in the `<xacro:include …/>` of a text.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split("<xacro:include").skip(1).filter_map(|element| {
-        let value = element.split('>').next()?.split_once("filename")?.1.trim_start().strip_prefix('=')?.trim_start();
+        let value = element
+            .split('>')
+            .next()?
+            .split_once("filename")?
+            .1
+            .trim_start()
+            .strip_prefix('=')?
+            .trim_start();
         let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
         value.get(1..)?.split(quote).next()
     })
@@ -49,7 +60,10 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 /// The file that a name means; `None` if that has to be evaluated.
 fn path(name: &str, of: &Path, resolver: &Resolver) -> Option<PathBuf> {
     let folder = of.parent()?;
-    let name = match name.strip_prefix("$(").and_then(|rest| rest.split_once(')')) {
+    let name = match name
+        .strip_prefix("$(")
+        .and_then(|rest| rest.split_once(')'))
+    {
         Some((call, rest)) => {
             let start = match call.split_whitespace().collect::<Vec<_>>()[..] {
                 ["find", package] => resolver.package(package, Some(folder)).ok()?.folder,

@@ -48,39 +48,77 @@ pub(super) fn read<'a>(findings: &mut Findings, section: &'a Yaml) -> Modifiers<
         for (key, value) in findings.fields(item, "modifiers", &["add_frame", "set_base_frame"]) {
             let element = below("modifiers", &key.text);
             if key.text == "set_base_frame" {
-                modifiers.bases.extend(findings.name(value, &element).map(|name| (value.at, name)));
+                modifiers
+                    .bases
+                    .extend(findings.name(value, &element).map(|name| (value.at, name)));
             } else if modifiers.frames.len() == MAX_FRAMES {
-                let message = format!("there are more than {MAX_FRAMES} frames; from here on none is added");
-                findings.report(&codes::TOO_MANY_FRAMES, key.at, &element, message, "put the frames into the URDF");
+                let message =
+                    format!("there are more than {MAX_FRAMES} frames; from here on none is added");
+                findings.report(
+                    &codes::TOO_MANY_FRAMES,
+                    key.at,
+                    &element,
+                    message,
+                    "put the frames into the URDF",
+                );
                 return modifiers;
             } else {
-                modifiers.frames.extend(frame(findings, key.at, value, &element));
+                modifiers
+                    .frames
+                    .extend(frame(findings, key.at, value, &element));
             }
         }
     }
     modifiers
 }
 
-fn frame<'a>(findings: &mut Findings, at: Mark, value: &'a Yaml, element: &str) -> Option<Frame<'a>> {
-    const FIELDS: &[&str] = &["frame_name", "parent_frame_name", "joint_name", "joint_type", "fixed_transform"];
+fn frame<'a>(
+    findings: &mut Findings,
+    at: Mark,
+    value: &'a Yaml,
+    element: &str,
+) -> Option<Frame<'a>> {
+    const FIELDS: &[&str] = &[
+        "frame_name",
+        "parent_frame_name",
+        "joint_name",
+        "joint_type",
+        "fixed_transform",
+    ];
     let fields = findings.fields(value, element, FIELDS);
     let mut name = |field: &str| {
         let value = findings.required(&fields, field, at, element)?;
         Some((value.at, findings.name(value, &below(element, field))?))
     };
-    let (name, parent, joint) = (name("frame_name"), name("parent_frame_name"), name("joint_name"));
-    let kind = optional(&fields, "joint_type")
-        .map_or(Some(JointKind::Fixed), |kind| joint_kind(findings, kind, &below(element, "joint_type")));
+    let (name, parent, joint) = (
+        name("frame_name"),
+        name("parent_frame_name"),
+        name("joint_name"),
+    );
+    let kind = optional(&fields, "joint_type").map_or(Some(JointKind::Fixed), |kind| {
+        joint_kind(findings, kind, &below(element, "joint_type"))
+    });
     let pose = findings
         .required(&fields, "fixed_transform", at, element)
         .and_then(|value| pose(findings, value, &below(element, "fixed_transform")));
-    Some(Frame { at, name: name?, parent: parent?, joint: joint?, kind: kind?, pose: pose? })
+    Some(Frame {
+        at,
+        name: name?,
+        parent: parent?,
+        joint: joint?,
+        kind: kind?,
+        pose: pose?,
+    })
 }
 
-/// The kind of the joint of a frame. XRDF only knows fixed ones; one that moves is what it says all the same. None, reported, of a
-/// word that says nothing.
+/// The kind of the joint of a frame. XRDF only knows fixed ones; one that moves is what it says all
+/// the same. None, reported, of a word that says nothing.
 fn joint_kind(findings: &mut Findings, value: &Yaml, element: &str) -> Option<JointKind> {
-    const MOVING: [JointKind; 3] = [JointKind::Revolute, JointKind::Continuous, JointKind::Prismatic];
+    const MOVING: [JointKind; 3] = [
+        JointKind::Revolute,
+        JointKind::Continuous,
+        JointKind::Prismatic,
+    ];
     let text = findings.name(value, element)?;
     let is = |kind: &JointKind| text.eq_ignore_ascii_case(kind.as_str());
     if is(&JointKind::Fixed) {
@@ -88,10 +126,22 @@ fn joint_kind(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Jo
     }
     let kind = MOVING.into_iter().find(is);
     let message = match kind {
-        Some(kind) => format!("the joint of an added frame can only be FIXED; it becomes {}, with the axis x", kind.as_str()),
-        None => format!("the joint of an added frame can only be FIXED, not \"{}\"; the frame is not added", short(text)),
+        Some(kind) => format!(
+            "the joint of an added frame can only be FIXED; it becomes {}, with the axis x",
+            kind.as_str()
+        ),
+        None => format!(
+            "the joint of an added frame can only be FIXED, not \"{}\"; the frame is not added",
+            short(text)
+        ),
     };
-    findings.report(&codes::BAD_VALUE, value.at, element, message, "write FIXED; put a joint that moves into the URDF");
+    findings.report(
+        &codes::BAD_VALUE,
+        value.at,
+        element,
+        message,
+        "write FIXED; put a joint that moves into the URDF",
+    );
     kind
 }
 
@@ -103,12 +153,17 @@ fn pose(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Pose> {
     let orientation = findings
         .required(&fields, "orientation", value.at, element)
         .and_then(|value| rotation(findings, value, &below(element, "orientation")));
-    Some(Pose::from_parts(Translation3::from(Vector3::from(position?)), orientation?))
+    Some(Pose::from_parts(
+        Translation3::from(Vector3::from(position?)),
+        orientation?,
+    ))
 }
 
 fn rotation(findings: &mut Findings, value: &Yaml, element: &str) -> Option<UnitQuaternion<f64>> {
     let fields = findings.fields(value, element, &["w", "xyz"]);
-    let w = findings.required(&fields, "w", value.at, element).and_then(|w| findings.number(w, &below(element, "w")));
+    let w = findings
+        .required(&fields, "w", value.at, element)
+        .and_then(|w| findings.number(w, &below(element, "w")));
     let xyz = findings
         .required(&fields, "xyz", value.at, element)
         .and_then(|xyz| findings.three_numbers(xyz, &below(element, "xyz")));
@@ -117,13 +172,20 @@ fn rotation(findings: &mut Findings, value: &Yaml, element: &str) -> Option<Unit
     let length = quaternion.norm();
     if (length - 1.0).abs() > UNIT_TOLERANCE {
         let message = format!("the quaternion has the length {length:.4}, not 1");
-        findings.report(&codes::BAD_VALUE, value.at, element, message, "give a quaternion of unit length");
+        findings.report(
+            &codes::BAD_VALUE,
+            value.at,
+            element,
+            message,
+            "give a quaternion of unit length",
+        );
     }
     UnitQuaternion::try_new(quaternion, f64::MIN_POSITIVE)
 }
 
 impl Modifiers<'_> {
-    /// The link that is to be the root, which is one of the robot's own; what else is said of the root is reported.
+    /// The link that is to be the root, which is one of the robot's own; what else is said of the
+    /// root is reported.
     pub fn base(&self, findings: &mut Findings, robot: &Robot) -> Option<(Mark, LinkId)> {
         const ELEMENT: &str = "modifiers / set_base_frame";
         let mut known = Known::of(robot, Gone::default());
@@ -131,11 +193,22 @@ impl Modifiers<'_> {
         for &(at, name) in &self.bases {
             let is_link = robot.links.iter().any(|link| link.name == name);
             if !is_link && self.frames.iter().any(|frame| frame.name.1 == name) {
-                let message = format!("\"{}\" is an added frame, which can't be the root", short(name));
-                findings.report(&codes::BASE_ADDED, at, ELEMENT, message, "name a link of the robot");
+                let message = format!(
+                    "\"{}\" is an added frame, which can't be the root",
+                    short(name)
+                );
+                findings.report(
+                    &codes::BASE_ADDED,
+                    at,
+                    ELEMENT,
+                    message,
+                    "name a link of the robot",
+                );
                 continue;
             }
-            let Some(link) = known.frame(findings, (at, name), ELEMENT) else { continue };
+            let Some(link) = known.frame(findings, (at, name), ELEMENT) else {
+                continue;
+            };
             match base {
                 None => base = Some((at, link)),
                 Some((first, known)) => {
@@ -152,24 +225,52 @@ impl Modifiers<'_> {
     }
 
     /// Reports the frames of `added` that the new root leaves behind, and takes them out.
-    pub fn report_left_behind(&self, findings: &mut Findings, robot: &Robot, base: LinkId, added: &mut Vec<String>) {
+    pub fn report_left_behind(
+        &self,
+        findings: &mut Findings,
+        robot: &Robot,
+        base: LinkId,
+        added: &mut Vec<String>,
+    ) {
         for frame in &self.frames {
-            let link = robot.links.iter().position(|link| link.name == frame.name.1).map(LinkId);
+            let link = robot
+                .links
+                .iter()
+                .position(|link| link.name == frame.name.1)
+                .map(LinkId);
             let is_left = link.is_some_and(|link| !robot.tree.is_below(link, base));
             if is_left && let Some(index) = added.iter().position(|name| name == frame.name.1) {
                 added.remove(index);
-                let message = format!("\"{}\" is not below the root that set_base_frame sets", short(frame.parent.1));
+                let message = format!(
+                    "\"{}\" is not below the root that set_base_frame sets",
+                    short(frame.parent.1)
+                );
                 let element = "modifiers / add_frame / parent_frame_name";
-                findings.report(&codes::ABOVE_BASE, frame.parent.0, element, message, "name a frame below the root");
+                findings.report(
+                    &codes::ABOVE_BASE,
+                    frame.parent.0,
+                    element,
+                    message,
+                    "name a frame below the root",
+                );
             }
         }
     }
 
-    /// Adds the frames to the robot, whatever their order; those that can't be are reported. Gives the names of those that were.
+    /// Adds the frames to the robot, whatever their order; those that can't be are reported. Gives
+    /// the names of those that were.
     pub fn add_frames(&self, findings: &mut Findings, robot: &mut Robot) -> Vec<String> {
-        let mut links: HashMap<String, LinkId> =
-            robot.links.iter().enumerate().map(|(id, link)| (link.name.clone(), LinkId(id))).collect();
-        let mut joints: HashSet<String> = robot.joints.iter().map(|joint| joint.name.clone()).collect();
+        let mut links: HashMap<String, LinkId> = robot
+            .links
+            .iter()
+            .enumerate()
+            .map(|(id, link)| (link.name.clone(), LinkId(id)))
+            .collect();
+        let mut joints: HashSet<String> = robot
+            .joints
+            .iter()
+            .map(|joint| joint.name.clone())
+            .collect();
         // Frames that wait for their parent, and those whose parent is there.
         let mut waiting: HashMap<&str, Vec<&Frame<'_>>> = HashMap::new();
         let mut ready: VecDeque<&Frame<'_>> = VecDeque::new();
@@ -185,13 +286,26 @@ impl Modifiers<'_> {
                 ("frame", frame.name, links.contains_key(frame.name.1)),
                 ("joint", frame.joint, joints.contains(frame.joint.1)),
             ];
-            if let Some((what, (at, name), _)) = taken.into_iter().find(|(.., is_taken)| *is_taken) {
-                let message = format!("there is a {} \"{}\" already", if what == "frame" { "link" } else { what }, short(name));
+            if let Some((what, (at, name), _)) = taken.into_iter().find(|(.., is_taken)| *is_taken)
+            {
+                let message = format!(
+                    "there is a {} \"{}\" already",
+                    if what == "frame" { "link" } else { what },
+                    short(name)
+                );
                 let element = format!("modifiers / add_frame / {what}_name");
-                findings.report(&codes::NAME_TAKEN, at, &element, message, "give it a name of its own");
+                findings.report(
+                    &codes::NAME_TAKEN,
+                    at,
+                    &element,
+                    message,
+                    "give it a name of its own",
+                );
                 continue;
             }
-            let Some(&parent) = links.get(frame.parent.1) else { continue };
+            let Some(&parent) = links.get(frame.parent.1) else {
+                continue;
+            };
             let child = LinkId(robot.links.len());
             let place = findings.place(frame.at, "modifiers / add_frame");
             robot.links.push(empty_link(frame.name.1, place.clone()));
@@ -202,10 +316,24 @@ impl Modifiers<'_> {
             ready.extend(waiting.remove(frame.name.1).into_iter().flatten());
         }
         // In the order of the text, not of the map.
-        for frame in self.frames.iter().filter(|frame| waiting.contains_key(frame.parent.1)) {
-            let message = format!("there is no frame \"{}\" to add \"{}\" to", short(frame.parent.1), short(frame.name.1));
+        for frame in self
+            .frames
+            .iter()
+            .filter(|frame| waiting.contains_key(frame.parent.1))
+        {
+            let message = format!(
+                "there is no frame \"{}\" to add \"{}\" to",
+                short(frame.parent.1),
+                short(frame.name.1)
+            );
             let help = "name a link of the robot, or a frame that is added to one";
-            findings.report(&codes::UNKNOWN_FRAME, frame.parent.0, "modifiers / add_frame / parent_frame_name", message, help);
+            findings.report(
+                &codes::UNKNOWN_FRAME,
+                frame.parent.0,
+                "modifiers / add_frame / parent_frame_name",
+                message,
+                help,
+            );
         }
         if !added.is_empty() {
             robot.tree = Tree::build(robot.links.len(), &mut robot.joints);
@@ -214,12 +342,16 @@ impl Modifiers<'_> {
     }
 }
 
-/// Holds `base`, the root, to the world: to a link `world`, whose frame is that of the base, by a fixed joint `joint`.
+/// Holds `base`, the root, to the world: to a link `world`, whose frame is that of the base, by a
+/// fixed joint `joint`.
 pub(super) fn hold(robot: &mut Robot, base: Option<LinkId>, joint: &str, place: Place) {
     let Some(base) = base else { return };
     let world = LinkId(robot.links.len());
     robot.links.push(empty_link(WORLD, place.clone()));
-    robot.joints.push(Joint { place, ..Joint::new(joint, JointKind::Fixed, world, base) });
+    robot.joints.push(Joint {
+        place,
+        ..Joint::new(joint, JointKind::Fixed, world, base)
+    });
     robot.tree = Tree::build(robot.links.len(), &mut robot.joints);
 }
 
@@ -228,9 +360,17 @@ pub(super) fn report_added(findings: &mut Findings, at: Mark, added: &[String]) 
     if added.is_empty() {
         return;
     }
-    let names: Vec<String> = added.iter().take(MAX_NAMES).map(|name| format!("\"{}\"", short(name))).collect();
+    let names: Vec<String> = added
+        .iter()
+        .take(MAX_NAMES)
+        .map(|name| format!("\"{}\"", short(name)))
+        .collect();
     let more = if added.len() > MAX_NAMES { ", …" } else { "" };
-    let message = format!("{} frames were added to the robot: {}{more}", added.len(), names.join(", "));
+    let message = format!(
+        "{} frames were added to the robot: {}{more}",
+        added.len(),
+        names.join(", ")
+    );
     let help = "publish their transforms, or put them into the URDF, if ROS is to know them";
     findings.report(&codes::FRAMES_ADDED, at, "modifiers", message, help);
 }
@@ -248,5 +388,9 @@ fn empty_link(name: &str, place: Place) -> Link {
 }
 
 fn joint(frame: &Frame<'_>, parent: LinkId, child: LinkId, place: Place) -> Joint {
-    Joint { origin: frame.pose, place, ..Joint::new(frame.joint.1, frame.kind, parent, child) }
+    Joint {
+        origin: frame.pose,
+        place,
+        ..Joint::new(frame.joint.1, frame.kind, parent, child)
+    }
 }

@@ -1,5 +1,6 @@
-//! XRDF ↔ [`Robot`] (versions 1.0 and 2.0): frames that it adds, the root that it sets, the pose that its default positions are, and
-//! what [`Planning`] has: configuration space, tool frames, spheres, buffer distances, pairs that are not held off each other.
+//! XRDF ↔ [`Robot`] (versions 1.0 and 2.0): frames that it adds, the root that it sets, the pose
+//! that its default positions are, and what [`Planning`] has: configuration space, tool frames,
+//! spheres, buffer distances, pairs that are not held off each other.
 //!
 //! This module must not know files, ROS, or what the robot is read for.
 
@@ -22,7 +23,8 @@ use crate::xml::short;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    Coordinate, DEFAULT_POSE, JointId, JointKind, LinkId, NamedPose, Planning, PlanningCollision, Robot, touches,
+    Coordinate, DEFAULT_POSE, JointId, JointKind, LinkId, NamedPose, Planning, PlanningCollision,
+    Robot, touches,
 };
 use urdf_usd_yaml::{self as yaml, Key, Mark, Yaml};
 
@@ -37,7 +39,8 @@ const TOUCH_TOLERANCE: f64 = 1e-6;
 enum Version {
     /// 1.0.
     First,
-    /// 2.0: `collision` is called `world_collision`, and geometry groups may differ, and may have (`clone`) those of others in them.
+    /// 2.0: `collision` is called `world_collision`, and geometry groups may differ, and may have
+    /// (`clone`) those of others in them.
     Second,
     /// It does not say so.
     Unknown,
@@ -59,10 +62,16 @@ const SECTIONS: &[&str] = &[
 
 type Fields<'a> = [&'a (Key, Yaml)];
 
-/// Reads the XRDF `text` and applies it to `robot`: frames are added, the root is set, the default positions become the named pose
-/// [`DEFAULT_POSE`], the pairs of `self_collision.ignore` need no check for collision, and [`Robot::planning`] is what the XRDF says.
-/// `references`: those of the robot, which follow its links. `file` is where the text is from, for the places in diagnostics.
-pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot, references: &mut References) -> Vec<Diagnostic> {
+/// Reads the XRDF `text` and applies it to `robot`: frames are added, the root is set, the default
+/// positions become the named pose [`DEFAULT_POSE`], the pairs of `self_collision.ignore` need no
+/// check for collision, and [`Robot::planning`] is what the XRDF says. `references`: those of the
+/// robot, which follow its links. `file` is where the text is from, for the places in diagnostics.
+pub fn apply(
+    text: &str,
+    file: Option<&Path>,
+    robot: &mut Robot,
+    references: &mut References,
+) -> Vec<Diagnostic> {
     let mut findings = Findings::new(file);
     if let Some(document) = document(&mut findings, text) {
         sections(&mut findings, &document, robot, references);
@@ -74,8 +83,18 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot, references: &mu
 fn document(findings: &mut Findings, text: &str) -> Option<Yaml> {
     let start = Mark { line: 1, column: 1 };
     if text.len() > MAX_TEXT {
-        let message = format!("the text has {} MiB; the limit is {} MiB", text.len() >> 20, MAX_TEXT >> 20);
-        findings.report(&codes::MALFORMED, start, "", message, "no robot needs that; correct the program that wrote it");
+        let message = format!(
+            "the text has {} MiB; the limit is {} MiB",
+            text.len() >> 20,
+            MAX_TEXT >> 20
+        );
+        findings.report(
+            &codes::MALFORMED,
+            start,
+            "",
+            message,
+            "no robot needs that; correct the program that wrote it",
+        );
         return None;
     }
     let documents = match yaml::read_with_aliases(text) {
@@ -91,56 +110,106 @@ fn document(findings: &mut Findings, text: &str) -> Option<Yaml> {
     if format.and_then(Yaml::text) != Some("xrdf") {
         let (at, message) = match format {
             Some(format) => (format.at, "the format is not \"xrdf\""),
-            None => (first.as_ref().map_or(start, |first| first.at), "the text does not say that it is an XRDF"),
+            None => (
+                first.as_ref().map_or(start, |first| first.at),
+                "the text does not say that it is an XRDF",
+            ),
         };
-        findings.report(&codes::NOT_XRDF, at, "format", message, "an XRDF begins with format: xrdf");
+        findings.report(
+            &codes::NOT_XRDF,
+            at,
+            "format",
+            message,
+            "an XRDF begins with format: xrdf",
+        );
         return None;
     }
     if let Some(second) = documents.next() {
         let message = "the text has more than one document; the first counts";
-        findings.report(&codes::REPEATED, second.at, "", message, "give each a file of its own");
+        findings.report(
+            &codes::REPEATED,
+            second.at,
+            "",
+            message,
+            "give each a file of its own",
+        );
     }
     first
 }
 
-fn sections(findings: &mut Findings, document: &Yaml, robot: &mut Robot, references: &mut References) {
+fn sections(
+    findings: &mut Findings,
+    document: &Yaml,
+    robot: &mut Robot,
+    references: &mut References,
+) {
     let fields = findings.fields(document, "", SECTIONS);
     let version = version(findings, &fields, document.at);
-    let gone = optional(&fields, "modifiers").map(|section| modify(findings, section, robot, references));
+    let gone =
+        optional(&fields, "modifiers").map(|section| modify(findings, section, robot, references));
     let mut known = Known::of(robot, gone.unwrap_or_default());
 
     let positions = optional(&fields, "default_joint_positions");
     let pose = positions.map(|section| {
         let place = findings.place(section.at, "default_joint_positions");
         let positions = default_positions(findings, section, &mut known, robot);
-        NamedPose { name: DEFAULT_POSE.to_owned(), group: None, chain: None, positions, place }
+        NamedPose {
+            name: DEFAULT_POSE.to_owned(),
+            group: None,
+            chain: None,
+            positions,
+            place,
+        }
     });
     let coordinates = cspace(findings, &fields, document.at, &mut known);
     // Those of another file stay where this one says nothing.
     let mut tool_frames = robot.planning.tool_frames.clone();
     if let Some(section) = optional(&fields, "tool_frames") {
         let names = findings.names(section, "tool_frames");
-        tool_frames = names.into_iter().filter_map(|name| known.frame(findings, name, "tool_frames")).collect();
+        tool_frames = names
+            .into_iter()
+            .filter_map(|name| known.frame(findings, name, "tool_frames"))
+            .collect();
     }
-    let planning = Planning { coordinates, tool_frames, ..collisions(findings, &fields, &mut known, version) };
+    let planning = Planning {
+        coordinates,
+        tool_frames,
+        ..collisions(findings, &fields, &mut known, version)
+    };
 
-    let bodies = planning.ignored.iter().copied().filter(|(a, b)| !robot.is_frame(*a) && !robot.is_frame(*b));
-    let disabled: BTreeSet<_> = bodies.chain(robot.disabled_collisions.iter().copied()).collect();
+    let bodies = planning
+        .ignored
+        .iter()
+        .copied()
+        .filter(|(a, b)| !robot.is_frame(*a) && !robot.is_frame(*b));
+    let disabled: BTreeSet<_> = bodies
+        .chain(robot.disabled_collisions.iter().copied())
+        .collect();
     robot.disabled_collisions = disabled.into_iter().collect();
     robot.planning = planning;
     if let Some(pose) = pose {
         // What another file calls so is not this one.
-        robot.named_poses.retain(|other| (&other.name, &other.group) != (&pose.name, &pose.group));
+        robot
+            .named_poses
+            .retain(|other| (&other.name, &other.group) != (&pose.name, &pose.group));
         // A pose of no joints is none.
-        robot.named_poses.extend(Some(pose).filter(|pose| !pose.positions.is_empty()));
+        robot
+            .named_poses
+            .extend(Some(pose).filter(|pose| !pose.positions.is_empty()));
     }
     if let Some(section) = positions.or(optional(&fields, "self_collision")) {
         report_touches(findings, section.at, robot);
     }
 }
 
-/// Applies the section `modifiers`: frames are added, then all that is not below the new root is gone. Gives the names of that.
-fn modify(findings: &mut Findings, section: &Yaml, robot: &mut Robot, references: &mut References) -> Gone {
+/// Applies the section `modifiers`: frames are added, then all that is not below the new root is
+/// gone. Gives the names of that.
+fn modify(
+    findings: &mut Findings,
+    section: &Yaml,
+    robot: &mut Robot,
+    references: &mut References,
+) -> Gone {
     let modifiers = frames::read(findings, section);
     let base = modifiers.base(findings, robot);
     let mut added = modifiers.add_frames(findings, robot);
@@ -151,40 +220,72 @@ fn modify(findings: &mut Findings, section: &Yaml, robot: &mut Robot, references
         let names: Vec<String> = robot.links.iter().map(|link| link.name.clone()).collect();
         let removed = robot.keep_below(base);
         references.renumber(&removed.links);
-        let links = names.iter().zip(&removed.links).filter(|(_, now)| now.is_none()).map(|(name, _)| name.clone());
-        gone = Gone { links: links.collect(), joints: removed.joints.iter().cloned().collect() };
+        let links = names
+            .iter()
+            .zip(&removed.links)
+            .filter(|(_, now)| now.is_none())
+            .map(|(name, _)| name.clone());
+        gone = Gone {
+            links: links.collect(),
+            joints: removed.joints.iter().cloned().collect(),
+        };
         let element = "modifiers / set_base_frame";
-        for joint in removed.freed.iter().filter_map(|joint| robot.joints.get(joint.0)) {
-            let message = format!("the joint \"{}\" follows a joint that is not below the new root", short(&joint.name));
+        for joint in removed
+            .freed
+            .iter()
+            .filter_map(|joint| robot.joints.get(joint.0))
+        {
+            let message = format!(
+                "the joint \"{}\" follows a joint that is not below the new root",
+                short(&joint.name)
+            );
             let help = "set a root above the joint that is followed, or fix the joint in the URDF";
             findings.report(&codes::LEADER_GONE, at, element, message, help);
         }
         if !gone.links.is_empty() {
-            let base = names.get(base.0).map_or_else(String::new, |base| short(base));
+            let base = names
+                .get(base.0)
+                .map_or_else(String::new, |base| short(base));
             let (links, joints) = (gone.links.len(), gone.joints.len());
-            let message = format!("\"{base}\" is the root; {links} links and {joints} joints that are not below it are gone");
+            let message = format!(
+                "\"{base}\" is the root; {links} links and {joints} joints that are not below it are gone"
+            );
             let help = match (&held, had_world) {
                 (Some(_), _) => "nothing need be done: the base is held to the world as before",
-                (None, true) => "the base moved in the world by joints that are gone: convert with --base fixed if it is held",
+                (None, true) => {
+                    "the base moved in the world by joints that are gone: convert with --base fixed if it is held"
+                }
                 (None, false) => "nothing need be done",
             };
             findings.report(&codes::BASE_SET, at, element, message, help);
         }
         if let Some(joint) = held {
-            frames::hold(robot, removed.links.get(base.0).copied().flatten(), &joint, findings.place(at, element));
+            frames::hold(
+                robot,
+                removed.links.get(base.0).copied().flatten(),
+                &joint,
+                findings.place(at, element),
+            );
         }
     }
     frames::report_added(findings, section.at, &added);
     gone
 }
 
-/// The name of the joint above `base` if it and all that are above it are fixed, and hold it to the world.
+/// The name of the joint above `base` if it and all that are above it are fixed, and hold it to the
+/// world.
 fn joint_that_holds(robot: &Robot, base: LinkId) -> Option<String> {
     let world = robot.world_root()?;
-    let above = |link: LinkId| robot.joints.get(robot.tree.parent_joint.get(link.0).copied().flatten()?.0);
+    let above = |link: LinkId| {
+        robot
+            .joints
+            .get(robot.tree.parent_joint.get(link.0).copied().flatten()?.0)
+    };
     let mut link = base;
     while link != world {
-        link = above(link).filter(|joint| joint.kind == JointKind::Fixed)?.parent;
+        link = above(link)
+            .filter(|joint| joint.kind == JointKind::Fixed)?
+            .parent;
     }
     above(base).map(|joint| joint.name.clone())
 }
@@ -194,20 +295,39 @@ fn report_touches(findings: &mut Findings, at: Mark, robot: &Robot) {
     let spheres = robot.planning.self_collision_spheres();
     let model = Model::of(robot);
     let poses = model.poses(&robot.positions(&model, robot.default_pose()));
-    let name = |link: LinkId| robot.links.get(link.0).map_or_else(String::new, |link| short(&link.name));
+    let name = |link: LinkId| {
+        robot
+            .links
+            .get(link.0)
+            .map_or_else(String::new, |link| short(&link.name))
+    };
     let found = touches(&spheres, &poses, &robot.planning.ignored);
-    for touch in found.iter().filter(|touch| touch.depth > TOUCH_TOLERANCE).take(MAX_TOUCHES) {
+    for touch in found
+        .iter()
+        .filter(|touch| touch.depth > TOUCH_TOLERANCE)
+        .take(MAX_TOUCHES)
+    {
         let (first, second) = (name(touch.first), name(touch.second));
         let depth = touch.depth * 1000.0;
-        let message = format!("at the default positions \"{first}\" and \"{second}\" are {depth:.1} mm in each other");
+        let message = format!(
+            "at the default positions \"{first}\" and \"{second}\" are {depth:.1} mm in each other"
+        );
         let help = "correct the default positions, the spheres or the buffer distances, or let self_collision ignore the pair";
-        findings.report(&codes::SELF_COLLISION, at, "default_joint_positions", message, help);
+        findings.report(
+            &codes::SELF_COLLISION,
+            at,
+            "default_joint_positions",
+            message,
+            help,
+        );
     }
 }
 
 /// The version; one that is missing or not known is reported.
 fn version(findings: &mut Findings, fields: &Fields<'_>, at: Mark) -> Version {
-    let Some(value) = findings.required(fields, "format_version", at, "") else { return Version::Unknown };
+    let Some(value) = findings.required(fields, "format_version", at, "") else {
+        return Version::Unknown;
+    };
     let version = value.text().and_then(|text| text.parse::<f64>().ok());
     let is = |known: f64| version.is_some_and(|version| (version - known).abs() < 1e-9);
     if is(1.0) {
@@ -216,13 +336,22 @@ fn version(findings: &mut Findings, fields: &Fields<'_>, at: Mark) -> Version {
     if is(2.0) {
         return Version::Second;
     }
-    let message = format!("the version \"{}\" of XRDF is not known", short(value.text().unwrap_or_default()));
-    findings.report(&codes::VERSION, value.at, "format_version", message, "write format_version: 1.0");
+    let message = format!(
+        "the version \"{}\" of XRDF is not known",
+        short(value.text().unwrap_or_default())
+    );
+    findings.report(
+        &codes::VERSION,
+        value.at,
+        "format_version",
+        message,
+        "write format_version: 1.0",
+    );
     Version::Unknown
 }
 
-/// The default position of every joint that has one position and moves by itself: what is given, or else zero, or the limit that
-/// is nearest to it (section 6).
+/// The default position of every joint that has one position and moves by itself: what is given, or
+/// else zero, or the limit that is nearest to it (section 6).
 fn default_positions(
     findings: &mut Findings,
     section: &Yaml,
@@ -232,31 +361,57 @@ fn default_positions(
     let mut given: HashMap<JointId, f64> = HashMap::new();
     for (key, value) in findings.entries(section, "default_joint_positions") {
         let element = below("default_joint_positions", &key.text);
-        let Some((id, joint)) = known.moving_joint(findings, (key.at, &key.text), &element) else { continue };
-        let Some(position) = findings.number(value, &element) else { continue };
+        let Some((id, joint)) = known.moving_joint(findings, (key.at, &key.text), &element) else {
+            continue;
+        };
+        let Some(position) = findings.number(value, &element) else {
+            continue;
+        };
         let bounds = joint.bounds();
         if !bounds.contains(position) {
             let (lower, upper) = (bounds.lower(), bounds.upper());
-            let message = format!("\"{}\" is at {position}, outside its limits {lower} … {upper}", short(&key.text));
-            let help = "correct the position, or the limits of the joint; the limit next to it counts";
+            let message = format!(
+                "\"{}\" is at {position}, outside its limits {lower} … {upper}",
+                short(&key.text)
+            );
+            let help =
+                "correct the position, or the limits of the joint; the limit next to it counts";
             findings.report(&codes::OUTSIDE_LIMITS, value.at, &element, message, help);
         }
         given.insert(id, bounds.nearest(position));
     }
-    let moving = robot.joints.iter().enumerate().filter(|(_, joint)| position_count(joint.kind) == 1 && joint.mimic.is_none());
+    let moving = robot
+        .joints
+        .iter()
+        .enumerate()
+        .filter(|(_, joint)| position_count(joint.kind) == 1 && joint.mimic.is_none());
     moving
         .map(|(id, joint)| {
-            let position = given.get(&JointId(id)).copied().unwrap_or_else(|| joint.bounds().nearest(0.0) + 0.0);
+            let position = given
+                .get(&JointId(id))
+                .copied()
+                .unwrap_or_else(|| joint.bounds().nearest(0.0) + 0.0);
             (JointId(id), vec![position])
         })
         .collect()
 }
 
 /// Section 7. A joint whose limits are not known for sure is a coordinate without them.
-fn cspace(findings: &mut Findings, fields: &Fields<'_>, at: Mark, known: &mut Known<'_>) -> Vec<Coordinate> {
+fn cspace(
+    findings: &mut Findings,
+    fields: &Fields<'_>,
+    at: Mark,
+    known: &mut Known<'_>,
+) -> Vec<Coordinate> {
     const NAME: &str = "cspace";
-    let Some(section) = findings.required(fields, NAME, at, "") else { return Vec::new() };
-    let fields = findings.fields(section, NAME, &["joint_names", "acceleration_limits", "jerk_limits"]);
+    let Some(section) = findings.required(fields, NAME, at, "") else {
+        return Vec::new();
+    };
+    let fields = findings.fields(
+        section,
+        NAME,
+        &["joint_names", "acceleration_limits", "jerk_limits"],
+    );
     let mut joints: Vec<(usize, JointId)> = Vec::new();
     let mut count = None;
     if let Some(names) = findings.required(&fields, "joint_names", section.at, NAME) {
@@ -264,11 +419,17 @@ fn cspace(findings: &mut Findings, fields: &Fields<'_>, at: Mark, known: &mut Kn
         // Each limit belongs to an item of the list, whatever the item is.
         count = Some(findings.items(names, &element).len());
         for (index, name) in findings.numbered_names(names, &element) {
-            joints.extend(known.moving_joint(findings, name, &element).map(|(joint, _)| (index, joint)));
+            joints.extend(
+                known
+                    .moving_joint(findings, name, &element)
+                    .map(|(joint, _)| (index, joint)),
+            );
         }
     }
     let [acceleration, jerk] = ["acceleration_limits", "jerk_limits"].map(|name| {
-        let Some(limits) = findings.required(&fields, name, section.at, NAME) else { return Vec::new() };
+        let Some(limits) = findings.required(&fields, name, section.at, NAME) else {
+            return Vec::new();
+        };
         let element = below(NAME, name);
         let mut values: Vec<Option<f64>> = Vec::new();
         let items = findings.items(limits, &element);
@@ -276,7 +437,13 @@ fn cspace(findings: &mut Findings, fields: &Fields<'_>, at: Mark, known: &mut Kn
             let limit = findings.number(item, &element);
             if limit.is_some_and(|limit| limit <= 0.0) {
                 let message = format!("{element} has a limit that is not positive");
-                findings.report(&codes::BAD_VALUE, item.at, &element, message, "give the largest magnitude that is allowed");
+                findings.report(
+                    &codes::BAD_VALUE,
+                    item.at,
+                    &element,
+                    message,
+                    "give the largest magnitude that is allowed",
+                );
             }
             values.push(limit.filter(|limit| *limit > 0.0));
         }
@@ -289,15 +456,24 @@ fn cspace(findings: &mut Findings, fields: &Fields<'_>, at: Mark, known: &mut Kn
         values
     });
     let limit = |limits: &[Option<f64>], index: usize| limits.get(index).copied().flatten();
-    let coordinate =
-        |(index, joint)| Coordinate { joint, acceleration: limit(&acceleration, index), jerk: limit(&jerk, index) };
+    let coordinate = |(index, joint)| Coordinate {
+        joint,
+        acceleration: limit(&acceleration, index),
+        jerk: limit(&jerk, index),
+    };
     joints.into_iter().map(coordinate).collect()
 }
 
 /// Sections 3 to 5.
-fn collisions(findings: &mut Findings, fields: &Fields<'_>, known: &mut Known<'_>, version: Version) -> Planning {
-    let groups =
-        optional(fields, "geometry").map(|section| spheres::read(findings, section, known, version)).unwrap_or_default();
+fn collisions(
+    findings: &mut Findings,
+    fields: &Fields<'_>,
+    known: &mut Known<'_>,
+    version: Version,
+) -> Planning {
+    let groups = optional(fields, "geometry")
+        .map(|section| spheres::read(findings, section, known, version))
+        .unwrap_or_default();
     let (own, other) = match version {
         Version::Second => ("world_collision", "collision"),
         Version::First | Version::Unknown => ("collision", "world_collision"),
@@ -306,15 +482,31 @@ fn collisions(findings: &mut Findings, fields: &Fields<'_>, known: &mut Known<'_
     if let Some((key, section)) = entry(fields, own).or_else(|| entry(fields, other)) {
         let name = key.text.as_str();
         if name == other && version != Version::Unknown {
-            let message = format!("{other} is called {own} in this version of XRDF; it is read as that");
-            findings.report(&codes::OTHER_VERSION, key.at, other, message, format!("write {own}, or another format_version"));
+            let message =
+                format!("{other} is called {own} in this version of XRDF; it is read as that");
+            findings.report(
+                &codes::OTHER_VERSION,
+                key.at,
+                other,
+                message,
+                format!("write {own}, or another format_version"),
+            );
         }
         let fields = findings.fields(section, name, &["geometry", "buffer_distance"]);
         collision = collision_section(findings, section.at, &fields, name, &groups, known);
     }
     if let (Some((first, _)), Some((second, _))) = (entry(fields, own), entry(fields, other)) {
-        let message = format!("{other} is {own}, which is there already, on line {}; it is not read", first.at.line);
-        findings.report(&codes::REPEATED, second.at, other, message, "remove one of them");
+        let message = format!(
+            "{other} is {own}, which is there already, on line {}; it is not read",
+            first.at.line
+        );
+        findings.report(
+            &codes::REPEATED,
+            second.at,
+            other,
+            message,
+            "remove one of them",
+        );
     }
     const SELF: &str = "self_collision";
     let mut planning = Planning::default();
@@ -328,18 +520,34 @@ fn collisions(findings: &mut Findings, fields: &Fields<'_>, known: &mut Known<'_
         {
             let message = "version 1.0 uses one geometry group for self-collision and collision";
             let element = below(SELF, "geometry");
-            findings.report(&codes::TWO_GEOMETRIES, *at, &element, message, "name the same group in both sections");
+            findings.report(
+                &codes::TWO_GEOMETRIES,
+                *at,
+                &element,
+                message,
+                "name the same group in both sections",
+            );
         }
         planning.self_collision = own.map(|(_, own)| own);
-        planning.ignored =
-            optional(&fields, "ignore").map(|ignore| ignored(findings, ignore, known, &groups)).unwrap_or_default();
+        planning.ignored = optional(&fields, "ignore")
+            .map(|ignore| ignored(findings, ignore, known, &groups))
+            .unwrap_or_default();
     }
     let collision = collision.map(|(_, collision)| collision);
-    groups.report_none(findings, known.robot(), [collision.as_ref(), planning.self_collision.as_ref()]);
-    Planning { groups: groups.list, collision, ..planning }
+    groups.report_none(
+        findings,
+        known.robot(),
+        [collision.as_ref(), planning.self_collision.as_ref()],
+    );
+    Planning {
+        groups: groups.list,
+        collision,
+        ..planning
+    }
 }
 
-/// What collision sections have in common, and where the geometry group is named. None, reported, if there is no such group.
+/// What collision sections have in common, and where the geometry group is named. None, reported,
+/// if there is no such group.
 fn collision_section(
     findings: &mut Findings,
     at: Mark,
@@ -362,14 +570,25 @@ fn collision_section(
     let group = findings.name(value, &element)?;
     let Some(group) = groups.list.iter().position(|known| known.name == group) else {
         let message = format!("there is no geometry group \"{}\"", short(group));
-        findings.report(&codes::UNKNOWN_GEOMETRY, value.at, &element, message, "add it to the section geometry");
+        findings.report(
+            &codes::UNKNOWN_GEOMETRY,
+            value.at,
+            &element,
+            message,
+            "add it to the section geometry",
+        );
         return None;
     };
     Some((value.at, PlanningCollision { group, buffers }))
 }
 
 /// The pairs of `self_collision.ignore`, sorted.
-fn ignored(findings: &mut Findings, section: &Yaml, known: &mut Known<'_>, groups: &Groups) -> Vec<(LinkId, LinkId)> {
+fn ignored(
+    findings: &mut Findings,
+    section: &Yaml,
+    known: &mut Known<'_>,
+    groups: &Groups,
+) -> Vec<(LinkId, LinkId)> {
     const NAME: &str = "self_collision / ignore";
     let mut pairs = BTreeSet::new();
     let mut frames = HashSet::new();
@@ -377,15 +596,30 @@ fn ignored(findings: &mut Findings, section: &Yaml, known: &mut Known<'_>, group
         let first = known.frame(findings, (key.at, &key.text), NAME);
         let element = below(NAME, &key.text);
         for (at, other) in findings.names(others, &element) {
-            let (Some(first), Some(second)) = (first, known.frame(findings, (at, other), &element)) else { continue };
+            let (Some(first), Some(second)) = (first, known.frame(findings, (at, other), &element))
+            else {
+                continue;
+            };
             if first == second {
                 let message = format!("\"{}\" is told to ignore itself", short(other));
-                findings.report(&codes::SAME_FRAME, at, &element, message, "name another frame");
+                findings.report(
+                    &codes::SAME_FRAME,
+                    at,
+                    &element,
+                    message,
+                    "name another frame",
+                );
                 continue;
             }
             for (at, name, frame) in [(key.at, key.text.as_str(), first), (at, other, second)] {
-                if known.robot().is_frame(frame) && !groups.links.contains(&frame) && frames.insert(frame) {
-                    let message = format!("\"{}\" has no mass, geometry or spheres: it collides with nothing", short(name));
+                if known.robot().is_frame(frame)
+                    && !groups.links.contains(&frame)
+                    && frames.insert(frame)
+                {
+                    let message = format!(
+                        "\"{}\" has no mass, geometry or spheres: it collides with nothing",
+                        short(name)
+                    );
                     let help = "name the link that the geometry is on, or remove the pair";
                     findings.report(&codes::FRAME_IN_PAIR, at, &element, message, help);
                 }

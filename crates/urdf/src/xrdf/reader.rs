@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use super::codes;
 use crate::xml::short;
-use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place, Suggestions, did_you_mean, nearest};
+use urdf_usd_diagnostic::{
+    Code, Collector, Diagnostic, Most, Place, Suggestions, did_you_mean, nearest,
+};
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{Joint, JointId, LinkId, Robot};
 use urdf_usd_yaml::{Content, Key, Mark, Yaml};
@@ -25,11 +27,20 @@ pub(super) struct Findings {
 
 impl Findings {
     pub fn new(file: Option<&Path>) -> Self {
-        Self { file: file.map(Arc::from), list: Collector::new(Most::Together(MAX_FINDINGS)) }
+        Self {
+            file: file.map(Arc::from),
+            list: Collector::new(Most::Together(MAX_FINDINGS)),
+        }
     }
 
     pub fn place(&self, at: Mark, element: &str) -> Place {
-        Place { file: self.file.clone(), line: at.line, column: at.column, element: element.to_owned(), ..Place::default() }
+        Place {
+            file: self.file.clone(),
+            line: at.line,
+            column: at.column,
+            element: element.to_owned(),
+            ..Place::default()
+        }
     }
 
     pub fn report(
@@ -41,22 +52,38 @@ impl Findings {
         help: impl Into<String>,
     ) {
         let place = self.place(at, element);
-        self.list.push(Diagnostic::new(code, place, message).help(help));
+        self.list
+            .push(Diagnostic::new(code, place, message).help(help));
     }
 
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
-        self.list.finish_with(&codes::MORE_FINDINGS, Place { file: self.file, ..Place::default() })
+        self.list.finish_with(
+            &codes::MORE_FINDINGS,
+            Place {
+                file: self.file,
+                ..Place::default()
+            },
+        )
     }
 
     fn wrong_form(&mut self, value: &Yaml, element: &str, needed: &str) {
         let found = match &value.content {
-            Content::Scalar { text, quoted: false } if text.is_empty() => "nothing".to_owned(),
+            Content::Scalar {
+                text,
+                quoted: false,
+            } if text.is_empty() => "nothing".to_owned(),
             Content::Scalar { text, .. } => format!("\"{}\"", short(text)),
             Content::List(_) => "a list".to_owned(),
             Content::Map(_) => "a map".to_owned(),
         };
         let message = format!("{element} needs {needed}, but has {found}");
-        self.report(&codes::WRONG_FORM, value.at, element, message, format!("write {needed}"));
+        self.report(
+            &codes::WRONG_FORM,
+            value.at,
+            element,
+            message,
+            format!("write {needed}"),
+        );
     }
 
     /// The entries of a map, each name once. Where nothing stands the map is empty.
@@ -67,12 +94,23 @@ impl Findings {
             }
             return Vec::new();
         };
-        self.distinct(entries.iter(), element, |(key, _)| (key.at, key.text.as_str()))
+        self.distinct(entries.iter(), element, |(key, _)| {
+            (key.at, key.text.as_str())
+        })
     }
 
     /// The entries of a map of which only the names in `known` mean anything.
-    pub fn fields<'a>(&mut self, value: &'a Yaml, element: &str, known: &[&str]) -> Vec<&'a (Key, Yaml)> {
-        let whole = if element.is_empty() { "an XRDF" } else { element };
+    pub fn fields<'a>(
+        &mut self,
+        value: &'a Yaml,
+        element: &str,
+        known: &[&str],
+    ) -> Vec<&'a (Key, Yaml)> {
+        let whole = if element.is_empty() {
+            "an XRDF"
+        } else {
+            element
+        };
         let mut entries = self.entries(value, element);
         entries.retain(|(key, _)| {
             let is_known = known.contains(&key.text.as_str());
@@ -81,8 +119,17 @@ impl Findings {
                     Some(near) => format!("did you mean {near}?"),
                     None => format!("{whole} has {}", known.join(", ")),
                 };
-                let message = format!("XRDF does not have \"{}\" there; it is not read", short(&key.text));
-                self.report(&codes::UNKNOWN_KEY, key.at, &below(element, &key.text), message, help);
+                let message = format!(
+                    "XRDF does not have \"{}\" there; it is not read",
+                    short(&key.text)
+                );
+                self.report(
+                    &codes::UNKNOWN_KEY,
+                    key.at,
+                    &below(element, &key.text),
+                    message,
+                    help,
+                );
             }
             is_known
         });
@@ -110,12 +157,29 @@ impl Findings {
         distinct
     }
 
-    /// The value of `name` among `fields`, which belong to what begins at `at`. None, reported, if it is not there.
-    pub fn required<'a>(&mut self, fields: &[&'a (Key, Yaml)], name: &str, at: Mark, element: &str) -> Option<&'a Yaml> {
+    /// The value of `name` among `fields`, which belong to what begins at `at`. None, reported, if
+    /// it is not there.
+    pub fn required<'a>(
+        &mut self,
+        fields: &[&'a (Key, Yaml)],
+        name: &str,
+        at: Mark,
+        element: &str,
+    ) -> Option<&'a Yaml> {
         let value = optional(fields, name);
         if value.is_none() {
-            let whole = if element.is_empty() { "the XRDF" } else { element };
-            self.report(&codes::MISSING, at, element, format!("{whole} has no {name}"), format!("add {name}: …"));
+            let whole = if element.is_empty() {
+                "the XRDF"
+            } else {
+                element
+            };
+            self.report(
+                &codes::MISSING,
+                at,
+                element,
+                format!("{whole} has no {name}"),
+                format!("add {name}: …"),
+            );
         }
         value
     }
@@ -142,21 +206,38 @@ impl Findings {
 
     /// Names of a list, each once, and where they stand.
     pub fn names<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<(Mark, &'a str)> {
-        self.numbered_names(value, element).into_iter().map(|(_, name)| name).collect()
+        self.numbered_names(value, element)
+            .into_iter()
+            .map(|(_, name)| name)
+            .collect()
     }
 
     /// The same, each with its index in the list.
-    pub fn numbered_names<'a>(&mut self, value: &'a Yaml, element: &str) -> Vec<(usize, (Mark, &'a str))> {
+    pub fn numbered_names<'a>(
+        &mut self,
+        value: &'a Yaml,
+        element: &str,
+    ) -> Vec<(usize, (Mark, &'a str))> {
         let items = self.items(value, element).iter().enumerate();
-        let names: Vec<(usize, (Mark, &str))> =
-            items.filter_map(|(index, item)| Some((index, (item.at, self.name(item, element)?)))).collect();
+        let names: Vec<(usize, (Mark, &str))> = items
+            .filter_map(|(index, item)| Some((index, (item.at, self.name(item, element)?))))
+            .collect();
         // The copies end the borrow of what was collected.
-        self.distinct(names.iter(), element, |&(_, name)| name).into_iter().copied().collect()
+        self.distinct(names.iter(), element, |&(_, name)| name)
+            .into_iter()
+            .copied()
+            .collect()
     }
 
     pub fn number(&mut self, value: &Yaml, element: &str) -> Option<f64> {
         let number = match &value.content {
-            Content::Scalar { text, quoted: false } => text.parse::<f64>().ok().filter(|number| number.abs() <= MAX_MAGNITUDE),
+            Content::Scalar {
+                text,
+                quoted: false,
+            } => text
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.abs() <= MAX_MAGNITUDE),
             _ => None,
         };
         if number.is_none() {
@@ -173,7 +254,10 @@ impl Findings {
                 return None;
             }
         };
-        let numbers: Option<Vec<f64>> = numbers.iter().map(|item| self.number(item, element)).collect();
+        let numbers: Option<Vec<f64>> = numbers
+            .iter()
+            .map(|item| self.number(item, element))
+            .collect();
         <[f64; 3]>::try_from(numbers?).ok()
     }
 }
@@ -188,14 +272,19 @@ pub(super) fn entry<'a>(fields: &[&'a (Key, Yaml)], name: &str) -> Option<&'a (K
     fields.iter().copied().find(|(key, _)| key.text == name)
 }
 
-/// Whether nothing stands there (YAML 1.2, §10.3.2), which readers of XRDF take for an empty list or map.
+/// Whether nothing stands there (YAML 1.2, §10.3.2), which readers of XRDF take for an empty list
+/// or map.
 fn is_nothing(value: &Yaml) -> bool {
     matches!(&value.content, Content::Scalar { text, quoted: false } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
 }
 
 /// What a part of an element is called.
 pub(super) fn below(element: &str, name: &str) -> String {
-    if element.is_empty() { short(name) } else { format!("{element} / {}", short(name)) }
+    if element.is_empty() {
+        short(name)
+    } else {
+        format!("{element} / {}", short(name))
+    }
 }
 
 /// Names of one kind, and those that were looked for in vain, each of which is reported once.
@@ -223,18 +312,36 @@ impl<Id: Copy + Eq + Hash> Names<Id> {
         element: &str,
         (code, what): (&'static Code, &str),
     ) -> Option<Id> {
-        // First: the world and what holds the base to it are gone, too, though the robot has such again.
+        // First: the world and what holds the base to it are gone, too, though the robot has such
+        // again.
         if self.gone.contains(name) {
-            let message = format!("\"{}\" is not below the root that set_base_frame sets", short(name));
-            findings.report(&codes::ABOVE_BASE, at, element, message, "remove the name, or set another root");
+            let message = format!(
+                "\"{}\" is not below the root that set_base_frame sets",
+                short(name)
+            );
+            findings.report(
+                &codes::ABOVE_BASE,
+                at,
+                element,
+                message,
+                "remove the name, or set another root",
+            );
             return None;
         }
         let found = self.ids.get(name).copied();
         if found.is_none() && self.unknown.insert(name.to_owned()) {
-            let near = self.suggestions.nearest(name, self.ids.keys().map(String::as_str));
+            let near = self
+                .suggestions
+                .nearest(name, self.ids.keys().map(String::as_str));
             let help = did_you_mean(near.iter().map(|name| short(name)))
                 .unwrap_or_else(|| "correct the name, or give the XRDF of this robot".to_owned());
-            findings.report(code, at, element, format!("the robot has no {what} \"{}\"", short(name)), help);
+            findings.report(
+                code,
+                at,
+                element,
+                format!("the robot has no {what} \"{}\"", short(name)),
+                help,
+            );
         }
         found
     }
@@ -256,9 +363,21 @@ pub(super) struct Known<'a> {
 
 impl<'a> Known<'a> {
     pub fn of(robot: &'a Robot, gone: Gone) -> Self {
-        let links = robot.links.iter().enumerate().map(|(id, link)| (&link.name, LinkId(id)));
-        let joints = robot.joints.iter().enumerate().map(|(id, joint)| (&joint.name, JointId(id)));
-        Self { robot, frames: Names::of(links, gone.links), joints: Names::of(joints, gone.joints) }
+        let links = robot
+            .links
+            .iter()
+            .enumerate()
+            .map(|(id, link)| (&link.name, LinkId(id)));
+        let joints = robot
+            .joints
+            .iter()
+            .enumerate()
+            .map(|(id, joint)| (&joint.name, JointId(id)));
+        Self {
+            robot,
+            frames: Names::of(links, gone.links),
+            joints: Names::of(joints, gone.joints),
+        }
     }
 
     /// The robot that they are of.
@@ -267,29 +386,62 @@ impl<'a> Known<'a> {
     }
 
     /// The link that `name` is. None, reported, if there is none.
-    pub fn frame(&mut self, findings: &mut Findings, name: (Mark, &str), element: &str) -> Option<LinkId> {
-        self.frames.find(findings, name, element, (&codes::UNKNOWN_FRAME, "link or added frame"))
+    pub fn frame(
+        &mut self,
+        findings: &mut Findings,
+        name: (Mark, &str),
+        element: &str,
+    ) -> Option<LinkId> {
+        self.frames.find(
+            findings,
+            name,
+            element,
+            (&codes::UNKNOWN_FRAME, "link or added frame"),
+        )
     }
 
-    /// The joint that `name` is, which moves by itself and has one position. None, reported, if there is none such.
+    /// The joint that `name` is, which moves by itself and has one position. None, reported, if
+    /// there is none such.
     pub fn moving_joint(
         &mut self,
         findings: &mut Findings,
         (at, name): (Mark, &str),
         element: &str,
     ) -> Option<(JointId, &'a Joint)> {
-        let id = self.joints.find(findings, (at, name), element, (&codes::UNKNOWN_JOINT, "joint"))?;
+        let id = self.joints.find(
+            findings,
+            (at, name),
+            element,
+            (&codes::UNKNOWN_JOINT, "joint"),
+        )?;
         let joint = self.robot.joints.get(id.0)?;
         if position_count(joint.kind) != 1 {
-            let message = format!("the joint \"{}\" is {}, so it has no single position", short(name), joint.kind.as_str());
+            let message = format!(
+                "the joint \"{}\" is {}, so it has no single position",
+                short(name),
+                joint.kind.as_str()
+            );
             let help = "name only revolute, continuous and prismatic joints";
             findings.report(&codes::JOINT_KIND, at, element, message, help);
             return None;
         }
         if let Some(mimic) = joint.mimic {
-            let leader = self.robot.joints.get(mimic.joint.0).map_or_else(String::new, |leader| short(&leader.name));
-            let message = format!("the joint \"{}\" follows the joint \"{leader}\"; it can't be set", short(name));
-            findings.report(&codes::MIMIC_JOINT, at, element, message, format!("remove it; \"{leader}\" moves it"));
+            let leader = self
+                .robot
+                .joints
+                .get(mimic.joint.0)
+                .map_or_else(String::new, |leader| short(&leader.name));
+            let message = format!(
+                "the joint \"{}\" follows the joint \"{leader}\"; it can't be set",
+                short(name)
+            );
+            findings.report(
+                &codes::MIMIC_JOINT,
+                at,
+                element,
+                message,
+                format!("remove it; \"{leader}\" moves it"),
+            );
             return None;
         }
         Some((id, joint))

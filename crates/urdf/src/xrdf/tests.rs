@@ -1,20 +1,29 @@
 use crate::{References, read};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{
-    Coordinate, JointId, JointKind, LinkId, NamedPose, Planning, PlanningCollision, Robot, Sphere, SphereGroup, kinematics,
+    Coordinate, JointId, JointKind, LinkId, NamedPose, Planning, PlanningCollision, Robot, Sphere,
+    SphereGroup, kinematics,
 };
 
-/// `base` and, hung on it in turn, a link `…_link` for each joint, all of them balls; `finger` follows `turn`, and `far` can't be at
-/// zero.
+/// `base` and, hung on it in turn, a link `…_link` for each joint, all of them balls; `finger`
+/// follows `turn`, and `far` can't be at zero.
 fn robot() -> Robot {
     const BALL: &str = "<collision><geometry><sphere radius='1'/></geometry></collision>";
     let mut parent = "base".to_owned();
     let mut text = format!("<robot name='r'><link name='base'>{BALL}</link>");
     for (name, kind, inside) in [
         ("still", "fixed", ""),
-        ("turn", "revolute", "<limit lower='-1' upper='2' effort='1' velocity='1'/>"),
+        (
+            "turn",
+            "revolute",
+            "<limit lower='-1' upper='2' effort='1' velocity='1'/>",
+        ),
         ("roll", "continuous", ""),
-        ("far", "prismatic", "<limit lower='0.1' upper='0.3' effort='1' velocity='1'/>"),
+        (
+            "far",
+            "prismatic",
+            "<limit lower='0.1' upper='0.3' effort='1' velocity='1'/>",
+        ),
         ("finger", "continuous", "<mimic joint='turn'/>"),
         ("plane", "planar", ""),
         ("drone", "floating", ""),
@@ -48,39 +57,72 @@ fn applied(text: &str) -> (Robot, Vec<Diagnostic>) {
 
 /// What is reported: code, line, column.
 fn findings(text: &str) -> Vec<(&'static str, u32, u32)> {
-    applied(text).1.into_iter().map(|d| (d.code, d.place.line, d.place.column)).collect()
+    applied(text)
+        .1
+        .into_iter()
+        .map(|d| (d.code, d.place.line, d.place.column))
+        .collect()
 }
 
 /// The names of the pairs of links that need no check.
 fn pairs(robot: &Robot) -> Vec<(&str, &str)> {
     let name = |id: LinkId| robot.links[id.0].name.as_str();
-    robot.disabled_collisions.iter().map(|&(a, b)| (name(a), name(b))).collect()
+    robot
+        .disabled_collisions
+        .iter()
+        .map(|&(a, b)| (name(a), name(b)))
+        .collect()
 }
 
 #[test]
 fn default_positions_are_a_pose_of_the_whole_robot() {
-    let (robot, findings) = applied(&format!("{HEAD}default_joint_positions:\n  \"turn\": -0.5\n"));
+    let (robot, findings) = applied(&format!(
+        "{HEAD}default_joint_positions:\n  \"turn\": -0.5\n"
+    ));
     assert_eq!(findings, []);
-    let [pose] = &robot.named_poses[..] else { panic!("{:?}", robot.named_poses) };
-    assert_eq!((pose.name.as_str(), &pose.group, pose.place.line), ("default", &None, 8));
+    let [pose] = &robot.named_poses[..] else {
+        panic!("{:?}", robot.named_poses)
+    };
+    assert_eq!(
+        (pose.name.as_str(), &pose.group, pose.place.line),
+        ("default", &None, 8)
+    );
     // Not given: zero, or the limit next to it.
-    assert_eq!(pose.positions, [(JointId(1), vec![-0.5]), (JointId(2), vec![0.0]), (JointId(3), vec![0.1])]);
+    assert_eq!(
+        pose.positions,
+        [
+            (JointId(1), vec![-0.5]),
+            (JointId(2), vec![0.0]),
+            (JointId(3), vec![0.1])
+        ]
+    );
     assert_eq!(applied(HEAD).0.named_poses, []);
 }
 
 #[test]
 fn a_default_outside_the_limits_is_the_limit() {
-    let (robot, _) = applied(&format!("{HEAD}default_joint_positions: {{turn: 7, far: -1}}\n"));
-    let positions: Vec<f64> = robot.named_poses[0].positions.iter().map(|(_, at)| at[0]).collect();
+    let (robot, _) = applied(&format!(
+        "{HEAD}default_joint_positions: {{turn: 7, far: -1}}\n"
+    ));
+    let positions: Vec<f64> = robot.named_poses[0]
+        .positions
+        .iter()
+        .map(|(_, at)| at[0])
+        .collect();
     assert_eq!(positions, [2.0, 0.0, 0.1]);
 }
 
 #[test]
 fn an_added_frame_has_the_joint_that_it_says() {
-    for (kind, expected) in
-        [("FIXED", JointKind::Fixed), ("REVOLUTE", JointKind::Revolute), ("Prismatic", JointKind::Prismatic)]
-    {
-        let (robot, _) = applied(&format!("{HEAD}modifiers:\n{}", frame("tip", "base", &format!("j, joint_type: {kind}"))));
+    for (kind, expected) in [
+        ("FIXED", JointKind::Fixed),
+        ("REVOLUTE", JointKind::Revolute),
+        ("Prismatic", JointKind::Prismatic),
+    ] {
+        let (robot, _) = applied(&format!(
+            "{HEAD}modifiers:\n{}",
+            frame("tip", "base", &format!("j, joint_type: {kind}"))
+        ));
         assert_eq!(robot.joints.last().unwrap().kind, expected);
     }
 }
@@ -103,21 +145,72 @@ geometry:
     let mut references = References::default();
     super::apply(text, None, &mut robot, &mut references);
     let name = |id: &LinkId| robot.links[id.0].name.clone();
-    let joint = |name: &str| JointId(robot.joints.iter().position(|joint| joint.name == name).unwrap());
-    assert_eq!((robot.links.len(), name(&robot.tree.roots[0])), (7, "still_link".to_owned()));
+    let joint = |name: &str| {
+        JointId(
+            robot
+                .joints
+                .iter()
+                .position(|joint| joint.name == name)
+                .unwrap(),
+        )
+    };
+    assert_eq!(
+        (robot.links.len(), name(&robot.tree.roots[0])),
+        (7, "still_link".to_owned())
+    );
     let planning = &robot.planning;
     let expected = [
-        Coordinate { joint: joint("roll"), acceleration: Some(3.0), jerk: None },
-        Coordinate { joint: joint("turn"), acceleration: None, jerk: None },
+        Coordinate {
+            joint: joint("roll"),
+            acceleration: Some(3.0),
+            jerk: None,
+        },
+        Coordinate {
+            joint: joint("turn"),
+            acceleration: None,
+            jerk: None,
+        },
     ];
     assert_eq!(planning.coordinates, expected);
-    assert_eq!(planning.tool_frames.iter().map(name).collect::<Vec<_>>(), ["drone_link", "turn_link"]);
-    let [g, h] = &planning.groups[..] else { panic!("{planning:?}") };
-    assert_eq!((g.name.as_str(), name(&g.spheres[0].0), g.spheres[0].1[0].radius), ("g", "turn_link".to_owned(), 0.125));
+    assert_eq!(
+        planning.tool_frames.iter().map(name).collect::<Vec<_>>(),
+        ["drone_link", "turn_link"]
+    );
+    let [g, h] = &planning.groups[..] else {
+        panic!("{planning:?}")
+    };
+    assert_eq!(
+        (
+            g.name.as_str(),
+            name(&g.spheres[0].0),
+            g.spheres[0].1[0].radius
+        ),
+        ("g", "turn_link".to_owned(), 0.125)
+    );
     assert_eq!((h.name.as_str(), h.spheres.len()), ("h", 0));
-    let (one, other) = (planning.collision.as_ref().unwrap(), planning.self_collision.as_ref().unwrap());
-    assert_eq!((one.group, other.group, one.buffers.len(), one.buffers[0].1, other.buffers[0].1), (0, 1, 1, 0.5, -0.25));
-    assert_eq!(planning.ignored.iter().map(|(a, b)| (name(a), name(b))).collect::<Vec<_>>().len(), 1);
+    let (one, other) = (
+        planning.collision.as_ref().unwrap(),
+        planning.self_collision.as_ref().unwrap(),
+    );
+    assert_eq!(
+        (
+            one.group,
+            other.group,
+            one.buffers.len(),
+            one.buffers[0].1,
+            other.buffers[0].1
+        ),
+        (0, 1, 1, 0.5, -0.25)
+    );
+    assert_eq!(
+        planning
+            .ignored
+            .iter()
+            .map(|(a, b)| (name(a), name(b)))
+            .collect::<Vec<_>>()
+            .len(),
+        1
+    );
 }
 
 #[test]
@@ -128,7 +221,12 @@ fn ignored_pairs_join_those_that_are_there() {
     let mut robot = robot();
     robot.disabled_collisions = vec![(LinkId(0), LinkId(2)), (LinkId(3), LinkId(4))];
     assert_eq!(apply(&text, &mut robot), []);
-    let expected = [("base", "still_link"), ("base", "turn_link"), ("turn_link", "roll_link"), ("roll_link", "far_link")];
+    let expected = [
+        ("base", "still_link"),
+        ("base", "turn_link"),
+        ("turn_link", "roll_link"),
+        ("roll_link", "far_link"),
+    ];
     assert_eq!(pairs(&robot), expected);
 }
 
@@ -147,25 +245,49 @@ fn frames_are_added_in_whatever_order() {
         frame("tip", "\"turn_link\"", "tip_joint"),
         frame("turn_link_2", "tip", "other"),
     );
-    let backwards = text.replace("turn_link_2", "late").replace("frame_name: tip, parent_frame_name: \"turn_link\"", "X");
-    let backwards =
-        backwards.replace("frame_name: late, parent_frame_name: tip", "frame_name: tip, parent_frame_name: turn_link");
+    let backwards = text
+        .replace("turn_link_2", "late")
+        .replace("frame_name: tip, parent_frame_name: \"turn_link\"", "X");
+    let backwards = backwards.replace(
+        "frame_name: late, parent_frame_name: tip",
+        "frame_name: tip, parent_frame_name: turn_link",
+    );
     let backwards = backwards.replace('X', "frame_name: late, parent_frame_name: tip");
     for text in [text, backwards] {
         let (robot, findings) = applied(&text);
         let codes: Vec<_> = findings.iter().map(|d| (d.code, d.place.line)).collect();
         let expected = [("xrdf-frames-added", 8), ("xrdf-no-sphere", 12)];
         assert_eq!(codes, expected, "{findings:?}");
-        assert_eq!((robot.links.len(), robot.joints.len(), robot.tree.order.len()), (10, 9, 10));
-        let tip = robot.links.iter().position(|link| link.name == "tip").unwrap();
+        assert_eq!(
+            (
+                robot.links.len(),
+                robot.joints.len(),
+                robot.tree.order.len()
+            ),
+            (10, 9, 10)
+        );
+        let tip = robot
+            .links
+            .iter()
+            .position(|link| link.name == "tip")
+            .unwrap();
         let above = robot.tree.parent_joint[tip].unwrap();
-        assert_eq!(robot.links[robot.joints[above.0].parent.0].name, "turn_link");
+        assert_eq!(
+            robot.links[robot.joints[above.0].parent.0].name,
+            "turn_link"
+        );
         let poses = kinematics::Model::of(&robot).poses(&[]);
         // w 0.5, xyz (-0.5, 0.5, 0.5) takes x to -z... computed by hand: R·(1, 0, 0) = (0, 0, -1).
         let x = poses[tip] * nalgebra::Point3::new(1.0, 0.0, 0.0);
-        assert!((x - nalgebra::Point3::new(1.0, 2.0, 2.0)).norm() < 1e-12, "{x}");
+        assert!(
+            (x - nalgebra::Point3::new(1.0, 2.0, 2.0)).norm() < 1e-12,
+            "{x}"
+        );
         // The pair is one of spheres; no body is in it.
-        assert_eq!((pairs(&robot), &robot.planning.ignored[..]), (vec![], &[(LinkId(0), LinkId(tip))][..]));
+        assert_eq!(
+            (pairs(&robot), &robot.planning.ignored[..]),
+            (vec![], &[(LinkId(0), LinkId(tip))][..])
+        );
         assert_eq!(robot.planning.tool_frames, [LinkId(tip)]);
     }
 }
@@ -183,7 +305,10 @@ fn what_is_no_xrdf_changes_nothing() {
         (long.as_str(), "xrdf-malformed-yaml", 1, 1),
     ] {
         let (robot, found) = applied(text);
-        let found: Vec<_> = found.iter().map(|d| (d.code, d.place.line, d.place.column)).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|d| (d.code, d.place.line, d.place.column))
+            .collect();
         assert_eq!(found, [(code, line, column)], "{:.60}", text);
         assert!(robot.named_poses.is_empty() && robot.disabled_collisions.is_empty());
     }
@@ -194,11 +319,19 @@ fn heads_are_checked() {
     for (from, to, expected) in [
         ("format_version: 1.0\n", "", ("xrdf-missing", 1, 1)),
         ("  joint_names: [turn, roll]\n", "", ("xrdf-missing", 4, 3)),
-        ("  acceleration_limits: [1, 2.5]\n", "", ("xrdf-missing", 4, 3)),
+        (
+            "  acceleration_limits: [1, 2.5]\n",
+            "",
+            ("xrdf-missing", 4, 3),
+        ),
         ("1.0", "0.9", ("xrdf-version", 2, 17)),
         ("1.0", "[1]", ("xrdf-version", 2, 17)),
         ("cspace", "cspaces", ("xrdf-unknown-key", 3, 1)),
-        ("joint_names: [turn, roll]", "joints: []", ("xrdf-unknown-key", 4, 3)),
+        (
+            "joint_names: [turn, roll]",
+            "joints: []",
+            ("xrdf-unknown-key", 4, 3),
+        ),
         ("  jerk_limits: [500, 1e3]\n", "", ("xrdf-missing", 4, 3)),
         ("[500, 1e3]", "[500]", ("xrdf-unequal-lengths", 6, 16)),
         ("[500, 1e3]", "[500, fast]", ("xrdf-wrong-form", 6, 22)),
@@ -210,7 +343,11 @@ fn heads_are_checked() {
         ("[turn, roll]", "[turn, still]", ("xrdf-joint-type", 4, 23)),
         ("[turn, roll]", "[turn, plane]", ("xrdf-joint-type", 4, 23)),
         ("[turn, roll]", "[turn, drone]", ("xrdf-joint-type", 4, 23)),
-        ("[turn, roll]", "[turn, finger]", ("xrdf-mimic-joint", 4, 23)),
+        (
+            "[turn, roll]",
+            "[turn, finger]",
+            ("xrdf-mimic-joint", 4, 23),
+        ),
         ("[turn, roll]", "[turn, turn]", ("xrdf-repeated", 4, 23)),
         ("[turn, roll]", "[turn, [roll]]", ("xrdf-wrong-form", 4, 23)),
     ] {
@@ -218,26 +355,65 @@ fn heads_are_checked() {
         assert_eq!(findings(&text).first(), Some(&expected), "{text}");
     }
     assert_eq!(findings(&HEAD.replace("1.0", "2.0")), []);
-    assert_eq!(findings("format: xrdf\nformat_version: 1.0\n"), [("xrdf-missing", 1, 1)]);
+    assert_eq!(
+        findings("format: xrdf\nformat_version: 1.0\n"),
+        [("xrdf-missing", 1, 1)]
+    );
 }
 
 #[test]
 fn sections_are_checked() {
     let spheres = |inside: &str| format!("geometry:\n  g:\n    spheres:\n{inside}\n");
     for (text, expected) in [
-        ("default_joint_positions:\n  turn: 2.5\n", vec![("xrdf-outside-limits", 8, 9)]),
-        ("default_joint_positions:\n  turn: high\n", vec![("xrdf-wrong-form", 8, 9)]),
-        ("default_joint_positions:\n  turm: 1\n", vec![("xrdf-unknown-joint", 8, 3)]),
-        ("default_joint_positions:\n  still: 0\n", vec![("xrdf-joint-type", 8, 3)]),
-        ("default_joint_positions:\n  finger: 0\n", vec![("xrdf-mimic-joint", 8, 3)]),
-        ("default_joint_positions:\n  turn: 0\n  turn: 1\n", vec![("xrdf-repeated", 9, 3)]),
-        ("default_joint_positions: 1\n", vec![("xrdf-wrong-form", 7, 26)]),
-        ("tool_frames: [base, tool]\n", vec![("xrdf-unknown-frame", 7, 21)]),
-        ("tool_frames: [base, base]\n", vec![("xrdf-repeated", 7, 21)]),
+        (
+            "default_joint_positions:\n  turn: 2.5\n",
+            vec![("xrdf-outside-limits", 8, 9)],
+        ),
+        (
+            "default_joint_positions:\n  turn: high\n",
+            vec![("xrdf-wrong-form", 8, 9)],
+        ),
+        (
+            "default_joint_positions:\n  turm: 1\n",
+            vec![("xrdf-unknown-joint", 8, 3)],
+        ),
+        (
+            "default_joint_positions:\n  still: 0\n",
+            vec![("xrdf-joint-type", 8, 3)],
+        ),
+        (
+            "default_joint_positions:\n  finger: 0\n",
+            vec![("xrdf-mimic-joint", 8, 3)],
+        ),
+        (
+            "default_joint_positions:\n  turn: 0\n  turn: 1\n",
+            vec![("xrdf-repeated", 9, 3)],
+        ),
+        (
+            "default_joint_positions: 1\n",
+            vec![("xrdf-wrong-form", 7, 26)],
+        ),
+        (
+            "tool_frames: [base, tool]\n",
+            vec![("xrdf-unknown-frame", 7, 21)],
+        ),
+        (
+            "tool_frames: [base, base]\n",
+            vec![("xrdf-repeated", 7, 21)],
+        ),
         ("extra: 1\n", vec![("xrdf-unknown-key", 7, 1)]),
         ("collision: {}\n", vec![("xrdf-missing", 7, 12)]),
-        ("collision: {geometry: h}\n", vec![("xrdf-unknown-geometry", 7, 23)]),
-        ("world_collision: {geometry: h}\n", vec![("xrdf-other-version", 7, 1), ("xrdf-unknown-geometry", 7, 29)]),
+        (
+            "collision: {geometry: h}\n",
+            vec![("xrdf-unknown-geometry", 7, 23)],
+        ),
+        (
+            "world_collision: {geometry: h}\n",
+            vec![
+                ("xrdf-other-version", 7, 1),
+                ("xrdf-unknown-geometry", 7, 29),
+            ],
+        ),
         (
             "world_collision: {geometry: g}\ncollision: {geometry: g}\ngeometry: {g: {spheres: {}}}\n",
             vec![("xrdf-repeated", 7, 1)],
@@ -253,22 +429,53 @@ fn sections_are_checked() {
             vec![("xrdf-no-sphere", 7, 116)],
         ),
         ("tool_frames: \"\"\n", vec![("xrdf-wrong-form", 7, 14)]),
-        ("geometry: {g: {clone: [g]}}\n", vec![("xrdf-other-version", 7, 16), ("xrdf-circular-clone", 7, 24)]),
+        (
+            "geometry: {g: {clone: [g]}}\n",
+            vec![
+                ("xrdf-other-version", 7, 16),
+                ("xrdf-circular-clone", 7, 24),
+            ],
+        ),
         (
             "collision: {geometry: a}\nself_collision: {geometry: b}\ngeometry: {a: {spheres: {}}, b: {spheres: {}}}\n",
-            vec![("xrdf-several-geometries", 9, 30), ("xrdf-two-geometries", 8, 28)],
+            vec![
+                ("xrdf-several-geometries", 9, 30),
+                ("xrdf-two-geometries", 8, 28),
+            ],
         ),
         (
             "geometry: {a: {spheres: {}}}\nself_collision:\n  geometry: a\n  buffer_distance: {base: 0.1, hand: x}\n  ignore: {base: [base]}\n",
-            vec![("xrdf-unknown-frame", 10, 32), ("xrdf-wrong-form", 10, 38), ("xrdf-same-frame", 11, 19)],
+            vec![
+                ("xrdf-unknown-frame", 10, 32),
+                ("xrdf-wrong-form", 10, 38),
+                ("xrdf-same-frame", 11, 19),
+            ],
         ),
-        ("geometry: {a: {boxes: {}}}\n", vec![("xrdf-unknown-key", 7, 16), ("xrdf-missing", 7, 15)]),
-        (&spheres("      hand: []"), vec![("xrdf-unknown-frame", 10, 7)]),
-        (&spheres("      base: [{radius: 1}]"), vec![("xrdf-missing", 10, 14)]),
-        (&spheres("      base: [{radius: r, center: [0, 0]}]"), vec![("xrdf-wrong-form", 10, 34), ("xrdf-wrong-form", 10, 23)]),
+        (
+            "geometry: {a: {boxes: {}}}\n",
+            vec![("xrdf-unknown-key", 7, 16), ("xrdf-missing", 7, 15)],
+        ),
+        (
+            &spheres("      hand: []"),
+            vec![("xrdf-unknown-frame", 10, 7)],
+        ),
+        (
+            &spheres("      base: [{radius: 1}]"),
+            vec![("xrdf-missing", 10, 14)],
+        ),
+        (
+            &spheres("      base: [{radius: r, center: [0, 0]}]"),
+            vec![("xrdf-wrong-form", 10, 34), ("xrdf-wrong-form", 10, 23)],
+        ),
         ("---\na: 1\n", vec![("xrdf-repeated", 8, 1)]),
-        ("modifiers:\n  - set_base_frame: nowhere\n", vec![("xrdf-unknown-frame", 8, 21)]),
-        ("modifiers:\n  - set_base_frame: still_link\n", vec![("xrdf-base-set", 8, 21)]),
+        (
+            "modifiers:\n  - set_base_frame: nowhere\n",
+            vec![("xrdf-unknown-frame", 8, 21)],
+        ),
+        (
+            "modifiers:\n  - set_base_frame: still_link\n",
+            vec![("xrdf-base-set", 8, 21)],
+        ),
         (
             "modifiers:\n  - set_base_frame: roll_link\ntool_frames: [base, drone_link]\ndefault_joint_positions: {turn: 1, far: 0.2}\n",
             vec![
@@ -284,30 +491,69 @@ fn sections_are_checked() {
             "modifiers:\n  - set_base_frame: still_link\n  - set_base_frame: turn_link\n",
             vec![("xrdf-two-bases", 9, 21), ("xrdf-base-set", 8, 21)],
         ),
-        ("modifiers:\n  - set_base_frame: base\n  - set_base_frame: base\n", vec![("xrdf-repeated", 9, 21)]),
         (
-            &format!("modifiers:\n{}  - set_base_frame: tip\n", frame("tip", "base", "j")),
+            "modifiers:\n  - set_base_frame: base\n  - set_base_frame: base\n",
+            vec![("xrdf-repeated", 9, 21)],
+        ),
+        (
+            &format!(
+                "modifiers:\n{}  - set_base_frame: tip\n",
+                frame("tip", "base", "j")
+            ),
             vec![("xrdf-base-added", 9, 21), ("xrdf-frames-added", 8, 3)],
         ),
         (
-            &format!("modifiers:\n{}  - set_base_frame: still_link\n", frame("tip", "base", "j")),
+            &format!(
+                "modifiers:\n{}  - set_base_frame: still_link\n",
+                frame("tip", "base", "j")
+            ),
             vec![("xrdf-above-base", 8, 54), ("xrdf-base-set", 9, 21)],
         ),
-        ("modifiers:\n  - {move_frame: 1}\n", vec![("xrdf-unknown-key", 8, 6)]),
-        ("modifiers:\n  - add_frame: {frame_name: a}\n", vec![("xrdf-missing", 8, 5); 3]),
-        (&format!("modifiers:\n{}", frame("base", "turn_link", "j")), vec![("xrdf-name-taken", 8, 30)]),
-        (&format!("modifiers:\n{}", frame("tip", "turn_link", "turn")), vec![("xrdf-name-taken", 8, 77)]),
-        (&format!("modifiers:\n{}", frame("tip", "tip", "j")), vec![("xrdf-unknown-frame", 8, 54)]),
         (
-            &format!("modifiers:\n{}", frame("tip", "base", "j").replace("w: 0.5", "w: 0.6")),
+            "modifiers:\n  - {move_frame: 1}\n",
+            vec![("xrdf-unknown-key", 8, 6)],
+        ),
+        (
+            "modifiers:\n  - add_frame: {frame_name: a}\n",
+            vec![("xrdf-missing", 8, 5); 3],
+        ),
+        (
+            &format!("modifiers:\n{}", frame("base", "turn_link", "j")),
+            vec![("xrdf-name-taken", 8, 30)],
+        ),
+        (
+            &format!("modifiers:\n{}", frame("tip", "turn_link", "turn")),
+            vec![("xrdf-name-taken", 8, 77)],
+        ),
+        (
+            &format!("modifiers:\n{}", frame("tip", "tip", "j")),
+            vec![("xrdf-unknown-frame", 8, 54)],
+        ),
+        (
+            &format!(
+                "modifiers:\n{}",
+                frame("tip", "base", "j").replace("w: 0.5", "w: 0.6")
+            ),
             vec![("xrdf-bad-value", 8, 127), ("xrdf-frames-added", 8, 3)],
         ),
         (
-            &format!("modifiers:\n{}", frame("tip", "base", "j, joint_type: REVOLUTE")),
+            &format!(
+                "modifiers:\n{}",
+                frame("tip", "base", "j, joint_type: REVOLUTE")
+            ),
             vec![("xrdf-bad-value", 8, 87), ("xrdf-frames-added", 8, 3)],
         ),
-        (&format!("modifiers:\n{}", frame("tip", "base", "j, joint_type: HINGE")), vec![("xrdf-bad-value", 8, 87)]),
-        ("geometry: {a: {spheres: {}}, b: {spheres: {}}}\n", vec![("xrdf-several-geometries", 7, 30)]),
+        (
+            &format!(
+                "modifiers:\n{}",
+                frame("tip", "base", "j, joint_type: HINGE")
+            ),
+            vec![("xrdf-bad-value", 8, 87)],
+        ),
+        (
+            "geometry: {a: {spheres: {}}, b: {spheres: {}}}\n",
+            vec![("xrdf-several-geometries", 7, 30)],
+        ),
         (
             "geometry: {g: {spheres: {base: &s [{center: [0, 0, 0], radius: 1}], drone_link: *s}}}\nself_collision: {geometry: g, buffer_distance: {base: -0.5}}\n",
             vec![("xrdf-self-collision", 8, 17)],
@@ -324,14 +570,25 @@ fn sections_are_checked() {
         assert_eq!(findings(&format!("{HEAD}{text}")), expected, "{text}");
     }
     let two = "world_collision: {geometry: a}\nself_collision: {geometry: b}\ngeometry: {a: {spheres: {}}, b: {spheres: {}}}\n";
-    assert_eq!(findings(&format!("{}{two}", HEAD.replace("1.0", "2.0"))), []);
+    assert_eq!(
+        findings(&format!("{}{two}", HEAD.replace("1.0", "2.0"))),
+        []
+    );
 }
 
 /// Names of links and numbers of spheres.
 fn counts(robot: &Robot, group: &str) -> Vec<(String, usize)> {
-    let group = robot.planning.groups.iter().find(|known| known.name == group).unwrap();
-    let mut counts: Vec<_> =
-        group.spheres.iter().map(|(link, spheres)| (robot.links[link.0].name.clone(), spheres.len())).collect();
+    let group = robot
+        .planning
+        .groups
+        .iter()
+        .find(|known| known.name == group)
+        .unwrap();
+    let mut counts: Vec<_> = group
+        .spheres
+        .iter()
+        .map(|(link, spheres)| (robot.links[link.0].name.clone(), spheres.len()))
+        .collect();
     counts.sort();
     counts
 }
@@ -346,10 +603,20 @@ fn a_group_has_the_spheres_of_those_that_it_clones() {
     );
     let (robot, found) = applied(&text);
     assert_eq!(found, []);
-    let of = |list: &[(&str, usize)]| list.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<Vec<_>>();
+    let of = |list: &[(&str, usize)]| {
+        list.iter()
+            .map(|(name, count)| ((*name).to_owned(), *count))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(counts(&robot, "all"), of(&[("base", 3), ("drone_link", 1)]));
-    assert_eq!((counts(&robot, "own"), counts(&robot, "more")), (of(&[("base", 2)]), counts(&robot, "all")));
-    let (one, other) = (robot.planning.collision.unwrap(), robot.planning.self_collision.unwrap());
+    assert_eq!(
+        (counts(&robot, "own"), counts(&robot, "more")),
+        (of(&[("base", 2)]), counts(&robot, "all"))
+    );
+    let (one, other) = (
+        robot.planning.collision.unwrap(),
+        robot.planning.self_collision.unwrap(),
+    );
     assert_eq!((one.group, other.group), (0, 1));
 
     for (groups, expected) in [
@@ -357,23 +624,51 @@ fn a_group_has_the_spheres_of_those_that_it_clones() {
         ("a: {clone: b}", vec![("xrdf-wrong-form", 7, 23)]),
         (
             "a: {clone: [b]}, b: {clone: [c]}, c: {clone: [b]}",
-            vec![("xrdf-circular-clone", 7, 58), ("xrdf-circular-clone", 7, 41)],
+            vec![
+                ("xrdf-circular-clone", 7, 58),
+                ("xrdf-circular-clone", 7, 41),
+            ],
         ),
         ("a: {}", vec![("xrdf-missing", 7, 15)]),
     ] {
-        assert_eq!(findings(&format!("{head}geometry: {{{groups}}}\n")), expected, "{groups}");
+        assert_eq!(
+            findings(&format!("{head}geometry: {{{groups}}}\n")),
+            expected,
+            "{groups}"
+        );
     }
     assert_eq!(
-        findings(&format!("{head}collision: {{geometry: a}}\ngeometry: {{a: {{spheres: {{}}}}}}\n")),
+        findings(&format!(
+            "{head}collision: {{geometry: a}}\ngeometry: {{a: {{spheres: {{}}}}}}\n"
+        )),
         [("xrdf-other-version", 7, 1)]
     );
 
-    // Each has all that are before it: cloned again and again they would be more than any list holds.
-    let nested: String =
-        (1..200).map(|k| format!("  g{k}: {{clone: [{}]}}\n", (0..k).map(|k| format!("g{k}, ")).collect::<String>())).collect();
-    let (robot, found) = applied(&format!("{head}geometry:\n  g0: {{spheres: {{base: [{sphere}]}}}}\n{nested}"));
-    assert!(found.iter().all(|found| found.code == "xrdf-too-many-spheres") && !found.is_empty(), "{:?}", found.first());
-    assert_eq!((counts(&robot, "g100"), robot.planning.groups.len()), (of(&[("base", 1)]), 200));
+    // Each has all that are before it: cloned again and again they would be more than any list
+    // holds.
+    let nested: String = (1..200)
+        .map(|k| {
+            format!(
+                "  g{k}: {{clone: [{}]}}\n",
+                (0..k).map(|k| format!("g{k}, ")).collect::<String>()
+            )
+        })
+        .collect();
+    let (robot, found) = applied(&format!(
+        "{head}geometry:\n  g0: {{spheres: {{base: [{sphere}]}}}}\n{nested}"
+    ));
+    assert!(
+        found
+            .iter()
+            .all(|found| found.code == "xrdf-too-many-spheres")
+            && !found.is_empty(),
+        "{:?}",
+        found.first()
+    );
+    assert_eq!(
+        (counts(&robot, "g100"), robot.planning.groups.len()),
+        (of(&[("base", 1)]), 200)
+    );
 }
 
 #[test]
@@ -385,41 +680,92 @@ fn a_base_that_is_held_to_the_world_stays_held() {
                  <limit lower='-1' upper='1' effort='1' velocity='1'/></joint>"
             )
         };
-        let links: String = ["world", "table", "base", "arm"].iter().map(|name| format!("<link name='{name}'/>")).collect();
-        let joints = [("t", "fixed", "world", "table"), ("b", kind, "table", "base"), ("turn", "revolute", "base", "arm")];
-        let joints: String = joints.map(|(name, kind, parent, child)| joint(name, kind, parent, child)).concat();
-        read(&format!("<robot name='r'>{links}{joints}</robot>"), None).robot.unwrap()
+        let links: String = ["world", "table", "base", "arm"]
+            .iter()
+            .map(|name| format!("<link name='{name}'/>"))
+            .collect();
+        let joints = [
+            ("t", "fixed", "world", "table"),
+            ("b", kind, "table", "base"),
+            ("turn", "revolute", "base", "arm"),
+        ];
+        let joints: String = joints
+            .map(|(name, kind, parent, child)| joint(name, kind, parent, child))
+            .concat();
+        read(&format!("<robot name='r'>{links}{joints}</robot>"), None)
+            .robot
+            .unwrap()
     };
-    let text = HEAD.replace("[turn, roll]", "[turn]").replace("[1, 2.5]", "[1]").replace("[500, 1e3]", "[5]");
-    let text = format!("{text}modifiers: [{{set_base_frame: base}}]\ntool_frames: [world, arm, table]\n");
+    let text = HEAD
+        .replace("[turn, roll]", "[turn]")
+        .replace("[1, 2.5]", "[1]")
+        .replace("[500, 1e3]", "[5]");
+    let text =
+        format!("{text}modifiers: [{{set_base_frame: base}}]\ntool_frames: [world, arm, table]\n");
     let mut held = robot("fixed");
-    let found: Vec<_> = apply(&text, &mut held).iter().map(|d| (d.code, d.place.line, d.place.column)).collect();
+    let found: Vec<_> = apply(&text, &mut held)
+        .iter()
+        .map(|d| (d.code, d.place.line, d.place.column))
+        .collect();
     // The world is none of its frames all the same.
-    assert_eq!(found, [("xrdf-base-set", 7, 30), ("xrdf-above-base", 8, 15), ("xrdf-above-base", 8, 27)]);
+    assert_eq!(
+        found,
+        [
+            ("xrdf-base-set", 7, 30),
+            ("xrdf-above-base", 8, 15),
+            ("xrdf-above-base", 8, 27)
+        ]
+    );
     let names: Vec<&str> = held.links.iter().map(|link| link.name.as_str()).collect();
-    assert_eq!((names, held.world_root()), (vec!["base", "arm", "world"], Some(LinkId(2))));
-    let [turn, hold] = &held.joints[..] else { panic!("{:?}", held.joints) };
-    assert_eq!((turn.name.as_str(), hold.name.as_str(), hold.kind), ("turn", "b", JointKind::Fixed));
+    assert_eq!(
+        (names, held.world_root()),
+        (vec!["base", "arm", "world"], Some(LinkId(2)))
+    );
+    let [turn, hold] = &held.joints[..] else {
+        panic!("{:?}", held.joints)
+    };
+    assert_eq!(
+        (turn.name.as_str(), hold.name.as_str(), hold.kind),
+        ("turn", "b", JointKind::Fixed)
+    );
     assert_eq!((hold.parent, hold.child), (LinkId(2), LinkId(0)));
     // All poses are in the new base.
-    assert_eq!(kinematics::Model::of(&held).poses(&[])[1].translation.vector, nalgebra::Vector3::x());
+    assert_eq!(
+        kinematics::Model::of(&held).poses(&[])[1]
+            .translation
+            .vector,
+        nalgebra::Vector3::x()
+    );
     let mut free = robot("prismatic");
     let found = apply(&text, &mut free);
-    assert!(found.iter().any(|found| found.code == "xrdf-base-set" && found.help.contains("--base fixed")), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .any(|found| found.code == "xrdf-base-set" && found.help.contains("--base fixed")),
+        "{found:?}"
+    );
     assert_eq!((free.links.len(), free.world_root()), (2, None));
 }
 
 #[test]
 fn there_are_bounds() {
-    let frames: String = (0..1001).map(|k| frame(&format!("f{k}"), "base", &format!("j{k}"))).collect();
+    let frames: String = (0..1001)
+        .map(|k| frame(&format!("f{k}"), "base", &format!("j{k}")))
+        .collect();
     let (robot, found) = applied(&format!("{HEAD}modifiers:\n{frames}"));
     assert_eq!(robot.links.len(), 8 + 1000);
-    assert_eq!((found[0].code, found[0].place.line, found[0].place.column), ("xrdf-too-many-frames", 1008, 6));
+    assert_eq!(
+        (found[0].code, found[0].place.line, found[0].place.column),
+        ("xrdf-too-many-frames", 1008, 6)
+    );
 
     let names: String = (0..1005).map(|k| format!("hand{k}, ")).collect();
     let (_, found) = applied(&format!("{HEAD}tool_frames: [{names}]"));
     let last = found.last().unwrap();
-    assert_eq!((found.len(), last.code, last.message.as_str()), (1001, "xrdf-more-findings", "there are 5 more findings"));
+    assert_eq!(
+        (found.len(), last.code, last.message.as_str()),
+        (1001, "xrdf-more-findings", "there are 5 more findings")
+    );
 }
 
 /// Whatever is done to a text, reading it ends and keeps what the model promises.
@@ -442,15 +788,38 @@ fn damaged_texts_are_read_or_refused() {
             let mut robot = whole.clone();
             apply(&damaged, &mut robot);
             assert_eq!(robot.tree.order.len(), robot.links.len());
-            assert!(robot.planning.coordinates.iter().all(|coordinate| coordinate.joint.0 < robot.joints.len()));
+            assert!(
+                robot
+                    .planning
+                    .coordinates
+                    .iter()
+                    .all(|coordinate| coordinate.joint.0 < robot.joints.len())
+            );
             let planning = &robot.planning;
-            let spheres = planning.groups.iter().flat_map(|group| &group.spheres).map(|(link, _)| link);
-            assert!(planning.tool_frames.iter().chain(spheres).all(|link| link.0 < robot.links.len()));
+            let spheres = planning
+                .groups
+                .iter()
+                .flat_map(|group| &group.spheres)
+                .map(|(link, _)| link);
+            assert!(
+                planning
+                    .tool_frames
+                    .iter()
+                    .chain(spheres)
+                    .all(|link| link.0 < robot.links.len())
+            );
             for pose in &robot.named_poses {
                 assert!(pose.positions.is_sorted_by(|a, b| a.0 < b.0), "{damaged}");
-                assert!(pose.positions.iter().all(|(id, at)| at.len() == 1 && at[0].is_finite() && id.0 < robot.joints.len()));
+                assert!(pose.positions.iter().all(|(id, at)| at.len() == 1
+                    && at[0].is_finite()
+                    && id.0 < robot.joints.len()));
             }
-            assert!(robot.disabled_collisions.iter().all(|(a, b)| a < b && b.0 < robot.links.len()));
+            assert!(
+                robot
+                    .disabled_collisions
+                    .iter()
+                    .all(|(a, b)| a < b && b.0 < robot.links.len())
+            );
         }
     }
 }
@@ -463,9 +832,18 @@ fn pairs_of_frames_are_told_once() {
     let text = format!(
         "{HEAD}self_collision:\n  geometry: g\n  ignore:\n    base: [turn_link,\n     {name}]\n    {name}: [still_link]\n"
     );
-    let found: Vec<_> = apply(&text, &mut robot).into_iter().filter(|d| d.code == "xrdf-frame-in-pair").collect();
-    let [finding] = &found[..] else { panic!("{found:?}") };
-    assert_eq!((finding.place.line, finding.place.column), (11, 6), "{finding}");
+    let found: Vec<_> = apply(&text, &mut robot)
+        .into_iter()
+        .filter(|d| d.code == "xrdf-frame-in-pair")
+        .collect();
+    let [finding] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(
+        (finding.place.line, finding.place.column),
+        (11, 6),
+        "{finding}"
+    );
     assert!(finding.message.contains(&name), "{finding}");
     assert_eq!(pairs(&robot), [("base", "turn_link")]);
 }
@@ -478,39 +856,75 @@ fn what_is_written_is_read_again() {
     for (link, name) in robot.links.iter_mut().zip(names) {
         link.name = name.to_owned();
     }
-    let spheres = |radius: f64| vec![Sphere { center: [1e-9, -0.0, 12345.0].into(), radius }];
+    let spheres = |radius: f64| {
+        vec![Sphere {
+            center: [1e-9, -0.0, 12345.0].into(),
+            radius,
+        }]
+    };
     let group = |name: &str| SphereGroup {
         name: name.to_owned(),
         spheres: vec![(LinkId(1), spheres(-0.01)), (LinkId(0), spheres(1.0 / 3.0))],
     };
-    let collision = |group| PlanningCollision { group, buffers: vec![(LinkId(3), -0.5), (LinkId(2), 1e-7)] };
+    let collision = |group| PlanningCollision {
+        group,
+        buffers: vec![(LinkId(3), -0.5), (LinkId(2), 1e-7)],
+    };
     robot.planning = Planning {
         coordinates: vec![
-            Coordinate { joint: JointId(2), acceleration: Some(12.0), jerk: Some(0.1) },
-            Coordinate { joint: JointId(1), acceleration: None, jerk: Some(500.0) },
+            Coordinate {
+                joint: JointId(2),
+                acceleration: Some(12.0),
+                jerk: Some(0.1),
+            },
+            Coordinate {
+                joint: JointId(1),
+                acceleration: None,
+                jerk: Some(500.0),
+            },
         ],
         tool_frames: vec![LinkId(4), LinkId(0)],
         groups: vec![group("g")],
         collision: Some(collision(0)),
         self_collision: Some(collision(0)),
-        ignored: vec![(LinkId(0), LinkId(1)), (LinkId(0), LinkId(2)), (LinkId(2), LinkId(3))],
+        ignored: vec![
+            (LinkId(0), LinkId(1)),
+            (LinkId(0), LinkId(2)),
+            (LinkId(2), LinkId(3)),
+        ],
     };
     let pose = NamedPose {
         name: "default".to_owned(),
         group: None,
         chain: None,
-        positions: vec![(JointId(1), vec![0.1 + 0.2]), (JointId(2), vec![-3.0]), (JointId(3), vec![0.25])],
+        positions: vec![
+            (JointId(1), vec![0.1 + 0.2]),
+            (JointId(2), vec![-3.0]),
+            (JointId(3), vec![0.25]),
+        ],
         place: Default::default(),
     };
     robot.named_poses.push(pose.clone());
     let mut several = robot.clone();
-    several.planning.groups.push(SphereGroup { name: "h: 1".to_owned(), spheres: Vec::new() });
+    several.planning.groups.push(SphereGroup {
+        name: "h: 1".to_owned(),
+        spheres: Vec::new(),
+    });
     several.planning.self_collision = Some(collision(1));
     for robot in [robot, several] {
         let text = super::write(&robot, (7.0, 8.0));
-        let mut again = Robot { planning: Planning::default(), named_poses: Vec::new(), ..robot.clone() };
+        let mut again = Robot {
+            planning: Planning::default(),
+            named_poses: Vec::new(),
+            ..robot.clone()
+        };
         let found = apply(&text, &mut again);
-        assert!(found.iter().all(|d| ["xrdf-self-collision", "xrdf-no-sphere"].contains(&d.code)), "{found:?}\n{text}");
+        assert!(
+            found
+                .iter()
+                .all(|d| ["xrdf-self-collision", "xrdf-no-sphere"].contains(&d.code)),
+            "{found:?}\n{text}"
+        );
         let mut expected = robot.planning.clone();
         expected.coordinates[1].acceleration = Some(7.0);
         assert_eq!(again.planning, expected, "{text}");

@@ -6,38 +6,86 @@ use std::fmt::Write as _;
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, LinkId, PlanningCollision, Robot};
 
-/// The XRDF of a robot: what [`Robot::planning`] says, and its default pose. Version 1.0; 2.0 where it has what that version has no room
-/// for: several geometry groups. A coordinate without limits stands there with those of `limits` (acceleration and jerk, rad/s² and
-/// rad/s³ or m/s² and m/s³), since XRDF needs them.
+/// The XRDF of a robot: what [`Robot::planning`] says, and its default pose. Version 1.0; 2.0 where
+/// it has what that version has no room for: several geometry groups. A coordinate without limits
+/// stands there with those of `limits` (acceleration and jerk, rad/s² and rad/s³ or m/s² and m/s³),
+/// since XRDF needs them.
 pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     let planning = &robot.planning;
     let is_first_version = planning.groups.len() <= 1;
-    let mut text = format!("format: xrdf\nformat_version: {}\n", if is_first_version { "1.0" } else { "2.0" });
+    let mut text = format!(
+        "format: xrdf\nformat_version: {}\n",
+        if is_first_version { "1.0" } else { "2.0" }
+    );
     let link = |id: LinkId| quoted(robot.links.get(id.0).map_or("", |link| &link.name));
     let joint = |id: JointId| quoted(robot.joints.get(id.0).map_or("", |joint| &joint.name));
-    // Writing to a text does not fail.
-    // A joint that no pose names is at zero, or at the limit next to it. Readers that want the section have it so.
-    let pose = robot.default_pose().into_iter().flat_map(|pose| &pose.positions);
-    let given: HashMap<JointId, f64> = pose.filter_map(|(joint, at)| Some((*joint, *at.first()?))).collect();
+    // Writing to a text does not fail. A joint that no pose names is at zero, or at the limit next
+    // to it. Readers that want the section have it so.
+    let pose = robot
+        .default_pose()
+        .into_iter()
+        .flat_map(|pose| &pose.positions);
+    let given: HashMap<JointId, f64> = pose
+        .filter_map(|(joint, at)| Some((*joint, *at.first()?)))
+        .collect();
     text += "\ndefault_joint_positions:";
-    let moving = robot.joints.iter().enumerate().filter(|(_, joint)| position_count(joint.kind) == 1 && joint.mimic.is_none());
-    let mut positions = moving.map(|(id, other)| (JointId(id), other.bounds().nearest(0.0) + 0.0)).peekable();
-    text += if positions.peek().is_some() { "\n" } else { " {}\n" };
+    let moving = robot
+        .joints
+        .iter()
+        .enumerate()
+        .filter(|(_, joint)| position_count(joint.kind) == 1 && joint.mimic.is_none());
+    let mut positions = moving
+        .map(|(id, other)| (JointId(id), other.bounds().nearest(0.0) + 0.0))
+        .peekable();
+    text += if positions.peek().is_some() {
+        "\n"
+    } else {
+        " {}\n"
+    };
     for (id, otherwise) in positions {
-        let _ = writeln!(text, "  {}: {}", joint(id), number(given.get(&id).copied().unwrap_or(otherwise)));
+        let _ = writeln!(
+            text,
+            "  {}: {}",
+            joint(id),
+            number(given.get(&id).copied().unwrap_or(otherwise))
+        );
     }
     text += "\ncspace:\n  joint_names:";
-    text += if planning.coordinates.is_empty() { " []\n" } else { "\n" };
+    text += if planning.coordinates.is_empty() {
+        " []\n"
+    } else {
+        "\n"
+    };
     for coordinate in &planning.coordinates {
         let _ = writeln!(text, "    - {}", joint(coordinate.joint));
     }
-    let acceleration: Vec<f64> = planning.coordinates.iter().map(|c| c.acceleration.unwrap_or(limits.0)).collect();
-    let jerk: Vec<f64> = planning.coordinates.iter().map(|c| c.jerk.unwrap_or(limits.1)).collect();
-    let _ = writeln!(text, "  acceleration_limits: [{}]\n  jerk_limits: [{}]", numbers(&acceleration), numbers(&jerk));
-    let frames: Vec<String> = planning.tool_frames.iter().map(|&frame| link(frame)).collect();
+    let acceleration: Vec<f64> = planning
+        .coordinates
+        .iter()
+        .map(|c| c.acceleration.unwrap_or(limits.0))
+        .collect();
+    let jerk: Vec<f64> = planning
+        .coordinates
+        .iter()
+        .map(|c| c.jerk.unwrap_or(limits.1))
+        .collect();
+    let _ = writeln!(
+        text,
+        "  acceleration_limits: [{}]\n  jerk_limits: [{}]",
+        numbers(&acceleration),
+        numbers(&jerk)
+    );
+    let frames: Vec<String> = planning
+        .tool_frames
+        .iter()
+        .map(|&frame| link(frame))
+        .collect();
     let _ = writeln!(text, "\ntool_frames: [{}]", frames.join(", "));
     let section = |name: &str, collision: &PlanningCollision| {
-        let group = planning.groups.get(collision.group).map_or("", |group| &group.name);
+        let group = planning
+            .groups
+            .get(collision.group)
+            .map_or("", |group| &group.name);
         let mut text = format!("\n{name}:\n  geometry: {}\n", quoted(group));
         if !collision.buffers.is_empty() {
             text += "  buffer_distance:\n";
@@ -48,12 +96,23 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
         text
     };
     if let Some(collision) = &planning.collision {
-        text += &section(if is_first_version { "collision" } else { "world_collision" }, collision);
+        text += &section(
+            if is_first_version {
+                "collision"
+            } else {
+                "world_collision"
+            },
+            collision,
+        );
     }
     if let Some(collision) = &planning.self_collision {
         text += &section("self_collision", collision);
         let mut pairs = planning.ignored.iter().peekable();
-        text += if pairs.peek().is_some() { "  ignore:\n" } else { "  ignore: {}\n" };
+        text += if pairs.peek().is_some() {
+            "  ignore:\n"
+        } else {
+            "  ignore: {}\n"
+        };
         while let Some(&(first, second)) = pairs.next() {
             let mut others = vec![link(second)];
             while let Some(&(_, other)) = pairs.next_if(|(next, _)| *next == first) {
@@ -67,12 +126,20 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
     }
     for group in &planning.groups {
         let _ = write!(text, "  {}:\n    spheres:", quoted(&group.name));
-        text += if group.spheres.is_empty() { " {}\n" } else { "\n" };
+        text += if group.spheres.is_empty() {
+            " {}\n"
+        } else {
+            "\n"
+        };
         for (of, spheres) in &group.spheres {
             let _ = writeln!(text, "      {}:", link(*of));
             for sphere in spheres {
                 let center = numbers(sphere.center.coords.as_slice());
-                let _ = writeln!(text, "        - center: [{center}]\n          radius: {}", number(sphere.radius));
+                let _ = writeln!(
+                    text,
+                    "        - center: [{center}]\n          radius: {}",
+                    number(sphere.radius)
+                );
             }
         }
     }
@@ -98,9 +165,17 @@ fn quoted(name: &str) -> String {
 fn number(value: f64) -> String {
     // A negative zero is none to people.
     let text = format!("{}", value + 0.0);
-    if text.contains('.') { text } else { text + ".0" }
+    if text.contains('.') {
+        text
+    } else {
+        text + ".0"
+    }
 }
 
 fn numbers(values: &[f64]) -> String {
-    values.iter().map(|value| number(*value)).collect::<Vec<_>>().join(", ")
+    values
+        .iter()
+        .map(|value| number(*value))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -1,4 +1,5 @@
-//! Which TF frames an asset declares, by its schemas alone (REP-158 §2.1, §2.7, §2.10): wherever its bodies, joints and contexts stand.
+//! Which TF frames an asset declares, by its schemas alone (REP-158 §2.1, §2.7, §2.10): wherever
+//! its bodies, joints and contexts stand.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -12,8 +13,9 @@ use urdf_usd_robot::{JointKind, Pose};
 
 /// The TF frames that a written asset declares, what moves them, and their ROS context.
 ///
-/// Frames are the rigid bodies that joints connect, and the prims with RosFrameAPI. A body inside another that no joint connects to
-/// it is free, and no frame of the robot's tree. Of several robots in one stage, each in a context of its own, the first counts.
+/// Frames are the rigid bodies that joints connect, and the prims with RosFrameAPI. A body inside
+/// another that no joint connects to it is free, and no frame of the robot's tree. Of several
+/// robots in one stage, each in a context of its own, the first counts.
 ///
 /// # Errors
 /// If the asset can't be opened, does not compose, or has no default prim.
@@ -55,13 +57,33 @@ impl<'a> Reader<'a> {
         let mut bodies: Vec<Option<usize>> = Vec::with_capacity(asset.nodes.len());
         for (index, node) in asset.nodes.iter().enumerate() {
             let above = node.parent.and_then(|parent| bodies[parent]);
-            bodies.push(if node.frame_kind() == Some(FrameKind::Body) { Some(index) } else { above });
+            bodies.push(if node.frame_kind() == Some(FrameKind::Body) {
+                Some(index)
+            } else {
+                above
+            });
         }
-        let is_joint = |node: &Node| node.type_name.starts_with("Physics") && node.type_name.ends_with("Joint");
-        let joints: Vec<usize> = (0..asset.nodes.len()).filter(|&index| is_joint(&asset.nodes[index])).collect();
-        let numbers = joints.iter().enumerate().map(|(number, &joint)| (joint, number)).collect();
+        let is_joint = |node: &Node| {
+            node.type_name.starts_with("Physics") && node.type_name.ends_with("Joint")
+        };
+        let joints: Vec<usize> = (0..asset.nodes.len())
+            .filter(|&index| is_joint(&asset.nodes[index]))
+            .collect();
+        let numbers = joints
+            .iter()
+            .enumerate()
+            .map(|(number, &joint)| (joint, number))
+            .collect();
         let context = (0..asset.nodes.len()).find(|&index| asset.nodes[index].has("RosContextAPI"));
-        let mut reader = Self { asset, context, joints, numbers, bodies, links: HashMap::new(), others: HashSet::new() };
+        let mut reader = Self {
+            asset,
+            context,
+            joints,
+            numbers,
+            bodies,
+            links: HashMap::new(),
+            others: HashSet::new(),
+        };
         let trees = reader.connect();
         reader.sort_out(&trees);
         reader
@@ -82,7 +104,11 @@ impl<'a> Reader<'a> {
             let target = self.asset.node(node.target(&format!("physics:body{end}")));
             let body = target.and_then(|target| self.bodies[target]);
             let at = vector(node, &format!("physics:localPos{end}"));
-            let turn = match node.prim.attribute(format!("physics:localRot{end}").as_str()).get::<sdf::Value>() {
+            let turn = match node
+                .prim
+                .attribute(format!("physics:localRot{end}").as_str())
+                .get::<sdf::Value>()
+            {
                 Ok(Some(sdf::Value::Quatf(q))) => unit([q.w, q.x, q.y, q.z].map(f64::from)),
                 Ok(Some(sdf::Value::Quatd(q))) => unit([q.w, q.x, q.y, q.z]),
                 _ => nalgebra::UnitQuaternion::identity(),
@@ -92,23 +118,44 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Finds how every body is held, from the roots outwards, and tells the bodies of every tree, its root first. Joints that close
-    /// loops hold nothing.
+    /// Finds how every body is held, from the roots outwards, and tells the bodies of every tree,
+    /// its root first. Joints that close loops hold nothing.
     fn connect(&mut self) -> Vec<Vec<usize>> {
         let holds = |node: &Node| {
-            node.flag("physics:excludeFromArticulation") != Some(true) && node.flag("physics:jointEnabled") != Some(false)
+            node.flag("physics:excludeFromArticulation") != Some(true)
+                && node.flag("physics:jointEnabled") != Some(false)
         };
         let mut neighbours: HashMap<usize, Vec<(usize, usize, bool)>> = HashMap::new();
         let (mut held, mut moved) = (Vec::new(), HashSet::new());
         for &joint in self.joints.iter().filter(|&&joint| holds(self.node(joint))) {
             match self.ends(joint).map(|(body, _)| body) {
                 [Some(body0), Some(body1)] if body0 != body1 => {
-                    neighbours.entry(body0).or_default().push((joint, body1, false));
-                    neighbours.entry(body1).or_default().push((joint, body0, true));
+                    neighbours
+                        .entry(body0)
+                        .or_default()
+                        .push((joint, body1, false));
+                    neighbours
+                        .entry(body1)
+                        .or_default()
+                        .push((joint, body0, true));
                     moved.insert(body1);
                 }
-                [None, Some(body)] => held.push((body, Link { joint, parent: None, reversed: false })),
-                [Some(body), None] => held.push((body, Link { joint, parent: None, reversed: true })),
+                [None, Some(body)] => held.push((
+                    body,
+                    Link {
+                        joint,
+                        parent: None,
+                        reversed: false,
+                    },
+                )),
+                [Some(body), None] => held.push((
+                    body,
+                    Link {
+                        joint,
+                        parent: None,
+                        reversed: true,
+                    },
+                )),
                 _ => {}
             }
         }
@@ -118,10 +165,13 @@ impl<'a> Reader<'a> {
             let node = self.node(body);
             node.has("PhysicsArticulationRootAPI") || self.context == Some(body)
         };
-        // What is held, what says that it is the base, what no joint moves; and in a ring the first.
+        // What is held, what says that it is the base, what no joint moves; and in a ring the
+        // first.
         let starts = held.iter().map(|(body, _)| *body);
         let starts = starts.chain(bodies.iter().filter(is_base).copied());
-        let starts = starts.chain(bodies.iter().filter(|body| !moved.contains(*body)).copied()).chain(bodies.iter().copied());
+        let starts = starts
+            .chain(bodies.iter().filter(|body| !moved.contains(*body)).copied())
+            .chain(bodies.iter().copied());
         let starts: Vec<usize> = starts.collect();
         for (body, link) in held {
             self.links.entry(body).or_insert(link);
@@ -133,10 +183,19 @@ impl<'a> Reader<'a> {
             }
             let (mut tree, mut next) = (vec![start], VecDeque::from([start]));
             while let Some(body) = next.pop_front() {
-                for &(joint, other, reversed) in neighbours.get(&body).map_or(&[][..], Vec::as_slice) {
+                for &(joint, other, reversed) in
+                    neighbours.get(&body).map_or(&[][..], Vec::as_slice)
+                {
                     // A body that is held to the world already hangs there.
                     if !self.links.contains_key(&other) && seen.insert(other) {
-                        self.links.insert(other, Link { joint, parent: Some(body), reversed });
+                        self.links.insert(
+                            other,
+                            Link {
+                                joint,
+                                parent: Some(body),
+                                reversed,
+                            },
+                        );
                         tree.push(other);
                         next.push_back(other);
                     }
@@ -147,33 +206,47 @@ impl<'a> Reader<'a> {
         trees
     }
 
-    /// Finds what is no part of the robot: other robots, bodies that lie in the robot's bodies and are free, and, if the context is
-    /// one of its bodies, what no joint connects to it.
+    /// Finds what is no part of the robot: other robots, bodies that lie in the robot's bodies and
+    /// are free, and, if the context is one of its bodies, what no joint connects to it.
     fn sort_out(&mut self, trees: &[Vec<usize>]) {
         let outermost = |index: usize| {
             let mut found = None;
             let mut at = Some(index);
             while let Some(node) = at {
-                found = if self.node(node).has("RosContextAPI") { Some(node) } else { found };
+                found = if self.node(node).has("RosContextAPI") {
+                    Some(node)
+                } else {
+                    found
+                };
                 at = self.node(node).parent;
             }
             found
         };
-        let is_foreign = |index: &usize| outermost(*index).is_some_and(|context| Some(context) != self.context);
+        let is_foreign =
+            |index: &usize| outermost(*index).is_some_and(|context| Some(context) != self.context);
         let foreign: HashSet<usize> = (0..self.asset.nodes.len()).filter(is_foreign).collect();
         let mut others = HashSet::new();
         for tree in trees {
             let Some(&root) = tree.first() else { continue };
-            let lies_in_a_body =
-                self.asset.frame_above(root).is_some_and(|above| self.node(above).frame_kind() == Some(FrameKind::Body));
+            let lies_in_a_body = self
+                .asset
+                .frame_above(root)
+                .is_some_and(|above| self.node(above).frame_kind() == Some(FrameKind::Body));
             let is_free = !self.links.contains_key(&root) && lies_in_a_body;
-            let is_inside = |body: &usize| self.context.is_none_or(|context| self.is_within(*body, context));
+            let is_inside = |body: &usize| {
+                self.context
+                    .is_none_or(|context| self.is_within(*body, context))
+            };
             let is_foreign = tree.iter().all(|body| foreign.contains(body));
             if is_free || is_foreign || !tree.iter().any(is_inside) {
                 others.extend(tree.iter().copied());
             }
         }
-        others.extend(foreign.into_iter().filter(|&index| self.node(index).frame_kind() == Some(FrameKind::Frame)));
+        others.extend(
+            foreign
+                .into_iter()
+                .filter(|&index| self.node(index).frame_kind() == Some(FrameKind::Frame)),
+        );
         self.others = others;
     }
 
@@ -190,19 +263,29 @@ impl<'a> Reader<'a> {
 
     fn read(&self) -> AssetFrames {
         let context = self.ros_context();
-        let mut joints: Vec<AssetJoint> = self.joints.iter().map(|&joint| self.joint(joint)).collect();
+        let mut joints: Vec<AssetJoint> =
+            self.joints.iter().map(|&joint| self.joint(joint)).collect();
         let mut frames = Vec::new();
-        let keeps_words =
-            self.asset.nodes.iter().any(|node| node.has("UrdfJointAPI") || node.string("urdf:joint:name").is_some());
+        let keeps_words = self
+            .asset
+            .nodes
+            .iter()
+            .any(|node| node.has("UrdfJointAPI") || node.string("urdf:joint:name").is_some());
         for (index, node) in self.asset.nodes.iter().enumerate() {
-            let Some(kind) = node.frame_kind().filter(|_| !self.others.contains(&index)) else { continue };
+            let Some(kind) = node.frame_kind().filter(|_| !self.others.contains(&index)) else {
+                continue;
+            };
             let link = self.links.get(&index).filter(|_| kind == FrameKind::Body);
             let above = self.asset.frame_above(index);
-            // The frame that it lies in, if that is rigid in the body that it hangs on; bodies may stand anywhere.
+            // The frame that it lies in, if that is rigid in the body that it hangs on; bodies may
+            // stand anywhere.
             let (parent, is_apart) = match link {
                 Some(link) => {
                     let within = above.filter(|&above| self.bodies[above] == link.parent);
-                    (within.or(link.parent), within.is_none() && link.parent.is_some())
+                    (
+                        within.or(link.parent),
+                        within.is_none() && link.parent.is_some(),
+                    )
                 }
                 None => (above, false),
             };
@@ -216,7 +299,9 @@ impl<'a> Reader<'a> {
                 // Links of the robot have the words of their joints, where the asset keeps such.
                 from_sensor: kind == FrameKind::Frame
                     && node.string("urdf:joint:name").is_none()
-                    && (node.parent.is_some_and(|parent| self.node(parent).type_name == "Camera")
+                    && (node
+                        .parent
+                        .is_some_and(|parent| self.node(parent).type_name == "Camera")
                         || keeps_words && above.is_some() && node.has("RosTopicAPI")),
                 is_root: false,
                 is_apart,
@@ -227,7 +312,9 @@ impl<'a> Reader<'a> {
                 frame.is_root = frame.parent.is_none() || kind == FrameKind::Body && link.is_none();
             }
             match (kind, link) {
-                (FrameKind::Frame, _) => frame.is_static = node.flag("ros:frame:static") != Some(false),
+                (FrameKind::Frame, _) => {
+                    frame.is_static = node.flag("ros:frame:static") != Some(false)
+                }
                 (FrameKind::Body, Some(link)) => {
                     let number = self.numbers[&link.joint];
                     let joint = &mut joints[number];
@@ -239,7 +326,11 @@ impl<'a> Reader<'a> {
             }
             frames.push(frame);
         }
-        AssetFrames { context, frames, joints }
+        AssetFrames {
+            context,
+            frames,
+            joints,
+        }
     }
 
     /// What a joint is, wherever its bodies are.
@@ -263,7 +354,11 @@ impl<'a> Reader<'a> {
     /// Places a joint between the frame that it hangs on and the one that it moves.
     fn place(&self, joint: &mut AssetJoint, link: &Link, parent: Option<usize>) {
         let [(_, local0), (_, local1)] = self.ends(link.joint);
-        let (near, far) = if link.reversed { (local1, local0) } else { (local0, local1) };
+        let (near, far) = if link.reversed {
+            (local1, local0)
+        } else {
+            (local0, local1)
+        };
         joint.origin = self.pose(parent).inverse() * self.pose(link.parent) * near;
         joint.tail = far.inverse();
         if link.reversed {
@@ -274,7 +369,13 @@ impl<'a> Reader<'a> {
     /// ExtendedPhysicsMimicAPI, in degrees where positions are angles.
     fn mimic(&self, node: &Node, kind: JointKind) -> Option<AssetMimic> {
         let leader = self.asset.node(node.target("ext_physics:mimic:joint"))?;
-        let unit = |kind| if kind == JointKind::Revolute { 1.0_f64.to_radians() } else { 1.0 };
+        let unit = |kind| {
+            if kind == JointKind::Revolute {
+                1.0_f64.to_radians()
+            } else {
+                1.0
+            }
+        };
         let (follower, led_by) = (unit(kind), unit(kind_and_axis(self.node(leader)).0));
         let number = |name: &str| node.number(&format!("ext_physics:mimic:{name}"));
         Some(AssetMimic {
@@ -286,31 +387,55 @@ impl<'a> Reader<'a> {
 
     fn ros_context(&self) -> RosContext {
         let Some(index) = self.context else {
-            return RosContext { namespace: "/".to_owned(), joint_states: self.joint_states(), ..RosContext::default() };
+            return RosContext {
+                namespace: "/".to_owned(),
+                joint_states: self.joint_states(),
+                ..RosContext::default()
+            };
         };
         let node = self.node(index);
-        let is_authored = |name: &str| node.prim.attribute(name).has_authored_value().unwrap_or(false);
-        let parent_frame = node.string("ros:context:parent_frame").filter(|_| is_authored("ros:context:parent_frame"));
+        let is_authored = |name: &str| {
+            node.prim
+                .attribute(name)
+                .has_authored_value()
+                .unwrap_or(false)
+        };
+        let parent_frame = node
+            .string("ros:context:parent_frame")
+            .filter(|_| is_authored("ros:context:parent_frame"));
         RosContext {
             namespace: self.namespace(index),
             parent_frame: parent_frame.filter(|frame| !frame.is_empty()),
-            domain_id: node.prim.attribute("ros:context:domain_id").get::<i32>().ok().flatten(),
+            domain_id: node
+                .prim
+                .attribute("ros:context:domain_id")
+                .get::<i32>()
+                .ok()
+                .flatten(),
             root: node.frame_kind().is_none().then(|| node.frame_id()),
             joint_states: self.joint_states(),
         }
     }
 
-    /// The effective namespace at a prim (§2.1.1): from the outermost context down to it, begun anew by an absolute one.
+    /// The effective namespace at a prim (§2.1.1): from the outermost context down to it, begun
+    /// anew by an absolute one.
     fn namespace(&self, index: usize) -> String {
         let mut segments: Vec<String> = Vec::new();
         let mut at = Some(index);
         while let Some(node) = at.map(|at| self.node(at)) {
-            let segment = node.string("ros:context:namespace").filter(|_| node.has("RosContextAPI")).unwrap_or_default();
+            let segment = node
+                .string("ros:context:namespace")
+                .filter(|_| node.has("RosContextAPI"))
+                .unwrap_or_default();
             let name = segment.trim_matches('/');
             if !name.is_empty() {
                 segments.push(name.to_owned());
             }
-            at = if segment.starts_with('/') { None } else { node.parent };
+            at = if segment.starts_with('/') {
+                None
+            } else {
+                node.parent
+            };
         }
         segments.reverse();
         format!("/{}", segments.join("/"))
@@ -319,21 +444,31 @@ impl<'a> Reader<'a> {
     /// The topic of the robot's joint states.
     fn joint_states(&self) -> Option<String> {
         let is_it = |node: &Node| {
-            let says = |attribute: &str, value: &str| node.string(attribute).as_deref() == Some(value);
+            let says =
+                |attribute: &str, value: &str| node.string(attribute).as_deref() == Some(value);
             node.has("RosTopicAPI")
                 && says("ros:topic:role", "publisher")
                 && says("ros:topic:type", "sensor_msgs/msg/JointState")
         };
         let index = self.asset.nodes.iter().position(is_it)?;
-        let name = self.node(index).string("ros:topic:name").filter(|name| !name.is_empty())?;
+        let name = self
+            .node(index)
+            .string("ros:topic:name")
+            .filter(|name| !name.is_empty())?;
         let namespace = self.namespace(index);
-        Some(if name.starts_with('/') { name } else { format!("{}/{name}", namespace.trim_end_matches('/')) })
+        Some(if name.starts_with('/') {
+            name
+        } else {
+            format!("{}/{name}", namespace.trim_end_matches('/'))
+        })
     }
 }
 
 /// The name that ROS knows a joint by (§2.10).
 fn ros_name(node: &Node) -> String {
-    node.string("ros:joint:name").filter(|name| !name.is_empty()).unwrap_or_else(|| node.name.clone())
+    node.string("ros:joint:name")
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| node.name.clone())
 }
 
 fn vector(node: &Node, attribute: &str) -> Vector3<f64> {
@@ -390,7 +525,14 @@ fn six_axes(node: &Node) -> (JointKind, usize) {
         (2, turning) => {
             let normal = only(slides.map(|free| !free));
             let is_flat = turning == 0 || turning == 1 && turns[normal];
-            (if is_flat { JointKind::Planar } else { JointKind::Floating }, normal)
+            (
+                if is_flat {
+                    JointKind::Planar
+                } else {
+                    JointKind::Floating
+                },
+                normal,
+            )
         }
         _ => (JointKind::Floating, 0),
     }

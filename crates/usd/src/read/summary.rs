@@ -17,7 +17,8 @@ use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, VariantChoice, on_larg
 
 /// Links deeper than this are shown to people as if they stood this deep.
 const DEEPEST_SHOWN: usize = 100;
-/// How many variants are opened to count their triangles, beside what shows: each takes as long as the asset itself.
+/// How many variants are opened to count their triangles, beside what shows: each takes as long as
+/// the asset itself.
 const MAX_VARIANTS: usize = 4;
 
 /// What an asset holds, for people and scripts.
@@ -138,7 +139,8 @@ pub struct InterfaceSummary {
     /// Hz, of topics that it publishes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// What the asset says about how messages are delivered, by policy: reliability, durability, history, depth.
+    /// What the asset says about how messages are delivered, by policy: reliability, durability,
+    /// history, depth.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub qos: BTreeMap<String, String>,
 }
@@ -166,7 +168,10 @@ pub struct VariantSummary {
 /// As [`read`](super::read).
 pub fn inspect(entry: &Path, options: &Options) -> Result<(Summary, Vec<Diagnostic>), ReadError> {
     let stage = opened(entry, options)?;
-    let no_thread = |error| ReadError::Open { path: entry.to_owned(), reason: format!("no thread for it: {error}") };
+    let no_thread = |error| ReadError::Open {
+        path: entry.to_owned(),
+        reason: format!("no thread for it: {error}"),
+    };
     let (mut summary, reading) = on_large_stack(|| {
         let reading = Reading::of(&stage)?;
         Ok((summary(&stage, &reading), reading))
@@ -181,11 +186,20 @@ pub fn inspect(entry: &Path, options: &Options) -> Result<(Summary, Vec<Diagnost
 /// # Errors
 /// If the asset can't be opened.
 pub fn read_interfaces(entry: &Path) -> Result<Vec<InterfaceSummary>, ReadError> {
-    Ok(interfaces(&opened(entry, &Options { payloads: false, ..Options::default() })?))
+    Ok(interfaces(&opened(
+        entry,
+        &Options {
+            payloads: false,
+            ..Options::default()
+        },
+    )?))
 }
 
 fn opened(entry: &Path, options: &Options) -> Result<Stage, ReadError> {
-    Stage::open(entry, options).map_err(|error| ReadError::Open { path: error.path, reason: error.reason })
+    Stage::open(entry, options).map_err(|error| ReadError::Open {
+        path: error.path,
+        reason: error.reason,
+    })
 }
 
 fn summary(stage: &Stage, reading: &Reading) -> Summary {
@@ -194,11 +208,19 @@ fn summary(stage: &Stage, reading: &Reading) -> Summary {
     let triangles = |of: fn(&urdf_usd_robot::Link) -> &[Shape]| triangles(robot, of);
     Summary {
         name: root.map_or_else(|| robot.name.clone(), |root| root.name().to_owned()),
-        namespace: root.and_then(|root| root.text("ros:context:namespace")).unwrap_or_default().to_owned(),
+        namespace: root
+            .and_then(|root| root.text("ros:context:namespace"))
+            .unwrap_or_default()
+            .to_owned(),
         links: links(stage, reading),
         joints: joints(stage, reading),
         interfaces: interfaces(stage),
-        mass: robot.links.iter().filter_map(|link| link.inertial.as_ref()).map(|inertial| inertial.mass).sum(),
+        mass: robot
+            .links
+            .iter()
+            .filter_map(|link| link.inertial.as_ref())
+            .map(|inertial| inertial.mass)
+            .sum(),
         size: size(robot),
         triangles: triangles(|link| &link.visuals),
         variants: Vec::new(),
@@ -214,8 +236,12 @@ fn links(stage: &Stage, reading: &Reading) -> Vec<LinkSummary> {
     for &id in &robot.tree.order {
         // What has no prim counts for nothing.
         let above = robot.tree.parent_joint[id.0].map(|joint| robot.joints[joint.0].parent);
-        depths[id.0] = above.map_or(0, |above| depths[above.0] + usize::from(reading.links[above.0].is_some()));
-        let (Some(prim), link) = (reading.links[id.0], &robot.links[id.0]) else { continue };
+        depths[id.0] = above.map_or(0, |above| {
+            depths[above.0] + usize::from(reading.links[above.0].is_some())
+        });
+        let (Some(prim), link) = (reading.links[id.0], &robot.links[id.0]) else {
+            continue;
+        };
         links.push(LinkSummary {
             frame: frame_id(&stage[prim]),
             path: stage[prim].path.clone(),
@@ -230,30 +256,48 @@ fn links(stage: &Stage, reading: &Reading) -> Vec<LinkSummary> {
     links
 }
 
-/// The joints that have a prim, in the order of the links that they move; those that close loops last.
+/// The joints that have a prim, in the order of the links that they move; those that close loops
+/// last.
 fn joints(stage: &Stage, reading: &Reading) -> Vec<JointSummary> {
     let robot = &reading.robot;
     let ids = (0..robot.joints.len()).map(JointId);
-    let mut with_prims: Vec<(JointId, PrimId)> = ids.filter_map(|id| Some((id, reading.joints[id.0]?))).collect();
+    let mut with_prims: Vec<(JointId, PrimId)> = ids
+        .filter_map(|id| Some((id, reading.joints[id.0]?)))
+        .collect();
     let mut place = vec![0; robot.links.len()];
-    robot.tree.order.iter().enumerate().for_each(|(index, link)| place[link.0] = index);
+    robot
+        .tree
+        .order
+        .iter()
+        .enumerate()
+        .for_each(|(index, link)| place[link.0] = index);
     with_prims.sort_by_key(|(id, _)| {
         let joint = &robot.joints[id.0];
         (joint.closes_loop, place[joint.child.0])
     });
-    with_prims.into_iter().map(|(id, prim)| joint(stage, reading, &robot.joints[id.0], &stage[prim])).collect()
+    with_prims
+        .into_iter()
+        .map(|(id, prim)| joint(stage, reading, &robot.joints[id.0], &stage[prim]))
+        .collect()
 }
 
 fn joint(stage: &Stage, reading: &Reading, joint: &Joint, prim: &Prim) -> JointSummary {
     let robot = &reading.robot;
     let is_angular = matches!(joint.kind, JointKind::Revolute | JointKind::Continuous);
-    let unit = |value: f64| if is_angular { rounded(value.to_degrees()) } else { value };
+    let unit = |value: f64| {
+        if is_angular {
+            rounded(value.to_degrees())
+        } else {
+            value
+        }
+    };
     let (lower, upper) = joint.bounds().sides();
     let (lower, upper) = (lower.map(unit), upper.map(unit));
     let axis = joint.axis.into_inner();
     let has_axis = !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
     let limit = joint.limit.unwrap_or_default();
-    let [parent, child] = [joint.parent, joint.child].map(|link| body(reading, link).map(|prim| frame_id(&stage[prim])));
+    let [parent, child] = [joint.parent, joint.child]
+        .map(|link| body(reading, link).map(|prim| frame_id(&stage[prim])));
     JointSummary {
         name: joint.name.clone(),
         path: prim.path.clone(),
@@ -263,7 +307,9 @@ fn joint(stage: &Stage, reading: &Reading, joint: &Joint, prim: &Prim) -> JointS
         axis: has_axis.then(|| [axis.x, axis.y, axis.z].map(rounded)),
         lower,
         upper,
-        unit: lower.or(upper).map(|_| if is_angular { "deg" } else { "m" }),
+        unit: lower
+            .or(upper)
+            .map(|_| if is_angular { "deg" } else { "m" }),
         effort: limit.effort,
         velocity: limit.velocity.map(unit),
         drive: joint.drive.map(|drive| match drive.command {
@@ -271,21 +317,34 @@ fn joint(stage: &Stage, reading: &Reading, joint: &Joint, prim: &Prim) -> JointS
             Command::Velocity => "velocity",
             Command::Position => "position",
         }),
-        mimics: joint.mimic.map(|mimic| robot.joints[mimic.joint.0].name.clone()),
+        mimics: joint
+            .mimic
+            .map(|mimic| robot.joints[mimic.joint.0].name.clone()),
         factor: joint.mimic.map(|mimic| rounded(mimic.multiplier)),
         closes_loop: joint.closes_loop,
     }
 }
 
-/// The prim of the body that a link is or is rigid in; of a link on a joint's axis, the body that is fixed to it. None of the world.
+/// The prim of the body that a link is or is rigid in; of a link on a joint's axis, the body that
+/// is fixed to it. None of the world.
 fn body(reading: &Reading, link: LinkId) -> Option<PrimId> {
     let robot = &reading.robot;
     let mut at = link;
     // A link that stands on an axis bears one body.
     while reading.links[at.0].is_none() {
-        let below = robot.tree.child_joints[at.0].iter().map(|joint| &robot.joints[joint.0]);
-        match below.filter(|joint| joint.kind == JointKind::Fixed).map(|joint| joint.child).next() {
-            Some(child) if robot.world_root() != Some(at) && robot.tree.parent_joint[at.0].is_some() => at = child,
+        let below = robot.tree.child_joints[at.0]
+            .iter()
+            .map(|joint| &robot.joints[joint.0]);
+        match below
+            .filter(|joint| joint.kind == JointKind::Fixed)
+            .map(|joint| joint.child)
+            .next()
+        {
+            Some(child)
+                if robot.world_root() != Some(at) && robot.tree.parent_joint[at.0].is_some() =>
+            {
+                at = child
+            }
             _ => break,
         }
     }
@@ -302,19 +361,29 @@ fn rounded(value: f64) -> f64 {
     let digits = 1e-6_f64.max(value.abs() * 1e-6);
     let scale = 10.0_f64.powf(-digits.log10().floor());
     let rounded = (value * scale).round() / scale;
-    if rounded.is_finite() { rounded + 0.0 } else { value }
+    if rounded.is_finite() {
+        rounded + 0.0
+    } else {
+        value
+    }
 }
 
 /// The box around all visuals, or else all colliders.
 fn size(robot: &Robot) -> Option<[f64; 3]> {
     let poses = Model::of(robot).poses(&[]);
     let around = |of: fn(&urdf_usd_robot::Link) -> &[Shape]| {
-        let (mut low, mut high) = (Vector3::repeat(f64::INFINITY), Vector3::repeat(f64::NEG_INFINITY));
+        let (mut low, mut high) = (
+            Vector3::repeat(f64::INFINITY),
+            Vector3::repeat(f64::NEG_INFINITY),
+        );
         for (link, pose) in robot.links.iter().zip(&poses) {
             for shape in of(link) {
-                let Some((from, to)) = extent(robot, &shape.geometry) else { continue };
+                let Some((from, to)) = extent(robot, &shape.geometry) else {
+                    continue;
+                };
                 for corner in 0..8_u8 {
-                    let at = Vector3::from_fn(|k, _| if corner >> k & 1 == 1 { to[k] } else { from[k] });
+                    let at =
+                        Vector3::from_fn(|k, _| if corner >> k & 1 == 1 { to[k] } else { from[k] });
                     let at = (pose * shape.origin * Point3::from(at)).coords;
                     (low, high) = (low.inf(&at), high.sup(&at));
                 }
@@ -331,10 +400,13 @@ fn extent(robot: &Robot, geometry: &Geometry) -> Option<(Vector3<f64>, Vector3<f
         Geometry::Box { size } => size / 2.0,
         Geometry::Sphere { radius } => Vector3::repeat(*radius),
         Geometry::Cylinder { radius, length } => Vector3::new(*radius, *radius, length / 2.0),
-        Geometry::Capsule { radius, length } => Vector3::new(*radius, *radius, length / 2.0 + radius),
+        Geometry::Capsule { radius, length } => {
+            Vector3::new(*radius, *radius, length / 2.0 + radius)
+        }
         Geometry::Mesh { mesh, scale } => {
             let (low, high) = robot.meshes.get(mesh.0)?.mesh.bounds()?;
-            let [low, high] = [low, high].map(|corner| Vector3::from(corner.map(f64::from)).component_mul(scale));
+            let [low, high] =
+                [low, high].map(|corner| Vector3::from(corner.map(f64::from)).component_mul(scale));
             return Some((low.inf(&high), low.sup(&high)));
         }
         Geometry::Missing { .. } => return None,
@@ -352,32 +424,81 @@ fn triangles(robot: &Robot, of: fn(&urdf_usd_robot::Link) -> &[Shape]) -> usize 
 }
 
 /// The variants of an asset, each with the triangles that it has.
-fn variants((stage, robot): (&Stage, &Robot), entry: &Path, options: &Options) -> Vec<VariantSummary> {
+fn variants(
+    (stage, robot): (&Stage, &Robot),
+    entry: &Path,
+    options: &Options,
+) -> Vec<VariantSummary> {
     let mut sets: BTreeMap<&str, (&[String], Option<&str>)> = BTreeMap::new();
-    for set in stage.prims.iter().filter(|prim| prim.instance.is_none()).flat_map(|prim| &prim.variant_sets) {
-        sets.entry(&set.name).or_insert((&set.variants, set.selection.as_deref()));
+    for set in stage
+        .prims
+        .iter()
+        .filter(|prim| prim.instance.is_none())
+        .flat_map(|prim| &prim.variant_sets)
+    {
+        sets.entry(&set.name)
+            .or_insert((&set.variants, set.selection.as_deref()));
     }
-    let count = |robot: &Robot| (triangles(robot, |link| &link.visuals), triangles(robot, |link| &link.collisions));
+    let count = |robot: &Robot| {
+        (
+            triangles(robot, |link| &link.visuals),
+            triangles(robot, |link| &link.collisions),
+        )
+    };
     let read = |set: &str, name: &str| {
-        let choice = VariantChoice { prim: None, set: set.to_owned(), variant: name.to_owned() };
-        let variants = options.variants.iter().filter(|known| known.set != set).cloned().chain([choice]).collect();
-        let stage = Stage::open(entry, &Options { variants, ..options.clone() }).ok()?;
+        let choice = VariantChoice {
+            prim: None,
+            set: set.to_owned(),
+            variant: name.to_owned(),
+        };
+        let variants = options
+            .variants
+            .iter()
+            .filter(|known| known.set != set)
+            .cloned()
+            .chain([choice])
+            .collect();
+        let stage = Stage::open(
+            entry,
+            &Options {
+                variants,
+                ..options.clone()
+            },
+        )
+        .ok()?;
         let reading = on_large_stack(|| Reading::of(&stage)).ok()?.ok()?;
         Some(count(&reading.robot))
     };
     let all = sets.iter().flat_map(|(set, (names, selected))| {
-        names.iter().map(move |name| (*set, name.as_str(), *selected == Some(name.as_str())))
+        names
+            .iter()
+            .map(move |name| (*set, name.as_str(), *selected == Some(name.as_str())))
     });
     let all: Vec<(&str, &str, bool)> = all.collect();
     std::thread::scope(|scope| {
-        let others = all.iter().filter(|(_, _, is_selected)| !is_selected).take(MAX_VARIANTS);
-        let counting: HashMap<(String, String), _> =
-            others.map(|&(set, name, _)| ((set.to_owned(), name.to_owned()), scope.spawn(move || read(set, name)))).collect();
-        let counted: HashMap<(String, String), _> =
-            counting.into_iter().filter_map(|(variant, thread)| Some((variant, thread.join().ok().flatten()?))).collect();
+        let others = all
+            .iter()
+            .filter(|(_, _, is_selected)| !is_selected)
+            .take(MAX_VARIANTS);
+        let counting: HashMap<(String, String), _> = others
+            .map(|&(set, name, _)| {
+                (
+                    (set.to_owned(), name.to_owned()),
+                    scope.spawn(move || read(set, name)),
+                )
+            })
+            .collect();
+        let counted: HashMap<(String, String), _> = counting
+            .into_iter()
+            .filter_map(|(variant, thread)| Some((variant, thread.join().ok().flatten()?)))
+            .collect();
         let own = count(robot);
         let one = |(set, name, is_selected): (&str, &str, bool)| {
-            let counted = if is_selected { Some(own) } else { counted.get(&(set.to_owned(), name.to_owned())).copied() };
+            let counted = if is_selected {
+                Some(own)
+            } else {
+                counted.get(&(set.to_owned(), name.to_owned())).copied()
+            };
             VariantSummary {
                 set: set.to_owned(),
                 name: name.to_owned(),
@@ -402,7 +523,9 @@ fn kind_of(prim: &Prim) -> Option<FrameKind> {
 
 /// The name of the TF frame.
 fn frame_id(prim: &Prim) -> String {
-    let given = prim.text("ros:frame:id").filter(|id| !id.is_empty() && prim.has("RosFrameAPI"));
+    let given = prim
+        .text("ros:frame:id")
+        .filter(|id| !id.is_empty() && prim.has("RosFrameAPI"));
     given.unwrap_or_else(|| prim.name()).to_owned()
 }
 
@@ -412,20 +535,34 @@ fn interfaces(stage: &Stage) -> Vec<InterfaceSummary> {
     // By prim: the frame that it is or lies in.
     let mut frames: HashMap<PrimId, PrimId> = HashMap::new();
     for (id, prim) in stage.iter() {
-        let frame = if kind_of(prim).is_some() { Some(id) } else { prim.parent.and_then(|above| frames.get(&above).copied()) };
+        let frame = if kind_of(prim).is_some() {
+            Some(id)
+        } else {
+            prim.parent.and_then(|above| frames.get(&above).copied())
+        };
         frames.extend(frame.map(|frame| (id, frame)));
-        for (schema, kind) in [("RosTopicAPI", "topic"), ("RosServiceAPI", "service"), ("RosActionAPI", "action")] {
+        for (schema, kind) in [
+            ("RosTopicAPI", "topic"),
+            ("RosServiceAPI", "service"),
+            ("RosActionAPI", "action"),
+        ] {
             if !prim.has(schema) || !prim.is_present() {
                 continue;
             }
-            let text = |field: &str| prim.text(&format!("ros:{kind}:{field}")).unwrap_or_default().to_owned();
+            let text = |field: &str| {
+                prim.text(&format!("ros:{kind}:{field}"))
+                    .unwrap_or_default()
+                    .to_owned()
+            };
             interfaces.push(InterfaceSummary {
                 kind: kind.to_owned(),
                 role: text("role"),
                 name: text("name"),
                 type_name: text("type"),
                 frame: frame.map(|frame| frame_id(&stage[frame])),
-                starts_enabled: prim.flag(&format!("ros:{kind}:starts_enabled")).unwrap_or(true),
+                starts_enabled: prim
+                    .flag(&format!("ros:{kind}:starts_enabled"))
+                    .unwrap_or(true),
                 rate: prim.number("ros:topic:publish_rate"),
                 qos: qos(prim),
             });
@@ -438,19 +575,40 @@ fn interfaces(stage: &Stage) -> Vec<InterfaceSummary> {
 fn qos(prim: &Prim) -> BTreeMap<String, String> {
     let named = ["reliability", "durability", "history"]
         .into_iter()
-        .filter_map(|policy| Some((policy.to_owned(), prim.text(&format!("ros:topic:qos:{policy}"))?.to_owned())));
+        .filter_map(|policy| {
+            Some((
+                policy.to_owned(),
+                prim.text(&format!("ros:topic:qos:{policy}"))?.to_owned(),
+            ))
+        });
     let depth = match prim.value("ros:topic:qos:depth") {
         Some(Value::Int(depth)) => Some(*depth),
         _ => None,
     };
-    named.chain(depth.map(|depth| ("depth".to_owned(), depth.to_string()))).collect()
+    named
+        .chain(depth.map(|depth| ("depth".to_owned(), depth.to_string())))
+        .collect()
 }
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} (namespace {:?})", Escaped(&self.name), self.namespace)?;
-        let assumed = if self.links.iter().any(|link| link.mass_assumed) { ", masses with * are assumed" } else { "" };
-        write!(f, "{} kg{assumed}, {} triangles seen", rounded(self.mass), self.triangles)?;
+        writeln!(
+            f,
+            "{} (namespace {:?})",
+            Escaped(&self.name),
+            self.namespace
+        )?;
+        let assumed = if self.links.iter().any(|link| link.mass_assumed) {
+            ", masses with * are assumed"
+        } else {
+            ""
+        };
+        write!(
+            f,
+            "{} kg{assumed}, {} triangles seen",
+            rounded(self.mass),
+            self.triangles
+        )?;
         if let Some([x, y, z]) = self.size {
             write!(f, ", {x:.3} x {y:.3} x {z:.3} m")?;
         }
@@ -460,7 +618,12 @@ impl fmt::Display for Summary {
             write!(f, "{indent}{}", Escaped(&link.frame))?;
             match (link.kind, link.mass) {
                 (FrameKind::Frame, None) => write!(f, "  frame")?,
-                (_, mass) => write!(f, "  {} kg{}", mass.unwrap_or(0.0), if link.mass_assumed { "*" } else { "" })?,
+                (_, mass) => write!(
+                    f,
+                    "  {} kg{}",
+                    mass.unwrap_or(0.0),
+                    if link.mass_assumed { "*" } else { "" }
+                )?,
             }
             if link.visuals > 0 {
                 write!(f, ", visuals {}", link.visuals)?;
@@ -474,12 +637,18 @@ impl fmt::Display for Summary {
         for joint in &self.joints {
             let [name, kind] = [&joint.name, &joint.kind].map(|text| Escaped(text));
             let parent = Escaped(joint.parent.as_deref().unwrap_or("(world)"));
-            write!(f, "  {name}  {kind}  {parent} -> {}", Escaped(joint.child.as_deref().unwrap_or("?")))?;
+            write!(
+                f,
+                "  {name}  {kind}  {parent} -> {}",
+                Escaped(joint.child.as_deref().unwrap_or("?"))
+            )?;
             if let Some([x, y, z]) = joint.axis {
                 write!(f, "  axis {x} {y} {z}")?;
             }
             if let Some(unit) = joint.unit {
-                let side = |limit: Option<f64>| limit.map_or("unlimited".to_owned(), |limit| limit.to_string());
+                let side = |limit: Option<f64>| {
+                    limit.map_or("unlimited".to_owned(), |limit| limit.to_string())
+                };
                 write!(f, "  {} .. {} {unit}", side(joint.lower), side(joint.upper))?;
             }
             let is_linear = joint.kind == JointKind::Prismatic.as_str();
@@ -487,7 +656,11 @@ impl fmt::Display for Summary {
                 write!(f, "  {effort} {}", if is_linear { "N" } else { "N·m" })?;
             }
             if let Some(velocity) = joint.velocity {
-                write!(f, "  {velocity} {}", if is_linear { "m/s" } else { "deg/s" })?;
+                write!(
+                    f,
+                    "  {velocity} {}",
+                    if is_linear { "m/s" } else { "deg/s" }
+                )?;
             }
             if let Some(drive) = joint.drive {
                 write!(f, "  driven by {drive}")?;
@@ -505,7 +678,8 @@ impl fmt::Display for Summary {
         }
         writeln!(f, "\ninterfaces ({})", self.interfaces.len())?;
         for interface in &self.interfaces {
-            let [role, name, type_name] = [&interface.role, &interface.name, &interface.type_name].map(|text| Escaped(text));
+            let [role, name, type_name] =
+                [&interface.role, &interface.name, &interface.type_name].map(|text| Escaped(text));
             write!(f, "  {} {role}  {name}  {type_name}", interface.kind)?;
             if let Some(frame) = &interface.frame {
                 write!(f, "  in {}", Escaped(frame))?;
@@ -529,7 +703,15 @@ impl fmt::Display for Summary {
             if let Some((seen, collides)) = variant.triangles.zip(variant.collision_triangles) {
                 write!(f, "  {seen} triangles seen, {collides} collide")?;
             }
-            writeln!(f, "{}", if variant.is_selected { "  selected" } else { "" })?;
+            writeln!(
+                f,
+                "{}",
+                if variant.is_selected {
+                    "  selected"
+                } else {
+                    ""
+                }
+            )?;
         }
         Ok(())
     }

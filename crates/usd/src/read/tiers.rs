@@ -10,37 +10,57 @@ use crate::library::{REPRESENTATION, TIERS};
 use crate::plan::{FIDELITY, HULL, SPHERES, TRIMESH};
 use urdf_usd_stage::{Options, Stage};
 
-/// The sets of REP-158 §1.3.2 and §1.3.1 with their variants, from fine to coarse. The first is as [`finest`](crate::finest) says.
-const SETS: [(&str, [&str; 3]); 2] = [(REPRESENTATION, TIERS), (FIDELITY, [TRIMESH, HULL, SPHERES])];
+/// The sets of REP-158 §1.3.2 and §1.3.1 with their variants, from fine to coarse. The first is as
+/// [`finest`](crate::finest) says.
+const SETS: [(&str, [&str; 3]); 2] = [
+    (REPRESENTATION, TIERS),
+    (FIDELITY, [TRIMESH, HULL, SPHERES]),
+];
 
 /// A variant set of meshes that leaves a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TierSet {
     /// `visual_representation` or `collision_fidelity`.
     pub set: String,
-    /// At least two variants that some prim has, from fine to coarse. The first has the meshes of the source; those that REP-158 does not
-    /// name come last.
+    /// At least two variants that some prim has, from fine to coarse. The first has the meshes of
+    /// the source; those that REP-158 does not name come last.
     pub variants: Vec<String>,
 }
 
-/// The sets of REP-158 §1.3.1 and §1.3.2 of an asset, as far as they leave a choice beside the meshes of the source.
+/// The sets of REP-158 §1.3.1 and §1.3.2 of an asset, as far as they leave a choice beside the
+/// meshes of the source.
 ///
 /// # Errors
 /// If the asset can't be opened.
 pub fn read_tiers(entry: &Path) -> Result<Vec<TierSet>, ReadError> {
-    let options = Options { payloads: false, ..Options::default() };
-    let stage = Stage::open(entry, &options).map_err(|error| ReadError::Open { path: error.path, reason: error.reason })?;
+    let options = Options {
+        payloads: false,
+        ..Options::default()
+    };
+    let stage = Stage::open(entry, &options).map_err(|error| ReadError::Open {
+        path: error.path,
+        reason: error.reason,
+    })?;
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (_, set, variants) in stage.variants() {
         found.entry(set).or_default().extend(variants);
     }
     let tiers = SETS.into_iter().filter_map(|(set, known)| {
         let mut there = found.remove(set)?;
-        let mut variants: Vec<String> = known.into_iter().filter_map(|name| there.take(name)).collect();
+        let mut variants: Vec<String> = known
+            .into_iter()
+            .filter_map(|name| there.take(name))
+            .collect();
         variants.extend(there);
-        // Where the source's meshes have no variant, nobody can say which one the others differ from.
-        let has_source = variants.first().is_some_and(|name| known.first() == Some(&name.as_str()));
-        (has_source && variants.len() > 1).then(|| TierSet { set: set.to_owned(), variants })
+        // Where the source's meshes have no variant, nobody can say which one the others differ
+        // from.
+        let has_source = variants
+            .first()
+            .is_some_and(|name| known.first() == Some(&name.as_str()));
+        (has_source && variants.len() > 1).then(|| TierSet {
+            set: set.to_owned(),
+            variants,
+        })
     });
     Ok(tiers.collect())
 }
@@ -52,26 +72,55 @@ mod tests {
     fn sets(prims: &str) -> Vec<(String, Vec<String>)> {
         let folder = tempfile::tempdir().unwrap();
         let entry = folder.path().join("r.usda");
-        std::fs::write(&entry, format!("#usda 1.0\n(defaultPrim = \"r\")\ndef Xform \"r\" {{\n{prims}\n}}\n")).unwrap();
-        read_tiers(&entry).unwrap().into_iter().map(|tiers| (tiers.set, tiers.variants)).collect()
+        std::fs::write(
+            &entry,
+            format!("#usda 1.0\n(defaultPrim = \"r\")\ndef Xform \"r\" {{\n{prims}\n}}\n"),
+        )
+        .unwrap();
+        read_tiers(&entry)
+            .unwrap()
+            .into_iter()
+            .map(|tiers| (tiers.set, tiers.variants))
+            .collect()
     }
 
     fn scope(name: &str, set: &str, variants: &[&str]) -> String {
-        let variants: String = variants.iter().map(|name| format!("\"{name}\" {{}}\n")).collect();
-        format!("def Scope \"{name}\" (prepend variantSets = [\"{set}\"]) {{\nvariantSet \"{set}\" = {{\n{variants}}}\n}}\n")
+        let variants: String = variants
+            .iter()
+            .map(|name| format!("\"{name}\" {{}}\n"))
+            .collect();
+        format!(
+            "def Scope \"{name}\" (prepend variantSets = [\"{set}\"]) {{\nvariantSet \"{set}\" = {{\n{variants}}}\n}}\n"
+        )
     }
 
     #[test]
     fn sets_of_all_prims_from_fine_to_coarse() {
         let prims = scope("a", "visual_representation", &["mesh_low", "mesh_high"])
-            + &scope("b", "visual_representation", &["mesh_high", "mesh_medium", "lego"])
-            + &scope("c", "collision_fidelity", &["convex_hull", "spheres", "trimesh"])
+            + &scope(
+                "b",
+                "visual_representation",
+                &["mesh_high", "mesh_medium", "lego"],
+            )
+            + &scope(
+                "c",
+                "collision_fidelity",
+                &["convex_hull", "spheres", "trimesh"],
+            )
             + &scope("d", "look", &["red", "blue"]);
-        let known = |set: &str, names: &[&str]| (set.to_owned(), names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let known = |set: &str, names: &[&str]| {
+            (
+                set.to_owned(),
+                names.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            )
+        };
         assert_eq!(
             sets(&prims),
             [
-                known("visual_representation", &["mesh_high", "mesh_medium", "mesh_low", "lego"]),
+                known(
+                    "visual_representation",
+                    &["mesh_high", "mesh_medium", "mesh_low", "lego"]
+                ),
                 known("collision_fidelity", &["trimesh", "convex_hull", "spheres"]),
             ]
         );
@@ -87,8 +136,13 @@ mod tests {
 
     #[test]
     fn the_first_is_the_finest() {
-        let finest: Vec<_> = crate::finest().into_iter().map(|choice| (choice.set, choice.variant)).collect();
-        let first: Vec<_> = SETS.map(|(set, variants)| (set.to_owned(), variants[0].to_owned())).into();
+        let finest: Vec<_> = crate::finest()
+            .into_iter()
+            .map(|choice| (choice.set, choice.variant))
+            .collect();
+        let first: Vec<_> = SETS
+            .map(|(set, variants)| (set.to_owned(), variants[0].to_owned()))
+            .into();
         assert_eq!(first, finest);
     }
 }

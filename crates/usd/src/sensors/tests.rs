@@ -3,7 +3,9 @@ use nalgebra::{Translation3, UnitQuaternion, Vector3};
 use super::super::{AssetFrame, Base, Bodies, Options, Plan, read_frames, write};
 use super::{SensorPlan, SensorPrimKind, half_turn};
 use urdf_usd_diagnostic::Place;
-use urdf_usd_robot::{Camera, Interface, InterfaceKind, LinkId, Pose, Qos, Robot, Sensor, SensorKind};
+use urdf_usd_robot::{
+    Camera, Interface, InterfaceKind, LinkId, Pose, Qos, Robot, Sensor, SensorKind,
+};
 use urdf_usd_store::Store;
 
 /// A body with a frame, an optical frame in that, and a body in the body.
@@ -17,7 +19,14 @@ const URDF: &str = r#"<robot name="r">
   <link name="arm"><visual><geometry><sphere radius="1"/></geometry></visual></link>
   <joint name="imu" type="continuous"><parent link="base"/><child link="arm"/></joint>
 </robot>"#;
-const CAMERA: Camera = Camera { horizontal_fov: 1.0, parallel_width: None, width: 640, height: 480, near: 0.1, far: 10.0 };
+const CAMERA: Camera = Camera {
+    horizontal_fov: 1.0,
+    parallel_width: None,
+    width: 640,
+    height: 480,
+    near: 0.1,
+    far: 10.0,
+};
 
 fn robot(sensors: Vec<Sensor>) -> Robot {
     let robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
@@ -25,8 +34,16 @@ fn robot(sensors: Vec<Sensor>) -> Robot {
 }
 
 fn topic(name: &str, type_name: &str) -> Interface {
-    let kind = InterfaceKind::Publisher { rate: 30.0, qos: Qos::Sensor };
-    Interface { name: name.to_owned(), type_name: type_name.to_owned(), kind, starts_enabled: true }
+    let kind = InterfaceKind::Publisher {
+        rate: 30.0,
+        qos: Qos::Sensor,
+    };
+    Interface {
+        name: name.to_owned(),
+        type_name: type_name.to_owned(),
+        kind,
+        starts_enabled: true,
+    }
 }
 
 /// A sensor on the link of this index in [`URDF`], with topics of these names.
@@ -38,7 +55,10 @@ fn sensor(name: &str, kind: SensorKind, link: usize, topics: &[&str]) -> Sensor 
         origin: Pose::identity(),
         frame: None,
         frame_name: None,
-        interfaces: topics.iter().map(|name| topic(name, "sensor_msgs/msg/Imu")).collect(),
+        interfaces: topics
+            .iter()
+            .map(|name| topic(name, "sensor_msgs/msg/Imu"))
+            .collect(),
         place: Place::default(),
     }
 }
@@ -52,17 +72,41 @@ fn paths(plan: &SensorPlan) -> Vec<&str> {
 }
 
 fn bearers(plan: &SensorPlan) -> Vec<&str> {
-    plan.interfaces.iter().flatten().map(String::as_str).collect()
+    plan.interfaces
+        .iter()
+        .flatten()
+        .map(String::as_str)
+        .collect()
 }
 
 #[test]
 fn on_a_body_every_interface_has_a_child_where_the_sensor_is() {
-    let at = Pose::from_parts(Translation3::new(1.0, 2.0, 3.0), UnitQuaternion::from_euler_angles(0.1, 0.2, 0.3));
-    let sensor = Sensor { origin: at, ..sensor("gyro", SensorKind::Imu, 3, &["gyro/data", "gyro/temperature"]) };
-    let [plan] = &plans(&robot(vec![sensor]))[..] else { panic!() };
-    assert_eq!(paths(plan), ["/r/base/arm/gyro", "/r/base/arm/gyro_temperature"]);
+    let at = Pose::from_parts(
+        Translation3::new(1.0, 2.0, 3.0),
+        UnitQuaternion::from_euler_angles(0.1, 0.2, 0.3),
+    );
+    let sensor = Sensor {
+        origin: at,
+        ..sensor(
+            "gyro",
+            SensorKind::Imu,
+            3,
+            &["gyro/data", "gyro/temperature"],
+        )
+    };
+    let [plan] = &plans(&robot(vec![sensor]))[..] else {
+        panic!()
+    };
+    assert_eq!(
+        paths(plan),
+        ["/r/base/arm/gyro", "/r/base/arm/gyro_temperature"]
+    );
     assert_eq!(bearers(plan), paths(plan));
-    assert!(plan.prims.iter().all(|prim| prim.kind == SensorPrimKind::Place(at)));
+    assert!(
+        plan.prims
+            .iter()
+            .all(|prim| prim.kind == SensorPrimKind::Place(at))
+    );
 }
 
 #[test]
@@ -71,8 +115,13 @@ fn a_frame_bears_one_interface_itself() {
     third.origin = Pose::translation(0.0, 0.0, 1.0);
     let first = sensor("first", SensorKind::Lidar, 1, &["a", "b"]);
     let second = sensor("second", SensorKind::Imu, 1, &["b"]);
-    let [one, two, three] = &plans(&robot(vec![first, second, third]))[..] else { panic!() };
-    assert_eq!(bearers(one), ["/r/base/camera_link", "/r/base/camera_link/first_b"]);
+    let [one, two, three] = &plans(&robot(vec![first, second, third]))[..] else {
+        panic!()
+    };
+    assert_eq!(
+        bearers(one),
+        ["/r/base/camera_link", "/r/base/camera_link/first_b"]
+    );
     assert_eq!(paths(one), ["/r/base/camera_link/first_b"]);
     assert_eq!(bearers(two), ["/r/base/camera_link/second"]);
     assert_eq!(bearers(three), ["/r/base/camera_link/third"]);
@@ -83,7 +132,9 @@ fn messages_in_another_frame_stand_in_that_frame() {
     let mut imu = sensor("gyro", SensorKind::Imu, 0, &["imu"]);
     imu.frame = Some(LinkId(3));
     imu.origin = Pose::translation(0.0, 0.0, 1.0);
-    let [plan] = &plans(&robot(vec![imu]))[..] else { panic!() };
+    let [plan] = &plans(&robot(vec![imu]))[..] else {
+        panic!()
+    };
     assert_eq!(bearers(plan), ["/r/base/arm/gyro"]);
 }
 
@@ -96,10 +147,24 @@ fn on_the_world_a_sensor_stands_in_the_default_prim() {
     );
     let robot = urdf_usd_urdf::read(&held, None).robot.unwrap();
     let imu = sensor("gyro", SensorKind::Imu, 0, &["imu"]);
-    let robot = Robot { sensors: vec![imu, sensor("Interfaces", SensorKind::Camera(CAMERA), 0, &["image_raw"])], ..robot };
-    let [imu, camera] = &plans(&robot)[..] else { panic!() };
+    let robot = Robot {
+        sensors: vec![
+            imu,
+            sensor("Interfaces", SensorKind::Camera(CAMERA), 0, &["image_raw"]),
+        ],
+        ..robot
+    };
+    let [imu, camera] = &plans(&robot)[..] else {
+        panic!()
+    };
     assert_eq!(bearers(imu), ["/r/gyro"]);
-    assert_eq!(paths(camera)[..2], ["/r/Interfaces_1", "/r/Interfaces_1/Interfaces_optical_frame"]);
+    assert_eq!(
+        paths(camera)[..2],
+        [
+            "/r/Interfaces_1",
+            "/r/Interfaces_1/Interfaces_optical_frame"
+        ]
+    );
 }
 
 #[test]
@@ -107,23 +172,52 @@ fn all_that_stands_in_an_optical_frame_moves_into_the_camera_with_it() {
     let below = "<link name='lens'/><joint name='l' type='fixed'><parent link='optical'/><child link='lens'/></joint>
         <link name='lid'><visual><geometry><sphere radius='1'/></geometry></visual></link>
         <joint name='hinge' type='continuous'><parent link='lens'/><child link='lid'/></joint></robot>";
-    let robot = urdf_usd_urdf::read(&URDF.replace("</robot>", below), None).robot.unwrap();
+    let robot = urdf_usd_urdf::read(&URDF.replace("</robot>", below), None)
+        .robot
+        .unwrap();
     let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["image"]);
     camera.frame = Some(LinkId(2));
     // It is turned, not displaced; and its own optical frame would be below another's.
     camera.origin = Pose::translation(0.1, 0.0, 0.0);
-    let mut inner = Sensor { name: "inner".to_owned(), ..camera.clone() };
-    inner.frame = robot.links.iter().position(|link| link.name == "lens").map(LinkId);
-    let robot = Robot { sensors: vec![inner, camera], ..robot };
+    let mut inner = Sensor {
+        name: "inner".to_owned(),
+        ..camera.clone()
+    };
+    inner.frame = robot
+        .links
+        .iter()
+        .position(|link| link.name == "lens")
+        .map(LinkId);
+    let robot = Robot {
+        sensors: vec![inner, camera],
+        ..robot
+    };
     let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
-    let at = |name: &str| plan.links[robot.links.iter().position(|link| link.name == name).unwrap()].clone();
+    let at = |name: &str| {
+        plan.links[robot
+            .links
+            .iter()
+            .position(|link| link.name == name)
+            .unwrap()]
+        .clone()
+    };
     assert_eq!(at("optical").path, "/r/base/camera_link/cam/optical");
     assert!((at("optical").local.translation.vector - Vector3::new(0.0, 0.0, 0.1)).norm() < 1e-12);
     assert_eq!(at("lid").path, "/r/base/camera_link/cam/optical/lens/lid");
-    let hinge = robot.joints.iter().position(|joint| joint.name == "hinge").unwrap();
-    assert_eq!(plan.joints[hinge].as_ref().unwrap().path, "/r/base/camera_link/cam/optical/lens/hinge");
+    let hinge = robot
+        .joints
+        .iter()
+        .position(|joint| joint.name == "hinge")
+        .unwrap();
+    assert_eq!(
+        plan.joints[hinge].as_ref().unwrap().path,
+        "/r/base/camera_link/cam/optical/lens/hinge"
+    );
     assert_eq!(paths(&plan.sensors[0])[0], "/r/base/camera_link/inner");
-    assert_eq!(bearers(&plan.sensors[0]), ["/r/base/camera_link/cam/optical/lens/inner_image"]);
+    assert_eq!(
+        bearers(&plan.sensors[0]),
+        ["/r/base/camera_link/cam/optical/lens/inner_image"]
+    );
 }
 
 #[test]
@@ -135,24 +229,53 @@ fn a_sensor_brings_the_frame_that_its_source_names() {
         ..sensor(name, kind, 3, topics)
     };
     let robot = robot(vec![
-        named("gyro", SensorKind::Imu, &["gyro/data", "gyro/raw"], "left/probe"),
+        named(
+            "gyro",
+            SensorKind::Imu,
+            &["gyro/data", "gyro/raw"],
+            "left/probe",
+        ),
         named("cam", SensorKind::Camera(CAMERA), &["image"], "seen"),
         named("gps", SensorKind::Gps, &["fix"], "map"),
         named("silent", SensorKind::Imu, &[], "nothing"),
         named("clash", SensorKind::Imu, &["clash"], "base"),
     ]);
-    let [gyro, cam, gps, silent, clash] = &plans(&robot)[..] else { panic!() };
+    let [gyro, cam, gps, silent, clash] = &plans(&robot)[..] else {
+        panic!()
+    };
     let probe = "/r/base/arm/left_probe";
-    assert_eq!((paths(gyro)[0], gyro.prims[0].kind), (probe, SensorPrimKind::Frame(at)));
-    assert_eq!(bearers(gyro), [probe.to_owned(), format!("{probe}/gyro_raw")]);
+    assert_eq!(
+        (paths(gyro)[0], gyro.prims[0].kind),
+        (probe, SensorPrimKind::Frame(at))
+    );
+    assert_eq!(
+        bearers(gyro),
+        [probe.to_owned(), format!("{probe}/gyro_raw")]
+    );
     assert_eq!(paths(cam)[1], "/r/base/arm/cam/seen");
     assert_eq!(
         (bearers(gps), paths(silent), bearers(clash)),
-        (vec!["/r/base/arm/gps"], vec!["/r/base/arm/silent"], vec!["/r/base/arm/clash"])
+        (
+            vec!["/r/base/arm/gps"],
+            vec!["/r/base/arm/silent"],
+            vec!["/r/base/arm/clash"]
+        )
     );
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
+    let asset = write(
+        &robot,
+        &Options {
+            entry: "r".to_owned(),
+            ..Options::default()
+        },
+        &Store::none(),
+    )
+    .unwrap();
     let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
-    for line in ["ros:frame:id = \"left/probe\"", "ros:frame:id = \"seen\"", "ros:topic:override_frame_id = \"map\""] {
+    for line in [
+        "ros:frame:id = \"left/probe\"",
+        "ros:frame:id = \"seen\"",
+        "ros:topic:override_frame_id = \"map\"",
+    ] {
         assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
     }
     let directory = tempfile::tempdir().unwrap();
@@ -160,28 +283,58 @@ fn a_sensor_brings_the_frame_that_its_source_names() {
         std::fs::write(directory.path().join(path), bytes.bytes().unwrap()).unwrap();
     }
     // No robot_state_publisher tells them.
-    let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
-    let own: Vec<&str> = frames.iter().filter(|frame| frame.from_sensor).map(|frame| frame.id.as_str()).collect();
+    let frames = read_frames(&directory.path().join("r.usda"))
+        .unwrap()
+        .frames;
+    let own: Vec<&str> = frames
+        .iter()
+        .filter(|frame| frame.from_sensor)
+        .map(|frame| frame.id.as_str())
+        .collect();
     assert_eq!(own, ["left/probe", "seen"]);
 }
 
 #[test]
 fn a_camera_holds_its_optical_frame() {
-    let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["cam/image_raw", "cam/camera_info"]);
+    let mut camera = sensor(
+        "cam",
+        SensorKind::Camera(CAMERA),
+        1,
+        &["cam/image_raw", "cam/camera_info"],
+    );
     camera.frame = Some(LinkId(2));
     let mut displaced = camera.clone();
     displaced.origin = Pose::translation(0.0, 0.01, 0.0);
     let robot = robot(vec![camera, displaced]);
     let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
-    let [first, second] = &plan.sensors[..] else { panic!() };
+    let [first, second] = &plan.sensors[..] else {
+        panic!()
+    };
     assert_eq!(paths(first)[0], "/r/base/camera_link/cam");
     let optical = "/r/base/camera_link/cam/optical";
-    assert_eq!((plan.links[2].path.as_str(), plan.links[2].local), (optical, half_turn()));
-    assert_eq!(bearers(first), [format!("{optical}/cam_image_raw"), format!("{optical}/cam_camera_info")]);
-    let SensorPrimKind::Camera(_, pose) = first.prims[0].kind else { panic!() };
+    assert_eq!(
+        (plan.links[2].path.as_str(), plan.links[2].local),
+        (optical, half_turn())
+    );
+    assert_eq!(
+        bearers(first),
+        [
+            format!("{optical}/cam_image_raw"),
+            format!("{optical}/cam_camera_info")
+        ]
+    );
+    let SensorPrimKind::Camera(_, pose) = first.prims[0].kind else {
+        panic!()
+    };
     let seen = |v: Vector3<f64>| pose.rotation * v;
-    assert!((seen(-Vector3::z()) - Vector3::x()).norm() < 1e-12, "a camera looks along its link's x");
-    assert!((seen(Vector3::y()) - Vector3::z()).norm() < 1e-12, "with z up");
+    assert!(
+        (seen(-Vector3::z()) - Vector3::x()).norm() < 1e-12,
+        "a camera looks along its link's x"
+    );
+    assert!(
+        (seen(Vector3::y()) - Vector3::z()).norm() < 1e-12,
+        "with z up"
+    );
     // The second of one optical frame stands beside it.
     assert_eq!(paths(second)[0], "/r/base/camera_link/cam_1");
     let beside = second;
@@ -190,8 +343,20 @@ fn a_camera_holds_its_optical_frame() {
 
 #[test]
 fn a_camera_without_an_optical_frame_brings_one_of_its_own_name() {
-    let camera = |name: &str, link| sensor(name, SensorKind::Camera(CAMERA), link, &["image_raw", "depth/image_raw"]);
-    let plans = plans(&robot(vec![camera("cam", 0), camera("eye", 0), camera("eye", 3), camera("œil 1", 3)]));
+    let camera = |name: &str, link| {
+        sensor(
+            name,
+            SensorKind::Camera(CAMERA),
+            link,
+            &["image_raw", "depth/image_raw"],
+        )
+    };
+    let plans = plans(&robot(vec![
+        camera("cam", 0),
+        camera("eye", 0),
+        camera("eye", 3),
+        camera("œil 1", 3),
+    ]));
     assert_eq!(
         paths(&plans[0]),
         [
@@ -203,33 +368,59 @@ fn a_camera_without_an_optical_frame_brings_one_of_its_own_name() {
     );
     assert_eq!(paths(&plans[1])[1], "/r/base/eye/base_eye_optical_frame");
     assert_eq!(paths(&plans[2])[1], "/r/base/arm/eye/arm_eye_optical_frame");
-    assert_eq!(paths(&plans[3])[..2], ["/r/base/arm/œil_1", "/r/base/arm/œil_1/_il_1_optical_frame"]);
+    assert_eq!(
+        paths(&plans[3])[..2],
+        ["/r/base/arm/œil_1", "/r/base/arm/œil_1/_il_1_optical_frame"]
+    );
     assert_eq!(plans[3].prims[0].display_name.as_deref(), Some("œil 1"));
 }
 
 #[test]
 fn links_and_joints_keep_their_names() {
-    let sensors: Vec<Sensor> =
-        ["imu", "arm", "visual", "x-1", "x 1"].iter().map(|name| sensor(name, SensorKind::Imu, 0, &["t"])).collect();
+    let sensors: Vec<Sensor> = ["imu", "arm", "visual", "x-1", "x 1"]
+        .iter()
+        .map(|name| sensor(name, SensorKind::Imu, 0, &["t"]))
+        .collect();
     let all = plans(&robot(sensors.clone()));
     let alone = plans(&robot(sensors[3..].to_vec()));
     assert_eq!(paths(&all[0]), ["/r/base/imu_1"]);
     assert_eq!(paths(&all[1]), ["/r/base/arm_1"]);
     assert_eq!(paths(&all[2]), ["/r/base/visual_1"]);
-    assert_eq!((paths(&all[3]), paths(&all[4])), (paths(&alone[0]), paths(&alone[1])), "others do not matter");
-    assert!(all.iter().zip(&sensors).all(|(plan, sensor)| plan.prims[0].display_name.as_deref() == Some(&sensor.name)));
+    assert_eq!(
+        (paths(&all[3]), paths(&all[4])),
+        (paths(&alone[0]), paths(&alone[1])),
+        "others do not matter"
+    );
+    assert!(
+        all.iter()
+            .zip(&sensors)
+            .all(|(plan, sensor)| plan.prims[0].display_name.as_deref() == Some(&sensor.name))
+    );
 }
 
 #[test]
 fn what_only_simulators_offer_is_left_out() {
     let mut clock = sensor("clock", SensorKind::Other, 0, &["/clock", "ticks"]);
-    clock.interfaces.push(topic("time", "rosgraph_msgs/msg/Clock"));
+    clock
+        .interfaces
+        .push(topic("time", "rosgraph_msgs/msg/Clock"));
     let mut robot = robot(vec![clock]);
     robot.interfaces = vec![topic("spawn", "simulation_interfaces/srv/SpawnEntity")];
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
+    let asset = write(
+        &robot,
+        &Options {
+            entry: "r".to_owned(),
+            ..Options::default()
+        },
+        &Store::none(),
+    )
+    .unwrap();
     let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
     assert!(
-        text.contains("\"ticks\"") && !text.contains("/clock") && !text.contains("Clock") && !text.contains("spawn"),
+        text.contains("\"ticks\"")
+            && !text.contains("/clock")
+            && !text.contains("Clock")
+            && !text.contains("spawn"),
         "{text}"
     );
 }
@@ -243,10 +434,31 @@ fn robot_wide_interfaces_are_there_once() {
         kind: InterfaceKind::ActionServer,
         starts_enabled: true,
     };
-    let command = Interface { kind: InterfaceKind::SUBSCRIPTION, ..topic("/cmd_vel", "geometry_msgs/msg/TwistStamped") };
-    let disabled = Interface { name: "grip".to_owned(), starts_enabled: false, ..action.clone() };
-    robot.interfaces = vec![topic("joint_states", "x/msg/Y"), action.clone(), command, action, disabled];
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
+    let command = Interface {
+        kind: InterfaceKind::SUBSCRIPTION,
+        ..topic("/cmd_vel", "geometry_msgs/msg/TwistStamped")
+    };
+    let disabled = Interface {
+        name: "grip".to_owned(),
+        starts_enabled: false,
+        ..action.clone()
+    };
+    robot.interfaces = vec![
+        topic("joint_states", "x/msg/Y"),
+        action.clone(),
+        command,
+        action,
+        disabled,
+    ];
+    let asset = write(
+        &robot,
+        &Options {
+            entry: "r".to_owned(),
+            ..Options::default()
+        },
+        &Store::none(),
+    )
+    .unwrap();
     let text = String::from_utf8(asset.files["ros.usda"].bytes().unwrap().into()).unwrap();
     assert_eq!(text.matches("def Xform \"").count(), 5, "{text}");
     for line in [
@@ -262,22 +474,46 @@ fn robot_wide_interfaces_are_there_once() {
 
 #[test]
 fn only_a_cameras_own_frame_is_from_a_sensor() {
-    let robot = robot(vec![sensor("cam", SensorKind::Camera(CAMERA), 1, &["image_raw"])]);
-    let asset = write(&robot, &Options { entry: "r".to_owned(), ..Options::default() }, &Store::none()).unwrap();
+    let robot = robot(vec![sensor(
+        "cam",
+        SensorKind::Camera(CAMERA),
+        1,
+        &["image_raw"],
+    )]);
+    let asset = write(
+        &robot,
+        &Options {
+            entry: "r".to_owned(),
+            ..Options::default()
+        },
+        &Store::none(),
+    )
+    .unwrap();
     let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
         std::fs::write(directory.path().join(path), bytes.bytes().unwrap()).unwrap();
     }
-    let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
+    let frames = read_frames(&directory.path().join("r.usda"))
+        .unwrap()
+        .frames;
     let own: Vec<&AssetFrame> = frames.iter().filter(|frame| frame.from_sensor).collect();
     assert_eq!((frames.len(), own.len()), (5, 1));
-    assert_eq!((own[0].id.as_str(), own[0].parent.as_deref()), ("cam_optical_frame", Some("camera_link")));
+    assert_eq!(
+        (own[0].id.as_str(), own[0].parent.as_deref()),
+        ("cam_optical_frame", Some("camera_link"))
+    );
     // A link of the robot that stands in a camera is told by robot_state_publisher.
     let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["image_raw"]);
     camera.frame = Some(LinkId(2));
     let with_link = write(
-        &Robot { sensors: vec![camera], ..robot.clone() },
-        &Options { entry: "r".to_owned(), ..Options::default() },
+        &Robot {
+            sensors: vec![camera],
+            ..robot.clone()
+        },
+        &Options {
+            entry: "r".to_owned(),
+            ..Options::default()
+        },
         &Store::none(),
     )
     .unwrap();
@@ -285,9 +521,21 @@ fn only_a_cameras_own_frame_is_from_a_sensor() {
     for (path, bytes) in &with_link.files {
         std::fs::write(directory.path().join(path), bytes.bytes().unwrap()).unwrap();
     }
-    let frames = read_frames(&directory.path().join("r.usda")).unwrap().frames;
+    let frames = read_frames(&directory.path().join("r.usda"))
+        .unwrap()
+        .frames;
     let optical = frames.iter().find(|frame| frame.id == "optical").unwrap();
-    assert_eq!((optical.parent.as_deref(), optical.from_sensor), (Some("camera_link"), false));
-    let optical = UnitQuaternion::from_euler_angles(-std::f64::consts::FRAC_PI_2, 0.0, -std::f64::consts::FRAC_PI_2);
-    assert!(own[0].pose.rotation.angle_to(&optical) < 1e-6 && own[0].pose.translation.vector.norm() < 1e-12);
+    assert_eq!(
+        (optical.parent.as_deref(), optical.from_sensor),
+        (Some("camera_link"), false)
+    );
+    let optical = UnitQuaternion::from_euler_angles(
+        -std::f64::consts::FRAC_PI_2,
+        0.0,
+        -std::f64::consts::FRAC_PI_2,
+    );
+    assert!(
+        own[0].pose.rotation.angle_to(&optical) < 1e-6
+            && own[0].pose.translation.vector.norm() < 1e-12
+    );
 }

@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-/// OpenUSD's dictionary order: upper and lower case together, `_` before the letters, numbers by their value (`v9` before `v10`).
-/// Only where nothing else tells two names apart do case and leading zeros count.
+/// OpenUSD's dictionary order: upper and lower case together, `_` before the letters, numbers by
+/// their value (`v9` before `v10`). Only where nothing else tells two names apart do case and
+/// leading zeros count.
 pub(super) fn dictionary_order(left: &str, right: &str) -> Ordering {
     let (l, r) = (left.as_bytes(), right.as_bytes());
     let (mut i, mut j) = (0, 0);
@@ -25,16 +26,25 @@ pub(super) fn dictionary_order(left: &str, right: &str) -> Ordering {
                 (i, j) = (a.end, b.end);
             }
             (false, false) => return a.cmp(&b),
-            // A digit that continues a number makes the larger number; one that begins a number comes first.
+            // A digit that continues a number makes the larger number; one that begins a number
+            // comes first.
             (a_is_digit, _) => {
-                let Some(before) = i.checked_sub(1).and_then(|before| l.get(before)) else { return a.cmp(&b) };
+                let Some(before) = i.checked_sub(1).and_then(|before| l.get(before)) else {
+                    return a.cmp(&b);
+                };
                 let left_first = before.is_ascii_digit() != a_is_digit;
-                return if left_first { Ordering::Less } else { Ordering::Greater };
+                return if left_first {
+                    Ordering::Less
+                } else {
+                    Ordering::Greater
+                };
             }
         }
     }
     // One of them is at its end: the shorter one first, else what was passed over decides.
-    (l.len() - i).cmp(&(r.len() - j)).then_with(|| first_difference(l, r))
+    (l.len() - i)
+        .cmp(&(r.len() - j))
+        .then_with(|| first_difference(l, r))
 }
 
 /// Letters by their place in the alphabet, `_` before them.
@@ -44,14 +54,25 @@ fn letter_rank(byte: u8) -> u8 {
 
 /// The run of digits around the one at `at`.
 fn number_around(text: &[u8], at: usize) -> std::ops::Range<usize> {
-    let start = text[..at].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |before| before + 1);
-    let end = text[at..].iter().position(|b| !b.is_ascii_digit()).map_or(text.len(), |length| at + length);
+    let start = text[..at]
+        .iter()
+        .rposition(|b| !b.is_ascii_digit())
+        .map_or(0, |before| before + 1);
+    let end = text[at..]
+        .iter()
+        .position(|b| !b.is_ascii_digit())
+        .map_or(text.len(), |length| at + length);
     start..end
 }
 
 /// Two runs of digits by their value.
 fn number_order(left: &[u8], right: &[u8]) -> Ordering {
-    let significant = |digits: &[u8]| digits.iter().position(|&d| d != b'0').unwrap_or(digits.len());
+    let significant = |digits: &[u8]| {
+        digits
+            .iter()
+            .position(|&d| d != b'0')
+            .unwrap_or(digits.len())
+    };
     let (left, right) = (&left[significant(left)..], &right[significant(right)..]);
     left.len().cmp(&right.len()).then_with(|| left.cmp(right))
 }
@@ -73,8 +94,10 @@ mod tests {
     #[test]
     fn sorts_as_openusd_does() {
         // In the order of usd-core 26.11's Tf.DictionaryStrcmp.
-        let sorted =
-            ["_a", "a", "a1", "a01", "a9", "a10", "a:b", "aB", "ab", "clips", "clipSets", "v:9", "v:10", "z", "é", "日本"];
+        let sorted = [
+            "_a", "a", "a1", "a01", "a9", "a10", "a:b", "aB", "ab", "clips", "clipSets", "v:9",
+            "v:10", "z", "é", "日本",
+        ];
         for (i, left) in sorted.iter().enumerate() {
             for (j, right) in sorted.iter().enumerate() {
                 assert_eq!(dictionary_order(left, right), i.cmp(&j), "{left} {right}");

@@ -1,6 +1,7 @@
 //! Values as text: strings, numbers, tuples, arrays, dictionaries, asset paths, the items of lists.
 //!
-//! Functions append to a `String`. An error is the reason why a value has no text form; the caller knows whose value it is.
+//! Functions append to a `String`. An error is the reason why a value has no text form; the caller
+//! knows whose value it is.
 
 use std::collections::HashMap;
 use std::fmt::{Display, LowerExp, Write};
@@ -15,11 +16,15 @@ pub(super) fn display(out: &mut String, value: &impl Display) {
     let _ = write!(out, "{value}");
 }
 
-/// A string in quotes: double ones, unless single ones save escapes; three of them around several lines. Like OpenUSD's, the
-/// string ends at a NUL.
+/// A string in quotes: double ones, unless single ones save escapes; three of them around several
+/// lines. Like OpenUSD's, the string ends at a NUL.
 pub(super) fn quote(out: &mut String, text: &str) {
     let text = text.split('\0').next().unwrap_or_default();
-    let quote = if text.contains('"') && !text.contains('\'') { '\'' } else { '"' };
+    let quote = if text.contains('"') && !text.contains('\'') {
+        '\''
+    } else {
+        '"'
+    };
     let lines = text.contains('\n');
     let delimiter = std::iter::repeat_n(quote, if lines { 3 } else { 1 });
     out.extend(delimiter.clone());
@@ -42,7 +47,9 @@ pub(super) fn quote(out: &mut String, text: &str) {
 /// An asset path between `@`, or between `@@@` if there is one in it.
 pub(super) fn asset(out: &mut String, path: &str) -> Result {
     if path.chars().any(char::is_control) {
-        return Err(format!("the asset path {path:?} has a control character, which OpenUSD refuses"));
+        return Err(format!(
+            "the asset path {path:?} has a control character, which OpenUSD refuses"
+        ));
     }
     if path.contains('@') {
         out.push_str("@@@");
@@ -117,7 +124,10 @@ impl Item for Reference {
             return Ok(());
         }
         out.push_str(" (\n");
-        for (name, value, default) in [("offset", self.layer_offset.offset, 0.0), ("scale", self.layer_offset.scale, 1.0)] {
+        for (name, value, default) in [
+            ("offset", self.layer_offset.offset, 0.0),
+            ("scale", self.layer_offset.scale, 1.0),
+        ] {
             if value != default {
                 tabs(out, indent + 1);
                 out.extend([name, " = "]);
@@ -134,7 +144,8 @@ impl Item for Reference {
     }
 }
 
-/// What an arc leads to. Without an asset there is always a path, if only the empty one of this layer's default prim.
+/// What an arc leads to. Without an asset there is always a path, if only the empty one of this
+/// layer's default prim.
 fn arc(out: &mut String, asset_path: &str, prim_path: &sdf::Path) -> Result {
     if !asset_path.is_empty() {
         asset(out, asset_path)?;
@@ -153,27 +164,45 @@ fn tabs(out: &mut String, indent: usize) {
 
 /// The entries of a map by key.
 fn sorted<V>(map: &HashMap<String, V>) -> Vec<(&str, &V)> {
-    let mut entries: Vec<(&str, &V)> = map.iter().map(|(key, value)| (key.as_str(), value)).collect();
+    let mut entries: Vec<(&str, &V)> = map
+        .iter()
+        .map(|(key, value)| (key.as_str(), value))
+        .collect();
     entries.sort_by_key(|(key, _)| *key);
     entries
 }
 
 /// A key, bare if it is an (ASCII) identifier.
 fn key(out: &mut String, key: &str) {
-    let bare = key.bytes().enumerate().all(|(i, b)| b == b'_' || b.is_ascii_alphabetic() || (i > 0 && b.is_ascii_digit()));
-    if bare && !key.is_empty() { out.push_str(key) } else { quote(out, key) }
+    let bare = key
+        .bytes()
+        .enumerate()
+        .all(|(i, b)| b == b'_' || b.is_ascii_alphabetic() || (i > 0 && b.is_ascii_digit()));
+    if bare && !key.is_empty() {
+        out.push_str(key)
+    } else {
+        quote(out, key)
+    }
 }
 
 /// How deep dictionaries may be nested in each other.
 const MAX_NESTING: usize = 32;
 
-/// A dictionary in braces, an entry a line, with the line's end. `indent` is that of the line it begins on.
+/// A dictionary in braces, an entry a line, with the line's end. `indent` is that of the line it
+/// begins on.
 pub(super) fn dictionary(out: &mut String, indent: usize, map: &HashMap<String, Value>) -> Result {
     nested_dictionary(out, indent, map, MAX_NESTING)
 }
 
-fn nested_dictionary(out: &mut String, indent: usize, map: &HashMap<String, Value>, depth: usize) -> Result {
-    let Some(depth) = depth.checked_sub(1) else { return Err("dictionaries are nested too deep".to_owned()) };
+fn nested_dictionary(
+    out: &mut String,
+    indent: usize,
+    map: &HashMap<String, Value>,
+    depth: usize,
+) -> Result {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err("dictionaries are nested too deep".to_owned());
+    };
     out.push_str("{\n");
     for (name, entry) in sorted(map) {
         tabs(out, indent + 1);
@@ -184,7 +213,9 @@ fn nested_dictionary(out: &mut String, indent: usize, map: &HashMap<String, Valu
             nested_dictionary(out, indent + 1, map, depth)?;
             continue;
         }
-        let type_name = sdf::ValueKind::from(entry).type_name().ok_or_else(|| format!("`{name}` has no type"))?;
+        let type_name = sdf::ValueKind::from(entry)
+            .type_name()
+            .ok_or_else(|| format!("`{name}` has no type"))?;
         out.extend([type_name.as_str(), " "]);
         key(out, name);
         out.push_str(" = ");
@@ -212,10 +243,16 @@ pub(super) fn selections(out: &mut String, indent: usize, map: &HashMap<String, 
 }
 
 /// The dictionaries that hold nothing but strings and say so by their form.
-pub(super) fn substitutions(out: &mut String, indent: usize, map: &HashMap<String, Value>) -> Result {
+pub(super) fn substitutions(
+    out: &mut String,
+    indent: usize,
+    map: &HashMap<String, Value>,
+) -> Result {
     out.push_str("{\n");
     for (i, (name, entry)) in sorted(map).into_iter().enumerate() {
-        let Value::String(text) = entry else { return Err(format!("`{name}` is no string")) };
+        let Value::String(text) = entry else {
+            return Err(format!("`{name}` is no string"));
+        };
         tabs(out, indent + 1);
         quote(out, name);
         out.push_str(": ");
@@ -308,7 +345,12 @@ pub(super) fn value(out: &mut String, value: &Value) -> Result {
         Value::Matrix3dVec(v) => array(out, v, |out, v| matrix(out, &v.0, 3)),
         Value::Matrix4d(v) => matrix(out, &v.0, 4),
         Value::Matrix4dVec(v) => array(out, v, |out, v| matrix(out, &v.0, 4)),
-        _ => return Err(format!("a value of the kind {} has no text form", sdf::ValueKind::from(value))),
+        _ => {
+            return Err(format!(
+                "a value of the kind {} has no text form",
+                sdf::ValueKind::from(value)
+            ));
+        }
     }
     Ok(())
 }
@@ -374,8 +416,8 @@ pub(super) fn number(out: &mut String, number: f64) {
     shortest(out, number);
 }
 
-/// The shortest digits that read back as the same number: plain from 0.000001 up to 15 digits before the point, otherwise with
-/// an exponent.
+/// The shortest digits that read back as the same number: plain from 0.000001 up to 15 digits
+/// before the point, otherwise with an exponent.
 fn shortest(out: &mut String, number: impl LowerExp + Into<f64> + Copy) {
     if !number.into().is_finite() {
         return not_finite(out, number.into());
@@ -386,15 +428,20 @@ fn shortest(out: &mut String, number: impl LowerExp + Into<f64> + Copy) {
         return;
     }
     let text = scientific.as_str();
-    let Some((mantissa, exponent)) = text.split_once('e') else { return };
-    let Ok(exponent) = exponent.parse::<i32>() else { return };
+    let Some((mantissa, exponent)) = text.split_once('e') else {
+        return;
+    };
+    let Ok(exponent) = exponent.parse::<i32>() else {
+        return;
+    };
     lay_out(out, mantissa, exponent, -6..15);
     if !(-6..15).contains(&exponent) {
         let _ = write!(out, "e{exponent}");
     }
 }
 
-/// Appends the digits of `mantissa` (`-d.ddd`): with the point moved by `exponent` where that is in `plain`, else as they are.
+/// Appends the digits of `mantissa` (`-d.ddd`): with the point moved by `exponent` where that is in
+/// `plain`, else as they are.
 fn lay_out(out: &mut String, mantissa: &str, exponent: i32, plain: std::ops::Range<i32>) {
     if exponent == 0 || !plain.contains(&exponent) {
         return out.push_str(mantissa);
@@ -438,8 +485,12 @@ fn half(out: &mut String, number: &f16) {
         return not_finite(out, number.into());
     }
     let text = format!("{number:.5e}");
-    let Some((mantissa, exponent)) = text.split_once('e') else { return };
-    let Ok(exponent) = exponent.parse::<i32>() else { return };
+    let Some((mantissa, exponent)) = text.split_once('e') else {
+        return;
+    };
+    let Ok(exponent) = exponent.parse::<i32>() else {
+        return;
+    };
     let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
     lay_out(out, mantissa, exponent, -4..6);
     if !(-4..6).contains(&exponent) {
@@ -464,7 +515,10 @@ impl Digits {
 impl Write for Digits {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         let end = self.len + text.len();
-        self.bytes.get_mut(self.len..end).ok_or(std::fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.bytes
+            .get_mut(self.len..end)
+            .ok_or(std::fmt::Error)?
+            .copy_from_slice(text.as_bytes());
         self.len = end;
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! What the node outlives: conversions that never come back, parts that end, peers without end, conversions without descriptors.
+//! What the node outlives: conversions that never come back, parts that end, peers without end,
+//! conversions without descriptors.
 
 use super::*;
 
@@ -19,42 +20,93 @@ async fn a_conversion_that_never_comes_back_is_given_up_and_others_go_on() {
     bed.converter.hold(true);
     let slow = "<robot name='good'><!-- slow --></robot>";
     bed.describe(slow);
-    bed.node.say("/robot_description", &std_msgs::String { data: "<robot name='other'/>".to_owned() }, 2);
+    bed.node.say(
+        "/robot_description",
+        &std_msgs::String {
+            data: "<robot name='other'/>".to_owned(),
+        },
+        2,
+    );
     // The only worker is free again.
     assert_eq!(bed.asset().await.robot, "other");
-    let status = bed.status(|s| s.name.ends_with("of good") && s.level == DiagnosticStatus::ERROR).await;
-    assert!(status.message.contains("bridge-time-limit") && status.message.contains("revision 1 stays"), "{}", status.message);
-    bed.shows("good", |robot| robot.diagnostics.iter().any(|d| d.code == "bridge-time-limit")).await;
+    let status = bed
+        .status(|s| s.name.ends_with("of good") && s.level == DiagnosticStatus::ERROR)
+        .await;
+    assert!(
+        status.message.contains("bridge-time-limit") && status.message.contains("revision 1 stays"),
+        "{}",
+        status.message
+    );
+    bed.shows("good", |robot| {
+        robot
+            .diagnostics
+            .iter()
+            .any(|d| d.code == "bridge-time-limit")
+    })
+    .await;
     // It is set aside: the same again is not tried, something else is.
     let count = bed.converter.count();
     bed.describe(slow);
-    bed.node.say("/robot_description", &std_msgs::String { data: "<robot name='third'/>".to_owned() }, 3);
-    assert_eq!((bed.asset().await.robot.as_str(), bed.converter.count()), ("third", count + 1));
+    bed.node.say(
+        "/robot_description",
+        &std_msgs::String {
+            data: "<robot name='third'/>".to_owned(),
+        },
+        3,
+    );
+    assert_eq!(
+        (bed.asset().await.robot.as_str(), bed.converter.count()),
+        ("third", count + 1)
+    );
     bed.describe("<robot name='good'><link name='new'/></robot>");
     assert_eq!(bed.asset().await.revision, 2);
     // It came back after all, and wrote what is old by now: the newer is written again.
     bed.converter.hold(false);
-    assert_eq!((bed.asset().await.revision, bed.asset().await.revision), (3, 4));
-    assert!(bed.converter.revisions.lock().unwrap().values().all(|(_, text)| !text.contains("slow")));
+    assert_eq!(
+        (bed.asset().await.revision, bed.asset().await.revision),
+        (3, 4)
+    );
+    assert!(
+        bed.converter
+            .revisions
+            .lock()
+            .unwrap()
+            .values()
+            .all(|(_, text)| !text.contains("slow"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_whose_conversion_is_given_up_gets_an_answer_and_too_many_end_the_node() {
-    let bed = bed_with(|parameters| parameters.conversion.time_limit = Some(Duration::from_millis(100)));
+    let bed =
+        bed_with(|parameters| parameters.conversion.time_limit = Some(Duration::from_millis(100)));
     bed.converter.only_slow.store(true, Ordering::SeqCst);
     bed.converter.hold(true);
     let calls: Vec<_> = (0..=super::super::running::MAX_WORKING)
         .map(|n| {
             let urdf = format!("<robot name='r{n}'><!-- slow --></robot>");
-            bed.node.start_call::<ConvertService>("/convert", ConvertRequest { urdf, ..Default::default() })
+            bed.node.start_call::<ConvertService>(
+                "/convert",
+                ConvertRequest {
+                    urdf,
+                    ..Default::default()
+                },
+            )
         })
         .collect();
     for call in calls {
         let answer = within(call).await.unwrap();
-        assert!(!answer.success && answer.message.contains("is given up"), "{}", answer.message);
+        assert!(
+            !answer.success && answer.message.contains("is given up"),
+            "{}",
+            answer.message
+        );
     }
     let ended = within(bed.engine).await.unwrap();
-    assert!(ended.code == "bridge-ended" && ended.message.starts_with("5 threads"), "{ended}");
+    assert!(
+        ended.code == "bridge-ended" && ended.message.starts_with("5 threads"),
+        "{ended}"
+    );
     bed.converter.hold(false);
 }
 
@@ -67,10 +119,16 @@ async fn a_robot_that_panics_is_tried_again_when_a_file_or_its_description_chang
     bed.describe("<robot name='arm'/>");
     bed.asset().await;
     bed.describe("<robot name='arm'>panic</robot>");
-    bed.shows("arm", |robot| robot.diagnostics.iter().any(|d| d.code == "bridge-defect")).await;
+    bed.shows("arm", |robot| {
+        robot.diagnostics.iter().any(|d| d.code == "bridge-defect")
+    })
+    .await;
     bed.describe("<robot name='arm'>panic</robot>");
     bed.describe("<robot name='rover'/>");
-    assert_eq!((bed.asset().await.robot.as_str(), bed.converter.count()), ("rover", 3));
+    assert_eq!(
+        (bed.asset().await.robot.as_str(), bed.converter.count()),
+        ("rover", 3)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,8 +151,14 @@ async fn a_file_that_changes_while_a_newer_description_is_converted_brings_no_ol
     while bed.asset().await.robot != "rover" {}
     tokio::time::sleep(Duration::from_millis(300)).await;
     let made = bed.converter.revisions.lock().unwrap();
-    let (_, (revision, text)) = made.iter().find(|(folder, _)| folder.ends_with("arm")).unwrap();
-    assert!(*revision == 2 && text.starts_with(TWO) && text.contains("two"), "revision {revision} is of {text}");
+    let (_, (revision, text)) = made
+        .iter()
+        .find(|(folder, _)| folder.ends_with("arm"))
+        .unwrap();
+    assert!(
+        *revision == 2 && text.starts_with(TWO) && text.contains("two"),
+        "revision {revision} is of {text}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,25 +175,36 @@ async fn work_that_panics_outside_of_the_conversion_keeps_no_key_busy() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_node_ends_when_a_part_of_it_does() {
-    for (topic, part) in [("/tf", "listening to /tf"), ("/joint_states", "listening to /joint_states")] {
+    for (topic, part) in [
+        ("/tf", "listening to /tf"),
+        ("/joint_states", "listening to /joint_states"),
+    ] {
         let bed = bed();
         bed.heard(topic).await;
         bed.node.lose(topic);
         let ended = within(bed.engine).await.unwrap();
-        assert!(ended.code == "bridge-ended" && ended.message.contains(part), "{ended}");
+        assert!(
+            ended.code == "bridge-ended" && ended.message.contains(part),
+            "{ended}"
+        );
     }
     let bed = bed_with(|parameters| parameters.discover = true);
-    bed.node.set_graph(graph(&[("/r1/robot_description", STRING, 2)]));
+    bed.node
+        .set_graph(graph(&[("/r1/robot_description", STRING, 2)]));
     bed.heard("/r1/robot_description").await;
     // Who is followed no more ends nothing …
-    bed.node.set_graph(graph(&[("/r2/robot_description", STRING, 2)]));
+    bed.node
+        .set_graph(graph(&[("/r2/robot_description", STRING, 2)]));
     bed.unheard("/r1/robot_description").await;
     bed.heard("/r2/robot_description").await;
     assert!(!bed.engine.is_finished());
     // … but who should be does.
     bed.node.lose("/r2/robot_description");
     let ended = within(bed.engine).await.unwrap();
-    assert!(ended.message.contains("listening to /r2/robot_description"), "{ended}");
+    assert!(
+        ended.message.contains("listening to /r2/robot_description"),
+        "{ended}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,7 +212,8 @@ async fn a_conversion_that_lacked_descriptors_is_made_again() {
     let mut bed = bed();
     bed.converter.starving.store(2, Ordering::SeqCst);
     bed.describe("<robot name='arm'/>");
-    bed.shows("arm", |robot| robot.message.contains("Too many open files")).await;
+    bed.shows("arm", |robot| robot.message.contains("Too many open files"))
+        .await;
     assert_eq!(bed.asset().await.revision, 1);
     assert_eq!(bed.converter.count(), 3);
 }
@@ -150,11 +226,19 @@ async fn descriptions_that_wait_are_bounded_and_none_is_lost() {
         bed.describe(&large(&format!("r{n}"), 400 << 10));
     }
     bed.converting(1).await;
-    // Three wait in the engine, beside the one that is converted; the others wait where they came from.
+    // Three wait in the engine, beside the one that is converted; the others wait where they came
+    // from.
     tokio::time::sleep(Duration::from_millis(200)).await;
-    let call = ConvertRequest { urdf: "<robot name='call'/>".into(), ..Default::default() };
+    let call = ConvertRequest {
+        urdf: "<robot name='call'/>".into(),
+        ..Default::default()
+    };
     let busy = within(bed.node.ask::<ConvertService>("/convert", call)).await;
-    assert!(!busy.success && busy.message.contains("call again later"), "{}", busy.message);
+    assert!(
+        !busy.success && busy.message.contains("call again later"),
+        "{}",
+        busy.message
+    );
     bed.converter.hold(false);
     let mut seen = std::collections::BTreeSet::new();
     for _ in 0..12 {
@@ -169,7 +253,10 @@ async fn what_is_gone_keeps_little_memory_and_the_newest_of_the_others_is_checke
     bed.describe("<robot name='arm'/>");
     bed.shows("arm", |robot| robot.revision.is_some()).await;
     // A second publisher, so that the first robot stays.
-    let say = |text: String| bed.node.say("/robot_description", &std_msgs::String { data: text }, 2);
+    let say = |text: String| {
+        bed.node
+            .say("/robot_description", &std_msgs::String { data: text }, 2)
+    };
     say(large("big", 2 << 20));
     bed.shows("big", |robot| robot.revision.is_some()).await;
     // It goes on with another robot, which fails, so that the big one is the newest, and forgotten.
@@ -181,9 +268,14 @@ async fn what_is_gone_keeps_little_memory_and_the_newest_of_the_others_is_checke
         }
     })
     .await;
-    let check = bed.node.ask::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest::default());
+    let check = bed
+        .node
+        .ask::<CheckFrames>("/urdf_usd/check_frames", CheckFramesRequest::default());
     let message = within(check).await.message;
-    assert!(message.contains("the asset of \"arm\" has no USD"), "{message}");
+    assert!(
+        message.contains("the asset of \"arm\" has no USD"),
+        "{message}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -191,7 +283,14 @@ async fn robots_that_calls_made_are_forgotten_in_the_end() {
     let bed = bed();
     for n in 0..300 {
         let urdf = format!("<robot name='r{n}'/>");
-        within(bed.node.ask::<ConvertService>("/convert", ConvertRequest { urdf, ..Default::default() })).await;
+        within(bed.node.ask::<ConvertService>(
+            "/convert",
+            ConvertRequest {
+                urdf,
+                ..Default::default()
+            },
+        ))
+        .await;
     }
     within(async {
         // The last one is shown just before the oldest one goes.
@@ -212,12 +311,28 @@ async fn made_up_names_fill_no_disk() {
         assert_eq!(bed.asset().await.robot, name);
     }
     bed.listed(2).await;
-    let refused = |robot: &RobotView| robot.diagnostics.iter().any(|d| d.code == "bridge-too-many-assets");
+    let refused = |robot: &RobotView| {
+        robot
+            .diagnostics
+            .iter()
+            .any(|d| d.code == "bridge-too-many-assets")
+    };
     bed.describe("<robot name='cat'/>");
     bed.shows("cat", refused).await;
     let urdf = "<robot name='cow'/>".to_owned();
-    let answer = within(bed.node.ask::<ConvertService>("/convert", ConvertRequest { urdf, ..Default::default() })).await;
-    assert!(!answer.success && answer.message.contains("max_assets"), "{}", answer.message);
+    let answer = within(bed.node.ask::<ConvertService>(
+        "/convert",
+        ConvertRequest {
+            urdf,
+            ..Default::default()
+        },
+    ))
+    .await;
+    assert!(
+        !answer.success && answer.message.contains("max_assets"),
+        "{}",
+        answer.message
+    );
     // Those that are there go on.
     bed.describe("<robot name='arm'><link name='x'/></robot>");
     assert_eq!((bed.asset().await.revision, bed.converter.count()), (2, 3));
@@ -266,8 +381,20 @@ async fn a_third_one_who_describes_the_same_robot_is_told_too() {
     engine.start_due();
     let back = within(engine.running.tasks.join_next()).await.unwrap();
     engine.take_back(back).unwrap();
-    let count = || told.lock().unwrap().iter().filter(|text| text.contains("describe a robot")).count();
-    for (who, link, times) in [(2, "b", 1), (1, "c", 1), (2, "d", 1), (3, "e", 2), (1, "f", 2)] {
+    let count = || {
+        told.lock()
+            .unwrap()
+            .iter()
+            .filter(|text| text.contains("describe a robot"))
+            .count()
+    };
+    for (who, link, times) in [
+        (2, "b", 1),
+        (1, "c", 1),
+        (2, "d", 1),
+        (3, "e", 2),
+        (1, "f", 2),
+    ] {
         hear(&mut engine, who, link);
         assert_eq!(count(), times, "{who}: {:?}", told.lock().unwrap());
     }
@@ -282,9 +409,16 @@ async fn where_assets_lie_on_this_machine_is_not_told_to_the_page() {
     bed.listed(1).await;
     let own = bed.folder.path().canonicalize().unwrap();
     let robots = serde_json::to_string(&bed.site.robots()).unwrap();
-    assert!(!robots.contains(own.to_str().unwrap()) && robots.contains("revision 1 in output_dir/arm"), "{robots}");
+    assert!(
+        !robots.contains(own.to_str().unwrap()) && robots.contains("revision 1 in output_dir/arm"),
+        "{robots}"
+    );
     while let Ok(event) = events.try_recv() {
-        assert!(!event.data.contains(own.to_str().unwrap()), "{}", event.data);
+        assert!(
+            !event.data.contains(own.to_str().unwrap()),
+            "{}",
+            event.data
+        );
     }
 }
 
@@ -321,9 +455,14 @@ async fn nothing_grows_with_robots_that_are_gone() {
             qos: None,
         };
         // Another end, without which the graph would count as unknown.
-        let other = TopicEnd { topic: "/other".to_owned(), ..end(&0) };
-        let with =
-            |ends: Vec<TopicEnd>| Graph { topics: ends.into_iter().chain([other.clone()]).collect(), ..Graph::default() };
+        let other = TopicEnd {
+            topic: "/other".to_owned(),
+            ..end(&0)
+        };
+        let with = |ends: Vec<TopicEnd>| Graph {
+            topics: ends.into_iter().chain([other.clone()]).collect(),
+            ..Graph::default()
+        };
         node.set_graph(with(publishers.iter().map(end).collect()));
         // They come, fail under one name and go on under another, which makes an asset …
         for (name, text) in [("a", "broken"), ("b", "fine")] {
@@ -347,15 +486,36 @@ async fn nothing_grows_with_robots_that_are_gone() {
             })
             .await;
         }
-        assert!(publishers.iter().all(|who| !engine.robots.contains_key(&format!("a{who}"))));
-        assert!(publishers.iter().all(|who| engine.robots[&format!("b{who}")].announcer.is_some()));
+        assert!(
+            publishers
+                .iter()
+                .all(|who| !engine.robots.contains_key(&format!("a{who}")))
+        );
+        assert!(
+            publishers
+                .iter()
+                .all(|who| engine.robots[&format!("b{who}")].announcer.is_some())
+        );
         engine.look_at_graph();
         // … and go.
         node.set_graph(with(Vec::new()));
         engine.look_at_graph();
         assert!(engine.robots.values().all(|robot| robot.gone.is_some()));
-        sizes.push((engine.robots.len(), site.robots().len(), engine.asset_paths.sizes(), engine.publishers.sizes()));
+        sizes.push((
+            engine.robots.len(),
+            site.robots().len(),
+            engine.asset_paths.sizes(),
+            engine.publishers.sizes(),
+        ));
     }
-    assert_eq!(sizes.last(), Some(&(256, 256, [256, 256, 0], [0, 0, 0])), "{sizes:?}");
-    assert!(engine.running.tasks.is_empty() && engine.to_check.is_empty() && engine.reading.weight() == 0);
+    assert_eq!(
+        sizes.last(),
+        Some(&(256, 256, [256, 256, 0], [0, 0, 0])),
+        "{sizes:?}"
+    );
+    assert!(
+        engine.running.tasks.is_empty()
+            && engine.to_check.is_empty()
+            && engine.reading.weight() == 0
+    );
 }

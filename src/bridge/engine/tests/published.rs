@@ -13,10 +13,17 @@ const OTHER: &str = "<robot name='none'><link name='none'/></robot>";
 
 /// Converts a URDF into the asset that the node is given.
 fn make(folder: &std::path::Path, text: &str) -> PathBuf {
-    fs::write(folder.join("a b.stl"), "solid\nfacet vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endfacet\nendsolid\n").unwrap();
+    fs::write(
+        folder.join("a b.stl"),
+        "solid\nfacet vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endfacet\nendsolid\n",
+    )
+    .unwrap();
     fs::write(folder.join("arm.urdf"), text).unwrap();
     let job = Job::new(Source::File(folder.join("arm.urdf")), folder.join("given"));
-    convert(&job, &Context::default()).unwrap().file("usda").unwrap()
+    convert(&job, &Context::default())
+        .unwrap()
+        .file("usda")
+        .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -29,33 +36,73 @@ async fn the_description_of_an_asset_is_published_and_given_to_nodes() {
         parameters.description_to = Some("*/robot_state_publisher".to_owned());
     });
     let mut descriptions = bed.node.listen::<std_msgs::String>("/robot_description");
-    let mut sets = bed.node.answer::<SetParameters>("/r/robot_state_publisher/set_parameters");
+    let mut sets = bed
+        .node
+        .answer::<SetParameters>("/r/robot_state_publisher/set_parameters");
     let first = within(descriptions.next()).await.unwrap().message.data;
     let robot = crate::urdf::read(&first, None);
     assert_eq!(robot.robot.unwrap().joints[0].name, "turn");
     // Its mesh is where it says.
-    let [mesh] = &robot.references.meshes[..] else { panic!("{first}") };
-    let mesh = percent_encoding::percent_decode_str(mesh.uri.strip_prefix("file://").unwrap()).decode_utf8().unwrap();
+    let [mesh] = &robot.references.meshes[..] else {
+        panic!("{first}")
+    };
+    let mesh = percent_encoding::percent_decode_str(mesh.uri.strip_prefix("file://").unwrap())
+        .decode_utf8()
+        .unwrap();
     assert!(fs::metadata(&*mesh).unwrap().is_file(), "{first}");
-    assert_eq!((bed.asset().await.robot.as_str(), bed.node.listeners("/robot_description") > 1), ("arm", true));
+    assert_eq!(
+        (
+            bed.asset().await.robot.as_str(),
+            bed.node.listeners("/robot_description") > 1
+        ),
+        ("arm", true)
+    );
 
-    // robot_state_publisher has to be started with some robot: that becomes no asset, for the file's own is on its way.
-    bed.node.say("/robot_description", &std_msgs::String { data: OTHER.to_owned() }, 9);
+    // robot_state_publisher has to be started with some robot: that becomes no asset, for the
+    // file's own is on its way.
+    bed.node.say(
+        "/robot_description",
+        &std_msgs::String {
+            data: OTHER.to_owned(),
+        },
+        9,
+    );
 
-    // A node that comes later gets it as its parameter, once, and what it publishes then is nothing new.
+    // A node that comes later gets it as its parameter, once, and what it publishes then is nothing
+    // new.
     let nodes = vec!["/r/robot_state_publisher".to_owned(), "/r/other".to_owned()];
-    bed.node.set_graph(Graph { nodes, ..Graph::default() });
+    bed.node.set_graph(Graph {
+        nodes,
+        ..Graph::default()
+    });
     let request = within(sets.next()).await.unwrap();
-    let [parameter] = &request.request.parameters[..] else { panic!("{:?}", request.request) };
+    let [parameter] = &request.request.parameters[..] else {
+        panic!("{:?}", request.request)
+    };
     assert_eq!(
         (parameter.name.as_str(), parameter.value.clone().value()),
         ("robot_description", Some(Value::String(first.clone())))
     );
-    let done = SetParametersResult { successful: true, reason: String::new() };
-    request.responder.send(SetParametersResponse { results: vec![done] }).unwrap();
-    bed.node.say("/robot_description", &std_msgs::String { data: first.clone() }, 9);
+    let done = SetParametersResult {
+        successful: true,
+        reason: String::new(),
+    };
+    request
+        .responder
+        .send(SetParametersResponse {
+            results: vec![done],
+        })
+        .unwrap();
+    bed.node.say(
+        "/robot_description",
+        &std_msgs::String {
+            data: first.clone(),
+        },
+        9,
+    );
 
-    // The asset changes, and with it the description; the next asset is the file's, not what was said.
+    // The asset changes, and with it the description; the next asset is the file's, not what was
+    // said.
     make(&folder, &ARM.replace("0 0 1'/><axis", "0 0 2'/><axis"));
     let second = loop {
         let text = within(descriptions.next()).await.unwrap().message.data;
@@ -67,7 +114,10 @@ async fn the_description_of_an_asset_is_published_and_given_to_nodes() {
     let asset = bed.asset().await;
     assert_eq!((asset.robot.as_str(), asset.revision), ("arm", 2));
     let again = within(sets.next()).await.unwrap();
-    assert_eq!(again.request.parameters[0].value.clone().value(), Some(Value::String(second)));
+    assert_eq!(
+        again.request.parameters[0].value.clone().value(),
+        Some(Value::String(second))
+    );
 
     // Told to stop, it does.
     bed.node.set("publish_description", Value::Bool(false));

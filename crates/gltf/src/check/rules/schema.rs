@@ -109,7 +109,8 @@ fn in_words(error: &ValidationError<'_>) -> Option<(String, String)> {
         }
         ValidationErrorKind::UnevaluatedProperties { unexpected }
         | ValidationErrorKind::AdditionalProperties { unexpected } => {
-            // Every object may have these two; they count as unknown where what is in them is wrong.
+            // Every object may have these two; they count as unknown where what is in them is
+            // wrong.
             let unknown = unexpected.iter().filter(|name| !matches!(name.as_str(), "extensions" | "extras"));
             let names: Vec<String> = unknown.take(5).map(|name| format!("`{}`", short(name))).collect();
             if names.is_empty() {

@@ -44,7 +44,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// The link whose frame each node is in, as model and link: that of the nearest link's node above it, or its own.
+/// The link whose frame each node is in, as model and link: that of the nearest link's node above
+/// it, or its own.
 fn owners(subject: &Subject<'_>) -> Vec<Option<(usize, usize)>> {
     let hierarchy = &subject.hierarchy;
     let mut owners = vec![None; subject.asset.nodes.len()];

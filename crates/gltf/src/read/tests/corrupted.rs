@@ -23,7 +23,10 @@ const URDF: &str = r#"<robot name="r"><material name="m"><color rgba="1 0 0 .5"/
 
 static GLB: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let robot = urdf::read(URDF, None).robot.unwrap();
-    write(&robot, &Options::default(), &Store::none()).unwrap().glb().unwrap()
+    write(&robot, &Options::default(), &Store::none())
+        .unwrap()
+        .glb()
+        .unwrap()
 });
 
 /// What the model promises, whatever was read.
@@ -35,20 +38,45 @@ fn check(robot: &Robot) {
     assert_eq!(model.poses(&positions).len(), robot.links.len());
     for link in &robot.links {
         for shape in link.visuals.iter().chain(&link.collisions) {
-            assert!(shape.origin.translation.vector.iter().all(|x| x.is_finite()));
-            assert!(shape.material.is_none_or(|material| material.0 < robot.materials.len()));
+            assert!(
+                shape
+                    .origin
+                    .translation
+                    .vector
+                    .iter()
+                    .all(|x| x.is_finite())
+            );
+            assert!(
+                shape
+                    .material
+                    .is_none_or(|material| material.0 < robot.materials.len())
+            );
         }
     }
     for joint in &robot.joints {
-        assert!(joint.origin.rotation.coords.iter().chain(&joint.origin.translation.vector).all(|x| x.is_finite()));
+        assert!(
+            joint
+                .origin
+                .rotation
+                .coords
+                .iter()
+                .chain(&joint.origin.translation.vector)
+                .all(|x| x.is_finite())
+        );
         assert!((joint.axis.norm() - 1.0).abs() < 1e-9);
     }
     for pose in &robot.named_poses {
         for (joint, positions) in &pose.positions {
-            assert_eq!(positions.len(), kinematics::position_count(robot.joints[joint.0].kind));
+            assert_eq!(
+                positions.len(),
+                kinematics::position_count(robot.joints[joint.0].kind)
+            );
         }
     }
-    robot.meshes.iter().for_each(|source| urdf_usd_robot::invariants::check(&source.mesh.load().unwrap()));
+    robot
+        .meshes
+        .iter()
+        .for_each(|source| urdf_usd_robot::invariants::check(&source.mesh.load().unwrap()));
 }
 
 /// Words and numbers that mean something somewhere.
@@ -106,10 +134,15 @@ proptest! {
 fn pointers(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
     match value {
         serde_json::Value::Array(items) => {
-            items.iter().enumerate().for_each(|(n, item)| pointers(item, format!("{at}/{n}"), found));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(n, item)| pointers(item, format!("{at}/{n}"), found));
         }
         serde_json::Value::Object(members) => {
-            members.iter().for_each(|(key, item)| pointers(item, format!("{at}/{key}"), found));
+            members
+                .iter()
+                .for_each(|(key, item)| pointers(item, format!("{at}/{key}"), found));
         }
         _ => {}
     }

@@ -5,32 +5,53 @@ use super::*;
 
 /// A random pose within a metre.
 fn pose() -> impl Strategy<Value = Pose> {
-    (prop::array::uniform3(-1.0..1.0_f64), prop::array::uniform3(-3.0..3.0_f64)).prop_map(|(at, turn)| {
-        let [x, y, z] = at;
-        let [roll, pitch, yaw] = turn;
-        Pose::from_parts(Translation3::new(x, y, z), UnitQuaternion::from_euler_angles(roll, pitch, yaw))
-    })
+    (
+        prop::array::uniform3(-1.0..1.0_f64),
+        prop::array::uniform3(-3.0..3.0_f64),
+    )
+        .prop_map(|(at, turn)| {
+            let [x, y, z] = at;
+            let [roll, pitch, yaw] = turn;
+            Pose::from_parts(
+                Translation3::new(x, y, z),
+                UnitQuaternion::from_euler_angles(roll, pitch, yaw),
+            )
+        })
 }
 
 fn axis() -> impl Strategy<Value = Unit<Vector3<f64>>> {
-    prop::array::uniform3(-1.0..1.0_f64).prop_map(Vector3::from).prop_filter_map("too short", |v| Unit::try_new(v, 0.1))
+    prop::array::uniform3(-1.0..1.0_f64)
+        .prop_map(Vector3::from)
+        .prop_filter_map("too short", |v| Unit::try_new(v, 0.1))
 }
 
 fn kind() -> impl Strategy<Value = JointKind> {
     prop::sample::select(JointKind::ALL.to_vec())
 }
 
-/// A random tree: frame `k + 1` hangs on an earlier one by joint `k`, which may follow an earlier joint.
+/// A random tree: frame `k + 1` hangs on an earlier one by joint `k`, which may follow an earlier
+/// joint.
 fn model() -> impl Strategy<Value = Model> {
     let part = (any::<prop::sample::Index>(), pose(), pose(), kind(), axis());
     let mimic = prop::option::of((any::<prop::sample::Index>(), -2.0..2.0_f64, -1.0..1.0_f64));
     prop::collection::vec((part, mimic), 1..9).prop_map(|parts| {
-        let root = ModelFrame { parent: None, joint: None, origin: Pose::identity(), tail: Pose::identity() };
+        let root = ModelFrame {
+            parent: None,
+            joint: None,
+            origin: Pose::identity(),
+            tail: Pose::identity(),
+        };
         let (mut frames, mut joints) = (vec![root], Vec::new());
         for (index, ((parent, origin, tail, kind, axis), mimic)) in parts.into_iter().enumerate() {
-            frames.push(ModelFrame { parent: Some(parent.index(index + 1)), joint: Some(index), origin, tail });
-            let mimic =
-                mimic.filter(|_| index > 0).map(|(leader, factor, offset)| (leader.index(index.max(1)), factor, offset));
+            frames.push(ModelFrame {
+                parent: Some(parent.index(index + 1)),
+                joint: Some(index),
+                origin,
+                tail,
+            });
+            let mimic = mimic
+                .filter(|_| index > 0)
+                .map(|(leader, factor, offset)| (leader.index(index.max(1)), factor, offset));
             joints.push(ModelJoint { kind, axis, mimic });
         }
         Model::new(frames, &joints).expect("a tree")
@@ -39,7 +60,8 @@ fn model() -> impl Strategy<Value = Model> {
 
 /// The twist that takes one pose to another in `2 h`, by its definition: (dT/dq) T⁻¹.
 fn derivative(before: &Pose, at: &Pose, after: &Pose, h: f64) -> Twist {
-    let difference = (after.to_homogeneous() - before.to_homogeneous()) / (2.0 * h) * at.inverse().to_homogeneous();
+    let difference = (after.to_homogeneous() - before.to_homogeneous()) / (2.0 * h)
+        * at.inverse().to_homogeneous();
     let m = |row: usize, column: usize| difference[(row, column)];
     Twist::new(m(0, 3), m(1, 3), m(2, 3), m(2, 1), m(0, 2), m(1, 0))
 }
@@ -94,14 +116,27 @@ fn chain() -> Model {
         origin: Pose::translation(x, 0.0, 0.0),
         tail: Pose::identity(),
     };
-    let root = ModelFrame { parent: None, joint: None, origin: Pose::identity(), tail: Pose::identity() };
-    let joint = |kind, mimic| ModelJoint { kind, axis: Vector3::z_axis(), mimic };
+    let root = ModelFrame {
+        parent: None,
+        joint: None,
+        origin: Pose::identity(),
+        tail: Pose::identity(),
+    };
+    let joint = |kind, mimic| ModelJoint {
+        kind,
+        axis: Vector3::z_axis(),
+        mimic,
+    };
     let joints = [
         joint(JointKind::Revolute, None),
         joint(JointKind::Revolute, Some((0, -2.0, 0.5))),
         joint(JointKind::Prismatic, Some((1, 0.1, 0.0))),
     ];
-    Model::new(vec![root, frame(0, 0, 1.0), frame(1, 1, 2.0), frame(2, 2, 0.0)], &joints).expect("a chain")
+    Model::new(
+        vec![root, frame(0, 0, 1.0), frame(1, 1, 2.0), frame(2, 2, 0.0)],
+        &joints,
+    )
+    .expect("a chain")
 }
 
 #[test]
@@ -122,22 +157,56 @@ fn the_velocity_at_a_point() {
     let mut positions = vec![0.25; 3];
     model.follow(&mut positions);
     model.jacobian(0, 1, &positions, &model.poses(&positions), &mut columns);
-    // Turning about z at (1, 0, 0) takes the point at the origin down y, and the axis itself nowhere.
+    // Turning about z at (1, 0, 0) takes the point at the origin down y, and the axis itself
+    // nowhere.
     assert_eq!(columns[0], Twist::new(0.0, -1.0, 0.0, 0.0, 0.0, 1.0));
-    assert_eq!(at(&columns[0], &Vector3::x()), Twist::new(0.0, 0.0, 0.0, 0.0, 0.0, 1.0));
+    assert_eq!(
+        at(&columns[0], &Vector3::x()),
+        Twist::new(0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    );
 }
 
 #[test]
 fn what_is_no_model_is_refused() {
-    let frame = |parent, joint| ModelFrame { parent, joint, origin: Pose::identity(), tail: Pose::identity() };
-    let joint = |mimic| ModelJoint { kind: JointKind::Revolute, axis: Vector3::z_axis(), mimic };
+    let frame = |parent, joint| ModelFrame {
+        parent,
+        joint,
+        origin: Pose::identity(),
+        tail: Pose::identity(),
+    };
+    let joint = |mimic| ModelJoint {
+        kind: JointKind::Revolute,
+        axis: Vector3::z_axis(),
+        mimic,
+    };
     let error = |frames, joints: &[ModelJoint]| Model::new(frames, joints).err();
-    assert_eq!(error(vec![frame(Some(1), None), frame(Some(0), None)], &[]), Some(ModelError::Circular));
-    assert_eq!(error(vec![frame(Some(2), None)], &[]), Some(ModelError::Missing));
-    assert_eq!(error(vec![frame(None, Some(0))], &[]), Some(ModelError::Missing));
-    assert_eq!(error(vec![], &[joint(Some((1, 1.0, 0.0))), joint(Some((0, 1.0, 0.0)))]), Some(ModelError::Circular));
-    assert_eq!(error(vec![], &[joint(Some((0, 1.0, 0.0)))]), Some(ModelError::Circular));
-    assert_eq!(error(vec![], &[joint(Some((5, 1.0, 0.0)))]), Some(ModelError::Missing));
+    assert_eq!(
+        error(vec![frame(Some(1), None), frame(Some(0), None)], &[]),
+        Some(ModelError::Circular)
+    );
+    assert_eq!(
+        error(vec![frame(Some(2), None)], &[]),
+        Some(ModelError::Missing)
+    );
+    assert_eq!(
+        error(vec![frame(None, Some(0))], &[]),
+        Some(ModelError::Missing)
+    );
+    assert_eq!(
+        error(
+            vec![],
+            &[joint(Some((1, 1.0, 0.0))), joint(Some((0, 1.0, 0.0)))]
+        ),
+        Some(ModelError::Circular)
+    );
+    assert_eq!(
+        error(vec![], &[joint(Some((0, 1.0, 0.0)))]),
+        Some(ModelError::Circular)
+    );
+    assert_eq!(
+        error(vec![], &[joint(Some((5, 1.0, 0.0)))]),
+        Some(ModelError::Missing)
+    );
 }
 
 #[test]
@@ -154,7 +223,11 @@ fn arrays_of_the_wrong_length_do_no_harm() {
 #[test]
 fn nothing_is_allocated_once_it_is_set_up() {
     let model = chain();
-    let (mut positions, mut poses, mut columns) = (vec![0.1; 3], vec![Pose::identity(); 4], vec![Twist::zeros(); 3]);
+    let (mut positions, mut poses, mut columns) = (
+        vec![0.1; 3],
+        vec![Pose::identity(); 4],
+        vec![Twist::zeros(); 3],
+    );
     let count = allocation_counter::measure(|| {
         for step in 0..100 {
             positions[0] = 0.01 * f64::from(step);

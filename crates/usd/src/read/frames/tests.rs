@@ -15,7 +15,11 @@ fn read(text: &str) -> AssetFrames {
 
 /// Frame, parent, whether static, whether a root.
 fn told(asset: &AssetFrames) -> Vec<(&str, Option<&str>, bool, bool)> {
-    asset.frames.iter().map(|f| (f.id.as_str(), f.parent.as_deref(), f.is_static, f.is_root)).collect()
+    asset
+        .frames
+        .iter()
+        .map(|f| (f.id.as_str(), f.parent.as_deref(), f.is_static, f.is_root))
+        .collect()
 }
 
 fn body(name: &str, x: f64, inside: &str) -> String {
@@ -26,10 +30,25 @@ fn body(name: &str, x: f64, inside: &str) -> String {
 }
 
 fn joint(name: &str, kind: &str, bodies: [&str; 2], inside: &str) -> String {
-    let [body0, body1] = bodies.map(|body| if body.is_empty() { String::new() } else { format!("<{body}>") });
-    let end =
-        |number: u8, path: &str| if path.is_empty() { String::new() } else { format!("rel physics:body{number} = {path}\n") };
-    format!("def Physics{kind}Joint \"{name}\" {{\n{}{}{inside}\n}}\n", end(0, &body0), end(1, &body1))
+    let [body0, body1] = bodies.map(|body| {
+        if body.is_empty() {
+            String::new()
+        } else {
+            format!("<{body}>")
+        }
+    });
+    let end = |number: u8, path: &str| {
+        if path.is_empty() {
+            String::new()
+        } else {
+            format!("rel physics:body{number} = {path}\n")
+        }
+    };
+    format!(
+        "def Physics{kind}Joint \"{name}\" {{\n{}{}{inside}\n}}\n",
+        end(0, &body0),
+        end(1, &body1)
+    )
 }
 
 fn robot(schemas: &str, inside: &str) -> String {
@@ -72,15 +91,31 @@ fn flat_bodies_hang_by_their_joints_wherever_those_stand() {
         ("arm", Some("base"), false, false),
     ];
     assert_eq!(told(&asset), expected);
-    assert_eq!((asset.context.namespace.as_str(), asset.context.domain_id), ("/r1", Some(7)));
-    assert_eq!((asset.context.root.as_deref(), asset.context.parent_frame.as_deref()), (Some("robot"), None));
+    assert_eq!(
+        (asset.context.namespace.as_str(), asset.context.domain_id),
+        ("/r1", Some(7))
+    );
+    assert_eq!(
+        (
+            asset.context.root.as_deref(),
+            asset.context.parent_frame.as_deref()
+        ),
+        (Some("robot"), None)
+    );
     let arm = &asset.frames[3];
     let moved = &asset.joints[arm.joint.unwrap()];
-    assert_eq!((moved.name.as_str(), moved.kind), ("shoulder", JointKind::Revolute));
+    assert_eq!(
+        (moved.name.as_str(), moved.kind),
+        ("shoulder", JointKind::Revolute)
+    );
     let model: Model = asset.model().unwrap();
     let pose = model.place(3, &[0.4]);
     let turn = nalgebra::UnitQuaternion::from_axis_angle(&Vector3::x_axis(), 0.4);
-    assert!(pose.rotation.angle_to(&turn) < 1e-6 && (pose.translation.vector - Vector3::x()).norm() < 1e-6, "{pose}");
+    assert!(
+        pose.rotation.angle_to(&turn) < 1e-6
+            && (pose.translation.vector - Vector3::x()).norm() < 1e-6,
+        "{pose}"
+    );
     assert!((asset.frames[0].pose.translation.x - 2.0).abs() < 1e-12);
 }
 
@@ -90,22 +125,43 @@ fn a_joint_may_name_the_moved_body_first() {
     let swapped = "point3f physics:localPos1 = (1, 0, 0)\nuniform token physics:axis = \"Y\"";
     let text = robot(
         "\"RosContextAPI\"",
-        &[body("base", 0.0, ""), body("arm", 1.0, ""), held, joint("j", "Revolute", ["/robot/arm", "/robot/base"], swapped)]
-            .concat(),
+        &[
+            body("base", 0.0, ""),
+            body("arm", 1.0, ""),
+            held,
+            joint("j", "Revolute", ["/robot/arm", "/robot/base"], swapped),
+        ]
+        .concat(),
     );
     let asset = read(&text);
-    assert_eq!(told(&asset), [("base", None, true, true), ("arm", Some("base"), false, false)]);
+    assert_eq!(
+        told(&asset),
+        [
+            ("base", None, true, true),
+            ("arm", Some("base"), false, false)
+        ]
+    );
     let pose = asset.model().unwrap().place(1, &[0.3]);
-    // By USD the second body turns in the first by 0.3, so the first turns in the second the other way.
+    // By USD the second body turns in the first by 0.3, so the first turns in the second the other
+    // way.
     let turn = nalgebra::UnitQuaternion::from_axis_angle(&Vector3::y_axis(), -0.3);
-    assert!(pose.rotation.angle_to(&turn) < 1e-6 && (pose.translation.x - 1.0).abs() < 1e-6, "{pose}");
+    assert!(
+        pose.rotation.angle_to(&turn) < 1e-6 && (pose.translation.x - 1.0).abs() < 1e-6,
+        "{pose}"
+    );
 }
 
 #[test]
 fn the_context_may_be_a_body_and_what_is_not_joined_to_it_is_none_of_the_robot() {
-    let base =
-        body("base_link", 0.0, "string ros:context:namespace = \"/fleet/r2\"\nstring ros:context:parent_frame = \"map\"\n")
-            .replace("\"PhysicsRigidBodyAPI\"", "\"PhysicsRigidBodyAPI\", \"RosContextAPI\"");
+    let base = body(
+        "base_link",
+        0.0,
+        "string ros:context:namespace = \"/fleet/r2\"\nstring ros:context:parent_frame = \"map\"\n",
+    )
+    .replace(
+        "\"PhysicsRigidBodyAPI\"",
+        "\"PhysicsRigidBodyAPI\", \"RosContextAPI\"",
+    );
     let inside = [
         base,
         body("wheel", 1.0, body("pebble", 0.1, "").as_str()),
@@ -113,8 +169,20 @@ fn the_context_may_be_a_body_and_what_is_not_joined_to_it_is_none_of_the_robot()
         joint("axle", "Revolute", ["/robot/base_link", "/robot/wheel"], ""),
     ];
     let asset = read(&robot("", &inside.concat()));
-    assert_eq!(told(&asset), [("base_link", Some("map"), true, true), ("wheel", Some("base_link"), false, false)]);
-    assert_eq!((asset.context.namespace.as_str(), asset.context.root.as_deref()), ("/fleet/r2", None));
+    assert_eq!(
+        told(&asset),
+        [
+            ("base_link", Some("map"), true, true),
+            ("wheel", Some("base_link"), false, false)
+        ]
+    );
+    assert_eq!(
+        (
+            asset.context.namespace.as_str(),
+            asset.context.root.as_deref()
+        ),
+        ("/fleet/r2", None)
+    );
 }
 
 #[test]
@@ -126,15 +194,31 @@ fn a_robot_that_is_held_hangs_on_the_parent_frame_that_is_authored() {
             ["", "/robot/base"],
             "point3f physics:localPos0 = (0, 0, 1)\nuniform token physics:axis = \"Y\"",
         );
-        ["string ros:context:parent_frame = \"world\"\n", body("base", 0.0, "").as_str(), joint.as_str()].concat()
+        [
+            "string ros:context:parent_frame = \"world\"\n",
+            body("base", 0.0, "").as_str(),
+            joint.as_str(),
+        ]
+        .concat()
     };
     let asset = read(&robot("\"RosContextAPI\"", &inside("Fixed")));
     assert_eq!(told(&asset), [("base", Some("world"), true, false)]);
     let asset = read(&robot("\"RosContextAPI\"", &inside("Prismatic")));
     assert_eq!(told(&asset), [("base", Some("world"), false, false)]);
-    assert!((asset.model().unwrap().place(0, &[0.5]).translation.vector - Vector3::new(0.0, 0.5, 1.0)).norm() < 1e-9);
-    let floating = ["string ros:context:parent_frame = \"odom\"\n", body("base", 0.0, "").as_str()].concat();
-    assert_eq!(told(&read(&robot("\"RosContextAPI\"", &floating))), [("base", Some("odom"), true, true)]);
+    assert!(
+        (asset.model().unwrap().place(0, &[0.5]).translation.vector - Vector3::new(0.0, 0.5, 1.0))
+            .norm()
+            < 1e-9
+    );
+    let floating = [
+        "string ros:context:parent_frame = \"odom\"\n",
+        body("base", 0.0, "").as_str(),
+    ]
+    .concat();
+    assert_eq!(
+        told(&read(&robot("\"RosContextAPI\"", &floating))),
+        [("base", Some("odom"), true, true)]
+    );
 }
 
 #[test]
@@ -151,7 +235,11 @@ fn namespaces_join_from_the_outermost_context_down() {
              string ros:context:parent_frame = \"ignored\"\n{}}}\n",
             topic(name)
         );
-        read(&robot("\"RosContextAPI\"", &format!("string ros:context:namespace = \"{outer}\"\n{inner}"))).context
+        read(&robot(
+            "\"RosContextAPI\"",
+            &format!("string ros:context:namespace = \"{outer}\"\n{inner}"),
+        ))
+        .context
     };
     for (outer, inner, name, expected) in [
         ("r1", "left", "joint_states", "/r1/left/joint_states"),
@@ -163,22 +251,39 @@ fn namespaces_join_from_the_outermost_context_down() {
         ("", "", "joint_states", "/joint_states"),
     ] {
         let context = nested(outer, inner, name);
-        assert_eq!(context.joint_states.as_deref(), Some(expected), "{outer} {inner} {name}");
-        assert_eq!((context.namespace, context.parent_frame), (format!("/{}", outer.trim_matches('/')), None));
+        assert_eq!(
+            context.joint_states.as_deref(),
+            Some(expected),
+            "{outer} {inner} {name}"
+        );
+        assert_eq!(
+            (context.namespace, context.parent_frame),
+            (format!("/{}", outer.trim_matches('/')), None)
+        );
     }
 }
 
 #[test]
 fn the_first_of_several_robots_in_a_stage() {
     let one = |name: &str| {
-        let inside = [body(&format!("{name}_base"), 0.0, "def Xform \"tip\" (prepend apiSchemas = [\"RosFrameAPI\"]) {}\n")];
+        let inside = [body(
+            &format!("{name}_base"),
+            0.0,
+            "def Xform \"tip\" (prepend apiSchemas = [\"RosFrameAPI\"]) {}\n",
+        )];
         format!(
             "def Xform \"{name}\" (prepend apiSchemas = [\"RosContextAPI\"]) {{\nstring ros:context:namespace = \"{name}\"\n{}}}\n",
             inside.concat()
         )
     };
     let asset = read(&robot("", &[one("a"), one("b")].concat()));
-    assert_eq!(told(&asset), [("a_base", None, true, true), ("tip", Some("a_base"), true, false)]);
+    assert_eq!(
+        told(&asset),
+        [
+            ("a_base", None, true, true),
+            ("tip", Some("a_base"), true, false)
+        ]
+    );
     assert_eq!(asset.context.namespace, "/a");
 }
 
@@ -196,9 +301,19 @@ fn mimics_are_told_in_degrees_and_meant_in_radians() {
         ]
         .concat(),
     ));
-    let Some(AssetMimic { joint, multiplier, offset }) = asset.joints[1].mimic else { panic!("no mimic") };
+    let Some(AssetMimic {
+        joint,
+        multiplier,
+        offset,
+    }) = asset.joints[1].mimic
+    else {
+        panic!("no mimic")
+    };
     assert_eq!((joint, offset), (0, 0.5));
-    assert!((multiplier - 0.01 * 180.0 / std::f64::consts::PI).abs() < 1e-6, "{multiplier}");
+    assert!(
+        (multiplier - 0.01 * 180.0 / std::f64::consts::PI).abs() < 1e-6,
+        "{multiplier}"
+    );
 }
 
 #[test]
@@ -206,21 +321,40 @@ fn a_joint_of_six_axes_is_what_its_limits_leave_free() {
     let kind = |locked: &[&str]| {
         let limits: String = locked
             .iter()
-            .map(|axis| format!("float limit:{axis}:physics:low = 1\nfloat limit:{axis}:physics:high = -1\n"))
+            .map(|axis| {
+                format!(
+                    "float limit:{axis}:physics:low = 1\nfloat limit:{axis}:physics:high = -1\n"
+                )
+            })
             .collect();
-        let schemas: Vec<String> = locked.iter().map(|axis| format!("\"PhysicsLimitAPI:{axis}\"")).collect();
+        let schemas: Vec<String> = locked
+            .iter()
+            .map(|axis| format!("\"PhysicsLimitAPI:{axis}\""))
+            .collect();
         let joint = format!(
             "def PhysicsJoint \"j\" (prepend apiSchemas = [{}]) {{\nrel physics:body0 = </robot/base>\nrel physics:body1 = </robot/arm>\n{limits}}}\n",
             schemas.join(", ")
         );
-        let asset = read(&robot("\"RosContextAPI\"", &[body("base", 0.0, ""), body("arm", 0.0, ""), joint].concat()));
+        let asset = read(&robot(
+            "\"RosContextAPI\"",
+            &[body("base", 0.0, ""), body("arm", 0.0, ""), joint].concat(),
+        ));
         (asset.joints[0].kind, asset.joints[0].axis.into_inner())
     };
     let z = Vector3::z();
     assert_eq!(kind(&["transZ", "rotX", "rotY"]), (JointKind::Planar, z));
-    assert_eq!(kind(&["transX", "transY", "transZ", "rotX", "rotY"]), (JointKind::Revolute, z));
-    assert_eq!(kind(&["transX", "transY", "rotX", "rotY", "rotZ"]), (JointKind::Prismatic, z));
-    assert_eq!(kind(&["transX", "transY", "transZ", "rotX", "rotY", "rotZ"]).0, JointKind::Fixed);
+    assert_eq!(
+        kind(&["transX", "transY", "transZ", "rotX", "rotY"]),
+        (JointKind::Revolute, z)
+    );
+    assert_eq!(
+        kind(&["transX", "transY", "rotX", "rotY", "rotZ"]),
+        (JointKind::Prismatic, z)
+    );
+    assert_eq!(
+        kind(&["transX", "transY", "transZ", "rotX", "rotY", "rotZ"]).0,
+        JointKind::Fixed
+    );
     assert_eq!(kind(&["transZ"]).0, JointKind::Floating);
     assert_eq!(kind(&[]).0, JointKind::Floating);
 }
@@ -233,15 +367,26 @@ fn what_follows_itself_is_no_model() {
         &[
             body("base", 0.0, ""),
             body("a", 0.0, ""),
-            joint("one", "Revolute", ["/robot/base", "/robot/a"], &mimic("two")),
-            joint("two", "Revolute", ["/robot/base", "/robot/a"], &mimic("one")),
+            joint(
+                "one",
+                "Revolute",
+                ["/robot/base", "/robot/a"],
+                &mimic("two"),
+            ),
+            joint(
+                "two",
+                "Revolute",
+                ["/robot/base", "/robot/a"],
+                &mimic("one"),
+            ),
         ]
         .concat(),
     ));
     assert!(asset.model().is_err());
 }
 
-/// What this program writes, moved by the model that is read back, is where the robot's own model has it.
+/// What this program writes, moved by the model that is read back, is where the robot's own model
+/// has it.
 #[test]
 fn what_is_written_moves_as_the_robot_does() {
     let text = r#"<robot name="r">
@@ -258,7 +403,11 @@ fn what_is_written_moves_as_the_robot_does() {
       <joint name="plane" type="planar"><parent link="hand"/><child link="cart"/><axis xyz="0 1 1"/></joint></robot>"#;
     let robot = urdf_usd_urdf::read(text, None).robot.unwrap();
     for bodies in [crate::Bodies::Nested, crate::Bodies::Flat] {
-        let options = crate::Options { entry: "r".to_owned(), bodies, ..Default::default() };
+        let options = crate::Options {
+            entry: "r".to_owned(),
+            bodies,
+            ..Default::default()
+        };
         let written = crate::write(&robot, &options, &urdf_usd_store::Store::none()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         for (path, bytes) in &written.files {
@@ -271,7 +420,11 @@ fn what_is_written_moves_as_the_robot_does() {
         let (slide, poses) = (positions[of_robot.range(2)][0], of_robot.poses(&positions));
         assert!((slide - (0.02 - 0.3 * 0.7)).abs() < 1e-12);
         for (index, link) in robot.links.iter().enumerate() {
-            let frame = asset.frames.iter().position(|frame| frame.id == link.name).unwrap();
+            let frame = asset
+                .frames
+                .iter()
+                .position(|frame| frame.id == link.name)
+                .unwrap();
             let joint = asset.frames[frame].joint.map(|joint| &asset.joints[joint]);
             let at = match joint.map(|joint| joint.name.as_str()) {
                 Some("turn") => vec![0.7],
@@ -279,24 +432,50 @@ fn what_is_written_moves_as_the_robot_does() {
                 _ => vec![],
             };
             let parent = robot.tree.parent_joint[index].map(|joint| robot.joints[joint.0].parent.0);
-            // Flat bodies do not stand in the frames that they hang on by, so it is the body that the joint names.
+            // Flat bodies do not stand in the frames that they hang on by, so it is the body that
+            // the joint names.
             let says = parent.map(|parent| match (bodies, robot.links[parent].name.as_str()) {
                 (crate::Bodies::Flat, "mount") => 0,
                 _ => parent,
             });
             let above = says.map_or(Pose::identity(), |says| poses[says]);
             let (expected, found) = (above.inverse() * poses[index], of_asset.place(frame, &at));
-            assert!((expected.to_homogeneous() - found.to_homogeneous()).amax() < 1e-6, "{} {bodies:?}", link.name);
+            assert!(
+                (expected.to_homogeneous() - found.to_homogeneous()).amax() < 1e-6,
+                "{} {bodies:?}",
+                link.name
+            );
             let says = says.map(|says| robot.links[says].name.clone());
             assert_eq!(asset.frames[frame].parent, says, "{} {bodies:?}", link.name);
-            let is_apart = bodies == crate::Bodies::Flat && ["arm", "hand", "cart"].contains(&link.name.as_str());
-            assert_eq!(asset.frames[frame].is_apart, is_apart, "{} {bodies:?}", link.name);
+            let is_apart = bodies == crate::Bodies::Flat
+                && ["arm", "hand", "cart"].contains(&link.name.as_str());
+            assert_eq!(
+                asset.frames[frame].is_apart, is_apart,
+                "{} {bodies:?}",
+                link.name
+            );
         }
-        let mimic = asset.joints.iter().find(|joint| joint.name == "slide").unwrap().mimic.unwrap();
-        assert!((mimic.multiplier + 0.3).abs() < 1e-6 && (mimic.offset - 0.02).abs() < 1e-6, "{mimic:?}");
-        let plane = asset.joints.iter().find(|joint| joint.name == "plane").unwrap();
+        let mimic = asset
+            .joints
+            .iter()
+            .find(|joint| joint.name == "slide")
+            .unwrap()
+            .mimic
+            .unwrap();
+        assert!(
+            (mimic.multiplier + 0.3).abs() < 1e-6 && (mimic.offset - 0.02).abs() < 1e-6,
+            "{mimic:?}"
+        );
+        let plane = asset
+            .joints
+            .iter()
+            .find(|joint| joint.name == "plane")
+            .unwrap();
         let normal = plane.origin.rotation * plane.axis.into_inner();
         assert_eq!(plane.kind, JointKind::Planar);
-        assert!((normal - Vector3::new(0.0, 1.0, 1.0).normalize()).norm() < 1e-6, "{normal}");
+        assert!(
+            (normal - Vector3::new(0.0, 1.0, 1.0).normalize()).norm() < 1e-6,
+            "{normal}"
+        );
     }
 }

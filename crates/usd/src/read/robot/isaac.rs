@@ -1,5 +1,6 @@
-//! What the Isaac robot schema says of a robot as a whole: the order of its links and joints, robots within it, and its named poses, prims
-//! of the type IsaacNamedPose. What it calls links, joints and sites is read where links and joints are.
+//! What the Isaac robot schema says of a robot as a whole: the order of its links and joints,
+//! robots within it, and its named poses, prims of the type IsaacNamedPose. What it calls links,
+//! joints and sites is read where links and joints are.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -14,25 +15,37 @@ use urdf_usd_stage::{Prim, PrimId, Value, text};
 /// A position that differs by less than this, radians or metres, is the same in single precision.
 const SAME: f64 = 1e-6;
 
-/// The place of each prim in the lists of the stage's robots: links and joints that they name, with those of the robots within them where
-/// these stand.
+/// The place of each prim in the lists of the stage's robots: links and joints that they name, with
+/// those of the robots within them where these stand.
 pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
     let mut places = HashMap::new();
     for list in [names::ROBOT_LINKS, names::ROBOT_JOINTS] {
         let named = |robot: PrimId| {
             let targets = scene.stage[robot].targets(list).iter();
-            targets.filter_map(|path| scene.stage.at(path)).collect::<VecDeque<_>>()
+            targets
+                .filter_map(|path| scene.stage.at(path))
+                .collect::<VecDeque<_>>()
         };
         // Each robot is gone through once: they may name each other in a circle.
         let mut known = HashSet::new();
-        for robot in scene.prims().filter(|(_, prim)| prim.has(names::ROBOT_API)).map(|(id, _)| id) {
-            let mut stack = if known.insert(robot) { vec![named(robot)] } else { Vec::new() };
+        for robot in scene
+            .prims()
+            .filter(|(_, prim)| prim.has(names::ROBOT_API))
+            .map(|(id, _)| id)
+        {
+            let mut stack = if known.insert(robot) {
+                vec![named(robot)]
+            } else {
+                Vec::new()
+            };
             while let Some(rest) = stack.last_mut() {
                 match rest.pop_front() {
                     None => {
                         stack.pop();
                     }
-                    Some(id) if scene.stage[id].has(names::ROBOT_API) && known.insert(id) => stack.push(named(id)),
+                    Some(id) if scene.stage[id].has(names::ROBOT_API) && known.insert(id) => {
+                        stack.push(named(id))
+                    }
                     Some(id) => {
                         let place = places.len();
                         places.entry(id).or_insert(place);
@@ -45,9 +58,14 @@ pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
 }
 
 /// Indices with those that have a place in the order of these; the others stay where they are.
-pub(super) fn arranged(indices: impl Iterator<Item = usize>, place: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+pub(super) fn arranged(
+    indices: impl Iterator<Item = usize>,
+    place: impl Fn(usize) -> Option<usize>,
+) -> Vec<usize> {
     let mut all: Vec<usize> = indices.collect();
-    let slots: Vec<usize> = (0..all.len()).filter(|&slot| place(all[slot]).is_some()).collect();
+    let slots: Vec<usize> = (0..all.len())
+        .filter(|&slot| place(all[slot]).is_some())
+        .collect();
     let mut listed: Vec<usize> = slots.iter().map(|&slot| all[slot]).collect();
     listed.sort_by_key(|&index| place(index));
     for (slot, index) in slots.into_iter().zip(listed) {
@@ -56,18 +74,30 @@ pub(super) fn arranged(indices: impl Iterator<Item = usize>, place: impl Fn(usiz
     all
 }
 
-/// The prims that hold what the lists of the robots in `root` name, and of the robots that these name: besides `root`, robots elsewhere in
-/// the stage.
+/// The prims that hold what the lists of the robots in `root` name, and of the robots that these
+/// name: besides `root`, robots elsewhere in the stage.
 pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
     let stage = scene.stage;
     let (mut roots, mut next) = (vec![root], 0);
     while let Some(&root) = roots.get(next) {
         next += 1;
-        let robots = stage.subtree(root).filter(|id| scene.is_part[id.0] && stage[*id].has(names::ROBOT_API));
-        let named = robots.flat_map(|robot| [names::ROBOT_LINKS, names::ROBOT_JOINTS].map(|list| stage[robot].targets(list)));
-        for id in named.flatten().filter_map(|path| stage.at(path)).collect::<Vec<_>>() {
-            let is_within = |root: &PrimId| id == *root || stage.ancestors(id).any(|above| above == *root);
-            if scene.is_part[id.0] && stage[id].has(names::ROBOT_API) && !roots.iter().any(is_within) {
+        let robots = stage
+            .subtree(root)
+            .filter(|id| scene.is_part[id.0] && stage[*id].has(names::ROBOT_API));
+        let named = robots.flat_map(|robot| {
+            [names::ROBOT_LINKS, names::ROBOT_JOINTS].map(|list| stage[robot].targets(list))
+        });
+        for id in named
+            .flatten()
+            .filter_map(|path| stage.at(path))
+            .collect::<Vec<_>>()
+        {
+            let is_within =
+                |root: &PrimId| id == *root || stage.ancestors(id).any(|above| above == *root);
+            if scene.is_part[id.0]
+                && stage[id].has(names::ROBOT_API)
+                && !roots.iter().any(is_within)
+            {
                 roots.push(id);
             }
         }
@@ -75,10 +105,10 @@ pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
     roots
 }
 
-/// Reads the named poses: those that the robot's prim lists in its order, then others. One that the robot has already, in other words of
-/// the asset, has the positions that are given here.
-/// `links` and `joints`: the prims of the robot's links and joints. `of`: the prim whose poses are wanted, where the stage has several
-/// robots.
+/// Reads the named poses: those that the robot's prim lists in its order, then others. One that the
+/// robot has already, in other words of the asset, has the positions that are given here. `links`
+/// and `joints`: the prims of the robot's links and joints. `of`: the prim whose poses are wanted,
+/// where the stage has several robots.
 pub(super) fn read(
     scene: &Scene<'_>,
     robot: &mut Robot,
@@ -87,19 +117,35 @@ pub(super) fn read(
 ) {
     let stage = scene.stage;
     let mut seen = HashSet::new();
-    let listed = of.or(stage.default_prim).into_iter().flat_map(|root| stage[root].targets(names::ROBOT_POSES));
-    let listed = listed.filter_map(|path| stage.at(path)).filter(|id| scene.is_part[id.0]);
+    let listed = of
+        .or(stage.default_prim)
+        .into_iter()
+        .flat_map(|root| stage[root].targets(names::ROBOT_POSES));
+    let listed = listed
+        .filter_map(|path| stage.at(path))
+        .filter(|id| scene.is_part[id.0]);
     // What no list names is of the robot that it stands in.
-    let owner = |id: PrimId| stage.ancestors(id).find(|above| stage[*above].has(names::ROBOT_API));
+    let owner = |id: PrimId| {
+        stage
+            .ancestors(id)
+            .find(|above| stage[*above].has(names::ROBOT_API))
+    };
     let is_own = |id: &PrimId| of.is_none_or(|of| owner(*id).is_none_or(|owner| owner == of));
     let others = scene.prims().map(|(id, _)| id).filter(is_own);
     let poses: Vec<PrimId> = listed.chain(others).filter(|id| seen.insert(*id)).collect();
-    let poses: Vec<PrimId> = poses.into_iter().filter(|id| stage[*id].type_name == names::NAMED_POSE).collect();
+    let poses: Vec<PrimId> = poses
+        .into_iter()
+        .filter(|id| stage[*id].type_name == names::NAMED_POSE)
+        .collect();
     if poses.is_empty() {
         return;
     }
     let ids = |prims: &[Option<PrimId>]| -> HashMap<PrimId, usize> {
-        prims.iter().enumerate().filter_map(|(index, prim)| Some(((*prim)?, index))).collect()
+        prims
+            .iter()
+            .enumerate()
+            .filter_map(|(index, prim)| Some(((*prim)?, index)))
+            .collect()
     };
     let (link_of, joint_of) = (ids(links), ids(joints));
     let mut met: HashSet<(String, Option<String>)> = HashSet::new();
@@ -107,7 +153,11 @@ pub(super) fn read(
         let prim = &stage[id];
         let link = |name: &str| {
             let path = prim.targets(name).first()?;
-            stage.at(path).and_then(|prim| link_of.get(&prim)).copied().map(LinkId)
+            stage
+                .at(path)
+                .and_then(|prim| link_of.get(&prim))
+                .copied()
+                .map(LinkId)
         };
         let name = super::display_name(scene, id).unwrap_or_else(|| prim.name().to_owned());
         let positions = positions(scene, id, robot, &joint_of);
@@ -116,11 +166,23 @@ pub(super) fn read(
             continue;
         }
         let chain = link(names::POSE_START).zip(link(names::POSE_END));
-        let pose = NamedPose { name, group, chain, positions, place: scene.place(id, None) };
-        match robot.named_poses.iter_mut().find(|known| (&known.name, &known.group) == (&pose.name, &pose.group)) {
+        let pose = NamedPose {
+            name,
+            group,
+            chain,
+            positions,
+            place: scene.place(id, None),
+        };
+        match robot
+            .named_poses
+            .iter_mut()
+            .find(|known| (&known.name, &known.group) == (&pose.name, &pose.group))
+        {
             None => robot.named_poses.push(pose),
             // The same in double precision.
-            Some(known) if is_same(known, &pose) => (known.chain, known.place) = (pose.chain, pose.place),
+            Some(known) if is_same(known, &pose) => {
+                (known.chain, known.place) = (pose.chain, pose.place)
+            }
             Some(known) => *known = pose,
         }
     }
@@ -130,38 +192,77 @@ pub(super) fn read(
 fn is_same(a: &NamedPose, b: &NamedPose) -> bool {
     let is_near = |(a, b): (&f64, &f64)| (a - b).abs() <= SAME * a.abs().max(1.0);
     a.positions.len() == b.positions.len()
-        && a.positions.iter().zip(&b.positions).all(|((a, at), (b, to))| a == b && at.iter().zip(to).all(is_near))
+        && a.positions
+            .iter()
+            .zip(&b.positions)
+            .all(|((a, at), (b, to))| a == b && at.iter().zip(to).all(is_near))
 }
 
 /// The group that this program's own poses name.
 fn group(prim: &Prim) -> Option<String> {
     match prim.metadata.get("customData")? {
-        Value::Dictionary(data) => data.get("group").and_then(text).filter(|group| !group.is_empty()).map(str::to_owned),
+        Value::Dictionary(data) => data
+            .get("group")
+            .and_then(text)
+            .filter(|group| !group.is_empty())
+            .map(str::to_owned),
         _ => None,
     }
 }
 
-/// The positions that a pose sets, in radians or metres. What is no position of a joint of the robot is reported and left out.
-fn positions(scene: &Scene<'_>, id: PrimId, robot: &Robot, joint_of: &HashMap<PrimId, usize>) -> Vec<(JointId, Vec<f64>)> {
+/// The positions that a pose sets, in radians or metres. What is no position of a joint of the
+/// robot is reported and left out.
+fn positions(
+    scene: &Scene<'_>,
+    id: PrimId,
+    robot: &Robot,
+    joint_of: &HashMap<PrimId, usize>,
+) -> Vec<(JointId, Vec<f64>)> {
     let prim = &scene.stage[id];
-    let (joints, values) = (prim.targets(names::POSE_JOINTS), number_array(prim, names::POSE_VALUES).unwrap_or_default());
-    let report = |message: String, help: &str| scene.report(&codes::READ_POSE, (id, Some(names::POSE_VALUES)), message, help);
+    let (joints, values) = (
+        prim.targets(names::POSE_JOINTS),
+        number_array(prim, names::POSE_VALUES).unwrap_or_default(),
+    );
+    let report = |message: String, help: &str| {
+        scene.report(
+            &codes::READ_POSE,
+            (id, Some(names::POSE_VALUES)),
+            message,
+            help,
+        )
+    };
     if joints.len() != values.len() {
-        let message = format!("the pose has {} joints and {} values", joints.len(), values.len());
+        let message = format!(
+            "the pose has {} joints and {} values",
+            joints.len(),
+            values.len()
+        );
         report(message, "give each joint of the pose one value");
     }
     let mut positions = BTreeMap::new();
     for (path, value) in joints.iter().zip(values) {
-        let joint = scene.stage.at(path).and_then(|joint| joint_of.get(&joint)).copied();
-        let Some((index, joint)) = joint.and_then(|index| Some((index, robot.joints.get(index)?))) else {
-            report(format!("the pose sets <{path}>, which is no joint of the robot"), "name a joint of the robot");
+        let joint = scene
+            .stage
+            .at(path)
+            .and_then(|joint| joint_of.get(&joint))
+            .copied();
+        let Some((index, joint)) = joint.and_then(|index| Some((index, robot.joints.get(index)?)))
+        else {
+            report(
+                format!("the pose sets <{path}>, which is no joint of the robot"),
+                "name a joint of the robot",
+            );
             continue;
         };
         // What follows another, or has no one position, stands where it stands.
         if joint.mimic.is_some() || position_count(joint.kind) != 1 || !value.is_finite() {
             continue;
         }
-        let value = if joint.kind == JointKind::Prismatic { value * scene.metre } else { value.to_radians() };
+        let value = if joint.kind == JointKind::Prismatic {
+            value * scene.metre
+        } else {
+            value.to_radians()
+        };
         positions.insert(JointId(index), vec![value]);
     }
     positions.into_iter().collect()

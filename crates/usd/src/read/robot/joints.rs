@@ -8,7 +8,8 @@ use super::links::{Links, is_joint};
 use super::scene::{self, SAME, Scene};
 use crate::codes;
 use urdf_usd_robot::{
-    Bounds, Calibration, Command, Drive, Dynamics, Joint, JointId, JointKind, Limit, Mimic, Pose, Robot, Safety,
+    Bounds, Calibration, Command, Drive, Dynamics, Joint, JointId, JointKind, Limit, Mimic, Pose,
+    Robot, Safety,
 };
 use urdf_usd_stage::{Prim, PrimId};
 
@@ -26,7 +27,8 @@ pub(super) struct Found {
     pub axis: usize,
     /// In radians or metres.
     pub bounds: Bounds,
-    /// The instance names that limits and drives of this degree of freedom have, the first that is there counts.
+    /// The instance names that limits and drives of this degree of freedom have, the first that is
+    /// there counts.
     instances: &'static [&'static str],
     /// Those of `physics:body0` and `physics:body1`.
     pub ends: [End; 2],
@@ -44,23 +46,38 @@ impl Found {
 /// Every joint that connects two things, in the order of the prims.
 pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Found> {
     let joints = scene.prims().filter(|(_, prim)| is_joint(prim));
-    joints.filter_map(|(id, prim)| one(scene, links, id, prim)).collect()
+    joints
+        .filter_map(|(id, prim)| one(scene, links, id, prim))
+        .collect()
 }
 
 fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Found> {
     let name = prim.name();
     let left_out = |property: Option<&str>, why: &str, help: &str| {
-        scene.report(&codes::READ_JOINT, (id, property), format!("joint {name:?} is left out: {why}"), help);
+        scene.report(
+            &codes::READ_JOINT,
+            (id, property),
+            format!("joint {name:?} is left out: {why}"),
+            help,
+        );
     };
     if prim.flag("physics:jointEnabled") == Some(false) {
-        left_out(Some("physics:jointEnabled"), "it is disabled", "enable the joint, if the robot has it");
+        left_out(
+            Some("physics:jointEnabled"),
+            "it is disabled",
+            "enable the joint, if the robot has it",
+        );
         return None;
     }
     let (kind, axis, bounds, instances) = motion(scene, id, prim)?;
     let [first, second] = ["0", "1"].map(|end| end_of(scene, links, id, prim, end));
     let (first, second) = (first?, second?);
     if first.0 == second.0 {
-        let what = if first.0.is_some() { "both of its ends are on one body" } else { "none of its ends is on a body" };
+        let what = if first.0.is_some() {
+            "both of its ends are on one body"
+        } else {
+            "none of its ends is on a body"
+        };
         left_out(
             Some("physics:body1"),
             what,
@@ -68,8 +85,17 @@ fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Foun
         );
         return None;
     }
-    let is_excluded = prim.flag("physics:excludeFromArticulation") == Some(true) || prim.type_name == "PhysicsDistanceJoint";
-    Some(Found { prim: id, kind, axis, bounds, instances, ends: [first, second], is_excluded })
+    let is_excluded = prim.flag("physics:excludeFromArticulation") == Some(true)
+        || prim.type_name == "PhysicsDistanceJoint";
+    Some(Found {
+        prim: id,
+        kind,
+        axis,
+        bounds,
+        instances,
+        ends: [first, second],
+        is_excluded,
+    })
 }
 
 /// The body that an end is on, and the joint's frame there.
@@ -78,23 +104,47 @@ fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) 
     let target = match prim.targets(&relationship) {
         [] => None,
         [target, more @ ..] => {
-            let Some(found) = scene.stage.at(target).filter(|target| scene.is_part[target.0]) else {
-                let message = format!("joint {:?} is left out: there is no prim {target} in the robot", prim.name());
-                scene.report(&codes::READ_JOINT, (id, Some(&relationship)), message, "let the relationship name a rigid body");
+            let Some(found) = scene
+                .stage
+                .at(target)
+                .filter(|target| scene.is_part[target.0])
+            else {
+                let message = format!(
+                    "joint {:?} is left out: there is no prim {target} in the robot",
+                    prim.name()
+                );
+                scene.report(
+                    &codes::READ_JOINT,
+                    (id, Some(&relationship)),
+                    message,
+                    "let the relationship name a rigid body",
+                );
                 return None;
             };
             if !more.is_empty() {
-                let message = format!("joint {:?}: {relationship} names several prims; the first counts", prim.name());
-                scene.report(&codes::READ_JOINT_KIND, (id, Some(&relationship)), message, "name one prim");
+                let message = format!(
+                    "joint {:?}: {relationship} names several prims; the first counts",
+                    prim.name()
+                );
+                scene.report(
+                    &codes::READ_JOINT_KIND,
+                    (id, Some(&relationship)),
+                    message,
+                    "name one prim",
+                );
             }
             Some(found)
         }
     };
     let point = scene::vector(prim, &format!("physics:localPos{end}")).unwrap_or_default();
-    let turn = scene::rotation(prim, &format!("physics:localRot{end}")).unwrap_or_else(UnitQuaternion::identity);
+    let turn = scene::rotation(prim, &format!("physics:localRot{end}"))
+        .unwrap_or_else(UnitQuaternion::identity);
     let frame = scene.frame_in(target, &point, &turn);
     let body = target.and_then(|target| links.body_of(target));
-    Some((body, body.map_or(frame, |body| links.drafts[body].pose.inverse() * frame)))
+    Some((
+        body,
+        body.map_or(frame, |body| links.drafts[body].pose.inverse() * frame),
+    ))
 }
 
 type Motion = (JointKind, usize, Bounds, &'static [&'static str]);
@@ -112,7 +162,9 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
         let side = |name: &str| prim.number(name).map(|limit| limit * unit);
         let (lower, upper) = (side("physics:lowerLimit"), side("physics:upperLimit"));
         if lower.zip(upper).is_some_and(|(lower, upper)| lower > upper) {
-            approximated(format!("joint {name:?} is locked: its lower limit is above its upper one; it is read as fixed"));
+            approximated(format!(
+                "joint {name:?} is locked: its lower limit is above its upper one; it is read as fixed"
+            ));
             return (JointKind::Fixed, axis, Bounds::NONE, instance);
         }
         (kind, axis, Bounds::between(lower, upper), instance)
@@ -122,7 +174,8 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
         "PhysicsRevoluteJoint" => {
             let found = single(JointKind::Revolute, &["angular"]);
             let says = prim.text("urdf:type");
-            let is_continuous = found.2 == Bounds::NONE && says != Some("revolute") || says == Some("continuous");
+            let is_continuous =
+                found.2 == Bounds::NONE && says != Some("revolute") || says == Some("continuous");
             if found.0 == JointKind::Revolute && is_continuous {
                 (JointKind::Continuous, found.1, found.2, found.3)
             } else {
@@ -131,17 +184,27 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
         }
         "PhysicsPrismaticJoint" => single(JointKind::Prismatic, &["linear"]),
         "PhysicsSphericalJoint" => {
-            approximated(format!("joint {name:?} is a ball joint; it is read as floating, which also lets the body move away"));
+            approximated(format!(
+                "joint {name:?} is a ball joint; it is read as floating, which also lets the body move away"
+            ));
             (JointKind::Floating, 0, Bounds::NONE, &[])
         }
         "PhysicsDistanceJoint" => {
-            approximated(format!("joint {name:?} keeps a distance; it is read as floating, without that distance"));
+            approximated(format!(
+                "joint {name:?} keeps a distance; it is read as floating, without that distance"
+            ));
             (JointKind::Floating, 0, Bounds::NONE, &[])
         }
         "PhysicsJoint" => six_axes(scene, prim, approximated),
         other => {
-            let message = format!("joint {name:?} is left out: {other} is no type of joint that is read");
-            scene.report(&codes::READ_JOINT, (id, None), message, "use a joint type of UsdPhysics");
+            let message =
+                format!("joint {name:?} is left out: {other} is no type of joint that is read");
+            scene.report(
+                &codes::READ_JOINT,
+                (id, None),
+                message,
+                "use a joint type of UsdPhysics",
+            );
             return None;
         }
     })
@@ -149,7 +212,11 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
 
 /// Radians in a degree, or metres in a unit of length.
 fn unit_of(scene: &Scene<'_>, kind: JointKind) -> f64 {
-    if is_angular(kind) { 1.0_f64.to_radians() } else { scene.metre }
+    if is_angular(kind) {
+        1.0_f64.to_radians()
+    } else {
+        scene.metre
+    }
 }
 
 fn is_angular(kind: JointKind) -> bool {
@@ -169,13 +236,18 @@ fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Mo
     let sides = |instance: &str| {
         let side = |side: &str| prim.number(&format!("limit:{instance}:physics:{side}"));
         let is_limited = prim.has(&format!("PhysicsLimitAPI:{instance}"));
-        (side("low").filter(|_| is_limited), side("high").filter(|_| is_limited))
+        (
+            side("low").filter(|_| is_limited),
+            side("high").filter(|_| is_limited),
+        )
     };
     let is_locked = |instance: &str| {
         let (low, high) = sides(instance);
         low.unwrap_or(f64::NEG_INFINITY) > high.unwrap_or(f64::INFINITY)
     };
-    let free: Vec<usize> = (0..6).filter(|&axis| !is_locked(INSTANCES[axis][0])).collect();
+    let free: Vec<usize> = (0..6)
+        .filter(|&axis| !is_locked(INSTANCES[axis][0]))
+        .collect();
     let single = |kind: JointKind, axis: usize| {
         let unit = unit_of(scene, kind);
         let (low, high) = sides(INSTANCES[axis][0]);
@@ -183,10 +255,19 @@ fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Mo
     };
     match free[..] {
         [] => (JointKind::Fixed, 0, Bounds::NONE, &[]),
-        [axis] if axis < 3 => (JointKind::Prismatic, axis, single(JointKind::Prismatic, axis), INSTANCES[axis]),
+        [axis] if axis < 3 => (
+            JointKind::Prismatic,
+            axis,
+            single(JointKind::Prismatic, axis),
+            INSTANCES[axis],
+        ),
         [axis] => {
             let bounds = single(JointKind::Revolute, axis);
-            let kind = if bounds == Bounds::NONE { JointKind::Continuous } else { JointKind::Revolute };
+            let kind = if bounds == Bounds::NONE {
+                JointKind::Continuous
+            } else {
+                JointKind::Revolute
+            };
             (kind, axis - 3, bounds, INSTANCES[axis])
         }
         // Two directions, and perhaps about their normal.
@@ -218,12 +299,14 @@ pub(super) fn check_assembled(scene: &Scene<'_>, links: &Links, found: &Found) {
             scene.stage[found.prim].name(),
             angle.to_degrees()
         );
-        let help = "nothing need be done: bodies are placed by the frames of their joints, all at zero";
+        let help =
+            "nothing need be done: bodies are placed by the frames of their joints, all at zero";
         scene.report(&codes::READ_APART, (found.prim, None), message, help);
     }
 }
 
-/// Whether a joint that turns does so about a line that misses the moved body's origin, so that a link has to stand on it.
+/// Whether a joint that turns does so about a line that misses the moved body's origin, so that a
+/// link has to stand on it.
 pub(super) fn needs_pivot(kind: JointKind, axis: &Unit<Vector3<f64>>, far: &Pose) -> bool {
     let offset = far.translation.vector;
     let across = offset - axis.into_inner() * axis.dot(&offset);
@@ -238,22 +321,33 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut Joint) {
     // Of a force or a torque, in SI units.
     let force = scene.kilogram * scene.metre * if is_angular { scene.metre } else { 1.0 };
     let number = |name: &str| prim.number(name).filter(|number| number.is_finite());
-    let drive = found.instances.iter().find(|instance| prim.has(&format!("PhysicsDriveAPI:{instance}")));
+    let drive = found
+        .instances
+        .iter()
+        .find(|instance| prim.has(&format!("PhysicsDriveAPI:{instance}")));
     let of_drive = |name: &str| number(&format!("drive:{}:physics:{name}", drive?));
     let effort = number("urdf:limit:effort").or_else(|| Some(of_drive("maxForce")? * force));
     let velocity = number("urdf:limit:velocity");
     let velocity = velocity.or_else(|| Some(number("newton:velocityLimit")? * unit));
-    let velocity = velocity.or_else(|| Some(number("physxJoint:maxJointVelocity").filter(|speed| *speed < 1e6)? * unit));
+    let velocity = velocity.or_else(|| {
+        Some(number("physxJoint:maxJointVelocity").filter(|speed| *speed < 1e6)? * unit)
+    });
     let mut bounds = found.bounds;
     if bounds == Bounds::NONE {
         bounds = Bounds::between(number("urdf:limit:lower"), number("urdf:limit:upper"));
     }
     if bounds != Bounds::NONE || effort.is_some() || velocity.is_some() {
-        joint.limit = Some(Limit { bounds, effort, velocity });
+        joint.limit = Some(Limit {
+            bounds,
+            effort,
+            velocity,
+        });
     }
     let per_second = |value: f64| value * force / unit;
-    let damping = number("urdf:dynamics:damping").or_else(|| Some(per_second(number("newton:damping")?)));
-    let friction = number("urdf:dynamics:friction").or_else(|| Some(number("newton:friction")? * force));
+    let damping =
+        number("urdf:dynamics:damping").or_else(|| Some(per_second(number("newton:damping")?)));
+    let friction =
+        number("urdf:dynamics:friction").or_else(|| Some(number("newton:friction")? * force));
     if damping.is_some() || friction.is_some() {
         joint.dynamics = Some(Dynamics { damping, friction });
     }
@@ -264,14 +358,20 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut Joint) {
             (false, true) => Command::Velocity,
             (false, false) => Command::Effort,
         };
-        joint.drive = Some(Drive { command, initial_position: of_drive("targetPosition").map(|target| target * unit) });
+        joint.drive = Some(Drive {
+            command,
+            initial_position: of_drive("targetPosition").map(|target| target * unit),
+        });
     }
     words(prim, "urdf", joint);
 }
 
 /// What only a URDF says of a joint, below a prefix.
 pub(super) fn words(prim: &Prim, prefix: &str, joint: &mut Joint) {
-    let number = |name: &str| prim.number(&format!("{prefix}:{name}")).filter(|number| number.is_finite());
+    let number = |name: &str| {
+        prim.number(&format!("{prefix}:{name}"))
+            .filter(|number| number.is_finite())
+    };
     let safety = Safety {
         soft_lower_limit: number("safety_controller:soft_lower_limit"),
         soft_upper_limit: number("safety_controller:soft_upper_limit"),
@@ -287,14 +387,22 @@ pub(super) fn words(prim: &Prim, prefix: &str, joint: &mut Joint) {
     joint.calibration = (calibration != Calibration::default()).then_some(calibration);
     if prefix != "urdf" {
         let bounds = Bounds::between(number("limit:lower"), number("limit:upper"));
-        let limit = Limit { bounds, effort: number("limit:effort"), velocity: number("limit:velocity") };
+        let limit = Limit {
+            bounds,
+            effort: number("limit:effort"),
+            velocity: number("limit:velocity"),
+        };
         joint.limit = (limit != Limit::default()).then_some(limit);
-        let dynamics = Dynamics { damping: number("dynamics:damping"), friction: number("dynamics:friction") };
+        let dynamics = Dynamics {
+            damping: number("dynamics:damping"),
+            friction: number("dynamics:friction"),
+        };
         joint.dynamics = (dynamics != Dynamics::default()).then_some(dynamics);
     }
 }
 
-/// How a joint follows another, in the words of the asset: the leader's prim, factor and offset in USD's units.
+/// How a joint follows another, in the words of the asset: the leader's prim, factor and offset in
+/// USD's units.
 struct Following {
     property: String,
     leader: Option<PrimId>,
@@ -304,15 +412,25 @@ struct Following {
 
 /// Sets how joints follow others. `by_prim` has the joints of the robot by their prims.
 pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<PrimId, JointId>) {
-    let mut joints: Vec<(PrimId, JointId)> = by_prim.iter().map(|(prim, joint)| (*prim, *joint)).collect();
+    let mut joints: Vec<(PrimId, JointId)> = by_prim
+        .iter()
+        .map(|(prim, joint)| (*prim, *joint))
+        .collect();
     joints.sort();
     for (prim, id) in joints {
-        let Some(following) = following(scene, prim) else { continue };
+        let Some(following) = following(scene, prim) else {
+            continue;
+        };
         let name = robot.joints[id.0].name.clone();
         let refuse = |why: String| {
             let message = format!("joint {name:?} follows no other: {why}");
             let help = "let it follow a joint that turns or slides, not itself and not in a circle";
-            scene.report(&codes::READ_MIMIC, (prim, Some(&following.property)), message, help);
+            scene.report(
+                &codes::READ_MIMIC,
+                (prim, Some(&following.property)),
+                message,
+                help,
+            );
         };
         let Some(&leader) = following.leader.and_then(|leader| by_prim.get(&leader)) else {
             refuse("what it is to follow is no joint of the robot".to_owned());
@@ -332,7 +450,11 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
             continue;
         }
         let joint = &mut robot.joints[id.0];
-        joint.mimic = Some(Mimic { joint: leader, multiplier, offset: following.offset * follower });
+        joint.mimic = Some(Mimic {
+            joint: leader,
+            multiplier,
+            offset: following.offset * follower,
+        });
         joint.drive = None;
     }
 }
@@ -350,24 +472,49 @@ fn circular(robot: &Robot, id: JointId, leader: JointId) -> bool {
     true
 }
 
-/// ExtendedPhysicsMimicAPI (REP-158 §4.2.2), NewtonMimicAPI, PhysxMimicJointAPI: the first that is there.
+/// ExtendedPhysicsMimicAPI (REP-158 §4.2.2), NewtonMimicAPI, PhysxMimicJointAPI: the first that is
+/// there.
 fn following(scene: &Scene<'_>, id: PrimId) -> Option<Following> {
     let prim = &scene.stage[id];
     let found = |property: &str, multiplier: f64, offset: f64| {
-        let leader = prim.targets(property).first().and_then(|target| scene.stage.at(target));
-        Following { property: property.to_owned(), leader, multiplier, offset }
+        let leader = prim
+            .targets(property)
+            .first()
+            .and_then(|target| scene.stage.at(target));
+        Following {
+            property: property.to_owned(),
+            leader,
+            multiplier,
+            offset,
+        }
     };
-    let number = |name: &str, otherwise: f64| prim.number(name).filter(|number| number.is_finite()).unwrap_or(otherwise);
+    let number = |name: &str, otherwise: f64| {
+        prim.number(name)
+            .filter(|number| number.is_finite())
+            .unwrap_or(otherwise)
+    };
     if !prim.targets("ext_physics:mimic:joint").is_empty() {
-        let (multiplier, offset) = (number("ext_physics:mimic:multiplier", 1.0), number("ext_physics:mimic:offset", 0.0));
+        let (multiplier, offset) = (
+            number("ext_physics:mimic:multiplier", 1.0),
+            number("ext_physics:mimic:offset", 0.0),
+        );
         return Some(found("ext_physics:mimic:joint", multiplier, offset));
     }
-    if !prim.targets("newton:mimicJoint").is_empty() && prim.flag("newton:mimicEnabled") != Some(false) {
-        let (multiplier, offset) = (number("newton:mimicCoef1", 1.0), number("newton:mimicCoef0", 0.0));
+    if !prim.targets("newton:mimicJoint").is_empty()
+        && prim.flag("newton:mimicEnabled") != Some(false)
+    {
+        let (multiplier, offset) = (
+            number("newton:mimicCoef1", 1.0),
+            number("newton:mimicCoef0", 0.0),
+        );
         return Some(found("newton:mimicJoint", multiplier, offset));
     }
     // PhysX: position + gearing · leader's position + offset = 0.
     let instance = prim.instances_of("PhysxMimicJointAPI").next()?;
     let name = |name: &str| format!("physxMimicJoint:{instance}:{name}");
-    Some(found(&name("referenceJoint"), -number(&name("gearing"), 1.0), -number(&name("offset"), 0.0)))
+    Some(found(
+        &name("referenceJoint"),
+        -number(&name("gearing"), 1.0),
+        -number(&name("offset"), 0.0),
+    ))
 }

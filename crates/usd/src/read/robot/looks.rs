@@ -1,4 +1,5 @@
-//! Variants that change nothing but how a robot looks (REP-158 §3.7): the robot is read once for each, and compared.
+//! Variants that change nothing but how a robot looks (REP-158 §3.7): the robot is read once for
+//! each, and compared.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,7 +9,8 @@ use crate::library::REPRESENTATION;
 use crate::plan::FIDELITY;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{
-    Geometry, Joint, JointId, LazyMesh, Light, Link, LinkId, LookVariant, Material, Robot, Sensor, Shape, VisualPart,
+    Geometry, Joint, JointId, LazyMesh, Light, Link, LinkId, LookVariant, Material, Robot, Sensor,
+    Shape, VisualPart,
 };
 use urdf_usd_stage::{Options, Stage, VariantChoice, on_large_stack};
 
@@ -30,14 +32,23 @@ struct Set<'s> {
 fn sets(stage: &Stage) -> impl Iterator<Item = Set<'_>> {
     let mut found: BTreeMap<&str, Set<'_>> = BTreeMap::new();
     for prim in stage.prims.iter().filter(|prim| prim.instance.is_none()) {
-        let of_looks = prim.variant_sets.iter().filter(|set| !OF_GEOMETRY.contains(&set.name.as_str()));
+        let of_looks = prim
+            .variant_sets
+            .iter()
+            .filter(|set| !OF_GEOMETRY.contains(&set.name.as_str()));
         for set in of_looks.filter(|set| set.variants.len() > 1) {
-            let file = prim.site(None).map_or_else(|| stage.entry.clone(), |site| stage[site.layer].path.clone());
+            let file = prim.site(None).map_or_else(
+                || stage.entry.clone(),
+                |site| stage[site.layer].path.clone(),
+            );
             found.entry(&set.name).or_insert_with(|| Set {
                 name: &set.name,
                 variants: &set.variants,
                 selection: set.selection.as_deref(),
-                place: Place { element: prim.path.clone(), ..Place::file(file) },
+                place: Place {
+                    element: prim.path.clone(),
+                    ..Place::file(file)
+                },
             });
         }
     }
@@ -49,16 +60,28 @@ pub(super) fn may_vary(stage: &Stage) -> bool {
     sets(stage).next().is_some()
 }
 
-/// Gives the robot of a stage the looks that it has in variants. Returns what is told of the sets that change more.
+/// Gives the robot of a stage the looks that it has in variants. Returns what is told of the sets
+/// that change more.
 pub(super) fn read(stage: &Stage, options: &Options, robot: &mut Robot) -> Vec<Diagnostic> {
     let (mut diagnostics, mut kept, mut reads) = (Vec::new(), Vec::new(), 0);
     for set in sets(stage) {
         let baked = |why: &str| {
-            let selection = set.selection.map_or_else(|| "no variant".to_owned(), |name| format!("the variant \"{name}\""));
-            let message = format!("of the variant set \"{}\" {selection} is read: {why}", set.name);
-            let others = set.variants.iter().filter(|name| Some(name.as_str()) != set.selection);
-            let help =
-                others.take(1).map(|name| format!("choose another with `--variant {}={name}`", set.name)).collect::<String>();
+            let selection = set.selection.map_or_else(
+                || "no variant".to_owned(),
+                |name| format!("the variant \"{name}\""),
+            );
+            let message = format!(
+                "of the variant set \"{}\" {selection} is read: {why}",
+                set.name
+            );
+            let others = set
+                .variants
+                .iter()
+                .filter(|name| Some(name.as_str()) != set.selection);
+            let help = others
+                .take(1)
+                .map(|name| format!("choose another with `--variant {}={name}`", set.name))
+                .collect::<String>();
             Diagnostic::new(&codes::READ_VARIANT, set.place.clone(), message).help(help)
         };
         reads += set.variants.len() - usize::from(set.selection.is_some());
@@ -67,40 +90,72 @@ pub(super) fn read(stage: &Stage, options: &Options, robot: &mut Robot) -> Vec<D
             continue;
         }
         match looks(stage, options, robot, &set) {
-            Some(looks) if looks.iter().any(|look| !look.materials.is_empty()) => kept.push((set.name, looks)),
+            Some(looks) if looks.iter().any(|look| !look.materials.is_empty()) => {
+                kept.push((set.name, looks))
+            }
             Some(_) => {}
             None => diagnostics.push(baked("its variants change more than materials")),
         }
     }
     let is_alone = kept.len() == 1;
     for (set, looks) in kept {
-        let named =
-            |look: LookVariant| LookVariant { name: if is_alone { look.name } else { format!("{set}={}", look.name) }, ..look };
+        let named = |look: LookVariant| LookVariant {
+            name: if is_alone {
+                look.name
+            } else {
+                format!("{set}={}", look.name)
+            },
+            ..look
+        };
         robot.look_variants.extend(looks.into_iter().map(named));
     }
     diagnostics
 }
 
 /// The looks of the variants of a set; `None` if one of them is another robot, or can't be read.
-fn looks(stage: &Stage, options: &Options, robot: &Robot, set: &Set<'_>) -> Option<Vec<LookVariant>> {
+fn looks(
+    stage: &Stage,
+    options: &Options,
+    robot: &Robot,
+    set: &Set<'_>,
+) -> Option<Vec<LookVariant>> {
     let outline = outline(robot);
     let mut others: Vec<(&String, Materials)> = Vec::new();
-    for name in set.variants.iter().filter(|name| Some(name.as_str()) != set.selection) {
-        let choice = VariantChoice { prim: None, set: set.name.to_owned(), variant: name.clone() };
+    for name in set
+        .variants
+        .iter()
+        .filter(|name| Some(name.as_str()) != set.selection)
+    {
+        let choice = VariantChoice {
+            prim: None,
+            set: set.name.to_owned(),
+            variant: name.clone(),
+        };
         let other = with(stage, options, choice)?;
         if self::outline(&other) != outline {
             return None;
         }
         others.push((name, differing(robot, &other)?));
     }
-    let varying: BTreeSet<VisualPart> = others.iter().flat_map(|(_, materials)| materials.keys().copied()).collect();
+    let varying: BTreeSet<VisualPart> = others
+        .iter()
+        .flat_map(|(_, materials)| materials.keys().copied())
+        .collect();
     let look = |name: &String| {
-        let other = others.iter().find(|(other, _)| *other == name).map(|(_, materials)| materials);
+        let other = others
+            .iter()
+            .find(|(other, _)| *other == name)
+            .map(|(_, materials)| materials);
         let material = |at: &VisualPart| match other.and_then(|materials| materials.get(at)) {
             Some(material) => material.clone(),
-            None => robot.material_of(robot.links.get(at.link.0)?.visuals.get(at.visual)?, at.part).cloned(),
+            None => robot
+                .material_of(robot.links.get(at.link.0)?.visuals.get(at.visual)?, at.part)
+                .cloned(),
         };
-        LookVariant { name: name.clone(), materials: varying.iter().map(|at| (*at, material(at))).collect() }
+        LookVariant {
+            name: name.clone(),
+            materials: varying.iter().map(|at| (*at, material(at))).collect(),
+        }
     };
     Some(set.variants.iter().map(look).collect())
 }
@@ -110,35 +165,72 @@ type Materials = BTreeMap<VisualPart, Option<Material>>;
 
 /// The robot with another variant.
 fn with(stage: &Stage, options: &Options, choice: VariantChoice) -> Option<Robot> {
-    let kept = options.variants.iter().filter(|known| known.set != choice.set).cloned();
-    let options = Options { variants: kept.chain([choice.clone()]).collect(), ..options.clone() };
+    let kept = options
+        .variants
+        .iter()
+        .filter(|known| known.set != choice.set)
+        .cloned();
+    let options = Options {
+        variants: kept.chain([choice.clone()]).collect(),
+        ..options.clone()
+    };
     let other = stage.reopen(&options).ok()?;
     let reading = on_large_stack(|| Reading::of(&other)).ok()?.ok()?;
     Some(reading.robot)
 }
 
-/// All of a robot but its shapes and looks, in words, whatever the order of its parts: where a variant speaks of some prims, these come
-/// first.
+/// All of a robot but its shapes and looks, in words, whatever the order of its parts: where a
+/// variant speaks of some prims, these come first.
 fn outline(robot: &Robot) -> Vec<String> {
     let name = |link: LinkId| robot.links.get(link.0).map_or("", |link| &link.name);
     let links = robot.links.iter().map(|link| {
         let mut link = link.clone();
         (link.visuals, link.collisions, link.place) = Default::default();
-        link.inertial.iter_mut().for_each(|inertial| inertial.place = Place::default());
+        link.inertial
+            .iter_mut()
+            .for_each(|inertial| inertial.place = Place::default());
         format!("{link:?}")
     });
     let joints = robot.joints.iter().map(|joint| {
-        let leader = joint.mimic.as_ref().and_then(|mimic| robot.joints.get(mimic.joint.0)).map(|leader| &leader.name);
-        let mut bare = Joint { parent: LinkId(0), child: LinkId(0), place: Place::default(), ..joint.clone() };
-        bare.mimic.iter_mut().for_each(|mimic| mimic.joint = JointId(0));
-        format!("{} {} {leader:?} {bare:?}", name(joint.parent), name(joint.child))
+        let leader = joint
+            .mimic
+            .as_ref()
+            .and_then(|mimic| robot.joints.get(mimic.joint.0))
+            .map(|leader| &leader.name);
+        let mut bare = Joint {
+            parent: LinkId(0),
+            child: LinkId(0),
+            place: Place::default(),
+            ..joint.clone()
+        };
+        bare.mimic
+            .iter_mut()
+            .for_each(|mimic| mimic.joint = JointId(0));
+        format!(
+            "{} {} {leader:?} {bare:?}",
+            name(joint.parent),
+            name(joint.child)
+        )
     });
     let sensors = robot.sensors.iter().map(|sensor| {
-        let bare = Sensor { link: LinkId(0), frame: None, place: Place::default(), ..sensor.clone() };
-        format!("{} {:?} {bare:?}", name(sensor.link), sensor.frame.map(name))
+        let bare = Sensor {
+            link: LinkId(0),
+            frame: None,
+            place: Place::default(),
+            ..sensor.clone()
+        };
+        format!(
+            "{} {:?} {bare:?}",
+            name(sensor.link),
+            sensor.frame.map(name)
+        )
     });
     let lights = robot.lights.iter().map(|light| {
-        let bare = Light { link: LinkId(0), place: Place::default(), ..light.clone() };
+        let bare = Light {
+            link: LinkId(0),
+            place: Place::default(),
+            ..light.clone()
+        };
         format!("{} {bare:?}", name(light.link))
     });
     let pairs = robot.disabled_collisions.iter().map(|&(a, b)| {
@@ -146,29 +238,55 @@ fn outline(robot: &Robot) -> Vec<String> {
         pair.sort_unstable();
         format!("{pair:?}")
     });
-    let whole = format!("{} {:?} {:?} {:?}", robot.name, robot.custom, robot.interfaces, robot.named_poses);
-    let mut outline: Vec<String> = links.chain(joints).chain(sensors).chain(lights).chain(pairs).chain([whole]).collect();
+    let whole = format!(
+        "{} {:?} {:?} {:?}",
+        robot.name, robot.custom, robot.interfaces, robot.named_poses
+    );
+    let mut outline: Vec<String> = links
+        .chain(joints)
+        .chain(sensors)
+        .chain(lights)
+        .chain(pairs)
+        .chain([whole])
+        .collect();
     outline.sort_unstable();
     outline
 }
 
 /// The parts of visuals whose materials differ, with the other ones; `None` if more differs.
 fn differing(robot: &Robot, other: &Robot) -> Option<Materials> {
-    let by_name: HashMap<&str, &Link> = other.links.iter().map(|link| (link.name.as_str(), link)).collect();
+    let by_name: HashMap<&str, &Link> = other
+        .links
+        .iter()
+        .map(|link| (link.name.as_str(), link))
+        .collect();
     let mut found = Materials::new();
     for (index, a) in robot.links.iter().enumerate() {
         let b = *by_name.get(a.name.as_str())?;
-        for (a, b, is_visible) in [(&a.visuals, &b.visuals, true), (&a.collisions, &b.collisions, false)] {
+        for (a, b, is_visible) in [
+            (&a.visuals, &b.visuals, true),
+            (&a.collisions, &b.collisions, false),
+        ] {
             let others: HashMap<(&str, usize), &Shape> = numbered(b).collect();
             if a.len() != b.len() {
                 return None;
             }
             for (visual, (at, a)) in numbered(a).enumerate() {
-                let b = others.get(&at).filter(|b| is_same_shape((robot, a), (other, b)))?;
+                let b = others
+                    .get(&at)
+                    .filter(|b| is_same_shape((robot, a), (other, b)))?;
                 for part in 0..mesh_of(robot, a).map_or(1, |mesh| mesh.parts.len()) {
-                    let materials: [Option<&Material>; 2] = [robot.material_of(a, part), other.material_of(b, part)];
+                    let materials: [Option<&Material>; 2] =
+                        [robot.material_of(a, part), other.material_of(b, part)];
                     if is_visible && materials[0] != materials[1] {
-                        found.insert(VisualPart { link: LinkId(index), visual, part }, materials[1].cloned());
+                        found.insert(
+                            VisualPart {
+                                link: LinkId(index),
+                                visual,
+                                part,
+                            },
+                            materials[1].cloned(),
+                        );
                     }
                 }
             }
@@ -198,8 +316,14 @@ fn mesh_of<'a>(robot: &'a Robot, shape: &Shape) -> Option<&'a LazyMesh> {
 /// Whether shapes are the same but for their materials.
 fn is_same_shape((robot, a): (&Robot, &Shape), (other, b): (&Robot, &Shape)) -> bool {
     let is_same = match (&a.geometry, &b.geometry) {
-        (Geometry::Mesh { scale, .. }, Geometry::Mesh { scale: of_other, .. }) => {
-            let [a, b] = [mesh_of(robot, a), mesh_of(other, b)].map(|mesh| mesh.map(|mesh| mesh.digest));
+        (
+            Geometry::Mesh { scale, .. },
+            Geometry::Mesh {
+                scale: of_other, ..
+            },
+        ) => {
+            let [a, b] =
+                [mesh_of(robot, a), mesh_of(other, b)].map(|mesh| mesh.map(|mesh| mesh.digest));
             scale == of_other && a == b
         }
         (a, b) => a == b,

@@ -1,4 +1,5 @@
-//! Mass properties (PhysicsMassAPI): what is authored, and what UsdPhysics makes of colliders and densities where nothing is.
+//! Mass properties (PhysicsMassAPI): what is authored, and what UsdPhysics makes of colliders and
+//! densities where nothing is.
 
 use nalgebra::{Matrix3, Point3, UnitQuaternion, Vector3};
 
@@ -23,12 +24,19 @@ pub(super) fn set(
     (colliders, materials): (&[Collider], &Materials<'_, '_>),
 ) -> Vec<LinkId> {
     let mut assumed = Vec::new();
-    for (index, draft) in links.drafts.iter().enumerate().filter(|(_, draft)| draft.is_body) {
-        let of_body =
-            colliders.iter().filter(|collider| collider.owner.and_then(|owner| links.drafts[owner].body) == Some(index));
+    for (index, draft) in links
+        .drafts
+        .iter()
+        .enumerate()
+        .filter(|(_, draft)| draft.is_body)
+    {
+        let of_body = colliders.iter().filter(|collider| {
+            collider.owner.and_then(|owner| links.drafts[owner].body) == Some(index)
+        });
         let to_body = |owner: usize| draft.pose.inverse() * links.drafts[owner].pose;
-        let parts: Vec<(&Collider, Pose)> =
-            of_body.filter_map(|collider| Some((collider, to_body(collider.owner?) * collider.pose))).collect();
+        let parts: Vec<(&Collider, Pose)> = of_body
+            .filter_map(|collider| Some((collider, to_body(collider.owner?) * collider.pose)))
+            .collect();
         let (inertial, is_assumed) = of(scene, robot, draft.prim, &parts, materials);
         if is_assumed {
             assumed.push(ids[index]);
@@ -54,7 +62,10 @@ fn of(
     let mut solids: Vec<Solid> = Vec::new();
     for (collider, pose) in parts {
         let of_collider = &scene.stage[collider.prim];
-        let material = materials.bound(collider.prim, &["material:binding:physics", "material:binding"]);
+        let material = materials.bound(
+            collider.prim,
+            &["material:binding:physics", "material:binding"],
+        );
         let of_material = material.and_then(|material| density(scene, &scene.stage[material]));
         let density = density(scene, of_collider).or(of_body).or(of_material);
         let mesh = match &collider.geometry {
@@ -62,24 +73,47 @@ fn of(
             Geometry::Mesh { mesh, .. } => mesh_of(robot, *mesh).and_then(LazyMesh::in_memory),
             _ => None,
         };
-        let Some(solid) = Solid::of(&collider.geometry, mesh.map(AsRef::as_ref), density.unwrap_or(DENSITY)) else { continue };
-        let own = above_zero(of_collider, "physics:mass").filter(|_| collider.prim != id).map(|mass| mass * scene.kilogram);
+        let Some(solid) = Solid::of(
+            &collider.geometry,
+            mesh.map(AsRef::as_ref),
+            density.unwrap_or(DENSITY),
+        ) else {
+            continue;
+        };
+        let own = above_zero(of_collider, "physics:mass")
+            .filter(|_| collider.prim != id)
+            .map(|mass| mass * scene.kilogram);
         is_assumed |= given.is_none() && own.is_none() && density.is_none();
         let solid = own.map_or(solid, |own| solid.times(own / solid.mass));
         solids.push(solid.placed(pose));
     }
     let together = Solid::together(&solids);
     let Some(mass) = given.or_else(|| together.map(|solid| solid.mass)) else {
-        let message = format!("body {:?} has no mass, and no collider to compute one from", prim.name());
-        scene.report(&codes::READ_MASS_MISSING, (id, Some("physics:mass")), message, "give the body physics:mass");
+        let message = format!(
+            "body {:?} has no mass, and no collider to compute one from",
+            prim.name()
+        );
+        scene.report(
+            &codes::READ_MASS_MISSING,
+            (id, Some("physics:mass")),
+            message,
+            "give the body physics:mass",
+        );
         return (None, false);
     };
     // An asset of this program says itself which masses nobody gave.
     let is_marked = prim.text(crate::urdf::ASSUMED_MASS) == Some("true");
     if is_assumed {
-        let message =
-            format!("body {:?} has no mass and no density: {mass:.4} kg are computed with {DENSITY} kg/m³", prim.name());
-        scene.report(&codes::READ_MASS_ASSUMED, (id, Some("physics:mass")), message, "give the body physics:mass");
+        let message = format!(
+            "body {:?} has no mass and no density: {mass:.4} kg are computed with {DENSITY} kg/m³",
+            prim.name()
+        );
+        scene.report(
+            &codes::READ_MASS_ASSUMED,
+            (id, Some("physics:mass")),
+            message,
+            "give the body physics:mass",
+        );
     }
     let solid = together.map(|solid| solid.times(mass / solid.mass));
     // In the prim's coordinates, scale included.
@@ -87,28 +121,53 @@ fn of(
         let world = scene.placed[id.0].transform_point(&Point3::from(centre));
         scene.pose(id).inverse_transform_point(&world).coords
     });
-    let centre = centre.or(solid.map(|solid| solid.centre)).unwrap_or_default();
-    let moments = scene::vector(prim, "physics:diagonalInertia").filter(|moments| *moments != Vector3::zeros());
+    let centre = centre
+        .or(solid.map(|solid| solid.centre))
+        .unwrap_or_default();
+    let moments = scene::vector(prim, "physics:diagonalInertia")
+        .filter(|moments| *moments != Vector3::zeros());
     let (inertia, rotation) = match (moments, solid) {
         (Some(moments), _) => {
-            let rotation = scene::rotation(prim, "physics:principalAxes").unwrap_or_else(UnitQuaternion::identity);
-            (Matrix3::from_diagonal(&(moments * scene.kilogram * scene.metre * scene.metre)), rotation)
+            let rotation = scene::rotation(prim, "physics:principalAxes")
+                .unwrap_or_else(UnitQuaternion::identity);
+            (
+                Matrix3::from_diagonal(&(moments * scene.kilogram * scene.metre * scene.metre)),
+                rotation,
+            )
         }
         (None, Some(solid)) => (solid.inertia, UnitQuaternion::identity()),
         (None, None) => {
-            let message = format!("body {:?} has a mass, but no inertia and no collider to compute one from", prim.name());
+            let message = format!(
+                "body {:?} has a mass, but no inertia and no collider to compute one from",
+                prim.name()
+            );
             let help = "give the body physics:diagonalInertia";
-            scene.report(&codes::READ_MASS_MISSING, (id, Some("physics:diagonalInertia")), message, help);
+            scene.report(
+                &codes::READ_MASS_MISSING,
+                (id, Some("physics:diagonalInertia")),
+                message,
+                help,
+            );
             (Matrix3::zeros(), UnitQuaternion::identity())
         }
     };
     let is_assumed = is_assumed || is_marked;
     let origin = Pose::from_parts(centre.into(), rotation);
-    (Some(Inertial { origin, mass, inertia, is_assumed, place }), is_assumed)
+    (
+        Some(Inertial {
+            origin,
+            mass,
+            inertia,
+            is_assumed,
+            place,
+        }),
+        is_assumed,
+    )
 }
 
 fn above_zero(prim: &Prim, name: &str) -> Option<f64> {
-    prim.number(name).filter(|number| *number > 0.0 && number.is_finite())
+    prim.number(name)
+        .filter(|number| *number > 0.0 && number.is_finite())
 }
 
 /// kg/m³.

@@ -1,4 +1,5 @@
-//! Meshes of a stage as the model has them: triangles with normals, texture coordinates, colours and materials by corner and face.
+//! Meshes of a stage as the model has them: triangles with normals, texture coordinates, colours
+//! and materials by corner and face.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -40,7 +41,10 @@ impl Meshes {
         baked: Option<&Matrix4<f64>>,
     ) -> Option<MeshId> {
         let prim = &scene.stage[id];
-        let has_subsets = prim.children.iter().any(|child| scene.stage[*child].type_name == "GeomSubset");
+        let has_subsets = prim
+            .children
+            .iter()
+            .any(|child| scene.stage[*child].type_name == "GeomSubset");
         // Attributes that instances share are one allocation, which the stage holds.
         let bits = baked.map(|matrix| std::array::from_fn(|k| matrix[k].to_bits()));
         let key = (Arc::as_ptr(&prim.attributes) as usize, bits);
@@ -60,7 +64,13 @@ impl Meshes {
     }
 
     /// Adds the mesh that polygons make, unless the robot has it.
-    pub fn add(&mut self, scene: &Scene<'_>, robot: &mut Robot, id: PrimId, polygons: &Polygons) -> Option<MeshId> {
+    pub fn add(
+        &mut self,
+        scene: &Scene<'_>,
+        robot: &mut Robot,
+        id: PrimId,
+        polygons: &Polygons,
+    ) -> Option<MeshId> {
         let place = scene.place(id, None);
         let file = place.file.clone();
         let file = file.as_deref().unwrap_or(Path::new(""));
@@ -74,12 +84,19 @@ impl Meshes {
             }
             Err(error) => {
                 let message = format!("mesh {:?} is left out: {error}", scene.stage[id].name());
-                scene.report(&codes::READ_SHAPE, (id, None), message, "export the mesh again");
+                scene.report(
+                    &codes::READ_SHAPE,
+                    (id, None),
+                    message,
+                    "export the mesh again",
+                );
                 return None;
             }
         };
         let alike = self.by_digest.entry(mesh.digest).or_default();
-        let is_same = |known: &&MeshId| mesh_of(robot, **known).is_some_and(|known| known.materials == mesh.materials);
+        let is_same = |known: &&MeshId| {
+            mesh_of(robot, **known).is_some_and(|known| known.materials == mesh.materials)
+        };
         if let Some(known) = alike.iter().find(is_same) {
             return Some(*known);
         }
@@ -89,20 +106,44 @@ impl Meshes {
     }
 }
 
-/// The name of a mesh: that of the prim where its points are authored, which a reference or payload may bring to a prim of any name.
-/// Where this program writes meshes, it is the name without what tells its stages from each other.
+/// The name of a mesh: that of the prim where its points are authored, which a reference or payload
+/// may bring to a prim of any name. Where this program writes meshes, it is the name without what
+/// tells its stages from each other.
 fn name<'a>(scene: &'a Scene<'_>, id: PrimId) -> &'a str {
     let prim = &scene.stage[id];
-    let Some(site) = prim.attributes.get("points").and_then(|points| points.sites.first()) else { return prim.name() };
-    let name = site.path.trim_end_matches(".points").rsplit(['/', '}']).next().unwrap_or_default();
+    let Some(site) = prim
+        .attributes
+        .get("points")
+        .and_then(|points| points.sites.first())
+    else {
+        return prim.name();
+    };
+    let name = site
+        .path
+        .trim_end_matches(".points")
+        .rsplit(['/', '}'])
+        .next()
+        .unwrap_or_default();
     let is_own = site.path.starts_with(GEOMETRIES);
-    let stage = ["_hull", "_medium", "_low"].into_iter().find_map(|stage| name.strip_suffix(stage)).filter(|_| is_own);
-    stage.or(Some(name)).filter(|name| !name.is_empty()).unwrap_or_else(|| prim.name())
+    let stage = ["_hull", "_medium", "_low"]
+        .into_iter()
+        .find_map(|stage| name.strip_suffix(stage))
+        .filter(|_| is_own);
+    stage
+        .or(Some(name))
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| prim.name())
 }
 
 /// A mesh that is in memory, in the robot. All that is made here goes through this.
 fn source(mesh: Mesh, name: &str, place: Place) -> MeshSource {
-    let file = place.file.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+    let file = place
+        .file
+        .as_deref()
+        .and_then(Path::file_name)
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let uri = format!("{file}#{}/{name}.usd", place.element);
     MeshSource::new(uri, place, Arc::new(mesh.into()))
 }
@@ -116,7 +157,10 @@ pub(super) fn mesh_of(robot: &Robot, id: MeshId) -> Option<&LazyMesh> {
 fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
     let prim = &scene.stage[id];
     let ints = |name: &str| prim.value(name).and_then(int_array).unwrap_or_default();
-    let counts: Vec<usize> = ints("faceVertexCounts").iter().map(|&count| usize::try_from(count).unwrap_or(0)).collect();
+    let counts: Vec<usize> = ints("faceVertexCounts")
+        .iter()
+        .map(|&count| usize::try_from(count).unwrap_or(0))
+        .collect();
     let source = ints("faceVertexIndices");
     let is_left_handed = prim.text("orientation") == Some("leftHanded");
     // The corners in the order in which they are wound counter-clockwise.
@@ -130,10 +174,21 @@ fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
             first += count;
         }
     }
-    let face_of: Vec<usize> =
-        counts.iter().enumerate().flat_map(|(face, &count)| std::iter::repeat_n(face, count)).take(source.len()).collect();
-    let corners: Vec<u32> = order.iter().map(|&corner| u32::try_from(source[corner]).unwrap_or(u32::MAX)).collect();
-    let lay = Lay { order: &order, face_of: &face_of, corners: &corners };
+    let face_of: Vec<usize> = counts
+        .iter()
+        .enumerate()
+        .flat_map(|(face, &count)| std::iter::repeat_n(face, count))
+        .take(source.len())
+        .collect();
+    let corners: Vec<u32> = order
+        .iter()
+        .map(|&corner| u32::try_from(source[corner]).unwrap_or(u32::MAX))
+        .collect();
+    let lay = Lay {
+        order: &order,
+        face_of: &face_of,
+        corners: &corners,
+    };
     let mut polygons = Polygons {
         points: prim.value("points").and_then(vectors).unwrap_or_default(),
         normals: normals(prim, &lay),
@@ -145,7 +200,10 @@ fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
     if !holes.is_empty() {
         polygons.is_hole = vec![false; counts.len()];
         for &hole in holes {
-            if let Some(face) = usize::try_from(hole).ok().and_then(|hole| polygons.is_hole.get_mut(hole)) {
+            if let Some(face) = usize::try_from(hole)
+                .ok()
+                .and_then(|hole| polygons.is_hole.get_mut(hole))
+            {
                 *face = true;
             }
         }
@@ -165,7 +223,10 @@ impl Lay<'_> {
     /// By corner: the index of its value, through the primvar's indices if it has any.
     fn indices(&self, interpolation: &str, indices: Option<&[i32]>) -> Vec<u32> {
         let through = |element: usize| match indices {
-            Some(indices) => indices.get(element).and_then(|&index| u32::try_from(index).ok()).unwrap_or(u32::MAX),
+            Some(indices) => indices
+                .get(element)
+                .and_then(|&index| u32::try_from(index).ok())
+                .unwrap_or(u32::MAX),
             None => u32::try_from(element).unwrap_or(u32::MAX),
         };
         let element = |(corner, &of_file): (usize, &usize)| match interpolation {
@@ -174,7 +235,12 @@ impl Lay<'_> {
             "faceVarying" => of_file,
             _ => self.corners[corner] as usize,
         };
-        self.order.iter().enumerate().map(element).map(through).collect()
+        self.order
+            .iter()
+            .enumerate()
+            .map(element)
+            .map(through)
+            .collect()
     }
 
     /// The same of a primvar.
@@ -185,7 +251,11 @@ impl Lay<'_> {
 }
 
 fn interpolation<'a>(prim: &'a Prim, name: &str) -> Option<&'a str> {
-    prim.attributes.get(name)?.metadata.get("interpolation").and_then(text)
+    prim.attributes
+        .get(name)?
+        .metadata
+        .get("interpolation")
+        .and_then(text)
 }
 
 fn single(vector: [f64; 3]) -> [f32; 3] {
@@ -195,8 +265,15 @@ fn single(vector: [f64; 3]) -> [f32; 3] {
 /// A surface that is subdivided has none of its own.
 fn normals(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 3]> {
     for (name, otherwise) in [("primvars:normals", "constant"), ("normals", "vertex")] {
-        if let Some(values) = prim.value(name).and_then(vectors).filter(|values| !values.is_empty()) {
-            return PerCorner { values: values.into_iter().map(single).collect(), indices: lay.of(prim, name, otherwise) };
+        if let Some(values) = prim
+            .value(name)
+            .and_then(vectors)
+            .filter(|values| !values.is_empty())
+        {
+            return PerCorner {
+                values: values.into_iter().map(single).collect(),
+                indices: lay.of(prim, name, otherwise),
+            };
         }
     }
     PerCorner::default()
@@ -205,25 +282,41 @@ fn normals(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 3]> {
 fn uvs(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 2]> {
     let known = UV_NAMES.into_iter().map(|name| format!("primvars:{name}"));
     let others = prim.attributes.iter().filter(|(name, attribute)| {
-        attribute.type_name.starts_with("texCoord2") && name.starts_with("primvars:") && !name.ends_with(":indices")
+        attribute.type_name.starts_with("texCoord2")
+            && name.starts_with("primvars:")
+            && !name.ends_with(":indices")
     });
     let others = others.map(|(name, _)| name.clone());
-    let found = known.chain(others).find_map(|name| Some((prim.value(&name).and_then(pairs)?, name)));
-    let Some((values, name)) = found else { return PerCorner::default() };
-    PerCorner { values: values.into_iter().map(|uv| uv.map(|x| x as f32)).collect(), indices: lay.of(prim, &name, "constant") }
+    let found = known
+        .chain(others)
+        .find_map(|name| Some((prim.value(&name).and_then(pairs)?, name)));
+    let Some((values, name)) = found else {
+        return PerCorner::default();
+    };
+    PerCorner {
+        values: values.into_iter().map(|uv| uv.map(|x| x as f32)).collect(),
+        indices: lay.of(prim, &name, "constant"),
+    }
 }
 
 /// Colours that are not the same all over: those are a material.
 fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
     const COLOR: &str = "primvars:displayColor";
     const OPACITY: &str = "primvars:displayOpacity";
-    let Some(colors) = prim.value(COLOR).and_then(vectors).filter(|_| has_many_colors(prim)) else {
+    let Some(colors) = prim
+        .value(COLOR)
+        .and_then(vectors)
+        .filter(|_| has_many_colors(prim))
+    else {
         return PerCorner::default();
     };
     let indices = lay.of(prim, COLOR, "constant");
     let opacities = number_array(prim, OPACITY).filter(|opacities| !opacities.is_empty());
     let Some(opacities) = opacities else {
-        let values = colors.into_iter().map(|[r, g, b]| [r as f32, g as f32, b as f32, 1.0]).collect();
+        let values = colors
+            .into_iter()
+            .map(|[r, g, b]| [r as f32, g as f32, b as f32, 1.0])
+            .collect();
         return PerCorner { values, indices };
     };
     // One value for each pair that is there.
@@ -242,24 +335,44 @@ fn colors(prim: &Prim, lay: &Lay<'_>) -> PerCorner<[f32; 4]> {
 }
 
 /// Faces with materials of their own (GeomSubset of the family materialBind).
-fn subsets(scene: &Scene<'_>, materials: &mut Materials<'_, '_>, id: PrimId, polygons: &mut Polygons) {
+fn subsets(
+    scene: &Scene<'_>,
+    materials: &mut Materials<'_, '_>,
+    id: PrimId,
+    polygons: &mut Polygons,
+) {
     polygons.face_materials = vec![None; polygons.counts.len()];
     // Where looks vary, subsets that are alike in one may differ in another.
     let stay_apart = scene.may_vary;
     for &child in &scene.stage[id].children {
         let subset = &scene.stage[child];
-        let is_bound = subset.text("familyName").is_none_or(|family| family == "materialBind");
+        let is_bound = subset
+            .text("familyName")
+            .is_none_or(|family| family == "materialBind");
         if subset.type_name != "GeomSubset" || !is_bound {
             continue;
         }
-        let Some(material) = materials.of_part(child, id) else { continue };
-        let known = polygons.materials.iter().position(|known| *known == material).filter(|_| !stay_apart);
+        let Some(material) = materials.of_part(child, id) else {
+            continue;
+        };
+        let known = polygons
+            .materials
+            .iter()
+            .position(|known| *known == material)
+            .filter(|_| !stay_apart);
         let index = known.unwrap_or_else(|| {
             polygons.materials.push(material);
             polygons.materials.len() - 1
         });
-        for &face in subset.value("indices").and_then(int_array).unwrap_or_default() {
-            if let Some(own) = usize::try_from(face).ok().and_then(|face| polygons.face_materials.get_mut(face)) {
+        for &face in subset
+            .value("indices")
+            .and_then(int_array)
+            .unwrap_or_default()
+        {
+            if let Some(own) = usize::try_from(face)
+                .ok()
+                .and_then(|face| polygons.face_materials.get_mut(face))
+            {
                 *own = Some(index as u32);
             }
         }
@@ -291,8 +404,12 @@ pub(super) fn turn_inside_out(polygons: &mut Polygons) {
     let mut first = 0;
     for &count in &polygons.counts {
         let end = first + count;
-        let lists =
-            [&mut polygons.corners, &mut polygons.normals.indices, &mut polygons.uvs.indices, &mut polygons.colors.indices];
+        let lists = [
+            &mut polygons.corners,
+            &mut polygons.normals.indices,
+            &mut polygons.uvs.indices,
+            &mut polygons.colors.indices,
+        ];
         for list in lists {
             if let Some(face) = list.get_mut(first + 1..end) {
                 face.reverse();

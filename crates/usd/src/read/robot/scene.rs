@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use nalgebra::{Isometry3, Matrix3, Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3};
+use nalgebra::{
+    Isometry3, Matrix3, Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuaternion,
+    Vector3,
+};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 use urdf_usd_robot::Pose;
@@ -17,10 +20,11 @@ pub(super) const SAME: f64 = 1e-7;
 /// A stage, in metres and kilograms, with z up.
 pub(super) struct Scene<'a> {
     pub stage: &'a Stage,
-    /// By prim: from its own coordinates, in the stage's units, to the world's in metres with z up. For column vectors.
+    /// By prim: from its own coordinates, in the stage's units, to the world's in metres with z up.
+    /// For column vectors.
     pub placed: Vec<Matrix4<f64>>,
-    /// By prim: whether it is part of the robot: present, as all above it, and in the default prim, or in a robot that
-    /// its lists name, if that holds the robot.
+    /// By prim: whether it is part of the robot: present, as all above it, and in the default prim,
+    /// or in a robot that its lists name, if that holds the robot.
     pub is_part: Vec<bool>,
     /// Metres in a unit of length.
     pub metre: f64,
@@ -45,16 +49,34 @@ impl<'a> Scene<'a> {
     pub fn new(stage: &'a Stage) -> Self {
         let metre = stage.meters_per_unit();
         // With y up, x stays and y becomes z.
-        let turn = if stage.is_z_up() { UnitQuaternion::identity() } else { quarter_turn() };
+        let turn = if stage.is_z_up() {
+            UnitQuaternion::identity()
+        } else {
+            quarter_turn()
+        };
         let to_world = turn.to_homogeneous() * Matrix4::new_scaling(metre);
-        let placed = stage.worlds().iter().map(|world| to_world * world).collect();
+        let placed = stage
+            .worlds()
+            .iter()
+            .map(|world| to_world * world)
+            .collect();
         let mut is_part: Vec<bool> = Vec::with_capacity(stage.prims.len());
         for prim in &stage.prims {
-            is_part.push(prim.is_present() && prim.parent.is_none_or(|PrimId(above)| is_part[above]));
+            is_part
+                .push(prim.is_present() && prim.parent.is_none_or(|PrimId(above)| is_part[above]));
         }
         let kilogram = stage.kilograms_per_unit();
         let may_vary = super::looks::may_vary(stage);
-        Self { stage, placed, is_part, metre, kilogram, may_vary, to_world, findings: RefCell::default() }
+        Self {
+            stage,
+            placed,
+            is_part,
+            metre,
+            kilogram,
+            may_vary,
+            to_world,
+            findings: RefCell::default(),
+        }
     }
 
     /// The prims of the robot.
@@ -65,8 +87,14 @@ impl<'a> Scene<'a> {
     /// Leaves only what is in these prims.
     pub fn keep_below(&mut self, roots: &[PrimId]) {
         let mut is_below = vec![false; self.is_part.len()];
-        roots.iter().flat_map(|root| self.stage.subtree(*root)).for_each(|id| is_below[id.0] = true);
-        self.is_part.iter_mut().zip(is_below).for_each(|(part, below)| *part &= below);
+        roots
+            .iter()
+            .flat_map(|root| self.stage.subtree(*root))
+            .for_each(|id| is_below[id.0] = true);
+        self.is_part
+            .iter_mut()
+            .zip(is_below)
+            .for_each(|(part, below)| *part &= below);
     }
 
     /// Where a prim's frame is in the world: its axes at right angles and of unit length.
@@ -75,22 +103,42 @@ impl<'a> Scene<'a> {
     }
 
     /// A frame that is given by a point and a rotation in a prim, or in the stage's world.
-    pub fn frame_in(&self, prim: Option<PrimId>, point: &Vector3<f64>, rotation: &UnitQuaternion<f64>) -> Pose {
+    pub fn frame_in(
+        &self,
+        prim: Option<PrimId>,
+        point: &Vector3<f64>,
+        rotation: &UnitQuaternion<f64>,
+    ) -> Pose {
         let matrix = prim.map_or(&self.to_world, |id| &self.placed[id.0]);
         let at = matrix.transform_point(&Point3::from(*point));
         Pose::from_parts(at.coords.into(), frame_of(matrix).rotation * rotation)
     }
 
-    /// The place of a property, or of the prim: the layer with the strongest word, the path in the stage.
+    /// The place of a property, or of the prim: the layer with the strongest word, the path in the
+    /// stage.
     pub fn place(&self, id: PrimId, property: Option<&str>) -> Place {
         let prim = &self.stage[id];
-        let file = prim.site(property).map_or_else(|| self.stage.entry.clone(), |site| self.stage[site.layer].path.clone());
-        let element = property.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
-        Place { file: Some(Arc::from(file)), element, ..Place::default() }
+        let file = prim.site(property).map_or_else(
+            || self.stage.entry.clone(),
+            |site| self.stage[site.layer].path.clone(),
+        );
+        let element =
+            property.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
+        Place {
+            file: Some(Arc::from(file)),
+            element,
+            ..Place::default()
+        }
     }
 
     /// Reports what is wrong with a prim or a property of it.
-    pub fn report(&self, code: &'static Code, at: (PrimId, Option<&str>), message: impl Into<String>, help: &str) {
+    pub fn report(
+        &self,
+        code: &'static Code,
+        at: (PrimId, Option<&str>),
+        message: impl Into<String>,
+        help: &str,
+    ) {
         let diagnostic = Diagnostic::new(code, self.place(at.0, at.1), message).help(help);
         self.push(diagnostic);
     }
@@ -128,15 +176,19 @@ fn frame_of(matrix: &Matrix4<f64>) -> Pose {
     let x = linear.column(0).try_normalize(1e-12);
     let y = x.and_then(|x| (linear.column(1) - x * x.dot(&linear.column(1))).try_normalize(1e-12));
     let rotation = x.zip(y).map_or_else(UnitQuaternion::identity, |(x, y)| {
-        UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(Matrix3::from_columns(&[x, y, x.cross(&y)])))
+        UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(
+            Matrix3::from_columns(&[x, y, x.cross(&y)]),
+        ))
     });
     Isometry3::from_parts(translation, rotation)
 }
 
-/// A rotation that an attribute holds as a quaternion; none where it is not there or is no rotation.
+/// A rotation that an attribute holds as a quaternion; none where it is not there or is no
+/// rotation.
 pub(super) fn rotation(prim: &Prim, attribute: &str) -> Option<UnitQuaternion<f64>> {
     let [w, x, y, z] = numbers(prim.value(attribute)?)?;
-    UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9).filter(|rotation| rotation.coords.iter().all(|c| c.is_finite()))
+    UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9)
+        .filter(|rotation| rotation.coords.iter().all(|c| c.is_finite()))
 }
 
 /// A finite vector that an attribute holds.

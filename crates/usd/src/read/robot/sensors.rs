@@ -1,4 +1,5 @@
-//! Cameras, interfaces of ROS (REP-158 §2.2 to §2.6), and pairs of links that are not checked for collision.
+//! Cameras, interfaces of ROS (REP-158 §2.2 to §2.6), and pairs of links that are not checked for
+//! collision.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,7 +7,9 @@ use nalgebra::{Quaternion, Unit};
 
 use super::links::{Links, has_interface};
 use super::scene::Scene;
-use urdf_usd_robot::{Camera, GLOBAL_FRAMES, Interface, InterfaceKind, LinkId, Pose, Qos, Robot, Sensor, SensorKind};
+use urdf_usd_robot::{
+    Camera, GLOBAL_FRAMES, Interface, InterfaceKind, LinkId, Pose, Qos, Robot, Sensor, SensorKind,
+};
 use urdf_usd_stage::{Prim, PrimId, Value, numbers};
 
 /// Pixels over the width of a camera's picture: the asset says only how wide it is to its height.
@@ -15,7 +18,12 @@ const WIDTH: u32 = 640;
 const RATE: f64 = 10.0;
 
 /// Reads sensors and interfaces. `link` gives the robot's link of a draft, or the world's.
-pub(super) fn read(scene: &Scene<'_>, links: &Links, robot: &mut Robot, link: impl Fn(Option<usize>) -> Option<LinkId>) {
+pub(super) fn read(
+    scene: &Scene<'_>,
+    links: &Links,
+    robot: &mut Robot,
+    link: impl Fn(Option<usize>) -> Option<LinkId>,
+) {
     // By the prim of a camera or of another sensor: its number.
     let mut sensors: HashMap<PrimId, usize> = HashMap::new();
     for (id, prim) in scene.prims() {
@@ -23,19 +31,39 @@ pub(super) fn read(scene: &Scene<'_>, links: &Links, robot: &mut Robot, link: im
             && let Some(on) = link(links.of[id.0])
         {
             // USD's camera looks along -z with y up, the model's along x with z up.
-            let look = Pose::from_parts([0.0; 3].into(), Unit::new_unchecked(Quaternion::new(0.5, 0.5, -0.5, -0.5)));
+            let look = Pose::from_parts(
+                [0.0; 3].into(),
+                Unit::new_unchecked(Quaternion::new(0.5, 0.5, -0.5, -0.5)),
+            );
             let origin = in_link(scene, links, id) * look.inverse();
             sensors.insert(id, robot.sensors.len());
-            robot.sensors.push(sensor(scene, id, SensorKind::Camera(view(scene, prim)), on, origin));
+            robot.sensors.push(sensor(
+                scene,
+                id,
+                SensorKind::Camera(view(scene, prim)),
+                on,
+                origin,
+            ));
         }
-        let own_frame = prim.has("RosFrameAPI") && links.of[id.0].is_none_or(|own| links.drafts[own].prim != id);
-        let camera = scene.stage.ancestors(id).find_map(|above| sensors.get(&above).copied());
+        let own_frame = prim.has("RosFrameAPI")
+            && links.of[id.0].is_none_or(|own| links.drafts[own].prim != id);
+        let camera = scene
+            .stage
+            .ancestors(id)
+            .find_map(|above| sensors.get(&above).copied());
         if let Some(camera) = camera.filter(|_| prim.has("RosFrameAPI")) {
-            let of_link = links.of[id.0].filter(|own| links.drafts[*own].prim == id).and_then(|own| link(Some(own)));
+            let of_link = links.of[id.0]
+                .filter(|own| links.drafts[*own].prim == id)
+                .and_then(|own| link(Some(own)));
             let sensor = &mut robot.sensors[camera];
             match of_link {
                 Some(frame) => sensor.frame = sensor.frame.or(Some(frame)),
-                None => sensor.frame_name = prim.text("ros:frame:id").map(str::to_owned).or(sensor.frame_name.take()),
+                None => {
+                    sensor.frame_name = prim
+                        .text("ros:frame:id")
+                        .map(str::to_owned)
+                        .or(sensor.frame_name.take())
+                }
             }
         }
         if !has_interface(prim) {
@@ -56,7 +84,9 @@ pub(super) fn read(scene: &Scene<'_>, links: &Links, robot: &mut Robot, link: im
         };
         let number = *sensors.entry(id).or_insert_with(|| {
             let origin = in_link(scene, links, id);
-            robot.sensors.push(sensor(scene, id, kind_of(&found), on, origin));
+            robot
+                .sensors
+                .push(sensor(scene, id, kind_of(&found), on, origin));
             robot.sensors.len() - 1
         });
         let sensor = &mut robot.sensors[number];
@@ -64,7 +94,9 @@ pub(super) fn read(scene: &Scene<'_>, links: &Links, robot: &mut Robot, link: im
         if own_frame {
             sensor.frame_name = prim.text("ros:frame:id").map(str::to_owned);
         }
-        let told = prim.text("ros:topic:override_frame_id").filter(|name| GLOBAL_FRAMES.contains(name));
+        let told = prim
+            .text("ros:topic:override_frame_id")
+            .filter(|name| GLOBAL_FRAMES.contains(name));
         sensor.frame_name = told.map(str::to_owned).or(sensor.frame_name.take());
     }
 }
@@ -78,7 +110,9 @@ fn add_frame(
     link: &impl Fn(Option<usize>) -> Option<LinkId>,
     sensors: &mut HashMap<PrimId, usize>,
 ) {
-    let Some(on) = links.of[id.0].and_then(|own| link(Some(own))) else { return };
+    let Some(on) = links.of[id.0].and_then(|own| link(Some(own))) else {
+        return;
+    };
     let mut made = sensor(scene, id, SensorKind::Other, on, in_link(scene, links, id));
     made.frame_name = scene.stage[id].text("ros:frame:id").map(str::to_owned);
     sensors.insert(id, robot.sensors.len());
@@ -93,21 +127,45 @@ fn in_link(scene: &Scene<'_>, links: &Links, id: PrimId) -> Pose {
 fn sensor(scene: &Scene<'_>, id: PrimId, kind: SensorKind, link: LinkId, origin: Pose) -> Sensor {
     let name = super::display_name(scene, id).unwrap_or_else(|| scene.stage[id].name().to_owned());
     let place = scene.place(id, None);
-    Sensor { name, kind, link, origin, frame: None, frame_name: None, interfaces: Vec::new(), place }
+    Sensor {
+        name,
+        kind,
+        link,
+        origin,
+        frame: None,
+        frame_name: None,
+        interfaces: Vec::new(),
+        place,
+    }
 }
 
 /// What a camera sees (UsdGeomCamera): its apertures are tenths of the stage's unit.
 fn view(scene: &Scene<'_>, prim: &Prim) -> Camera {
     let above_zero = |name: &str, otherwise: f64| {
-        prim.number(name).filter(|number| *number > 0.0 && number.is_finite()).unwrap_or(otherwise)
+        prim.number(name)
+            .filter(|number| *number > 0.0 && number.is_finite())
+            .unwrap_or(otherwise)
     };
-    let (width, height) = (above_zero("horizontalAperture", 20.955), above_zero("verticalAperture", 15.2908));
-    let range = prim.value("clippingRange").and_then(numbers::<2>).unwrap_or([1.0, 1e6]);
+    let (width, height) = (
+        above_zero("horizontalAperture", 20.955),
+        above_zero("verticalAperture", 15.2908),
+    );
+    let range = prim
+        .value("clippingRange")
+        .and_then(numbers::<2>)
+        .unwrap_or([1.0, 1e6]);
     let near = (range[0] * scene.metre).max(1e-6);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 1 and 65535")]
-    let pixels = (f64::from(WIDTH) * height / width).round().clamp(1.0, 65_535.0) as u32;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is between 1 and 65535"
+    )]
+    let pixels = (f64::from(WIDTH) * height / width)
+        .round()
+        .clamp(1.0, 65_535.0) as u32;
     Camera {
-        parallel_width: (prim.text("projection") == Some("orthographic")).then_some(width / 10.0 * scene.metre),
+        parallel_width: (prim.text("projection") == Some("orthographic"))
+            .then_some(width / 10.0 * scene.metre),
         horizontal_fov: 2.0 * (width / 2.0 / above_zero("focalLength", 50.0)).atan(),
         width: WIDTH,
         height: pixels,
@@ -118,27 +176,43 @@ fn view(scene: &Scene<'_>, prim: &Prim) -> Camera {
 
 /// What senses, by the messages that it sends.
 fn kind_of(interfaces: &[Interface]) -> SensorKind {
-    interfaces.first().map_or(SensorKind::Other, |interface| match interface.type_name.as_str() {
-        "sensor_msgs/msg/LaserScan" | "sensor_msgs/msg/PointCloud2" => SensorKind::Lidar,
-        "sensor_msgs/msg/Imu" => SensorKind::Imu,
-        "sensor_msgs/msg/NavSatFix" => SensorKind::Gps,
-        "geometry_msgs/msg/WrenchStamped" | "geometry_msgs/msg/Wrench" => SensorKind::ForceTorque,
-        name if name.contains("Contact") => SensorKind::Contact,
-        _ => SensorKind::Other,
+    interfaces.first().map_or(SensorKind::Other, |interface| {
+        match interface.type_name.as_str() {
+            "sensor_msgs/msg/LaserScan" | "sensor_msgs/msg/PointCloud2" => SensorKind::Lidar,
+            "sensor_msgs/msg/Imu" => SensorKind::Imu,
+            "sensor_msgs/msg/NavSatFix" => SensorKind::Gps,
+            "geometry_msgs/msg/WrenchStamped" | "geometry_msgs/msg/Wrench" => {
+                SensorKind::ForceTorque
+            }
+            name if name.contains("Contact") => SensorKind::Contact,
+            _ => SensorKind::Other,
+        }
     })
 }
 
 /// The interfaces that a prim bears.
 fn interfaces(prim: &Prim) -> Vec<Interface> {
-    let kinds = [("RosTopicAPI", "topic"), ("RosServiceAPI", "service"), ("RosActionAPI", "action")];
+    let kinds = [
+        ("RosTopicAPI", "topic"),
+        ("RosServiceAPI", "service"),
+        ("RosActionAPI", "action"),
+    ];
     let one = |(schema, kind): (&str, &str)| {
-        let text = |field: &str| prim.text(&format!("ros:{kind}:{field}")).filter(|text| !text.is_empty());
+        let text = |field: &str| {
+            prim.text(&format!("ros:{kind}:{field}"))
+                .filter(|text| !text.is_empty())
+        };
         let (name, type_name) = (text("name")?.to_owned(), text("type")?.to_owned());
         let of_topic = match text("role") {
             Some("subscription" | "client") => InterfaceKind::Subscription { qos: qos(prim) },
             _ => {
-                let rate = prim.number("ros:topic:publish_rate").filter(|rate| *rate > 0.0 && rate.is_finite());
-                InterfaceKind::Publisher { rate: rate.unwrap_or(RATE), qos: qos(prim) }
+                let rate = prim
+                    .number("ros:topic:publish_rate")
+                    .filter(|rate| *rate > 0.0 && rate.is_finite());
+                InterfaceKind::Publisher {
+                    rate: rate.unwrap_or(RATE),
+                    qos: qos(prim),
+                }
             }
         };
         let kind = match (schema, text("role")) {
@@ -148,8 +222,14 @@ fn interfaces(prim: &Prim) -> Vec<Interface> {
             (_, Some("client")) => InterfaceKind::ActionClient,
             _ => InterfaceKind::ActionServer,
         };
-        let starts_enabled = prim.flag(&format!("ros:{}:starts_enabled", word(kind))) != Some(false);
-        prim.has(schema).then_some(Interface { name, type_name, kind, starts_enabled })
+        let starts_enabled =
+            prim.flag(&format!("ros:{}:starts_enabled", word(kind))) != Some(false);
+        prim.has(schema).then_some(Interface {
+            name,
+            type_name,
+            kind,
+            starts_enabled,
+        })
     };
     kinds.into_iter().filter_map(one).collect()
 }
@@ -172,7 +252,11 @@ fn qos(prim: &Prim) -> Qos {
     match (policy("reliability"), policy("durability")) {
         (None, None) => Qos::Default,
         (Some("system_default") | None, Some("volatile")) => Qos::Sensor,
-        (Some("reliable"), Some("transient_local")) if policy("history").is_none() && depth.is_none() => Qos::Latched,
+        (Some("reliable"), Some("transient_local"))
+            if policy("history").is_none() && depth.is_none() =>
+        {
+            Qos::Latched
+        }
         (reliability, durability) => Qos::Seen {
             is_reliable: reliability != Some("best_effort"),
             is_latched: durability == Some("transient_local"),
@@ -181,7 +265,8 @@ fn qos(prim: &Prim) -> Qos {
     }
 }
 
-/// The pairs of links that are not checked for collision (PhysicsFilteredPairsAPI), without those that a joint connects.
+/// The pairs of links that are not checked for collision (PhysicsFilteredPairsAPI), without those
+/// that a joint connects.
 pub(super) fn filtered_pairs(
     scene: &Scene<'_>,
     links: &Links,
@@ -191,8 +276,12 @@ pub(super) fn filtered_pairs(
     let mut pairs = BTreeSet::new();
     // Bodies that a joint connects: the frames between them belong to them.
     let body = |id: PrimId| link(links.body_of(id));
-    let bodies: HashMap<LinkId, LinkId> =
-        links.drafts.iter().enumerate().filter_map(|(index, draft)| Some((link(Some(index))?, link(draft.body)?))).collect();
+    let bodies: HashMap<LinkId, LinkId> = links
+        .drafts
+        .iter()
+        .enumerate()
+        .filter_map(|(index, draft)| Some((link(Some(index))?, link(draft.body)?)))
+        .collect();
     let rigid = |id: LinkId| bodies.get(&id).copied().unwrap_or(id);
     let mut joined: BTreeSet<(LinkId, LinkId)> = BTreeSet::new();
     for joint in &robot.joints {
@@ -201,7 +290,10 @@ pub(super) fn filtered_pairs(
     }
     for (id, prim) in scene.prims() {
         for target in prim.targets("physics:filteredPairs") {
-            let (Some(first), Some(second)) = (body(id), scene.stage.at(target).and_then(body)) else { continue };
+            let (Some(first), Some(second)) = (body(id), scene.stage.at(target).and_then(body))
+            else {
+                continue;
+            };
             let pair = (first.min(second), first.max(second));
             if first != second && !joined.contains(&pair) {
                 pairs.insert(pair);

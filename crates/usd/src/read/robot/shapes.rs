@@ -1,4 +1,5 @@
-//! What is seen and what collides: geometry wherever it stands, in the frame of the link that it lies in.
+//! What is seen and what collides: geometry wherever it stands, in the frame of the link that it
+//! lies in.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,9 @@ use super::tessellate::{self, Profile};
 use crate::codes;
 use urdf_usd_mesh::Polygons;
 use urdf_usd_robot::{Contact, Geometry, Pose, Robot, Shape};
-use urdf_usd_stage::{Prim, PrimId, Value, double_array, int_array, long_array, quaternions, rigid, text, vectors};
+use urdf_usd_stage::{
+    Prim, PrimId, Value, double_array, int_array, long_array, quaternions, rigid, text, vectors,
+};
 
 /// The most copies that a point instancer may have on a robot.
 const MAX_COPIES: usize = 10_000;
@@ -58,30 +61,45 @@ pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
             } else if prim.type_name == "PointInstancer" {
                 copies(scene, links, (id, &here), &mut drawn);
             } else if is_left_out(prim) {
-                let message =
-                    format!("{:?} is a {}, for which a robot has no word; it is left out", prim.name(), prim.type_name);
-                scene.report(&codes::READ_LEFT_OUT, (id, None), message, "nothing need be done, unless it matters");
+                let message = format!(
+                    "{:?} is a {}, for which a robot has no word; it is left out",
+                    prim.name(),
+                    prim.type_name
+                );
+                scene.report(
+                    &codes::READ_LEFT_OUT,
+                    (id, None),
+                    message,
+                    "nothing need be done, unless it matters",
+                );
             }
         }
         inherited.push(here);
     }
-    // Those that stand in a variant come before others of their scope: the numbers tell the order of the source.
+    // Those that stand in a variant come before others of their scope: the numbers tell the order
+    // of the source.
     drawn.sort_by_key(|drawn| number(scene, drawn.prim));
     drawn
 }
 
 /// The number that this program gives to a shape by its place among those of the link.
 fn number(scene: &Scene<'_>, id: PrimId) -> usize {
-    let names = std::iter::once(id).chain(scene.stage[id].parent).map(|id| scene.stage[id].name());
+    let names = std::iter::once(id)
+        .chain(scene.stage[id].parent)
+        .map(|id| scene.stage[id].name());
     let mut numbers = names.filter_map(|name| {
-        let number = name.strip_prefix("visual_").or_else(|| name.strip_prefix("collision_"))?;
+        let number = name
+            .strip_prefix("visual_")
+            .or_else(|| name.strip_prefix("collision_"))?;
         number.parse().ok()
     });
     numbers.next().unwrap_or(0)
 }
 
 fn in_link(links: &Links, owner: Option<usize>, placed: &Matrix4<f64>) -> Matrix4<f64> {
-    owner.map_or(*placed, |owner| links.drafts[owner].pose.inverse().to_homogeneous() * placed)
+    owner.map_or(*placed, |owner| {
+        links.drafts[owner].pose.inverse().to_homogeneous() * placed
+    })
 }
 
 /// What geometry has from the prims above it.
@@ -103,30 +121,54 @@ impl Inherited {
     fn of(prim: &Prim, id: PrimId, above: Option<&Self>, is_link: bool) -> Self {
         let purpose = prim.text("purpose").filter(|purpose| *purpose != "default");
         let is_seen = |purpose: &str| purpose == "render";
-        let collides = prim.has("PhysicsCollisionAPI") && prim.flag("physics:collisionEnabled") != Some(false);
+        let collides =
+            prim.has("PhysicsCollisionAPI") && prim.flag("physics:collisionEnabled") != Some(false);
         Self {
-            is_visible: above.is_none_or(|above| above.is_visible) && prim.text("visibility") != Some("invisible"),
+            is_visible: above.is_none_or(|above| above.is_visible)
+                && prim.text("visibility") != Some("invisible"),
             is_seen: match above.filter(|above| above.has_purpose) {
                 Some(above) => purpose.map_or(above.is_seen, is_seen),
                 None => purpose.is_none_or(is_seen),
             },
             has_purpose: purpose.is_some() || above.is_some_and(|above| above.has_purpose),
-            collider: if collides { Some(id) } else { above.filter(|_| !is_link).and_then(|above| above.collider) },
+            collider: if collides {
+                Some(id)
+            } else {
+                above.filter(|_| !is_link).and_then(|above| above.collider)
+            },
             is_instanced: above.is_some_and(|above| above.hides_below),
-            hides_below: above.is_some_and(|above| above.hides_below) || prim.type_name == "PointInstancer",
+            hides_below: above.is_some_and(|above| above.hides_below)
+                || prim.type_name == "PointInstancer",
         }
     }
 
     fn drawn(&self, owner: Option<usize>, prim: PrimId, matrix: Matrix4<f64>) -> Option<Drawn> {
         let is_visual = self.is_visible && self.is_seen;
-        let drawn = Drawn { owner, prim, matrix, is_visual, collider: self.collider, instancer: None };
+        let drawn = Drawn {
+            owner,
+            prim,
+            matrix,
+            is_visual,
+            collider: self.collider,
+            instancer: None,
+        };
         (drawn.is_visual || drawn.collider.is_some()).then_some(drawn)
     }
 }
 
 fn is_gprim(prim: &Prim) -> bool {
-    ["Cube", "Sphere", "Cylinder", "Cylinder_1", "Capsule", "Capsule_1", "Cone", "Plane", "Mesh"]
-        .contains(&prim.type_name.as_str())
+    [
+        "Cube",
+        "Sphere",
+        "Cylinder",
+        "Cylinder_1",
+        "Capsule",
+        "Capsule_1",
+        "Cone",
+        "Plane",
+        "Mesh",
+    ]
+    .contains(&prim.type_name.as_str())
 }
 
 /// Types that can be seen, and that a robot has no word for.
@@ -149,37 +191,82 @@ fn is_of_material(prim: &Prim) -> bool {
     matches!(prim.type_name.as_str(), "Material" | "Shader" | "NodeGraph")
 }
 
-/// What a point instancer puts in place (UsdGeomPointInstancer): each prototype's own transform first, then scale, orientation and
-/// position.
-fn copies(scene: &Scene<'_>, links: &Links, (id, above): (PrimId, &Inherited), drawn: &mut Vec<Drawn>) {
+/// What a point instancer puts in place (UsdGeomPointInstancer): each prototype's own transform
+/// first, then scale, orientation and position.
+fn copies(
+    scene: &Scene<'_>,
+    links: &Links,
+    (id, above): (PrimId, &Inherited),
+    drawn: &mut Vec<Drawn>,
+) {
     let prim = &scene.stage[id];
     let numbers = |name: &str| prim.value(name).and_then(long_array).unwrap_or_default();
-    let positions = prim.value("positions").and_then(vectors).unwrap_or_default();
-    let orientations = ["orientationsf", "orientations"].into_iter().find_map(|name| prim.value(name).and_then(quaternions));
-    let (orientations, scales) = (orientations.unwrap_or_default(), prim.value("scales").and_then(vectors).unwrap_or_default());
+    let positions = prim
+        .value("positions")
+        .and_then(vectors)
+        .unwrap_or_default();
+    let orientations = ["orientationsf", "orientations"]
+        .into_iter()
+        .find_map(|name| prim.value(name).and_then(quaternions));
+    let (orientations, scales) = (
+        orientations.unwrap_or_default(),
+        prim.value("scales").and_then(vectors).unwrap_or_default(),
+    );
     let (ids, hidden) = (numbers("ids"), numbers("invisibleIds"));
-    let prototypes: Vec<Option<PrimId>> = prim.targets("prototypes").iter().map(|path| scene.stage.at(path)).collect();
-    let indices = prim.value("protoIndices").and_then(int_array).unwrap_or_default();
+    let prototypes: Vec<Option<PrimId>> = prim
+        .targets("prototypes")
+        .iter()
+        .map(|path| scene.stage.at(path))
+        .collect();
+    let indices = prim
+        .value("protoIndices")
+        .and_then(int_array)
+        .unwrap_or_default();
     if indices.len() > MAX_COPIES {
-        let message = format!("{:?} has {} copies; the first {MAX_COPIES} are read", prim.name(), indices.len());
-        scene.report(&codes::READ_SHAPE, (id, Some("protoIndices")), message, "use a mesh instead of so many copies");
+        let message = format!(
+            "{:?} has {} copies; the first {MAX_COPIES} are read",
+            prim.name(),
+            indices.len()
+        );
+        scene.report(
+            &codes::READ_SHAPE,
+            (id, Some("protoIndices")),
+            message,
+            "use a mesh instead of so many copies",
+        );
     }
     let owner = links.of[id.0];
     for (number, &index) in indices.iter().enumerate().take(MAX_COPIES) {
         let own = ids.get(number).copied().unwrap_or(number as i64);
-        let prototype = usize::try_from(index).ok().and_then(|index| *prototypes.get(index)?);
+        let prototype = usize::try_from(index)
+            .ok()
+            .and_then(|index| *prototypes.get(index)?);
         let (Some(prototype), Some(&position)) = (prototype, positions.get(number)) else {
-            let message = format!("copy {number} of {:?} has no prototype or no position", prim.name());
-            scene.report(&codes::READ_SHAPE, (id, Some("prototypes")), message, "name the prototypes that are there");
+            let message = format!(
+                "copy {number} of {:?} has no prototype or no position",
+                prim.name()
+            );
+            scene.report(
+                &codes::READ_SHAPE,
+                (id, Some("prototypes")),
+                message,
+                "name the prototypes that are there",
+            );
             continue;
         };
         if hidden.contains(&own) {
             continue;
         }
-        let turn = orientations.get(number).map_or_else(UnitQuaternion::identity, |&[w, x, y, z]| {
-            UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9).unwrap_or_else(UnitQuaternion::identity)
-        });
-        let scale = scales.get(number).map_or_else(|| Vector3::repeat(1.0), |&scale| Vector3::from(scale));
+        let turn =
+            orientations
+                .get(number)
+                .map_or_else(UnitQuaternion::identity, |&[w, x, y, z]| {
+                    UnitQuaternion::try_new(Quaternion::new(w, x, y, z), 1e-9)
+                        .unwrap_or_else(UnitQuaternion::identity)
+                });
+        let scale = scales
+            .get(number)
+            .map_or_else(|| Vector3::repeat(1.0), |&scale| Vector3::from(scale));
         let placed = scene.placed[id.0]
             * Translation3::from(Vector3::from(position)).to_homogeneous()
             * turn.to_homogeneous()
@@ -188,13 +275,21 @@ fn copies(scene: &Scene<'_>, links: &Links, (id, above): (PrimId, &Inherited), d
         let mut known: HashMap<PrimId, (Matrix4<f64>, Inherited)> = HashMap::new();
         for at in scene.stage.subtree(prototype) {
             let part = &scene.stage[at];
-            let parent = part.parent.filter(|_| at != prototype).and_then(|parent| known.get(&parent));
-            let (base, inherited) = parent.map_or((placed, *above), |(placed, inherited)| (*placed, *inherited));
+            let parent = part
+                .parent
+                .filter(|_| at != prototype)
+                .and_then(|parent| known.get(&parent));
+            let (base, inherited) = parent.map_or((placed, *above), |(placed, inherited)| {
+                (*placed, *inherited)
+            });
             let place = base * part.local().matrix;
             let here = Inherited::of(part, at, Some(&inherited), false);
             if part.is_active && is_gprim(part) {
                 let copy = here.drawn(owner, at, in_link(links, owner, &place));
-                drawn.extend(copy.map(|copy| Drawn { instancer: Some(id), ..copy }));
+                drawn.extend(copy.map(|copy| Drawn {
+                    instancer: Some(id),
+                    ..copy
+                }));
             }
             known.insert(at, (place, here));
         }
@@ -212,22 +307,36 @@ pub(super) struct Shapes<'s, 'a> {
 
 impl<'s, 'a> Shapes<'s, 'a> {
     pub fn new(scene: &'s Scene<'a>) -> Self {
-        Self { scene, meshes: Meshes::default(), materials: Materials::new(scene), colliders: Vec::new() }
+        Self {
+            scene,
+            meshes: Meshes::default(),
+            materials: Materials::new(scene),
+            colliders: Vec::new(),
+        }
     }
 
     /// Adds geometry to the link with the index `link`.
     pub fn add(&mut self, robot: &mut Robot, link: usize, drawn: &Drawn) {
         let prim = &self.scene.stage[drawn.prim];
         if prim.type_name == "Plane" && drawn.collider.is_some() {
-            let message =
-                format!("{:?} is an infinite plane that collides, which no link can be; it is left out there", prim.name());
-            self.scene.report(&codes::READ_SHAPE, (drawn.prim, None), message, "use a thin box");
+            let message = format!(
+                "{:?} is an infinite plane that collides, which no link can be; it is left out there",
+                prim.name()
+            );
+            self.scene.report(
+                &codes::READ_SHAPE,
+                (drawn.prim, None),
+                message,
+                "use a thin box",
+            );
         }
         let is_collider = drawn.collider.is_some() && prim.type_name != "Plane";
         if !drawn.is_visual && !is_collider {
             return;
         }
-        let Some((geometry, origin)) = self.geometry(robot, drawn) else { return };
+        let Some((geometry, origin)) = self.geometry(robot, drawn) else {
+            return;
+        };
         let shape = Shape {
             name: self.name(drawn.prim),
             origin,
@@ -240,11 +349,20 @@ impl<'s, 'a> Shapes<'s, 'a> {
         };
         if drawn.is_visual {
             let material = self.materials.of_shape(robot, drawn.prim);
-            robot.links[link].visuals.push(Shape { material, ..shape.clone() });
+            robot.links[link].visuals.push(Shape {
+                material,
+                ..shape.clone()
+            });
         }
         if let Some(collider) = drawn.collider.filter(|_| is_collider) {
-            self.colliders.push(Collider { owner: drawn.owner, prim: collider, geometry, pose: origin });
-            robot.links[link].contact = robot.links[link].contact.or_else(|| self.contact(collider));
+            self.colliders.push(Collider {
+                owner: drawn.owner,
+                prim: collider,
+                geometry,
+                pose: origin,
+            });
+            robot.links[link].contact =
+                robot.links[link].contact.or_else(|| self.contact(collider));
             robot.links[link].collisions.push(shape);
         }
     }
@@ -252,29 +370,49 @@ impl<'s, 'a> Shapes<'s, 'a> {
     /// The name for people of the prim, or of one above it in the link.
     fn name(&self, id: PrimId) -> Option<String> {
         let is_link = |id: &PrimId| super::links::is_body(&self.scene.stage[*id]);
-        let chain = std::iter::once(id).chain(self.scene.stage.ancestors(id)).take_while(|id| !is_link(id)).take(2);
-        chain.into_iter().find_map(|id| super::display_name(self.scene, id))
+        let chain = std::iter::once(id)
+            .chain(self.scene.stage.ancestors(id))
+            .take_while(|id| !is_link(id))
+            .take(2);
+        chain
+            .into_iter()
+            .find_map(|id| super::display_name(self.scene, id))
     }
 
     /// What this program writes of a mesh that could not be read.
     fn stand_in_for(&self, id: PrimId) -> Option<String> {
-        let chain = std::iter::once(id).chain(self.scene.stage.ancestors(id)).take(2);
-        chain.into_iter().find_map(|id| match self.scene.stage[id].metadata.get("customData")? {
-            Value::Dictionary(entries) => entries.get("standInFor").and_then(text).map(str::to_owned),
-            _ => None,
-        })
+        let chain = std::iter::once(id)
+            .chain(self.scene.stage.ancestors(id))
+            .take(2);
+        chain.into_iter().find_map(
+            |id| match self.scene.stage[id].metadata.get("customData")? {
+                Value::Dictionary(entries) => {
+                    entries.get("standInFor").and_then(text).map(str::to_owned)
+                }
+                _ => None,
+            },
+        )
     }
 
-    /// The contact material of a collider, if it is another than what is meant where nothing is said.
+    /// The contact material of a collider, if it is another than what is meant where nothing is
+    /// said.
     fn contact(&self, collider: PrimId) -> Option<Contact> {
-        let material = &self.scene.stage[self.materials.bound(collider, &["material:binding:physics", "material:binding"])?];
+        let material = &self.scene.stage[self
+            .materials
+            .bound(collider, &["material:binding:physics", "material:binding"])?];
         if !material.has("PhysicsMaterialAPI") {
             return None;
         }
-        let number = |name: &str| material.number(name).filter(|number| *number >= 0.0 && number.is_finite());
+        let number = |name: &str| {
+            material
+                .number(name)
+                .filter(|number| *number >= 0.0 && number.is_finite())
+        };
         let dynamic_friction = number("physics:dynamicFriction").unwrap_or(0.0);
         let contact = Contact {
-            static_friction: number("physics:staticFriction").unwrap_or(0.0).max(dynamic_friction),
+            static_friction: number("physics:staticFriction")
+                .unwrap_or(0.0)
+                .max(dynamic_friction),
             dynamic_friction,
             restitution: number("physics:restitution").map(|restitution| restitution.min(1.0)),
         };
@@ -290,7 +428,13 @@ impl<'s, 'a> Shapes<'s, 'a> {
                 Some((pose, scale)) => (None, pose, scale),
                 None => (Some(drawn.matrix), Pose::identity(), Vector3::repeat(1.0)),
             };
-            let mesh = self.meshes.of_prim(self.scene, &mut self.materials, robot, drawn.prim, baked.as_ref())?;
+            let mesh = self.meshes.of_prim(
+                self.scene,
+                &mut self.materials,
+                robot,
+                drawn.prim,
+                baked.as_ref(),
+            )?;
             return Some((Geometry::Mesh { mesh, scale }, pose));
         }
         if let Some(solid) = placed.and_then(|(pose, scale)| solid(prim, pose, scale)) {
@@ -298,31 +442,55 @@ impl<'s, 'a> Shapes<'s, 'a> {
                 true => Some(solid),
                 false => {
                     let message = format!("{:?} has no extent and is left out", prim.name());
-                    self.scene.report(&codes::READ_SHAPE, (drawn.prim, None), message, "give it dimensions above zero");
+                    self.scene.report(
+                        &codes::READ_SHAPE,
+                        (drawn.prim, None),
+                        message,
+                        "give it dimensions above zero",
+                    );
                     None
                 }
             };
         }
         if prim.type_name != "Plane" {
-            let message = format!("{:?} ({}) is read as a mesh: the model has no such solid", prim.name(), prim.type_name);
+            let message = format!(
+                "{:?} ({}) is read as a mesh: the model has no such solid",
+                prim.name(),
+                prim.type_name
+            );
             let help = "nothing need be done; spheres, cylinders and capsules stay solids if their scale is uniform";
-            self.scene.report(&codes::READ_AS_MESH, (drawn.prim, None), message, help);
+            self.scene
+                .report(&codes::READ_AS_MESH, (drawn.prim, None), message, help);
         }
         let mut polygons = tessellated(prim)?;
         for point in &mut polygons.points {
-            *point = drawn.matrix.transform_point(&Point3::from(*point)).coords.into();
+            *point = drawn
+                .matrix
+                .transform_point(&Point3::from(*point))
+                .coords
+                .into();
         }
         if drawn.matrix.fixed_view::<3, 3>(0, 0).determinant() < 0.0 {
             meshes::turn_inside_out(&mut polygons);
         }
         let mesh = self.meshes.add(self.scene, robot, drawn.prim, &polygons)?;
-        Some((Geometry::Mesh { mesh, scale: Vector3::repeat(1.0) }, Pose::identity()))
+        Some((
+            Geometry::Mesh {
+                mesh,
+                scale: Vector3::repeat(1.0),
+            },
+            Pose::identity(),
+        ))
     }
 }
 
 /// A factor, or 1 if it is nearly that.
 fn snapped(factor: f64) -> f64 {
-    if (factor - 1.0).abs() < 1e-9 { 1.0 } else { factor }
+    if (factor - 1.0).abs() < 1e-9 {
+        1.0
+    } else {
+        factor
+    }
 }
 
 fn is_sound(geometry: &Geometry) -> bool {
@@ -331,7 +499,9 @@ fn is_sound(geometry: &Geometry) -> bool {
         Geometry::Box { size } => size.iter().all(is_length),
         Geometry::Sphere { radius } => is_length(radius),
         Geometry::Cylinder { radius, length } => is_length(radius) && is_length(length),
-        Geometry::Capsule { radius, length } => is_length(radius) && *length >= 0.0 && length.is_finite(),
+        Geometry::Capsule { radius, length } => {
+            is_length(radius) && *length >= 0.0 && length.is_finite()
+        }
         Geometry::Mesh { .. } | Geometry::Missing { .. } => true,
     }
 }
@@ -360,23 +530,54 @@ fn solid(prim: &Prim, pose: Pose, scale: Vector3<f64>) -> Option<(Geometry, Pose
     let (along, across) = (size[axis], [size[(axis + 1) % 3], size[(axis + 2) % 3]]);
     let is_round = is_same(across[0], across[1]);
     let radii = |otherwise: f64| {
-        let (top, bottom) = (dimension(prim, "radiusTop", otherwise), dimension(prim, "radiusBottom", otherwise));
+        let (top, bottom) = (
+            dimension(prim, "radiusTop", otherwise),
+            dimension(prim, "radiusBottom", otherwise),
+        );
         is_same(top, bottom).then_some(top)
     };
     match prim.type_name.as_str() {
-        "Cube" => Some((Geometry::Box { size: size * dimension(prim, "size", 2.0) }, pose)),
-        "Sphere" if is_round && is_same(along, across[0]) => {
-            Some((Geometry::Sphere { radius: size.x * dimension(prim, "radius", 1.0) }, pose))
-        }
+        "Cube" => Some((
+            Geometry::Box {
+                size: size * dimension(prim, "size", 2.0),
+            },
+            pose,
+        )),
+        "Sphere" if is_round && is_same(along, across[0]) => Some((
+            Geometry::Sphere {
+                radius: size.x * dimension(prim, "radius", 1.0),
+            },
+            pose,
+        )),
         "Cylinder" | "Cylinder_1" if is_round => {
-            let radius = if prim.type_name == "Cylinder" { dimension(prim, "radius", 1.0) } else { radii(1.0)? };
+            let radius = if prim.type_name == "Cylinder" {
+                dimension(prim, "radius", 1.0)
+            } else {
+                radii(1.0)?
+            };
             let length = along * dimension(prim, "height", 2.0);
-            Some((Geometry::Cylinder { radius: across[0] * radius, length }, turned))
+            Some((
+                Geometry::Cylinder {
+                    radius: across[0] * radius,
+                    length,
+                },
+                turned,
+            ))
         }
         "Capsule" | "Capsule_1" if is_round && is_same(along, across[0]) => {
-            let radius = if prim.type_name == "Capsule" { dimension(prim, "radius", 0.5) } else { radii(0.5)? };
+            let radius = if prim.type_name == "Capsule" {
+                dimension(prim, "radius", 0.5)
+            } else {
+                radii(0.5)?
+            };
             let length = along * dimension(prim, "height", 1.0);
-            Some((Geometry::Capsule { radius: along * radius, length }, turned))
+            Some((
+                Geometry::Capsule {
+                    radius: along * radius,
+                    length,
+                },
+                turned,
+            ))
         }
         _ => None,
     }
@@ -387,20 +588,38 @@ fn tessellated(prim: &Prim) -> Option<Polygons> {
     let axis = scene::axis(prim.text("axis"), 2);
     let radii = |otherwise: f64| {
         let one = dimension(prim, "radius", otherwise);
-        (dimension(prim, "radiusBottom", one), dimension(prim, "radiusTop", one))
+        (
+            dimension(prim, "radiusBottom", one),
+            dimension(prim, "radiusTop", one),
+        )
     };
     let mut polygons = match prim.type_name.as_str() {
         "Sphere" => tessellate::lathe(&Profile::sphere(dimension(prim, "radius", 1.0))),
         "Cylinder" | "Cylinder_1" => {
             let (bottom, top) = radii(1.0);
-            tessellate::lathe(&Profile::frustum(bottom, top, dimension(prim, "height", 2.0)))
+            tessellate::lathe(&Profile::frustum(
+                bottom,
+                top,
+                dimension(prim, "height", 2.0),
+            ))
         }
         "Capsule" | "Capsule_1" => {
             let (bottom, top) = radii(0.5);
-            tessellate::lathe(&Profile::capsule(bottom, top, dimension(prim, "height", 1.0)))
+            tessellate::lathe(&Profile::capsule(
+                bottom,
+                top,
+                dimension(prim, "height", 1.0),
+            ))
         }
-        "Cone" => tessellate::lathe(&Profile::frustum(dimension(prim, "radius", 1.0), 0.0, dimension(prim, "height", 2.0))),
-        "Plane" => tessellate::sheet(dimension(prim, "width", 2.0), dimension(prim, "length", 2.0)),
+        "Cone" => tessellate::lathe(&Profile::frustum(
+            dimension(prim, "radius", 1.0),
+            0.0,
+            dimension(prim, "height", 2.0),
+        )),
+        "Plane" => tessellate::sheet(
+            dimension(prim, "width", 2.0),
+            dimension(prim, "length", 2.0),
+        ),
         "Cube" => tessellate::cube(dimension(prim, "size", 2.0)),
         _ => return None,
     };

@@ -16,7 +16,12 @@ impl Profile {
     /// A cylinder, or a cone if one radius is zero, centred.
     pub fn frustum(bottom: f64, top: f64, height: f64) -> Self {
         let half = height / 2.0;
-        Self(vec![[0.0, -half], [bottom, -half], [top, half], [0.0, half]])
+        Self(vec![
+            [0.0, -half],
+            [bottom, -half],
+            [top, half],
+            [0.0, half],
+        ])
     }
 
     /// A ball.
@@ -27,8 +32,15 @@ impl Profile {
     /// A cylinder of a height with half balls at its ends.
     pub fn capsule(bottom: f64, top: f64, height: f64) -> Self {
         let ring = |k: usize| FRAC_PI_2 * k as f64 / RINGS as f64;
-        let below = (0..=RINGS).map(|k| [bottom * ring(k).sin(), -height / 2.0 - bottom * ring(k).cos()]);
-        let above = (0..=RINGS).rev().map(|k| [top * ring(k).sin(), height / 2.0 + top * ring(k).cos()]);
+        let below = (0..=RINGS).map(|k| {
+            [
+                bottom * ring(k).sin(),
+                -height / 2.0 - bottom * ring(k).cos(),
+            ]
+        });
+        let above = (0..=RINGS)
+            .rev()
+            .map(|k| [top * ring(k).sin(), height / 2.0 + top * ring(k).cos()]);
         let mut profile: Vec<[f64; 2]> = below.chain(above).collect();
         profile.dedup();
         Self(profile)
@@ -49,7 +61,9 @@ pub(super) fn lathe(profile: &Profile) -> Polygons {
                 let angle = TAU * side as f64 / SIDES as f64;
                 [radius * angle.cos(), radius * angle.sin(), z]
             }));
-            (0..SIDES as u32).map(|side| first + if sides == 1 { 0 } else { side }).collect()
+            (0..SIDES as u32)
+                .map(|side| first + if sides == 1 { 0 } else { side })
+                .collect()
         })
         .collect();
     for pair in rings.windows(2) {
@@ -74,7 +88,12 @@ pub(super) fn lathe(profile: &Profile) -> Polygons {
 pub(super) fn sheet(width: f64, length: f64) -> Polygons {
     let (x, y) = (width / 2.0, length / 2.0);
     let points = vec![[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]];
-    Polygons { points, counts: vec![4], corners: vec![0, 1, 2, 3], ..Polygons::default() }
+    Polygons {
+        points,
+        counts: vec![4],
+        corners: vec![0, 1, 2, 3],
+        ..Polygons::default()
+    }
 }
 
 /// A cube, centred.
@@ -82,9 +101,13 @@ pub(super) fn cube(size: f64) -> Polygons {
     let half = size / 2.0;
     let side = |bit: usize, k: usize| if k >> bit & 1 == 1 { half } else { -half };
     Polygons {
-        points: (0..8).map(|k| [side(0, k), side(1, k), side(2, k)]).collect(),
+        points: (0..8)
+            .map(|k| [side(0, k), side(1, k), side(2, k)])
+            .collect(),
         counts: vec![4; 6],
-        corners: vec![0, 2, 3, 1, 4, 5, 7, 6, 0, 1, 5, 4, 2, 6, 7, 3, 0, 4, 6, 2, 1, 3, 7, 5],
+        corners: vec![
+            0, 2, 3, 1, 4, 5, 7, 6, 0, 1, 5, 4, 2, 6, 7, 3, 0, 4, 6, 2, 1, 3, 7, 5,
+        ],
         ..Polygons::default()
     }
 }

@@ -12,8 +12,9 @@ use urdf_usd_diagnostic::{Diagnostic, Severity};
 use urdf_usd_mesh::{Polygons, from_polygons};
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    Contact, Custom, Element, Geometry, ImagePlacement, Inertial, Joint, JointKind, Light, LightKind, LinkId, MapRole, Mass,
-    Material, Mesh, Pose, Robot, SensorKind, Shape, VisualPart, Wrap,
+    Contact, Custom, Element, Geometry, ImagePlacement, Inertial, Joint, JointKind, Light,
+    LightKind, LinkId, MapRole, Mass, Material, Mesh, Pose, Robot, SensorKind, Shape, VisualPart,
+    Wrap,
 };
 use urdf_usd_store::Store;
 
@@ -22,13 +23,18 @@ fn robot_of(text: &str) -> Result<(Robot, Vec<Diagnostic>), String> {
     let folder = tempfile::tempdir().unwrap();
     let entry = folder.path().join("a.usda");
     std::fs::write(&entry, format!("#usda 1.0\n{text}")).unwrap();
-    read(&entry, &Default::default()).map(|read| (read.robot, read.diagnostics)).map_err(|error| error.to_string())
+    read(&entry, &Default::default())
+        .map(|read| (read.robot, read.diagnostics))
+        .map_err(|error| error.to_string())
 }
 
 /// A robot of one layer with the code of each finding.
 fn told(text: &str) -> (Robot, Vec<&'static str>) {
     let (robot, found) = robot_of(text).unwrap();
-    (robot, found.iter().map(|diagnostic| diagnostic.code).collect())
+    (
+        robot,
+        found.iter().map(|diagnostic| diagnostic.code).collect(),
+    )
 }
 
 /// What a layer begins with: metres, z up.
@@ -37,8 +43,14 @@ const BODY: &str = "(prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMas
 
 #[test]
 fn what_holds_no_robot_is_an_error_that_says_what_was_looked_for() {
-    let error = robot_of(&format!("{METRES}def Xform \"r\" {{ def Cube \"c\" {{}} }}")).unwrap_err();
-    assert!(error.contains("PhysicsRigidBodyAPI") && error.contains("2 prims"), "{error}");
+    let error = robot_of(&format!(
+        "{METRES}def Xform \"r\" {{ def Cube \"c\" {{}} }}"
+    ))
+    .unwrap_err();
+    assert!(
+        error.contains("PhysicsRigidBodyAPI") && error.contains("2 prims"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -56,14 +68,27 @@ fn units_the_up_axis_and_scales_are_settled() {
     assert_eq!(codes, ["usd-read-base-placed"]);
     // y of the stage is z of the robot's base, on which the body hangs.
     let at = Model::of(&robot).poses(&[]);
-    let body = robot.links.iter().position(|link| link.name == "a").unwrap();
+    let body = robot
+        .links
+        .iter()
+        .position(|link| link.name == "a")
+        .unwrap();
     assert!((at[body].rotation * Vector3::y() - Vector3::z()).norm() < 1e-12);
     let link = &robot.links[body];
     let inertial = link.inertial.as_ref().unwrap();
     assert_eq!((inertial.mass, inertial.origin.translation.x), (2.0, 0.1));
-    assert!((inertial.inertia - Matrix3::identity() * 1e-4).norm() < 1e-15, "{}", inertial.inertia);
-    let Geometry::Cylinder { radius, length } = link.collisions[0].geometry else { panic!() };
-    assert!((radius - 0.05).abs() < 1e-12 && (length - 0.4).abs() < 1e-12, "{radius} {length}");
+    assert!(
+        (inertial.inertia - Matrix3::identity() * 1e-4).norm() < 1e-15,
+        "{}",
+        inertial.inertia
+    );
+    let Geometry::Cylinder { radius, length } = link.collisions[0].geometry else {
+        panic!()
+    };
+    assert!(
+        (radius - 0.05).abs() < 1e-12 && (length - 0.4).abs() < 1e-12,
+        "{radius} {length}"
+    );
     assert!((link.collisions[0].origin.translation.vector - Vector3::y()).norm() < 1e-12);
     assert!((link.collisions[0].origin.rotation * Vector3::z() - Vector3::x()).norm() < 1e-12);
 }
@@ -73,7 +98,11 @@ fn a_base_with_z_up_has_a_name_that_nothing_else_has() {
     let layer = |name: &str, more: &str| {
         format!(
             "(\n defaultPrim = \"rover\"\n metersPerUnit = 1\n upAxis = \"Y\"\n)\ndef Xform \"rover\" {more} {{ {} }}",
-            if name.is_empty() { String::new() } else { format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1 }}") }
+            if name.is_empty() {
+                String::new()
+            } else {
+                format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1 }}")
+            }
         )
     };
     for (body, more, links) in [
@@ -82,7 +111,14 @@ fn a_base_with_z_up_has_a_name_that_nothing_else_has() {
         ("", BODY, ["rover", "base_link"]),
     ] {
         let (robot, _) = told(&layer(body, more));
-        assert_eq!(robot.links.iter().map(|link| link.name.as_str()).collect::<Vec<_>>(), links);
+        assert_eq!(
+            robot
+                .links
+                .iter()
+                .map(|link| link.name.as_str())
+                .collect::<Vec<_>>(),
+            links
+        );
     }
 }
 
@@ -100,7 +136,14 @@ fn meshes_keep_their_names() {
     );
     let (robot, _) = told(&layer);
     let names = |robot: &Robot| -> Vec<String> {
-        let stem = |uri: &str| Path::new(uri).file_stem().unwrap().to_str().unwrap().to_owned();
+        let stem = |uri: &str| {
+            Path::new(uri)
+                .file_stem()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned()
+        };
         robot.meshes.iter().map(|mesh| stem(&mesh.uri)).collect()
     };
     assert_eq!(names(&robot), ["wheel", "thread", "own"]);
@@ -122,27 +165,52 @@ fn a_contact_that_gives_nothing_back_has_one_name() {
     let text = format!("<robot name='r'>{}{}{joint}</robot>", link("a"), link("b"));
     let mut robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
     for (link, restitution) in robot.links.iter_mut().zip([None, Some(0.0)]) {
-        link.contact = Some(Contact { static_friction: 1.0, dynamic_friction: 0.5, restitution });
+        link.contact = Some(Contact {
+            static_friction: 1.0,
+            dynamic_friction: 0.5,
+            restitution,
+        });
     }
     let physics = |robot: &Robot| {
-        let options = Options { entry: "r".into(), ..Options::default() };
+        let options = Options {
+            entry: "r".into(),
+            ..Options::default()
+        };
         let asset = write(robot, &options, &Store::none()).unwrap();
-        let (_, bytes) = asset.files.iter().find(|(path, _)| path.ends_with("physics.usda")).unwrap();
+        let (_, bytes) = asset
+            .files
+            .iter()
+            .find(|(path, _)| path.ends_with("physics.usda"))
+            .unwrap();
         String::from_utf8(bytes.bytes().unwrap().into()).unwrap()
     };
     assert_eq!(physics(&robot).matches("def Material ").count(), 1);
-    assert!(physics(&robot).contains("def Material \"friction_1_0_5\""), "{}", physics(&robot));
+    assert!(
+        physics(&robot).contains("def Material \"friction_1_0_5\""),
+        "{}",
+        physics(&robot)
+    );
     let read = again(&robot, Bodies::Nested).0;
-    assert!(physics(&read).contains("def Material \"friction_1_0_5\""), "{}", physics(&read));
+    assert!(
+        physics(&read).contains("def Material \"friction_1_0_5\""),
+        "{}",
+        physics(&read)
+    );
 }
 
 #[test]
 fn mimics_have_three_spellings() {
     let body = |name: &str| {
-        format!("def Xform \"{name}\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1) }}")
+        format!(
+            "def Xform \"{name}\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1) }}"
+        )
     };
     let joint = |child: &str, schema: &str, more: &str| {
-        let schemas = if schema.is_empty() { String::new() } else { format!("(prepend apiSchemas = [\"{schema}\"])") };
+        let schemas = if schema.is_empty() {
+            String::new()
+        } else {
+            format!("(prepend apiSchemas = [\"{schema}\"])")
+        };
         format!(
             "def PhysicsRevoluteJoint \"to_{child}\" {schemas} {{ rel physics:body0 = </r/a>\n rel physics:body1 = </r/{child}>\n{more} }}\n"
         )
@@ -155,7 +223,9 @@ fn mimics_have_three_spellings() {
         joint(
             "c",
             "ExtendedPhysicsMimicAPI",
-            &format!("{leader}\n float ext_physics:mimic:multiplier = 2\n float ext_physics:mimic:offset = 90")
+            &format!(
+                "{leader}\n float ext_physics:mimic:multiplier = 2\n float ext_physics:mimic:offset = 90"
+            )
         ),
         joint(
             "d",
@@ -171,7 +241,11 @@ fn mimics_have_three_spellings() {
     );
     let (robot, codes) = told(&layer);
     assert_eq!(codes, ["usd-read-mimic-left-out"]);
-    let found: Vec<_> = robot.joints.iter().map(|joint| joint.mimic.map(|m| (m.joint.0, m.multiplier, m.offset))).collect();
+    let found: Vec<_> = robot
+        .joints
+        .iter()
+        .map(|joint| joint.mimic.map(|m| (m.joint.0, m.multiplier, m.offset)))
+        .collect();
     let follows = Some((0, 2.0, std::f64::consts::FRAC_PI_2));
     assert_eq!(found, [None, follows, follows, follows, None]);
 }
@@ -196,7 +270,10 @@ fn a_missing_mass_is_computed_from_colliders() {
         let link = robot.links.iter().find(|link| link.name == name).unwrap();
         let inertial = link.inertial.as_ref().unwrap();
         // Of a cube: m a² / 6.
-        assert!((inertial.inertia - Matrix3::identity() * (inertial.mass * 0.01 / 6.0)).norm() < 1e-9, "{name}");
+        assert!(
+            (inertial.inertia - Matrix3::identity() * (inertial.mass * 0.01 / 6.0)).norm() < 1e-9,
+            "{name}"
+        );
         (inertial.mass * 1e6).round() / 1e6
     });
     assert_eq!(masses, [0.5, 3.0, 1.0, 6.0]);
@@ -218,12 +295,32 @@ fn cones_ellipsoids_and_copies_are_shapes() {
     assert_eq!(robot.lights.len(), 1);
     let visuals = &robot.links[0].visuals;
     assert_eq!(visuals.len(), 4);
-    robot.meshes.iter().for_each(|mesh| urdf_usd_robot::invariants::check(&mesh.mesh.load().unwrap()));
-    assert!(robot.meshes.iter().all(|mesh| mesh.mesh.arrays().unwrap().is_watertight()));
+    robot
+        .meshes
+        .iter()
+        .for_each(|mesh| urdf_usd_robot::invariants::check(&mesh.mesh.load().unwrap()));
+    assert!(
+        robot
+            .meshes
+            .iter()
+            .all(|mesh| mesh.mesh.arrays().unwrap().is_watertight())
+    );
     let bounds = |index: usize| robot.meshes[index].mesh.bounds().unwrap();
-    assert_eq!((bounds(0).0[2], bounds(0).1[2], bounds(1).1[2]), (-1.0, 1.0, 2.0));
-    let radii: Vec<_> = visuals[2..].iter().map(|shape| (shape.origin.translation.x, shape.geometry.clone())).collect();
-    assert_eq!(radii, [(1.0, Geometry::Sphere { radius: 0.5 }), (2.0, Geometry::Sphere { radius: 1.0 })]);
+    assert_eq!(
+        (bounds(0).0[2], bounds(0).1[2], bounds(1).1[2]),
+        (-1.0, 1.0, 2.0)
+    );
+    let radii: Vec<_> = visuals[2..]
+        .iter()
+        .map(|shape| (shape.origin.translation.x, shape.geometry.clone()))
+        .collect();
+    assert_eq!(
+        radii,
+        [
+            (1.0, Geometry::Sphere { radius: 0.5 }),
+            (2.0, Geometry::Sphere { radius: 1.0 })
+        ]
+    );
 }
 
 #[test]
@@ -232,7 +329,12 @@ fn lights_shine_as_usd_says_they_do() {
         format!("def {kind} \"{name}\" (prepend apiSchemas = [{schemas}]) {{ {inside} }}\n")
     };
     let lights = [
-        light("SphereLight", "ball", "", "float inputs:intensity = 100\n float inputs:exposure = 2\n float inputs:radius = 5"),
+        light(
+            "SphereLight",
+            "ball",
+            "",
+            "float inputs:intensity = 100\n float inputs:exposure = 2\n float inputs:radius = 5",
+        ),
         light(
             "SphereLight",
             "normal",
@@ -247,8 +349,18 @@ fn lights_shine_as_usd_says_they_do() {
              float inputs:shaping:cone:softness = 0.25\n double3 xformOp:translate = (0, 0, 10)\n\
              uniform token[] xformOpOrder = [\"xformOp:translate\"]",
         ),
-        light("DistantLight", "sun", "", "float inputs:angle = 180\n float inputs:intensity = 10"),
-        light("DistantLight", "lux", "", "float inputs:intensity = 800\n bool inputs:normalize = 1"),
+        light(
+            "DistantLight",
+            "sun",
+            "",
+            "float inputs:angle = 180\n float inputs:intensity = 10",
+        ),
+        light(
+            "DistantLight",
+            "lux",
+            "",
+            "float inputs:intensity = 800\n bool inputs:normalize = 1",
+        ),
         light(
             "SphereLight",
             "wide",
@@ -270,23 +382,68 @@ fn lights_shine_as_usd_says_they_do() {
     );
     let (robot, codes) = told(&layer);
     let (approximated, area) = ("usd-read-light-approximated", "usd-read-area-light");
-    assert_eq!(codes, [approximated, approximated, "usd-read-dark-light", area, "usd-read-dome-light"]);
-    let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * b.max(1.0);
-    let [ball, normal, spot, sun, lux, wide] = &robot.lights[..] else { panic!("{:?}", robot.lights) };
-    // 400 nits from a disk of 10 cm radius.
-    assert!(near(ball.intensity, 400.0 * std::f64::consts::PI * 0.01), "{}", ball.intensity);
-    assert!(matches!(ball.kind, LightKind::Point { radius } if near(radius, 0.1)), "{:?}", ball.kind);
-    // 80000 nits over as many cm² as the ball has: a quarter of that in cd, but in cm²; the colour's most goes into it.
-    assert!(near(normal.intensity, 2.0 * 80_000.0 / 4.0 * 1e-4), "{}", normal.intensity);
-    assert_eq!(normal.color, [1.0, 0.5, 0.25]);
-    let LightKind::Spot { radius, inner, outer } = spot.kind else { panic!("{:?}", spot.kind) };
-    assert!(radius == 0.0 && near(inner.to_degrees(), 30.0) && near(outer.to_degrees(), 40.0), "{:?}", spot.kind);
-    assert_eq!((spot.origin.translation.z, spot.link, spot.name.as_str()), (0.1, LinkId(0), "spot"));
-    assert!(near(sun.intensity, 10.0 * std::f64::consts::PI), "{}", sun.intensity);
-    assert!(
-        near(lux.intensity, 800.0) && matches!(lux.kind, LightKind::Directional { angle } if near(angle.to_degrees(), 0.53))
+    assert_eq!(
+        codes,
+        [
+            approximated,
+            approximated,
+            "usd-read-dark-light",
+            area,
+            "usd-read-dome-light"
+        ]
     );
-    assert!(matches!(wide.kind, LightKind::Spot { inner, outer, .. } if inner == outer && near(outer.to_degrees(), 90.0)));
+    let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * b.max(1.0);
+    let [ball, normal, spot, sun, lux, wide] = &robot.lights[..] else {
+        panic!("{:?}", robot.lights)
+    };
+    // 400 nits from a disk of 10 cm radius.
+    assert!(
+        near(ball.intensity, 400.0 * std::f64::consts::PI * 0.01),
+        "{}",
+        ball.intensity
+    );
+    assert!(
+        matches!(ball.kind, LightKind::Point { radius } if near(radius, 0.1)),
+        "{:?}",
+        ball.kind
+    );
+    // 80000 nits over as many cm² as the ball has: a quarter of that in cd, but in cm²; the
+    // colour's most goes into it.
+    assert!(
+        near(normal.intensity, 2.0 * 80_000.0 / 4.0 * 1e-4),
+        "{}",
+        normal.intensity
+    );
+    assert_eq!(normal.color, [1.0, 0.5, 0.25]);
+    let LightKind::Spot {
+        radius,
+        inner,
+        outer,
+    } = spot.kind
+    else {
+        panic!("{:?}", spot.kind)
+    };
+    assert!(
+        radius == 0.0 && near(inner.to_degrees(), 30.0) && near(outer.to_degrees(), 40.0),
+        "{:?}",
+        spot.kind
+    );
+    assert_eq!(
+        (spot.origin.translation.z, spot.link, spot.name.as_str()),
+        (0.1, LinkId(0), "spot")
+    );
+    assert!(
+        near(sun.intensity, 10.0 * std::f64::consts::PI),
+        "{}",
+        sun.intensity
+    );
+    assert!(
+        near(lux.intensity, 800.0)
+            && matches!(lux.kind, LightKind::Directional { angle } if near(angle.to_degrees(), 0.53))
+    );
+    assert!(
+        matches!(wide.kind, LightKind::Spot { inner, outer, .. } if inner == outer && near(outer.to_degrees(), 90.0))
+    );
 }
 
 #[test]
@@ -295,8 +452,17 @@ fn a_light_outside_all_links_is_on_the_first() {
         "def Xform \"a\" {BODY} {{ float physics:mass = 1\n float3 physics:diagonalInertia = (1, 1, 1)\n\
         double3 xformOp:translate = (1, 0, 0)\n uniform token[] xformOpOrder = [\"xformOp:translate\"] }}"
     );
-    let (robot, _) = told(&format!("{METRES}def Xform \"r\" {{ {body}\n def SphereLight \"lamp\" {{}} }}"));
-    assert_eq!((robot.links.len(), robot.lights[0].link, robot.lights[0].origin.translation.x), (1, LinkId(0), -1.0));
+    let (robot, _) = told(&format!(
+        "{METRES}def Xform \"r\" {{ {body}\n def SphereLight \"lamp\" {{}} }}"
+    ));
+    assert_eq!(
+        (
+            robot.links.len(),
+            robot.lights[0].link,
+            robot.lights[0].origin.translation.x
+        ),
+        (1, LinkId(0), -1.0)
+    );
 }
 
 #[test]
@@ -308,14 +474,27 @@ fn joints_that_lead_nowhere_are_told_with_their_property() {
     );
     let (robot, found) = robot_of(&layer).unwrap();
     assert_eq!((robot.links.len(), robot.joints.len()), (1, 0));
-    let elements: Vec<_> = found.iter().map(|d| (d.code, d.place.element.as_str(), d.place.file.is_some())).collect();
+    let elements: Vec<_> = found
+        .iter()
+        .map(|d| (d.code, d.place.element.as_str(), d.place.file.is_some()))
+        .collect();
     let code = "usd-read-joint-left-out";
-    assert_eq!(elements, [(code, "/r/gone.physics:body0", true), (code, "/r/same.physics:body1", true)]);
+    assert_eq!(
+        elements,
+        [
+            (code, "/r/gone.physics:body0", true),
+            (code, "/r/same.physics:body1", true)
+        ]
+    );
 }
 
 /// A robot written and read again.
 fn again(robot: &Robot, bodies: Bodies) -> (Robot, Vec<Diagnostic>) {
-    let options = Options { entry: "r".into(), bodies, ..Options::default() };
+    let options = Options {
+        entry: "r".into(),
+        bodies,
+        ..Options::default()
+    };
     let asset = write(robot, &options, &Store::none()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
@@ -329,12 +508,21 @@ fn again(robot: &Robot, bodies: Bodies) -> (Robot, Vec<Diagnostic>) {
 
 #[test]
 fn what_has_no_material_comes_back_without_one() {
-    let visual = |material: &str| format!("<visual><geometry><sphere radius='1'/></geometry>{material}</visual>");
+    let visual = |material: &str| {
+        format!("<visual><geometry><sphere radius='1'/></geometry>{material}</visual>")
+    };
     let painted = visual("<material name='m'><color rgba='0.5 0.5 0.5 1'/></material>");
-    let text = format!("<robot name='r'><link name='a'>{}{painted}</link></robot>", visual(""));
+    let text = format!(
+        "<robot name='r'><link name='a'>{}{painted}</link></robot>",
+        visual("")
+    );
     let robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
     let (read, _) = again(&robot, Bodies::Nested);
-    let names: Vec<_> = read.links[0].visuals.iter().map(|v| v.material.map(|id| read.materials[id.0].name.clone())).collect();
+    let names: Vec<_> = read.links[0]
+        .visuals
+        .iter()
+        .map(|v| v.material.map(|id| read.materials[id.0].name.clone()))
+        .collect();
     assert_eq!(names, [None, Some("m".to_owned())]);
     assert_eq!(read.materials.len(), 1);
 }
@@ -354,16 +542,30 @@ fn what_usd_has_no_word_for_comes_back() {
     fn element(of: &Element) -> Element {
         let mut attributes = of.attributes.clone();
         attributes.sort();
-        Element { attributes, children: of.children.iter().map(element).collect(), place: Default::default(), ..of.clone() }
+        Element {
+            attributes,
+            children: of.children.iter().map(element).collect(),
+            place: Default::default(),
+            ..of.clone()
+        }
     }
     let plain = |custom: &Custom| {
         let mut attributes = custom.attributes.clone();
         attributes.sort();
-        Custom { attributes, elements: custom.elements.iter().map(element).collect() }
+        Custom {
+            attributes,
+            elements: custom.elements.iter().map(element).collect(),
+        }
     };
     let all = |robot: &Robot| {
         let (links, joints) = (&robot.links, &robot.joints);
-        let owners = [&robot.custom, &links[0].custom, &links[0].visuals[0].custom, &links[1].custom, &joints[0].custom];
+        let owners = [
+            &robot.custom,
+            &links[0].custom,
+            &links[0].visuals[0].custom,
+            &links[1].custom,
+            &joints[0].custom,
+        ];
         owners.map(plain)
     };
     assert_eq!(all(&read), all(&robot));
@@ -405,31 +607,54 @@ fn numbers_come_back(roll: &str, within: f64) {
         )
     };
     let (of_a, of_b) = (numbers(&robot), numbers(&read));
-    assert_eq!((of_b.0, of_b.1, of_b.2, of_b.3, of_b.5), (of_a.0, of_a.1, of_a.2, of_a.3, of_a.5));
-    assert!((of_b.4.into_inner() - of_a.4.into_inner()).amax() < 1e-15, "{:?}", of_b.4);
+    assert_eq!(
+        (of_b.0, of_b.1, of_b.2, of_b.3, of_b.5),
+        (of_a.0, of_a.1, of_a.2, of_a.3, of_a.5)
+    );
+    assert!(
+        (of_b.4.into_inner() - of_a.4.into_inner()).amax() < 1e-15,
+        "{:?}",
+        of_b.4
+    );
     for (a, b) in of_a.6.iter().zip(&of_b.6) {
-        assert!((a.to_homogeneous() - b.to_homogeneous()).amax() < within, "{a} {b}");
+        assert!(
+            (a.to_homogeneous() - b.to_homogeneous()).amax() < within,
+            "{a} {b}"
+        );
     }
 }
 
 /// Where every link is, by its name, with the first position of the n-th joint by name.
 fn places(robot: &Robot, seed: f64) -> BTreeMap<String, Pose> {
     let model = Model::of(robot);
-    let mut names: Vec<&str> = robot.joints.iter().map(|joint| joint.name.as_str()).collect();
+    let mut names: Vec<&str> = robot
+        .joints
+        .iter()
+        .map(|joint| joint.name.as_str())
+        .collect();
     names.sort_unstable();
     let position = |joint: &Joint| {
         let number = names.iter().position(|name| *name == joint.name).unwrap() as f64;
         (seed * (number + 1.0)).sin()
     };
-    let positions: Vec<Vec<f64>> =
-        robot.joints.iter().map(|joint| vec![position(joint); position_count(joint.kind).min(1)]).collect();
+    let positions: Vec<Vec<f64>> = robot
+        .joints
+        .iter()
+        .map(|joint| vec![position(joint); position_count(joint.kind).min(1)])
+        .collect();
     let mut flat = model.flat(&positions);
     model.follow(&mut flat);
-    robot.links.iter().map(|link| link.name.clone()).zip(model.poses(&flat)).collect()
+    robot
+        .links
+        .iter()
+        .map(|link| link.name.clone())
+        .zip(model.poses(&flat))
+        .collect()
 }
 
 fn near(a: &Pose, b: &Pose) -> bool {
-    (a.translation.vector - b.translation.vector).norm() < 1e-6 && a.rotation.angle_to(&b.rotation) < 2e-6
+    (a.translation.vector - b.translation.vector).norm() < 1e-6
+        && a.rotation.angle_to(&b.rotation) < 2e-6
 }
 
 fn is_close(a: f64, b: f64) -> bool {
@@ -448,25 +673,61 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
         Geometry::Missing { .. } => false,
         Geometry::Box { size } => size.min() > 0.0,
         Geometry::Sphere { radius } => radius > 0.0,
-        Geometry::Cylinder { radius, length } | Geometry::Capsule { radius, length } => radius > 0.0 && length > 0.0,
+        Geometry::Cylinder { radius, length } | Geometry::Capsule { radius, length } => {
+            radius > 0.0 && length > 0.0
+        }
     };
     let of_a: Vec<&Shape> = a.1.iter().filter(|shape| is_read(shape)).collect();
     assert_eq!(of_a.len(), b.1.len(), "{what}");
     for (of_a, of_b) in of_a.into_iter().zip(b.1) {
-        assert!(near(&of_a.origin, &of_b.origin), "{what}: {:?} {:?}", of_a.origin, of_b.origin);
+        assert!(
+            near(&of_a.origin, &of_b.origin),
+            "{what}: {:?} {:?}",
+            of_a.origin,
+            of_b.origin
+        );
         match (&of_a.geometry, &of_b.geometry) {
-            (Geometry::Mesh { mesh: in_a, scale: of_a }, Geometry::Mesh { mesh: in_b, scale: of_b }) => {
-                let points = |robot: &Robot, mesh: usize, scale: &Vector3<f64>| -> Vec<Vector3<f64>> {
-                    let mesh = robot.meshes[mesh].mesh.arrays().unwrap();
-                    let corners = mesh.triangles.iter().flatten().map(|index| mesh.points[*index as usize]);
-                    let mut points: Vec<_> = corners.map(|p| Vector3::from(p.map(f64::from)).component_mul(scale)).collect();
-                    points.sort_by(|a, b| a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).fold(Ordering::Equal, Ordering::then));
-                    points.dedup();
-                    points
-                };
+            (
+                Geometry::Mesh {
+                    mesh: in_a,
+                    scale: of_a,
+                },
+                Geometry::Mesh {
+                    mesh: in_b,
+                    scale: of_b,
+                },
+            ) => {
+                let points =
+                    |robot: &Robot, mesh: usize, scale: &Vector3<f64>| -> Vec<Vector3<f64>> {
+                        let mesh = robot.meshes[mesh].mesh.arrays().unwrap();
+                        let corners = mesh
+                            .triangles
+                            .iter()
+                            .flatten()
+                            .map(|index| mesh.points[*index as usize]);
+                        let mut points: Vec<_> = corners
+                            .map(|p| Vector3::from(p.map(f64::from)).component_mul(scale))
+                            .collect();
+                        points.sort_by(|a, b| {
+                            a.iter()
+                                .zip(b)
+                                .map(|(a, b)| a.total_cmp(b))
+                                .fold(Ordering::Equal, Ordering::then)
+                        });
+                        points.dedup();
+                        points
+                    };
                 let (a, b) = (points(a.0, in_a.0, of_a), points(b.0, in_b.0, of_b));
-                let nearest = |point: &Vector3<f64>| b.iter().map(|b| (b - point).norm()).fold(f64::INFINITY, f64::min);
-                assert!(a.iter().all(|point| nearest(point) < 1e-6 * point.norm().max(1.0)), "{what}: {a:?} {b:?}");
+                let nearest = |point: &Vector3<f64>| {
+                    b.iter()
+                        .map(|b| (b - point).norm())
+                        .fold(f64::INFINITY, f64::min)
+                };
+                assert!(
+                    a.iter()
+                        .all(|point| nearest(point) < 1e-6 * point.norm().max(1.0)),
+                    "{what}: {a:?} {b:?}"
+                );
             }
             (Geometry::Mesh { .. }, _) | (_, Geometry::Mesh { .. }) => panic!("{what}"),
             (of_a, of_b) => {
@@ -479,7 +740,10 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
                 };
                 let ((kind_a, of_a), (kind_b, of_b)) = (numbers(of_a), numbers(of_b));
                 assert_eq!(kind_a, kind_b, "{what}");
-                assert!(of_a.iter().zip(of_b).all(|(a, b)| is_close(*a, b)), "{what}: {of_a:?} {of_b:?}");
+                assert!(
+                    of_a.iter().zip(of_b).all(|(a, b)| is_close(*a, b)),
+                    "{what}: {of_a:?} {of_b:?}"
+                );
             }
         }
     }
@@ -489,20 +753,54 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
 fn same_lights(a: &Robot, b: &Robot) {
     assert_eq!(a.lights.len(), b.lights.len(), "{}: {:?}", a.name, b.lights);
     for light in &a.lights {
-        let of_b = b.lights.iter().find(|other| other.name == light.name).unwrap();
+        let of_b = b
+            .lights
+            .iter()
+            .find(|other| other.name == light.name)
+            .unwrap();
         let what = format!("{light:?} {of_b:?}");
-        assert_eq!(a.links[light.link.0].name, b.links[of_b.link.0].name, "{what}");
-        assert!(near(&light.origin, &of_b.origin) && is_close(light.intensity, of_b.intensity), "{what}");
-        assert!(light.color.iter().zip(of_b.color).all(|(a, b)| (a - b).abs() < 1e-6), "{what}");
+        assert_eq!(
+            a.links[light.link.0].name, b.links[of_b.link.0].name,
+            "{what}"
+        );
+        assert!(
+            near(&light.origin, &of_b.origin) && is_close(light.intensity, of_b.intensity),
+            "{what}"
+        );
+        assert!(
+            light
+                .color
+                .iter()
+                .zip(of_b.color)
+                .all(|(a, b)| (a - b).abs() < 1e-6),
+            "{what}"
+        );
         assert_eq!(light.range.is_some(), of_b.range.is_some(), "{what}");
-        assert!(light.range.zip(of_b.range).is_none_or(|(a, b)| is_close(a, b)), "{what}");
+        assert!(
+            light
+                .range
+                .zip(of_b.range)
+                .is_none_or(|(a, b)| is_close(a, b)),
+            "{what}"
+        );
         let numbers = |kind: LightKind| match kind {
             LightKind::Directional { angle } => (0, [angle, 0.0, 0.0]),
             LightKind::Point { radius } => (1, [radius, 0.0, 0.0]),
-            LightKind::Spot { radius, inner, outer } => (2, [radius, inner, outer]),
+            LightKind::Spot {
+                radius,
+                inner,
+                outer,
+            } => (2, [radius, inner, outer]),
         };
         let ((kind_a, of_a), (kind_b, of_b)) = (numbers(light.kind), numbers(of_b.kind));
-        assert!(kind_a == kind_b && of_a.iter().zip(of_b).all(|(a, b)| (a - b).abs() < 2e-6 * a.max(1.0)), "{what}");
+        assert!(
+            kind_a == kind_b
+                && of_a
+                    .iter()
+                    .zip(of_b)
+                    .all(|(a, b)| (a - b).abs() < 2e-6 * a.max(1.0)),
+            "{what}"
+        );
     }
 }
 
@@ -518,21 +816,52 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
     assert_eq!(links(a), links(b), "{name}");
     same_lights(a, b);
     for link in &a.links {
-        let of_b = b.links.iter().find(|other| other.name == link.name).unwrap();
+        let of_b = b
+            .links
+            .iter()
+            .find(|other| other.name == link.name)
+            .unwrap();
         let what = format!("{name}, link {}", link.name);
-        if let Some(mass) = link.inertial.as_ref().filter(|i| Mass::of(i).is_some_and(|mass| !mass.repaired)) {
-            let Some(of_b) = &of_b.inertial else { panic!("{what} has lost its mass") };
-            assert!(is_close(mass.mass, of_b.mass), "{what}: {} {}", mass.mass, of_b.mass);
-            assert!((mass.origin.translation.vector - of_b.origin.translation.vector).norm() < 1e-6, "{what}");
+        if let Some(mass) = link
+            .inertial
+            .as_ref()
+            .filter(|i| Mass::of(i).is_some_and(|mass| !mass.repaired))
+        {
+            let Some(of_b) = &of_b.inertial else {
+                panic!("{what} has lost its mass")
+            };
+            assert!(
+                is_close(mass.mass, of_b.mass),
+                "{what}: {} {}",
+                mass.mass,
+                of_b.mass
+            );
+            assert!(
+                (mass.origin.translation.vector - of_b.origin.translation.vector).norm() < 1e-6,
+                "{what}"
+            );
             let (of_a, of_b) = (tensor(mass), tensor(of_b));
-            assert!((of_a - of_b).norm() <= 1e-5 * of_a.norm(), "{what}: {of_a} {of_b}");
+            assert!(
+                (of_a - of_b).norm() <= 1e-5 * of_a.norm(),
+                "{what}: {of_a} {of_b}"
+            );
         }
         same_shapes((a, &link.visuals), (b, &of_b.visuals), &what);
         same_shapes((a, &link.collisions), (b, &of_b.collisions), &what);
         let contact = |contact: Option<Contact>| {
-            contact.map(|of| (of.static_friction, of.dynamic_friction, of.restitution.unwrap_or(0.0)))
+            contact.map(|of| {
+                (
+                    of.static_friction,
+                    of.dynamic_friction,
+                    of.restitution.unwrap_or(0.0),
+                )
+            })
         };
-        assert_eq!(contact(link.contact).filter(|_| !of_b.collisions.is_empty()), contact(of_b.contact), "{what}");
+        assert_eq!(
+            contact(link.contact).filter(|_| !of_b.collisions.is_empty()),
+            contact(of_b.contact),
+            "{what}"
+        );
     }
     for joint in &a.joints {
         let what = format!("{name}, joint {}", joint.name);
@@ -541,20 +870,44 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
             assert_eq!(joint.kind, JointKind::Floating, "{what} is gone");
             continue;
         };
-        assert_eq!((joint.kind, joint.closes_loop), (of_b.kind, of_b.closes_loop), "{what}");
-        let link =
-            |robot: &Robot, joint: &Joint| (robot.links[joint.parent.0].name.clone(), robot.links[joint.child.0].name.clone());
+        assert_eq!(
+            (joint.kind, joint.closes_loop),
+            (of_b.kind, of_b.closes_loop),
+            "{what}"
+        );
+        let link = |robot: &Robot, joint: &Joint| {
+            (
+                robot.links[joint.parent.0].name.clone(),
+                robot.links[joint.child.0].name.clone(),
+            )
+        };
         if is_nested && !joint.closes_loop && joint.kind != JointKind::Floating {
             assert_eq!(link(a, joint), link(b, of_b), "{what}");
-            assert!(near(&joint.origin, &of_b.origin), "{what}: {:?} {:?}", joint.origin, of_b.origin);
+            assert!(
+                near(&joint.origin, &of_b.origin),
+                "{what}: {:?} {:?}",
+                joint.origin,
+                of_b.origin
+            );
             if !matches!(joint.kind, JointKind::Fixed) {
-                assert!((joint.axis.into_inner() - of_b.axis.into_inner()).norm() < 2e-6, "{what}");
+                assert!(
+                    (joint.axis.into_inner() - of_b.axis.into_inner()).norm() < 2e-6,
+                    "{what}"
+                );
             }
         }
         let bounds = |joint: &Joint| joint.bounds().sides();
         let ((low_a, high_a), (low_b, high_b)) = (bounds(joint), bounds(of_b));
-        let limits = |joint: &Joint| joint.limit.map_or((None, None), |limit| (limit.effort, limit.velocity));
-        let dynamics = |joint: &Joint| joint.dynamics.map_or((None, None), |of| (of.damping, of.friction));
+        let limits = |joint: &Joint| {
+            joint
+                .limit
+                .map_or((None, None), |limit| (limit.effort, limit.velocity))
+        };
+        let dynamics = |joint: &Joint| {
+            joint
+                .dynamics
+                .map_or((None, None), |of| (of.damping, of.friction))
+        };
         let pairs = [
             (low_a, low_b),
             (high_a, high_b),
@@ -564,17 +917,34 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
             (dynamics(joint).1, dynamics(of_b).1),
         ];
         for (a, b) in pairs {
-            assert!(a.is_some() == b.is_some() && a.zip(b).is_none_or(|(a, b)| is_close(a, b)), "{what}: {a:?} {b:?}");
+            assert!(
+                a.is_some() == b.is_some() && a.zip(b).is_none_or(|(a, b)| is_close(a, b)),
+                "{what}: {a:?} {b:?}"
+            );
         }
-        assert_eq!(joint.drive.map(|drive| drive.command), of_b.drive.map(|drive| drive.command), "{what}");
-        let leader = |robot: &Robot, joint: &Joint| joint.mimic.map(|mimic| robot.joints[mimic.joint.0].name.clone());
+        assert_eq!(
+            joint.drive.map(|drive| drive.command),
+            of_b.drive.map(|drive| drive.command),
+            "{what}"
+        );
+        let leader = |robot: &Robot, joint: &Joint| {
+            joint
+                .mimic
+                .map(|mimic| robot.joints[mimic.joint.0].name.clone())
+        };
         assert_eq!(leader(a, joint), leader(b, of_b), "{what}");
         if let Some((a, b)) = joint.mimic.zip(of_b.mimic) {
-            assert!(is_close(a.multiplier, b.multiplier) && is_close(a.offset, b.offset), "{what}: {a:?} {b:?}");
+            assert!(
+                is_close(a.multiplier, b.multiplier) && is_close(a.offset, b.offset),
+                "{what}: {a:?} {b:?}"
+            );
         }
     }
     // The asset does not say what floats on what.
-    let floats = a.joints.iter().any(|joint| joint.kind == JointKind::Floating);
+    let floats = a
+        .joints
+        .iter()
+        .any(|joint| joint.kind == JointKind::Floating);
     for seed in [0.0, 0.7, 2.3].into_iter().take(if floats { 1 } else { 3 }) {
         let (places_a, places_b) = (places(a, seed), places(b, seed));
         for (link, pose) in &places_a {
@@ -588,7 +958,12 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
 /// A tetrahedron.
 fn solid_mesh() -> Mesh {
     let polygons = Polygons {
-        points: vec![[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.2, 0.0], [0.0, 0.0, 0.1]],
+        points: vec![
+            [0.0, 0.0, 0.0],
+            [0.3, 0.0, 0.0],
+            [0.0, 0.2, 0.0],
+            [0.0, 0.0, 0.1],
+        ],
         counts: vec![3; 4],
         corners: vec![0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3],
         ..Polygons::default()
@@ -618,18 +993,32 @@ impl Numbers {
     }
 
     fn light(&mut self, name: &str, robot: &Robot) -> Light {
-        let (radius, outer) = (if self.of(2) == 0 { 0.0 } else { self.next() + 0.01 }, 0.01 + 1.5 * self.next());
+        let (radius, outer) = (
+            if self.of(2) == 0 {
+                0.0
+            } else {
+                self.next() + 0.01
+            },
+            0.01 + 1.5 * self.next(),
+        );
         let kind = match self.of(3) {
             0 => LightKind::Directional { angle: self.next() },
             1 => LightKind::Point { radius },
-            _ => LightKind::Spot { radius, inner: outer * self.next(), outer },
+            _ => LightKind::Spot {
+                radius,
+                inner: outer * self.next(),
+                outer,
+            },
         };
         let is_parallel = matches!(kind, LightKind::Directional { .. });
         Light {
             name: name.to_owned(),
             kind,
             link: LinkId(self.of(robot.links.len())),
-            origin: Pose::from_parts(self.vector().into(), UnitQuaternion::from_scaled_axis(self.vector())),
+            origin: Pose::from_parts(
+                self.vector().into(),
+                UnitQuaternion::from_scaled_axis(self.vector()),
+            ),
             color: self.vector().map(|part| part.abs() as f32).into(),
             intensity: 0.1 + 1000.0 * self.next(),
             range: (!is_parallel && self.of(2) == 0).then(|| 1.0 + self.next()),
@@ -650,10 +1039,18 @@ fn urdf(numbers: &mut Numbers) -> String {
     for link in 0..count {
         let kind = ["fixed", "revolute", "continuous", "prismatic", "planar"][numbers.of(5)];
         let is_frame = link > 1 && kind == "fixed" && numbers.next() < 0.5;
-        let name = if link == 0 && numbers.next() < 0.3 { "world".to_owned() } else { format!("l{link}") };
+        let name = if link == 0 && numbers.next() < 0.3 {
+            "world".to_owned()
+        } else {
+            format!("l{link}")
+        };
         text += &format!("<link name='{name}'>");
         if !is_frame && name != "world" {
-            let (a, b, c) = (0.1 + numbers.next(), 0.1 + numbers.next(), 0.1 + numbers.next());
+            let (a, b, c) = (
+                0.1 + numbers.next(),
+                0.1 + numbers.next(),
+                0.1 + numbers.next(),
+            );
             // Sums of two: no moment is above the sum of the others.
             text += &format!(
                 "<inertial>{}<mass value='{}'/><inertia ixx='{}' iyy='{}' izz='{}' ixy='0' ixz='0' iyz='0'/></inertial>",
@@ -664,15 +1061,25 @@ fn urdf(numbers: &mut Numbers) -> String {
                 b + c
             );
             for element in ["visual", "visual", "collision"] {
-                let size = [0.1 + numbers.next(), 0.1 + numbers.next(), 0.1 + numbers.next()];
+                let size = [
+                    0.1 + numbers.next(),
+                    0.1 + numbers.next(),
+                    0.1 + numbers.next(),
+                ];
                 let shape = match numbers.of(5) {
                     0 => format!("<box size='{} {} {}'/>", size[0], size[1], size[2]),
                     1 => format!("<sphere radius='{}'/>", size[0]),
                     2 => format!("<cylinder radius='{}' length='{}'/>", size[0], size[1]),
                     3 => format!("<capsule radius='{}' length='{}'/>", size[0], size[1]),
-                    _ => format!("<mesh filename='a.obj' scale='{} {} -{}'/>", size[0], size[1], size[2]),
+                    _ => format!(
+                        "<mesh filename='a.obj' scale='{} {} -{}'/>",
+                        size[0], size[1], size[2]
+                    ),
                 };
-                text += &format!("<{element}>{}<geometry>{shape}</geometry></{element}>", numbers.origin());
+                text += &format!(
+                    "<{element}>{}<geometry>{shape}</geometry></{element}>",
+                    numbers.origin()
+                );
             }
         }
         text += "</link>";
@@ -681,7 +1088,11 @@ fn urdf(numbers: &mut Numbers) -> String {
             continue;
         }
         let parent = numbers.of(link);
-        let parent = if parent == 0 && text.contains("'world'") { "world".to_owned() } else { format!("l{parent}") };
+        let parent = if parent == 0 && text.contains("'world'") {
+            "world".to_owned()
+        } else {
+            format!("l{parent}")
+        };
         text += &format!(
             "<joint name='j{link}' type='{kind}'><parent link='{parent}'/><child link='l{link}'/>{}<axis xyz='{}'/>",
             numbers.origin(),
@@ -699,7 +1110,11 @@ fn urdf(numbers: &mut Numbers) -> String {
         }
         if matches!(kind, "revolute" | "prismatic" | "continuous") {
             if let Some((leader, _)) = sliding.last().filter(|_| numbers.next() < 0.4) {
-                text += &format!("<mimic joint='{leader}' multiplier='{}' offset='{}'/>", numbers.next(), numbers.next());
+                text += &format!(
+                    "<mimic joint='{leader}' multiplier='{}' offset='{}'/>",
+                    numbers.next(),
+                    numbers.next()
+                );
             }
             sliding.push((format!("j{link}"), kind == "prismatic"));
         }
@@ -790,11 +1205,14 @@ proptest! {
 /// The URDFs of this repository and, where they are, real ones.
 fn urdfs() -> Vec<PathBuf> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let shared = std::env::var_os("URDF_USD_ROBOTS").map_or_else(|| root.join("../shared/robots"), PathBuf::from);
+    let shared = std::env::var_os("URDF_USD_ROBOTS")
+        .map_or_else(|| root.join("../shared/robots"), PathBuf::from);
     let mut folders = vec![root.join("examples"), root.join("test/robots"), shared];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
         for path in entries.map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
                 folders.push(path);
@@ -813,22 +1231,34 @@ fn robots_come_back() {
     for (number, path) in urdfs().into_iter().enumerate() {
         let text = std::fs::read_to_string(&path).unwrap();
         let outcome = urdf_usd_urdf::read(&text, Some(&path));
-        let Some(mut robot) = outcome.robot else { continue };
+        let Some(mut robot) = outcome.robot else {
+            continue;
+        };
         for mesh in &outcome.references.meshes {
             mesh.settle(&mut robot, Arc::new(solid_mesh().into()));
         }
         let folder = tempfile::tempdir().unwrap();
         // One after the other: large robots take their time, and random ones have both.
         for bodies in [Bodies::ALL[number % 2]] {
-            let asset = write(&robot, &Options { entry: "r".into(), bodies, ..Options::default() }, &Store::none()).unwrap();
+            let asset = write(
+                &robot,
+                &Options {
+                    entry: "r".into(),
+                    bodies,
+                    ..Options::default()
+                },
+                &Store::none(),
+            )
+            .unwrap();
             if asset.written.bodies == 0 {
                 continue;
             }
-            asset
-                .files
-                .iter()
-                .for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes.bytes().unwrap()).unwrap());
-            let read = read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot;
+            asset.files.iter().for_each(|(name, bytes)| {
+                std::fs::write(folder.path().join(name), bytes.bytes().unwrap()).unwrap()
+            });
+            let read = read(&folder.path().join("r.usda"), &Default::default())
+                .unwrap()
+                .robot;
             same(&robot, &read, bodies == Bodies::Nested);
         }
     }
@@ -851,7 +1281,11 @@ fn material(name: &str, inputs: &str, more: &str) -> String {
 
 /// A triangle that shows a material, with these lines.
 fn triangle(name: &str, material: &str, lines: &str) -> String {
-    let binding = if material.is_empty() { String::new() } else { format!("rel material:binding = </r/{material}>\n") };
+    let binding = if material.is_empty() {
+        String::new()
+    } else {
+        format!("rel material:binding = </r/{material}>\n")
+    };
     format!(
         "def Mesh \"{name}\" {{ int[] faceVertexCounts = [3]\n int[] faceVertexIndices = [0, 1, 2]\n\
          point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n uniform token subdivisionScheme = \"none\"\n\
@@ -859,20 +1293,32 @@ fn triangle(name: &str, material: &str, lines: &str) -> String {
     )
 }
 
-/// The materials of the visuals of a robot of one link, and what was found; once as the stage says, and once of the asset that is made of
-/// the robot.
+/// The materials of the visuals of a robot of one link, and what was found; once as the stage says,
+/// and once of the asset that is made of the robot.
 fn shown(materials: &str, meshes: &str) -> [(Vec<Option<Material>>, Vec<Diagnostic>); 2] {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("p.png"), PIXELS).unwrap();
-    let layer = format!("#usda 1.0\n{METRES}def Xform \"r\" {{ def Xform \"a\" {BODY} {{ {MASS}{meshes} }}\n{materials} }}");
+    let layer = format!(
+        "#usda 1.0\n{METRES}def Xform \"r\" {{ def Xform \"a\" {BODY} {{ {MASS}{meshes} }}\n{materials} }}"
+    );
     std::fs::write(at("a.usda"), layer).unwrap();
     let materials = |robot: &Robot| {
         let visuals = robot.links.iter().flat_map(|link| &link.visuals);
-        visuals.map(|shape| robot.material_of(shape, 0).cloned()).collect::<Vec<_>>()
+        visuals
+            .map(|shape| robot.material_of(shape, 0).cloned())
+            .collect::<Vec<_>>()
     };
     let first = read(&at("a.usda"), &Default::default()).unwrap();
-    let asset = write(&first.robot, &Options { entry: "again".into(), ..Options::default() }, &Store::none()).unwrap();
+    let asset = write(
+        &first.robot,
+        &Options {
+            entry: "again".into(),
+            ..Options::default()
+        },
+        &Store::none(),
+    )
+    .unwrap();
     for (name, bytes) in &asset.files {
         std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
         std::fs::write(at(name), bytes.bytes().unwrap()).unwrap();
@@ -893,13 +1339,22 @@ fn images_lie_where_the_stage_says() {
         "def Shader \"st\" {{ uniform token info:id = \"UsdPrimvarReader_float2\"\n string inputs:varname = \"st\"\n float2 outputs:result }}\n\
          def Shader \"turn\" {{ uniform token info:id = \"UsdTransform2d\"\n float2 inputs:in.connect = </r/m/st.outputs:result>\n\
          float inputs:rotation = 30\n float2 inputs:scale = (2, 3)\n float2 inputs:translation = (0.1, 0.25)\n float2 outputs:result }}\n{}{}{}",
-        image("color", "turn", "token inputs:wrapS = \"mirror\"\n token inputs:wrapT = \"clamp\""),
+        image(
+            "color",
+            "turn",
+            "token inputs:wrapS = \"mirror\"\n token inputs:wrapT = \"clamp\""
+        ),
         image("rough", "st", "token inputs:wrapS = \"repeat\""),
-        image("metal", "turn", "token inputs:wrapS = \"black\"\n float4 inputs:scale = (0.5, 1, 1, 1)"),
+        image(
+            "metal",
+            "turn",
+            "token inputs:wrapS = \"black\"\n float4 inputs:scale = (0.5, 1, 1, 1)"
+        ),
     );
     let inputs = "color3f inputs:diffuseColor.connect = </r/m/color.outputs:rgb>\n float inputs:roughness.connect = </r/m/rough.outputs:g>\n\
                   float inputs:metallic.connect = </r/m/metal.outputs:r>";
-    let [(materials, found), (again, of_again)] = shown(&material("m", inputs, &more), &triangle("t", "m", ""));
+    let [(materials, found), (again, of_again)] =
+        shown(&material("m", inputs, &more), &triangle("t", "m", ""));
     let own = materials[0].as_ref().unwrap();
     let expected = ImagePlacement {
         wrap: [Wrap::Mirror, Wrap::Clamp],
@@ -908,12 +1363,26 @@ fn images_lie_where_the_stage_says() {
         translation: [0.1, 0.25],
     };
     assert_eq!(own.base_color_placement, expected);
-    assert_eq!(own.maps[&MapRole::Roughness].placement, ImagePlacement::default());
+    assert_eq!(
+        own.maps[&MapRole::Roughness].placement,
+        ImagePlacement::default()
+    );
     // Roughness and metalness are one image in glTF: the second has its mean.
-    assert!(!own.maps.contains_key(&MapRole::Metallic) && own.metallic < 0.5, "{own:?}");
+    assert!(
+        !own.maps.contains_key(&MapRole::Metallic) && own.metallic < 0.5,
+        "{own:?}"
+    );
     let messages: Vec<&str> = found.iter().map(|found| found.message.as_str()).collect();
-    assert!(messages.iter().any(|message| message.contains("black")), "{messages:?}");
-    assert!(messages.iter().any(|message| message.contains("its image of metalness lies")), "{messages:?}");
+    assert!(
+        messages.iter().any(|message| message.contains("black")),
+        "{messages:?}"
+    );
+    assert!(
+        messages
+            .iter()
+            .any(|message| message.contains("its image of metalness lies")),
+        "{messages:?}"
+    );
     assert_eq!(messages.len(), 2, "{messages:?}");
     assert_eq!((again, of_again.len()), (materials, 0));
 }
@@ -930,12 +1399,27 @@ fn all_inputs_of_the_surface_are_read() {
         material("bumpy", "float inputs:displacement = 1", ""),
     ]
     .concat();
-    let [(materials, found), (again, _)] = shown(&text, &[triangle("t", "lacquer", ""), triangle("u", "bumpy", "")].concat());
+    let [(materials, found), (again, _)] = shown(
+        &text,
+        &[triangle("t", "lacquer", ""), triangle("u", "bumpy", "")].concat(),
+    );
     let lacquer = materials[0].as_ref().unwrap();
-    assert_eq!((lacquer.specular, lacquer.metallic, lacquer.ior), (Some([0.25, 0.5, 1.0]), 0.0, 1.25));
-    assert_eq!((lacquer.clearcoat, lacquer.clearcoat_roughness), (0.75, 0.01));
-    assert_eq!((lacquer.base_color[3], lacquer.opacity_threshold), (0.5, Some(0.25)));
-    let codes: Vec<_> = found.iter().map(|found| (found.code, found.message.contains("displacement"))).collect();
+    assert_eq!(
+        (lacquer.specular, lacquer.metallic, lacquer.ior),
+        (Some([0.25, 0.5, 1.0]), 0.0, 1.25)
+    );
+    assert_eq!(
+        (lacquer.clearcoat, lacquer.clearcoat_roughness),
+        (0.75, 0.01)
+    );
+    assert_eq!(
+        (lacquer.base_color[3], lacquer.opacity_threshold),
+        (0.5, Some(0.25))
+    );
+    let codes: Vec<_> = found
+        .iter()
+        .map(|found| (found.code, found.message.contains("displacement")))
+        .collect();
     assert_eq!(codes, [("usd-read-material-left-out", true)]);
     assert_eq!(again, materials);
 }
@@ -949,24 +1433,49 @@ fn a_colour_for_all_of_a_prim_is_that_of_a_material_that_shows_it() {
          float3 outputs:result }",
     );
     let one = "color3f[] primvars:displayColor = [(1, 0.5, 0)]\n";
-    let fading = format!("{one} float[] primvars:displayOpacity = [0, 0.5, 1] (interpolation = \"vertex\")");
-    let [(materials, _), _] =
-        shown(&text, &[triangle("t", "shows", one), triangle("u", "shows", &fading), triangle("v", "", &fading)].concat());
-    let [one, fading, bare] = &materials[..] else { panic!("{materials:?}") };
+    let fading =
+        format!("{one} float[] primvars:displayOpacity = [0, 0.5, 1] (interpolation = \"vertex\")");
+    let [(materials, _), _] = shown(
+        &text,
+        &[
+            triangle("t", "shows", one),
+            triangle("u", "shows", &fading),
+            triangle("v", "", &fading),
+        ]
+        .concat(),
+    );
+    let [one, fading, bare] = &materials[..] else {
+        panic!("{materials:?}")
+    };
     let one = one.as_ref().unwrap();
-    assert_eq!((one.base_color, one.shows_corner_colors), ([1.0, 0.5, 0.0, 1.0], false));
+    assert_eq!(
+        (one.base_color, one.shows_corner_colors),
+        ([1.0, 0.5, 0.0, 1.0], false)
+    );
     assert!(fading.as_ref().unwrap().shows_corner_colors && bare.is_none());
 }
 
 /// A robot with variant sets, each with its variants' text.
 fn with_sets(sets: &[(&str, &[(&str, &str)])]) -> (Robot, Vec<Diagnostic>) {
     let names: Vec<String> = sets.iter().map(|(name, _)| format!("{name:?}")).collect();
-    let selected: String = sets.iter().map(|(name, variants)| format!("string {name} = {:?}\n", variants[0].0)).collect();
-    let variants =
-        |variants: &[(&str, &str)]| variants.iter().map(|(name, text)| format!("{name:?} {{ {text} }}\n")).collect::<String>();
-    let text: String =
-        sets.iter().map(|(name, of_set)| format!("variantSet {name:?} = {{\n{}}}\n", variants(of_set))).collect();
-    let materials: String = ["red", "blue"].iter().map(|name| material(name, "", "")).collect();
+    let selected: String = sets
+        .iter()
+        .map(|(name, variants)| format!("string {name} = {:?}\n", variants[0].0))
+        .collect();
+    let variants = |variants: &[(&str, &str)]| {
+        variants
+            .iter()
+            .map(|(name, text)| format!("{name:?} {{ {text} }}\n"))
+            .collect::<String>()
+    };
+    let text: String = sets
+        .iter()
+        .map(|(name, of_set)| format!("variantSet {name:?} = {{\n{}}}\n", variants(of_set)))
+        .collect();
+    let materials: String = ["red", "blue"]
+        .iter()
+        .map(|name| material(name, "", ""))
+        .collect();
     let layer = format!(
         "{METRES}def Xform \"r\" (prepend variantSets = [{}]\n variants = {{ {selected} }}) {{\n\
          def Xform \"a\" {BODY} {{ {MASS}{}{} }}\n{materials}{text} }}",
@@ -979,40 +1488,92 @@ fn with_sets(sets: &[(&str, &[(&str, &str)])]) -> (Robot, Vec<Diagnostic>) {
 
 #[test]
 fn variants_that_change_materials_only_are_looks() {
-    let bind =
-        |mesh: &str, material: &str| format!("over \"a\" {{ over \"{mesh}\" {{ rel material:binding = </r/{material}> }} }}");
-    let rough =
-        |name: &str, roughness: f64| format!("over \"{name}\" {{ over \"s\" {{ float inputs:roughness = {roughness} }} }}");
-    let (bound, shader) =
-        ((bind("t", "red"), bind("t", "blue")), (bind("t", "red") + &rough("red", 0.1), bind("t", "red") + &rough("red", 0.9)));
+    let bind = |mesh: &str, material: &str| {
+        format!("over \"a\" {{ over \"{mesh}\" {{ rel material:binding = </r/{material}> }} }}")
+    };
+    let rough = |name: &str, roughness: f64| {
+        format!("over \"{name}\" {{ over \"s\" {{ float inputs:roughness = {roughness} }} }}")
+    };
+    let (bound, shader) = (
+        (bind("t", "red"), bind("t", "blue")),
+        (
+            bind("t", "red") + &rough("red", 0.1),
+            bind("t", "red") + &rough("red", 0.9),
+        ),
+    );
     // The binding is another, or an input of the shader that is bound.
     for (first, second) in [bound, shader] {
-        let (robot, found) = with_sets(&[("paint", &[("one", &first), ("two", &second), ("bare", "")])]);
+        let (robot, found) =
+            with_sets(&[("paint", &[("one", &first), ("two", &second), ("bare", "")])]);
         assert!(found.is_empty(), "{found:?}");
-        let names: Vec<&str> = robot.look_variants.iter().map(|look| look.name.as_str()).collect();
+        let names: Vec<&str> = robot
+            .look_variants
+            .iter()
+            .map(|look| look.name.as_str())
+            .collect();
         assert_eq!(names, ["bare", "one", "two"]);
-        let at = VisualPart { link: LinkId(0), visual: 0, part: 0 };
-        let looks: Vec<_> = robot.look_variants.iter().map(|look| &look.materials).collect();
-        assert!(looks.iter().all(|materials| materials.keys().eq([&at])), "only what varies");
-        assert_eq!(looks[1][&at].as_ref(), robot.material_of(&robot.links[0].visuals[0], 0));
+        let at = VisualPart {
+            link: LinkId(0),
+            visual: 0,
+            part: 0,
+        };
+        let looks: Vec<_> = robot
+            .look_variants
+            .iter()
+            .map(|look| &look.materials)
+            .collect();
+        assert!(
+            looks.iter().all(|materials| materials.keys().eq([&at])),
+            "only what varies"
+        );
+        assert_eq!(
+            looks[1][&at].as_ref(),
+            robot.material_of(&robot.links[0].visuals[0], 0)
+        );
         assert!(looks[0][&at].is_none() && looks[2][&at].is_some() && looks[1] != looks[2]);
     }
     let (first, second, third) = (bind("t", "red"), bind("t", "blue"), bind("u", "red"));
     let sets: [(&str, &[(&str, &str)]); 3] = [
         ("paint", &[("one", &first), ("two", &second)]),
         ("trim", &[("none", ""), ("red", &third)]),
-        ("load", &[("empty", ""), ("full", "over \"a\" { point3f physics:centerOfMass = (1, 0, 0) }")]),
+        (
+            "load",
+            &[
+                ("empty", ""),
+                (
+                    "full",
+                    "over \"a\" { point3f physics:centerOfMass = (1, 0, 0) }",
+                ),
+            ],
+        ),
     ];
     let (robot, found) = with_sets(&sets);
-    let names: Vec<&str> = robot.look_variants.iter().map(|look| look.name.as_str()).collect();
+    let names: Vec<&str> = robot
+        .look_variants
+        .iter()
+        .map(|look| look.name.as_str())
+        .collect();
     assert_eq!(names, ["paint=one", "paint=two", "trim=none", "trim=red"]);
-    let told: Vec<_> = found.iter().map(|found| (found.code, found.message.as_str(), found.help.as_str())).collect();
+    let told: Vec<_> = found
+        .iter()
+        .map(|found| (found.code, found.message.as_str(), found.help.as_str()))
+        .collect();
     let message = "of the variant set \"load\" the variant \"empty\" is read: its variants change more than materials";
-    assert_eq!(told, [("usd-read-variant-baked", message, "choose another with `--variant load=full`")]);
+    assert_eq!(
+        told,
+        [(
+            "usd-read-variant-baked",
+            message,
+            "choose another with `--variant load=full`"
+        )]
+    );
     // Geometry that is another is another robot.
     let moved = "over \"a\" { over \"t\" { double3 xformOp:translate = (1, 0, 0)\n uniform token[] xformOpOrder = [\"xformOp:translate\"] } }";
     let (robot, found) = with_sets(&[("form", &[("small", ""), ("large", moved)])]);
-    assert!(robot.look_variants.is_empty() && found.len() == 1, "{found:?}");
+    assert!(
+        robot.look_variants.is_empty() && found.len() == 1,
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -1025,15 +1586,33 @@ fn a_camera_of_parallel_rays_comes_back() {
         );
     let (robot, _) = robot_of(&layer).unwrap();
     let view = |robot: &Robot| match robot.sensors[0].kind {
-        SensorKind::Camera(camera) => (camera.parallel_width, camera.width, camera.height, camera.near, camera.far),
+        SensorKind::Camera(camera) => (
+            camera.parallel_width,
+            camera.width,
+            camera.height,
+            camera.near,
+            camera.far,
+        ),
         kind => panic!("{kind:?}"),
     };
     // Apertures are tenths of centimetres.
     assert_eq!(view(&robot), (Some(0.5), 640, 320, 0.1, 4.0));
     let folder = tempfile::tempdir().unwrap();
-    let asset = write(&robot, &Options { entry: "r".into(), ..Options::default() }, &Store::none()).unwrap();
-    asset.files.iter().for_each(|(name, bytes)| std::fs::write(folder.path().join(name), bytes.bytes().unwrap()).unwrap());
-    let again = read(&folder.path().join("r.usda"), &Default::default()).unwrap().robot;
+    let asset = write(
+        &robot,
+        &Options {
+            entry: "r".into(),
+            ..Options::default()
+        },
+        &Store::none(),
+    )
+    .unwrap();
+    asset.files.iter().for_each(|(name, bytes)| {
+        std::fs::write(folder.path().join(name), bytes.bytes().unwrap()).unwrap()
+    });
+    let again = read(&folder.path().join("r.usda"), &Default::default())
+        .unwrap()
+        .robot;
     let (width, pixels, height, near, far) = view(&again);
     assert_eq!((width, pixels, height), (Some(0.5), 640, 320));
     assert!((near - 0.1).abs() < 1e-7 && (far - 4.0).abs() < 1e-6);
