@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+import features
 from asserted import Watch
 from worker import NODE, worker
 
@@ -31,9 +32,10 @@ PROGRAM = Path(os.environ.get("URDF_USD_BIN") or ROOT / "target" / "debug" / "ur
 #: How many times as long soaks last: the nightly workflow has them find what shows only after a while.
 SOAK = float(os.environ.get("URDF_USD_SOAK") or 1)
 
-#: What tests keep from one conversion to the next is theirs alone.
-os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="urdf_usd-cache-")
-atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+# One cache for the whole run, apart from the user's: workers inherit it, so that each mesh is loaded and simplified once.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="urdf_usd-cache-")
+    atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 #: The real robots by name. Named here, so that a lone clone can say which tests it leaves out.
 REAL_ROBOTS = (
@@ -286,15 +288,23 @@ def robot_of(item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """A test that finds nothing to look at on its robot has not passed: it is left out, and said to be."""
+    """A test that asserts nothing about its robot fails: what it looks at has vanished from the output, or the robot is no case of it."""
     robot = robot_of(pyfuncitem)
     if robot is None:
         return (yield)
     with Watch() as watch:
         result = yield
     if not watch.asserted:
-        pytest.skip(f"{robot} has nothing that they look at")
+        pytest.fail(f"nothing was asserted about {robot}: if its description has nothing to look at, say with pytest.mark.needs what a case has")
     return result
+
+
+def is_case(item):
+    """Whether the robot of a test has all that the test needs, by its description alone."""
+    robot, needs = robot_of(item), {feature for mark in item.iter_markers("needs") for feature in mark.args}
+    if not needs or robot is None or not source(robot).urdf.is_file():
+        return True
+    return needs <= features.of(source(robot))
 
 
 #: How many browsers there may be at once: they draw in software.
@@ -312,8 +322,11 @@ def rank(item):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Tests of one robot share a worker, so that it is converted once; those of the viewer as many as there may be browsers."""
+def pytest_collection_modifyitems(config, items):
+    """Leaves out robots that are no case of a test. Tests of one robot share a worker, so that it is converted once; those of the viewer as many as there may be browsers."""
+    no_cases = [item for item in items if not is_case(item)]
+    config.hook.pytest_deselected(items=no_cases)
+    items[:] = [item for item in items if item not in set(no_cases)]
     # First: pytest-xdist looks at the marks in the same hook.
     for item in items:
         if (robot := robot_of(item)) and not item.get_closest_marker("xdist_group"):
@@ -326,6 +339,29 @@ def pytest_collection_modifyitems(items):
 def pytest_report_header():
     there = f"robots: {ROBOTS}" if ROBOTS.is_dir() else f"robots: none in {ROBOTS}, the tests over them are skipped"
     return [f"program: {PROGRAM}", there]
+
+
+#: The tests that may be skipped, and why: lines of `path::test: beginning of the reason`.
+EXPECTED_SKIPS = Path(__file__).with_name("expected_skips.txt")
+
+
+def unexpected_skips(reports):
+    """Skipped tests that expected_skips.txt does not name. Robots that are not there are named by the run itself."""
+    lines = [line for line in EXPECTED_SKIPS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    expected = [tuple(line.split(": ", 1)) for line in lines]
+    for report in reports:
+        test, reason = report.nodeid.split("[")[0].removeprefix("test/"), report.longrepr[2].removeprefix("Skipped: ")
+        is_expected = any(test == known and reason.startswith(why) for known, why in expected)
+        if not is_expected and "(set URDF_USD_ROBOTS)" not in reason:
+            yield f"{report.nodeid}: {reason}"
+
+
+def pytest_sessionfinish(session):
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and (unexpected := [*unexpected_skips(reporter.stats.get("skipped", []))]):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        reporter.section("skipped, and not in test/expected_skips.txt")
+        reporter.write_line("\n".join(unexpected))
 
 
 def pytest_terminal_summary(terminalreporter):

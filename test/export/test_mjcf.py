@@ -57,6 +57,7 @@ def number(element, name, otherwise=None):
     return value if math.isfinite(value) else otherwise
 
 
+@pytest.mark.needs("moving joint")
 def test_joints_keep_their_limits_and_dynamics(converted):
     joints, equalities = told(converted)["model"]["joints"], told(converted)["model"]["equalities"]
     root = ElementTree.parse(converted.urdf).getroot()
@@ -99,11 +100,13 @@ def test_joints_follow_as_in_the_urdf(converted):
     assert not found
 
 
+@pytest.mark.needs("shape")
 def test_what_is_seen_and_what_collides_are_apart(converted):
     for geom in told(converted)["model"]["geoms"]:
         assert (geom["group"], geom["collides"]) in ((2, False), (3, True)), geom
 
 
+@pytest.mark.needs("drive")
 def test_actuators_have_the_ranges_of_their_joints(converted):
     model = told(converted)["model"]
     for joint, actuator in model["actuators"].items():

@@ -41,8 +41,6 @@ def told(converted):
     if not drake:
         pytest.skip("URDF_USD_DRAKE_PYTHON is not set: test/run sets it to a Python with test/requirements-drake.txt")
     sdf, report = written(converted)
-    if loops(converted):
-        pytest.skip("Drake reads no SDF with loops")
     links = lambda code: [re.search('link "(.*?)"', d["message"])[1] for d in report["diagnostics"] if d["code"] == code]
     names = [link.get("name") for link in ElementTree.parse(converted.urdf).getroot().findall("link")]
     unsound = links("sdf-inertia-repaired")
@@ -81,6 +79,7 @@ def tops(urdf):
     return top
 
 
+@pytest.mark.needs("tree")
 def test_drake_moves_the_robot_as_its_urdf_says(converted):
     pinocchio, drake = told(converted)
     assert drake["bodies"]
@@ -102,6 +101,7 @@ def test_drake_moves_the_robot_as_its_urdf_says(converted):
             assert np.abs(np.subtract(theirs, ours)).max() < CLOSE * np.abs(theirs).max()
 
 
+@pytest.mark.needs("moving joint", "tree")
 def test_joints_have_the_limits_and_the_damping_of_the_urdf(converted):
     pinocchio, drake = told(converted)
     renamed = renaming(converted)

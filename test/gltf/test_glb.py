@@ -165,6 +165,7 @@ def test_poses(case):
             assert np.abs(actual - expected[name]).max() < 1e-6, f"{name}: off by {np.abs(actual - expected[name]).max():.3g}"
 
 
+@pytest.mark.needs("planar")
 def test_planes(case):
     for name, joint in case.glb.joints.items():
         if joint["type"] == "planar":
@@ -172,6 +173,7 @@ def test_planes(case):
             assert np.allclose(np.cross(u, v), case.urdf.joints[name].axis, atol=1e-9), "u, v and the normal are right-handed"
 
 
+@pytest.mark.needs("joint")
 def test_limits_and_dynamics(case):
     for name, joint in case.glb.joints.items():
         urdf = case.urdf.joints[name]
@@ -190,6 +192,7 @@ def test_limits_and_dynamics(case):
             assert value is None or joint["dynamics"][key] == pytest.approx(value), f"{name}: {key}"
 
 
+@pytest.mark.needs("joint")
 def test_mimics_need_no_chain(case):
     """A loader applies each mimic once; that must give what the URDF's chains give."""
     chance = random.Random(7)

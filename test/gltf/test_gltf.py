@@ -66,6 +66,7 @@ def test_no_content_is_stored_twice(case):
     assert len(set(content)) == len(content)
 
 
+@pytest.mark.needs("shape")
 def test_indices_are_as_narrow_as_they_can_be(case):
     accessors = case.glb.json.get("accessors", [])
     for primitive in (p for mesh in case.glb.json.get("meshes", []) for p in mesh["primitives"]):
@@ -96,6 +97,7 @@ def _plane(normal):
     return u, np.cross(normal, u)
 
 
+@pytest.mark.needs("joint")
 def test_degrees_of_freedom(case):
     for name, joint in case.glb.joints.items():
         axis = case.urdf.joints[name].axis
@@ -118,6 +120,7 @@ def _given(element, **names):
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
+@pytest.mark.needs("joint")
 def test_safety_and_calibration(case):
     for xml in case.xml.findall("joint"):
         joint = case.glb.joints.get(xml.get("name"), {})
@@ -130,6 +133,7 @@ def test_safety_and_calibration(case):
         )  # fmt: skip
 
 
+@pytest.mark.needs("joint")
 def test_home_is_allowed(case):
     joints, home = case.glb.model["joints"], case.glb.model["configurations"]["home"]["jointPositions"]
     for joint, position in zip(joints, home, strict=True):
@@ -252,6 +256,7 @@ def _colour(case, visual):
     return [min(max(float(v), 0), 1) for v in material.find("color").get("rgba").split()]
 
 
+@pytest.mark.needs("colour that shows")
 def test_colours_of_solids_and_stl_are_the_urdfs(case):
     """These have no materials of their own."""
     for xml in case.xml.findall("link"):

@@ -177,6 +177,7 @@ def test_compression_loses_nothing_more(case):
             assert np.array_equal(_triangles(case.glb("quantize"), a), _triangles(case.glb("meshopt"), b)), one.get("name")
 
 
+@pytest.mark.needs("detailed mesh")
 def test_narrow_files_are_smaller(case):
     size = {variant: len(read(file)[1]) for variant, file in case.files.items()}
     size["plain"] = len(case.plain.buffer)

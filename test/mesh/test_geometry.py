@@ -62,7 +62,7 @@ def assert_same(actual, wanted, what):
         assert np.abs(measure(actual) - measure(wanted)).max() < 2e-6 * size, f"{what}: {measure(actual)} instead of {measure(wanted)}"
 
 
-@pytest.mark.parametrize("kind", ["visual", "collision"])
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=pytest.mark.needs(kind)) for kind in ("visual", "collision")])
 def test_usd(converted, kind):
     asset, urdf = Asset(converted.entry), kinematics.read(converted.urdf)
     # The source's own meshes: no hulls, and no coarser tiers.
@@ -80,6 +80,7 @@ def test_usd(converted, kind):
             assert counts is None or triangles in counts, f"{leaf.GetPath()}: {triangles} triangles, not in {counts}"
 
 
+@pytest.mark.needs("mesh")
 def test_meshes_have_their_scale_in_their_points(converted):
     """Simulators assume a scale of 1 (REP-158 1.1), so no mesh stands in a scaled place, whatever scale its source has."""
     for tier, fidelity in (("mesh_high", "trimesh"), ("mesh_medium", "convex_hull"), ("mesh_low", "convex_hull")):
@@ -117,6 +118,7 @@ def test_a_mesh_is_there_once_for_each_scale(tmp_path):
     assert scales[:3] == [None] * 3 and scales[3] == pytest.approx((1e-25,) * 3)
 
 
+@pytest.mark.needs("visual")
 def test_glb(converted):
     glb, urdf = Glb(converted.glb), kinematics.read(converted.urdf)
     poses = glb.poses()

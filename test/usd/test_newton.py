@@ -61,6 +61,7 @@ def test_bases_are_held_or_free(case):
     assert added == {base: ("FREE", None) for base in case.expected.bases if base not in held}
 
 
+@pytest.mark.needs("moving joint")
 def test_joints(case):
     for name, (body0, body1) in case.expected.joints.items():
         joint = case.joints[name]
@@ -82,6 +83,7 @@ def _frame(seven):
     return kinematics.pose(seven[:3], _turn(seven[3:]))
 
 
+@pytest.mark.needs("moving joint")
 def test_axes(case):
     """In the child body's frame. It is the URDF's unless the joint ends on a frame of the body."""
     rest = case.urdf.link_poses()
@@ -99,6 +101,7 @@ def test_axes(case):
             assert len(axes) == 1 and np.abs(axes[0] - axis).max() < 1e-5, f"{name}: {axes} instead of {axis}"
 
 
+@pytest.mark.needs("moving joint")
 def test_joint_frames(case):
     """With every joint at zero, the joint's frames in its two bodies are one."""
     rest = case.urdf.link_poses()
@@ -116,6 +119,7 @@ def test_rest_poses(case):
         assert np.abs(_frame(body["at"]) - rest[name]).max() < 1e-5, name
 
 
+@pytest.mark.needs("moving joint")
 def test_limits(case):
     for name in case.expected.joints:
         urdf, limits = case.urdf.joints[name], case.joints[name]["limits"]

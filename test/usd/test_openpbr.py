@@ -62,6 +62,7 @@ def test_composes(overlaid):
                 assert rich.stage.GetObjectAtPath(path), f"{attribute.GetPath()} → {path}"
 
 
+@pytest.mark.needs("visual")
 @pytest.mark.parametrize("tier", ["mesh_medium", "mesh_high", "mesh_low"])
 def test_every_material_has_a_network(overlaid, tier):
     asset = Asset(overlay(overlaid))
@@ -93,6 +94,7 @@ def _primvar(shader, name):
     return primvar.Get() if primvar else None
 
 
+@pytest.mark.needs("visual")
 def test_values_are_those_of_the_preview_surface(overlaid):
     asset = Asset(overlay(overlaid))
     for material in materials(asset.stage):

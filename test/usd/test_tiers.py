@@ -131,6 +131,7 @@ def test_what_is_made_of_an_asset_has_its_finest_meshes(name, conversions, tmp_p
 # --------------------------------------------------------------------------------------------------------------- structure
 
 
+@pytest.mark.needs("detailed mesh")
 def test_the_default_is_medium_and_authored(converted):
     stage = Asset(converted.entry).stage
     for scope in scopes(stage):
@@ -139,6 +140,7 @@ def test_the_default_is_medium_and_authored(converted):
             assert scope.GetVariantSet(SET).GetVariantSelection() == "mesh_medium", scope.GetPath()
 
 
+@pytest.mark.needs("detailed mesh")
 def test_what_does_not_differ_stands_outside_the_set(converted):
     stage = Asset(converted.entry).stage
     described = lambda leaf: tuple((p.GetName(), str(p.GetTypeName()), len(value(p, "points") or [])) for p in Usd.PrimRange(leaf, Usd.TraverseInstanceProxies()))
@@ -201,6 +203,7 @@ def test_every_tier_is_whole(converted, tier):
 # ------------------------------------------------------------------------------------------------------------------ meshes
 
 
+@pytest.mark.needs("detailed mesh")
 def test_tiers_get_coarser(converted):
     for path, shapes in tiers(converted).items():
         high, medium, low = (len(shapes[t].triangles) for t in TIERS)
@@ -209,6 +212,7 @@ def test_tiers_get_coarser(converted):
         assert low == medium or low <= MAX_SHARE * medium, f"{path}: {low} of {medium}"
 
 
+@pytest.mark.needs("detailed mesh")
 @pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
 def test_tiers_lie_within_their_bound(converted, tier):
     """Both ways: points all over the source from the tier, and points all over the tier from the source."""
@@ -238,6 +242,7 @@ def _nearest_normals(high, coarse):
     return np.maximum.reduceat(cosines, begin)
 
 
+@pytest.mark.needs("detailed mesh")
 @pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
 def test_attributes_are_the_sources(converted, tier):
     """Points and texture coordinates are some of the source's; normals are of unit length and near one of the source's there."""
@@ -252,6 +257,7 @@ def test_attributes_are_the_sources(converted, tier):
         assert _nearest_normals(high, coarse).min() > np.cos(np.radians(26)), f"{path}: a normal from elsewhere"
 
 
+@pytest.mark.needs("detailed mesh")
 @pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
 def test_no_triangle_is_turned_round(converted, tier):
     """None faces away from all its normals, but for those that the source has."""
@@ -262,6 +268,7 @@ def test_no_triangle_is_turned_round(converted, tier):
         assert not new, f"{path}: {len(new)} triangles are turned round"
 
 
+@pytest.mark.needs("detailed mesh of several materials")
 @pytest.mark.parametrize("tier", ["mesh_medium", "mesh_low"])
 def test_borders_of_materials_stay(converted, tier):
     """Each material lies where it lies on the source."""
@@ -301,6 +308,7 @@ def _points_in_root(asset, prim):
     return local @ at[:3, :3].T + at[:3, 3]
 
 
+@pytest.mark.needs("shape")
 def test_every_boundable_has_its_extent(converted):
     asset = Asset(converted.entry)
     for prim in asset.prims:

@@ -142,6 +142,7 @@ def test_names_that_usd_can_hold_are_kept(case):
             assert prim.GetName() == name
 
 
+@pytest.mark.needs("encoded body")
 def test_a_body_whose_name_is_encoded_is_reported(case):
     told = [d["message"] for d in case.converted.report["diagnostics"] if d["code"] == "usd-name-encoded"]
     for name, prim in case.asset.bodies.items():
@@ -277,6 +278,7 @@ def _frame(prim, index):
     return kinematics.pose(value(prim, f"physics:localPos{index}"), quaternion(value(prim, f"physics:localRot{index}")))
 
 
+@pytest.mark.needs("moving joint")
 def test_joint_frames_meet_at_rest(case):
     for name, (body0, body1) in case.expected.joints.items():
         prim = case.asset.joints[name]
@@ -287,6 +289,7 @@ def test_joint_frames_meet_at_rest(case):
         assert np.abs(one - two).max() < 5e-6, f"{name}: off by {np.abs(one - two).max():.3g}"
 
 
+@pytest.mark.needs("moving joint")
 def test_poses_through_joint_frames(case):
     """In random poses, each body follows from the one before it through the joint's frames, as the URDF says."""
     chance = random.Random(zlib.crc32(case.urdf.name.encode()))
@@ -312,6 +315,7 @@ def test_poses_through_joint_frames(case):
             assert np.abs(actual - poses[body1]).max() < 1e-5, f"{name}: off by {np.abs(actual - poses[body1]).max():.3g}"
 
 
+@pytest.mark.needs("planar")
 def test_planar_joints_are_free_in_their_plane(case):
     for name in case.expected.joints:
         joint, prim = case.urdf.joints[name], case.asset.joints[name]
@@ -332,6 +336,7 @@ def test_planar_joints_are_free_in_their_plane(case):
         assert abs(abs(frame[:3, :3] @ AXES[letter] @ along) - 1) < 1e-5, f"{name}: the plane is tilted"
 
 
+@pytest.mark.needs("moving joint")
 def test_limits(case):
     for name in case.expected.joints:
         joint, prim = case.urdf.joints[name], case.asset.joints[name]
@@ -344,6 +349,7 @@ def test_limits(case):
             assert high == pytest.approx(joint.upper * unit, rel=1e-6, abs=1e-9), name
 
 
+@pytest.mark.needs("mimic")
 def test_mimics(case):
     for name in case.expected.joints:
         joint, prim = case.urdf.joints[name], case.asset.joints[name]
@@ -360,6 +366,7 @@ def test_mimics(case):
         assert value(prim, "ext_physics:mimic:offset") == pytest.approx(offset, rel=1e-6)
 
 
+@pytest.mark.needs("moving joint")
 def test_passive_numbers_are_kept(case):
     for name in case.expected.joints:
         joint, prim = case.urdf.joints[name], case.asset.joints[name]
@@ -495,6 +502,7 @@ def test_colliders(case):
         assert material and material.GetPrim().HasAPI(UsdPhysics.MaterialAPI), leaf.GetPath()
 
 
+@pytest.mark.needs("collision mesh")
 def test_collision_variants(case):
     """In both variants each mesh collider has points; the hull's never exceed the mesh's bounds."""
     meshes = {k: v for k, v in _leaves(case, "collision", "collision_").items() if v.IsA(UsdGeom.Mesh)}
@@ -547,6 +555,7 @@ def _linear(c):
     return c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
 
 
+@pytest.mark.needs("colour of a solid")
 def test_urdf_colours_are_linear(case):
     """A primitive shows the colour of its URDF material, turned from sRGB to linear."""
     colours = _urdf_colours(case.converted.urdf)
@@ -592,6 +601,7 @@ def _textured(urdf):
     return {m.get("name") for m in root.iter("material") if m.find("texture") is not None}
 
 
+@pytest.mark.needs("shape")
 def test_materials_are_whole(case):
     """Every material has a surface; every texture of one is a file of the asset, read as sRGB through the mesh's st."""
     for prim in case.asset.prims:
@@ -608,6 +618,7 @@ def test_materials_are_whole(case):
                 assert shader.GetInput("sourceColorSpace").Get() == "sRGB"
 
 
+@pytest.mark.needs("texture of a mesh")
 def test_textured_geometry_has_coordinates(case):
     """A picture needs coordinates, unless it is the URDF that lays one over a mesh without any."""
     laid_over = {
