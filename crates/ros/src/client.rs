@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::args::Args;
 use super::faults::{Recurring, Troubles, ended, no_answer};
-use super::msg::{Message, Service};
+use super::msg::{self, Message, Service};
 use super::node_state::NodeState;
 use super::opener::Opener;
 use super::publishing::publish;
@@ -25,6 +25,7 @@ use super::threads::{Task, Threads};
 use super::transport::{
     Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Setup, Transport, Write,
 };
+use super::types::Type;
 use super::{
     Graph, Node, Observed, Publisher, Qos, Request, Requests, Responder, Subscription, queue,
 };
@@ -232,25 +233,37 @@ impl<B: Backend> Client<B> {
 }
 
 impl<B: Backend> Inner<B> {
-    fn topic(&self, topic: &str, type_name: String) -> Result<Name, Diagnostic> {
+    fn topic(&self, topic: &str, kind: &'static Type) -> Result<Name, Diagnostic> {
+        self.state.types.add(kind);
         Ok(Name {
             given: topic.to_owned(),
             full: self.state.names.topic(topic)?,
-            type_name,
+            type_name: kind.name.to_owned(),
+            definition: Some(kind),
+        })
+    }
+
+    fn observed(&self, topic: &str, type_name: &str) -> Result<Name, Diagnostic> {
+        Ok(Name {
+            given: topic.to_owned(),
+            full: self.state.names.topic(topic)?,
+            type_name: type_name.to_owned(),
+            definition: msg::find(type_name),
         })
     }
 
     fn service<S: Service>(&self, service: &str) -> Result<Name, Diagnostic> {
-        let full = self.state.names.service(service)?;
+        self.state.types.add(S::TYPE);
         Ok(Name {
             given: service.to_owned(),
-            full,
-            type_name: S::TYPE.of_service(),
+            full: self.state.names.service(service)?,
+            type_name: S::TYPE.name.to_owned(),
+            definition: Some(S::TYPE),
         })
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
-        self.listen(self.topic(topic, M::TYPE.of_message())?, qos, B::listen)
+        self.listen(self.topic(topic, M::TYPE)?, qos, B::listen)
     }
 
     fn listen<M: Send + 'static>(
@@ -280,7 +293,7 @@ impl<B: Backend> Inner<B> {
     }
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
-        let topic = self.topic(topic, M::TYPE.of_message())?;
+        let topic = self.topic(topic, M::TYPE)?;
         let name = topic.full.clone();
         let (sender, receiver, listed) = self.life.queue::<M>(qos.depth)?;
         let writers = watch::channel(None::<Write<M>>).0;
@@ -363,8 +376,8 @@ impl<B: Backend> Node for Client<B> {
         type_name: &str,
         qos: Qos,
     ) -> Result<Subscription<Observed>, Diagnostic> {
-        self.0
-            .listen(self.0.topic(topic, type_name.to_owned())?, qos, B::observe)
+        let topic = self.0.observed(topic, type_name)?;
+        self.0.listen(topic, qos, B::observe)
     }
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {

@@ -13,6 +13,9 @@
 //! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name
 //! `urdf_usd_cyclone`, only `rclrs` and `zenoh` those crates.
 
+// Generated messages name this crate, in this one and in others.
+extern crate self as urdf_usd_ros;
+
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;

@@ -18,6 +18,7 @@ use super::faults::transport;
 use super::msg::{Message, Service};
 use super::names::NodeName;
 use super::threads::Threads;
+use super::types::Type;
 use super::{Graph, Observed, Qos, Sample, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
@@ -39,6 +40,8 @@ pub struct Name {
     pub full: String,
     /// The type: `sensor_msgs/msg/LaserScan`, `std_srvs/srv/Trigger`.
     pub type_name: String,
+    /// The definition of the type, where it is known.
+    pub definition: Option<&'static Type>,
 }
 
 /// What is open in the network. Dropping it closes that.

@@ -9,8 +9,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::*;
+use crate::msg::rcl_interfaces::{ListParameters, ListParametersRequest, ListParametersResponse};
 use crate::msg::std_msgs::String as Text;
-use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
 use crate::parameter::{Declaration, Value};
 use crate::testing::PATIENCE;
 use crate::transport::{Opened, RequestCallback, apart};
@@ -248,7 +248,9 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
         let publisher = opening
             .advertise::<Text>("said", Qos::latched(3))
             .expect("a publisher");
-        let requests = opening.serve::<Convert>("~/convert").expect("a service");
+        let requests = opening
+            .serve::<ListParameters>("~/convert")
+            .expect("a service");
         drop(
             opening
                 .observe("seen", "a/msg/B", Qos::best_effort(1))
@@ -259,7 +261,11 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
                 .advertise::<Text>("unsaid", Qos::reliable(1))
                 .expect("a publisher"),
         );
-        drop(opening.serve::<Convert>("unasked").expect("a service"));
+        drop(
+            opening
+                .serve::<ListParameters>("unasked")
+                .expect("a service"),
+        );
         (0..10).for_each(|n| publisher.publish(text(n)).expect("published"));
         assert!(
             opening
@@ -271,9 +277,9 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
     })
     .await;
     let silent = node
-        .call::<Convert>(
+        .call::<ListParameters>(
             "unasked",
-            ConvertRequest::default(),
+            ListParametersRequest::default(),
             Duration::from_millis(50),
         )
         .await;
@@ -303,7 +309,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
     let (asking, told) = (node.clone(), fake.state().changes.clone().expect("joined"));
     let call = tokio::spawn(async move {
         asking
-            .call::<Convert>("~/convert", ConvertRequest::default(), PATIENCE)
+            .call::<ListParameters>("~/convert", ListParametersRequest::default(), PATIENCE)
             .await
     });
     let Request { responder, .. } = requests.next().await.expect("a call");
@@ -319,10 +325,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
         }
         hear(Err("nonsense".to_owned()));
         responder
-            .send(ConvertResponse {
-                success: true,
-                ..Default::default()
-            })
+            .send(ListParametersResponse::default())
             .expect("sent");
         drop((saying, working.graph_changes()));
         working.graph()
@@ -343,7 +346,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
         (8, true)
     );
     fake.gate().set(false);
-    assert!(call.await.expect("no panic").expect("an answer").success);
+    call.await.expect("no panic").expect("an answer");
     fake.until("the last is written", |state| {
         state.written.last().is_some_and(|(_, text)| text == "19")
     })
@@ -383,7 +386,7 @@ async fn leaving_a_network_that_stands_still_takes_a_few_seconds_at_most() {
         node.shutdown();
         assert!(start.elapsed() >= LEAVE);
         assert_eq!(
-            (node.graph(), node.serve::<Convert>("s").is_err()),
+            (node.graph(), node.serve::<ListParameters>("s").is_err()),
             (Graph::default(), true)
         );
     })
@@ -475,7 +478,7 @@ async fn a_network_that_ends_by_itself_ends_the_node() {
         codes::TRANSPORT.id
     );
     let late = node
-        .call::<Convert>("/c", ConvertRequest::default(), PATIENCE)
+        .call::<ListParameters>("/c", ListParametersRequest::default(), PATIENCE)
         .await;
     assert_eq!(late.expect_err("it has ended").code, codes::TRANSPORT.id);
     assert!(node.advertise::<Text>("/t", Qos::reliable(1)).is_err());

@@ -84,7 +84,7 @@ impl Transport for Embedded {
             }));
         };
         let subscription = Arc::new(SubscriptionEnd {
-            topic: wire::topic(&topic.full, &topic.type_name),
+            topic: wire::topic(topic),
             name: topic.full.clone(),
             qos,
             hear: Box::new(hear),
@@ -98,7 +98,7 @@ impl Transport for Embedded {
 
     fn advertise(&self, topic: &Name, qos: Qos, opened: Opened<Bytes>) -> Result<Open, Diagnostic> {
         let publisher = Arc::new(PublisherEnd {
-            topic: wire::topic(&topic.full, &topic.type_name),
+            topic: wire::topic(topic),
             name: topic.full.clone(),
             qos,
             opened,

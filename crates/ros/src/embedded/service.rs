@@ -384,7 +384,7 @@ impl Sent {
 
 impl Embedded {
     pub(super) fn serve_service(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Open {
-        let (requests, replies) = wire::service(&service.full, &service.type_name);
+        let (requests, replies) = wire::service(service);
         let served = Arc::new(ServerEnd {
             requests,
             replies,
@@ -410,7 +410,7 @@ impl Embedded {
         let mut changes = self.changes.subscribe();
         let (session, writer, reader) = 'found: loop {
             let session = self.supervisor.sessions.current()?;
-            let (requests, replies) = wire::service(service, &called.type_name);
+            let (requests, replies) = wire::service(called);
             // Creating endpoints waits for the library's locks.
             let opening = self.handle.spawn_blocking(move || {
                 let writer = session.writer(&requests, Qos::reliable(1))?;

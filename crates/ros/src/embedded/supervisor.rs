@@ -557,6 +557,7 @@ mod tests {
     use super::*;
     use bytes::Bytes;
 
+    use crate::msg::Interface;
     use crate::msg::std_msgs::String as Text;
     use crate::publishing::publish;
     use crate::{Qos, cdr, queue};
@@ -598,6 +599,7 @@ mod tests {
         let topic = DdsTopic {
             name: "rt/t".to_owned(),
             type_name: "std_msgs::msg::dds_::String_".to_owned(),
+            definition: Some(Text::TYPE),
         };
         let texts: Arc<Mutex<Vec<String>>> = Arc::default();
         let heard = texts.clone();

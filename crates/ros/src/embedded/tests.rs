@@ -9,10 +9,12 @@ use std::time::Duration;
 use super::*;
 use crate::graph::{EndQos, ServiceRole, TopicEnd, TopicRole};
 use crate::msg::builtin_interfaces::Time;
-use crate::msg::rcl_interfaces::{GetParameters, Names, ParameterValue};
+use crate::msg::rcl_interfaces::{
+    GetParameters, GetParametersRequest, ListParameters, ListParametersRequest,
+    ListParametersResponse, ListParametersResult, ParameterValue,
+};
 use crate::msg::sensor_msgs::JointState;
 use crate::msg::std_msgs::{Header, String as Text};
-use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
 use crate::parameter::{Declaration, Value};
 use crate::testing::{self, PATIENCE, graph, heard, text};
 use crate::{Durability, Reliability, Request, codes};
@@ -123,43 +125,39 @@ async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph() {
 #[tokio::test]
 async fn requests_and_answers_arrive_at_any_length() {
     let (server, caller) = (node("server", 3, ""), node("caller", 3, ""));
-    let mut calls = server.serve::<Convert>("~/convert").expect("service");
+    let mut calls = server
+        .serve::<ListParameters>("~/convert")
+        .expect("service");
     assert_eq!(calls.service(), "/server/convert");
     tokio::spawn(async move {
         while let Some(Request { request, responder }) = calls.next().await {
-            let (message, report) = (
-                format!("{} bytes", request.urdf.len()),
-                "x".repeat(request.uri.parse().unwrap()),
-            );
+            let length: usize = request.prefixes.iter().map(String::len).sum();
+            let result = ListParametersResult {
+                names: vec![format!("{length} bytes")],
+                prefixes: vec!["x".repeat(request.depth.try_into().unwrap())],
+            };
             responder
-                .send(ConvertResponse {
-                    message,
-                    report,
-                    ..Default::default()
-                })
+                .send(ListParametersResponse { result })
                 .expect("sent");
         }
     });
-    let ask = |length: usize, report: usize| {
-        let request = ConvertRequest {
-            urdf: "x".repeat(length),
-            uri: report.to_string(),
-            ..Default::default()
+    let ask = |length: usize, depth: u64| {
+        let request = ListParametersRequest {
+            prefixes: vec!["x".repeat(length)],
+            depth,
         };
-        caller.call::<Convert>("/server/convert", request, PATIENCE)
+        caller.call::<ListParameters>("/server/convert", request, PATIENCE)
     };
-    for (length, report) in [
+    for (length, answer) in [
         (0, 0),
         (1281, 1280),
         (70_000, 59_000),
         (3_000_000, 3_000_000),
         (1, 7),
     ] {
-        let response = ask(length, report).await.expect("an answer");
-        assert_eq!(
-            (response.message, response.report.len()),
-            (format!("{length} bytes"), report)
-        );
+        let result = ask(length, answer).await.expect("an answer").result;
+        assert_eq!(result.names, [format!("{length} bytes")]);
+        assert_eq!(result.prefixes[0].len() as u64, answer);
     }
     let (one, two) = tokio::join!(ask(1, 300_000), ask(1, 400_000));
     assert_eq!(
@@ -201,7 +199,7 @@ async fn the_graph_names_both_ends_and_forgets_them() {
     let publisher = one
         .advertise::<JointState>("joint_states", Qos::latched(3))
         .expect("publisher");
-    let service = one.serve::<Convert>("~/convert").expect("service");
+    let service = one.serve::<ListParameters>("~/convert").expect("service");
     let mut heard = other
         .observe(
             "/left/joint_states",
@@ -263,7 +261,7 @@ async fn the_graph_names_both_ends_and_forgets_them() {
         };
         assert_eq!(
             (server.type_name.as_str(), server.role),
-            ("urdf_usd/srv/Convert", ServiceRole::Server)
+            ("rcl_interfaces/srv/ListParameters", ServiceRole::Server)
         );
     }
     let own = seen_by_one
@@ -324,7 +322,7 @@ async fn the_graph_names_both_ends_and_forgets_them() {
 #[tokio::test]
 async fn parameters_of_other_nodes_are_asked_for() {
     let caller = node("caller", 6, "");
-    let asked = Names {
+    let asked = GetParametersRequest {
         names: vec!["robot_description".into()],
     };
     let absent = caller
@@ -360,12 +358,13 @@ async fn parameters_of_other_nodes_are_asked_for() {
     );
     assert_eq!(server.finish_declaring(), []);
     // All at once, each gets its own answer; one does not wait for it.
-    let call =
-        |asked: Names| caller.call::<GetParameters>("/server/get_parameters", asked, PATIENCE);
+    let call = |asked: GetParametersRequest| {
+        caller.call::<GetParameters>("/server/get_parameters", asked, PATIENCE)
+    };
     let given_up = tokio::time::timeout(Duration::from_millis(5), call(asked.clone())).await;
     let (one, two) = tokio::join!(
         call(asked.clone()),
-        call(Names {
+        call(GetParametersRequest {
             names: vec!["use_sim_time".into(); 2]
         })
     );
@@ -452,10 +451,12 @@ async fn the_subscriptions_of_a_fleet_come_and_go() {
 #[tokio::test]
 async fn who_comes_late_meets_a_node_that_has_closed_many_ends() {
     let (fleet, other) = (node("fleet", 10, ""), node("other", 10, ""));
-    let mut service = fleet.serve::<Convert>("~/convert").expect("service");
+    let mut service = fleet.serve::<ListParameters>("~/convert").expect("service");
     tokio::spawn(async move {
         while let Some(Request { responder, .. }) = service.next().await {
-            responder.send(ConvertResponse::default()).expect("sent");
+            responder
+                .send(ListParametersResponse::default())
+                .expect("sent");
         }
     });
     let rounds = if std::env::var_os("URDF_USD_SOAK").is_some() {
@@ -490,7 +491,7 @@ async fn who_comes_late_meets_a_node_that_has_closed_many_ends() {
             .any(|end| end.service == "/fleet/convert" && end.node.is_some())
     })
     .await;
-    late.call::<Convert>("/fleet/convert", ConvertRequest::default(), PATIENCE)
+    late.call::<ListParameters>("/fleet/convert", ListParametersRequest::default(), PATIENCE)
         .await
         .expect("an answer");
 }

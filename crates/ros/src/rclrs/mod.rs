@@ -26,6 +26,9 @@ mod graph;
 mod observe;
 pub mod wire;
 
+/// The types that rosidl generated, for generated code.
+pub use ros_env;
+
 use super::args::Args;
 use super::client::Client;
 use super::faults::{ended, no_answer, transport};

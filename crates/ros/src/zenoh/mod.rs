@@ -42,7 +42,8 @@ use super::transport::{
     CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, Transport,
     apart,
 };
-use super::{Durability, Qos, Reliability, Sample, types};
+use super::types::Type;
+use super::{Durability, Qos, Reliability, Sample};
 use graph::Graph;
 use urdf_usd_diagnostic::Diagnostic;
 use wire::{Attached, End, Kind, Origin};
@@ -218,7 +219,7 @@ fn end(kind: Kind, name: &Name) -> Result<End, Diagnostic> {
         full, type_name, ..
     } = name;
     let unknown = || transport(full, format!("the definition of {type_name} is not known"));
-    let hash = types::hash(type_name).ok_or_else(unknown)?;
+    let hash = name.definition.map(Type::hash).ok_or_else(unknown)?;
     Ok(End {
         kind,
         name: full.clone(),
@@ -285,9 +286,14 @@ impl Transport for Zenoh {
         hear: MessageCallback<Bytes>,
     ) -> Result<Open, Diagnostic> {
         let Name {
-            full, type_name, ..
+            full,
+            type_name,
+            definition,
+            ..
         } = topic.clone();
-        let hash = types::hash(&type_name).or_else(|| self.graph.hash(&full, &type_name));
+        let hash = definition
+            .map(Type::hash)
+            .or_else(|| self.graph.hash(&full, &type_name));
         let mut end = End {
             kind: Kind::Subscriber,
             name: full,
