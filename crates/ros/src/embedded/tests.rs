@@ -162,8 +162,8 @@ async fn requests_and_answers_arrive_at_any_length() {
     let (one, two) = tokio::join!(ask(1, 300_000), ask(1, 400_000));
     assert_eq!(
         (
-            one.expect("an answer").report.len(),
-            two.expect("an answer").report.len()
+            one.expect("an answer").result.prefixes[0].len(),
+            two.expect("an answer").result.prefixes[0].len()
         ),
         (300_000, 400_000)
     );
