@@ -13,7 +13,7 @@ use crate::msg::rcl_interfaces::{ListParameters, ListParametersRequest, ListPara
 use crate::msg::std_msgs::String as Text;
 use crate::parameter::{Declaration, Value};
 use crate::testing::PATIENCE;
-use crate::transport::{Opened, RequestCallback, apart};
+use crate::transport::{Open, Opened, RequestCallback, apart};
 use crate::{PublisherId, Sample, cdr, codes};
 
 /// Whether the network stands still.
@@ -42,7 +42,7 @@ impl Gate {
 #[derive(Default)]
 struct State {
     heard: BTreeMap<String, MessageCallback<Bytes>>,
-    opened: BTreeMap<String, Opened<Bytes>>,
+    opened: BTreeMap<String, Arc<Opened<Bytes>>>,
     served: BTreeMap<String, RequestCallback<Bytes, Bytes>>,
     closed: Vec<String>,
     written: Vec<(String, String)>,
@@ -50,7 +50,6 @@ struct State {
     /// How many more writes are refused.
     refused: usize,
     changes: Option<watch::Sender<()>>,
-    end: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 #[derive(Clone, Default)]
@@ -78,16 +77,21 @@ impl Fake {
     fn node(&self) -> Client {
         let fake = self.clone();
         let join = |setup: Setup| {
-            (fake.state().changes, fake.state().end) = (Some(setup.changes), Some(setup.end));
-            Ok(Box::new(fake) as Box<dyn Transport>)
+            fake.state().changes = Some(setup.changes);
+            Ok((Arc::new(fake) as Arc<dyn Transport>, None))
         };
         Client::join("node", &Args::default(), join).expect("a node")
     }
 
-    fn open(&self, name: &Name, note: impl FnOnce(&mut State)) -> Result<Open, Diagnostic> {
-        self.gate().pass();
-        note(&mut self.state());
-        Ok(Box::new(Closing(self.clone(), name.full.clone())))
+    /// Opens something, once the gate is open. `/defect` panics.
+    fn attempt(&self, name: Name, note: impl Fn(&mut State, &str) + Send + 'static) -> Attempt {
+        let fake = self.clone();
+        Box::new(move || {
+            fake.gate().pass();
+            assert!(name.full != "/defect", "a defect");
+            note(&mut fake.state(), &name.full);
+            Ok(Box::new(Closing(fake.clone(), name.full.clone())))
+        })
     }
 
     fn writer(&self, name: &str) -> Write<Bytes> {
@@ -131,31 +135,23 @@ impl Fake {
 }
 
 impl Transport for Fake {
-    fn listen(
-        &self,
-        topic: &Name,
-        _: Qos,
-        hear: MessageCallback<Bytes>,
-    ) -> Result<Open, Diagnostic> {
-        self.open(topic, |state| {
-            drop(state.heard.insert(topic.full.clone(), hear))
+    fn listen(self: Arc<Self>, topic: Name, _: Qos, hear: MessageCallback<Bytes>) -> Attempt {
+        self.attempt(topic, move |state, name| {
+            drop(state.heard.insert(name.to_owned(), hear.clone()))
         })
     }
 
-    fn advertise(&self, topic: &Name, _: Qos, opened: Opened<Bytes>) -> Result<Open, Diagnostic> {
-        self.open(topic, |state| {
-            opened(self.writer(&topic.full));
-            state.opened.insert(topic.full.clone(), opened);
+    fn advertise(self: Arc<Self>, topic: Name, _: Qos, opened: Opened<Bytes>) -> Attempt {
+        let (fake, opened) = (self.clone(), Arc::new(opened));
+        self.attempt(topic, move |state, name| {
+            opened(fake.writer(name));
+            state.opened.insert(name.to_owned(), opened.clone());
         })
     }
 
-    fn serve(
-        &self,
-        service: &Name,
-        ask: RequestCallback<Bytes, Bytes>,
-    ) -> Result<Open, Diagnostic> {
-        self.open(service, |state| {
-            drop(state.served.insert(service.full.clone(), ask))
+    fn serve(self: Arc<Self>, service: Name, ask: RequestCallback<Bytes, Bytes>) -> Attempt {
+        self.attempt(service, move |state, name| {
+            drop(state.served.insert(name.to_owned(), ask.clone()))
         })
     }
 
@@ -457,7 +453,7 @@ async fn latched_messages_are_sent_until_they_are_and_by_every_new_writer() {
 }
 
 #[tokio::test]
-async fn a_network_that_ends_by_itself_ends_the_node() {
+async fn a_defect_where_things_are_opened_ends_the_node() {
     let fake = Fake::default();
     let node = fake.node();
     let mut heard = node
@@ -467,8 +463,9 @@ async fn a_network_that_ends_by_itself_ends_the_node() {
     let publisher = node
         .advertise::<Text>("/t", Qos::reliable(1))
         .expect("a publisher");
-    let end = fake.state().end.clone().expect("joined");
-    end();
+    let _defect = node
+        .subscribe::<Text>("/defect", Qos::reliable(1))
+        .expect("a subscription");
     assert!(heard.next().await.is_none() && changes.next().await.is_none());
     assert_eq!(
         publisher

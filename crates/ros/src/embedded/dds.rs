@@ -3,7 +3,7 @@
 //!
 //! Others take it for a participant of `rmw_cyclonedds_cpp`: it announces the hashes of its types,
 //! and which endpoints make up a service. Must not know nodes; nothing here outlives its
-//! participant: that is for [`super::session`] and [`super::supervisor`].
+//! participant: that is for [`super::session`] and [`super::keeper`].
 
 use std::fmt;
 use std::net::IpAddr;

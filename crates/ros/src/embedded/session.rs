@@ -1,7 +1,7 @@
 //! One stay of the node in the ROS graph: a participant, the node's readers and writers on it, and
 //! the endpoints they are connected with.
 //!
-//! A node has one session after the other ([`super::supervisor`]); for some seconds it may have
+//! A node has one session after the other ([`super::keeper`]); for some seconds it may have
 //! two. Whoever needs the network for one exchange holds its session for as long.
 
 use std::net::IpAddr;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use super::keeper::Addresses;
 use super::*;
 use crate::graph::{EndQos, ServiceRole, TopicEnd, TopicRole};
 use crate::msg::builtin_interfaces::Time;
@@ -48,7 +50,7 @@ fn domain(test: u16) -> u16 {
         .0
 }
 
-pub(super) fn network(test: u16) -> Network {
+fn network(test: u16) -> Network {
     let loopback = "<CycloneDDS><Domain><General><Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces></General>\
         <Discovery><SPDPInterval>500ms</SPDPInterval></Discovery></Domain></CycloneDDS>";
     let variables = [
@@ -494,4 +496,50 @@ async fn who_comes_late_meets_a_node_that_has_closed_many_ends() {
     late.call::<ListParameters>("/fleet/convert", ListParametersRequest::default(), PATIENCE)
         .await
         .expect("an answer");
+}
+
+#[tokio::test]
+async fn after_a_change_of_addresses_a_node_joins_anew_and_hears_and_says_all() {
+    let machine: Arc<Mutex<Vec<IpAddr>>> = Arc::default();
+    let start = |name: &str| {
+        let machine = machine.clone();
+        let look_up = Box::new(move || Addresses {
+            own: machine.lock().expect("no panic").clone(),
+            ..Addresses::default()
+        });
+        start_with(name, &Args::default(), &network(9), look_up).expect("a node")
+    };
+    let (node, other) = (start("node"), start("other"));
+    let publisher = other
+        .advertise::<Text>("/t", Qos::latched(1))
+        .expect("publisher");
+    let mut subscription = node
+        .subscribe::<Text>("/t", Qos::latched(1))
+        .expect("subscription");
+    publisher.publish(text("one")).expect("said");
+    let mut texts = vec![heard(&mut subscription).await];
+    let sessions = |graph: &Graph| graph.publishers("/t").map(|end| end.id).collect::<Vec<_>>();
+    let before = sessions(&graph(&node, |graph| sessions(graph).len() == 1).await);
+    machine
+        .lock()
+        .expect("no panic")
+        .push(Ipv4Addr::new(192, 0, 2, 7).into());
+    // The publisher of the new session is there beside the old one, which has to end what is under
+    // way.
+    graph(&node, |graph| sessions(graph).len() == 2).await;
+    publisher.publish(text("two")).expect("said");
+    let two = Some("two".to_owned());
+    while !texts.contains(&two) {
+        texts.push(heard(&mut subscription).await);
+    }
+    let after = graph(&node, |graph| sessions(graph).len() == 1).await;
+    assert_ne!(sessions(&after), before);
+    publisher.publish(text("three")).expect("said");
+    let three = Some("three".to_owned());
+    while !texts.contains(&three) {
+        texts.push(heard(&mut subscription).await);
+    }
+    // Messages that arrive in both sessions are delivered once, but for what the new writer
+    // repeats.
+    assert!(texts.len() <= 4, "{texts:?}");
 }
