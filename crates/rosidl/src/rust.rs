@@ -124,7 +124,7 @@ impl Generator<'_> {
         } = kind.definition;
         let (ros, name) = (&kind.ros_name, kind.rust_name());
         let full = format!("{package}/{}/{ros}", file.extension());
-        let has_defaults = kind.part.fields.iter().any(|field| field.default.is_some());
+        let has_defaults = kind.part.fields.iter().any(differs_from_zero);
         let derives = self.derives(kind.part, has_defaults);
         writeln!(
             self.text,
@@ -459,6 +459,17 @@ fn rust_field(name: &str) -> String {
     } else {
         name.to_owned()
     }
+}
+
+/// Whether a field has a default other than zero, `false` or the empty text.
+fn differs_from_zero(field: &Field) -> bool {
+    field
+        .default
+        .as_deref()
+        .is_some_and(|value| !match &field.kind.base {
+            Base::Primitive(_) => value == "false" || value.parse() == Ok(0.0),
+            _ => value.is_empty(),
+        })
 }
 
 /// Returns a value in Rust.
