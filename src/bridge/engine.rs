@@ -48,14 +48,14 @@ use crate::convert::{self, Job, Report};
 use crate::diagnostic::{Diagnostic, Place, Severity, groups};
 use crate::process::watch::{Event, Watch};
 use crate::ros::msg::diagnostic_msgs::DiagnosticArray;
-use crate::ros::msg::urdf_usd as interfaces;
-use crate::ros::msg::urdf_usd::{Asset, ConvertRequest};
 use crate::ros::parameter::{Change, Changes};
 use crate::ros::{Node, Publisher, PublisherId, Qos, Request, Requests};
 use crate::serve::Site;
 use crate::tf_check::{Expected, Limits};
 use crate::usd::InterfaceSummary;
 use crate::worker::{Limits as WorkLimits, Workers};
+use urdf_usd_messages as interfaces;
+use urdf_usd_messages::{Asset, ConvertRequest};
 
 /// How many calls of `convert` may wait.
 const MOST_CALLS: usize = 128;

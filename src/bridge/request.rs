@@ -13,8 +13,8 @@ use super::parameters::Parameters;
 use crate::convert::{self, Failure, Formats, Job, Report, Source};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::resolve::{Files, Resolver};
-use crate::ros::msg::urdf_usd::{ConvertRequest, ConvertResponse};
 use crate::xacro;
+use urdf_usd_messages::{ConvertRequest, ConvertResponse};
 
 fn refuse(message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
     Diagnostic::new(&codes::REQUEST, Place::default(), message).help(help)

@@ -16,13 +16,13 @@ use crate::diagnostic::{Diagnostic, Severity, status};
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
 use crate::ros::msg::std_msgs::Header;
-use crate::ros::msg::urdf_usd::Asset;
 use crate::ros::{Publisher, PublisherId};
 use crate::serve::{
     AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView,
 };
 use crate::tf_check::{self as tf, Expected, Finding, FrameCheck, FrameStatus, Topic, Tree};
 use crate::usd::{AssetFrame, InterfaceSummary};
+use urdf_usd_messages::Asset;
 
 /// The ending of the USD entry layer.
 pub(super) const ENTRY: &str = "usda";

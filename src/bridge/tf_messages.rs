@@ -3,9 +3,9 @@
 use crate::ros::msg::builtin_interfaces::Time;
 use crate::ros::msg::geometry_msgs::TransformStamped;
 use crate::ros::msg::sensor_msgs::JointState;
-use crate::ros::msg::urdf_usd::FrameVerdict;
 use crate::ros::{PublisherId, Sample};
 use crate::tf_check::{self, Finding, JointPositions, Live, Topic, Transform};
+use urdf_usd_messages::FrameVerdict;
 
 use crate::ros::msg::tf2_msgs::TFMessage;
 use std::time::Instant;

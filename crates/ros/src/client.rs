@@ -1,10 +1,10 @@
-//! The ROS client: names, queues, time limits, retries, the graph as it was seen last, and the end,
-//! once for every network.
+//! The ROS client, the same for every network: names, queues, time limits, the last look at the
+//! graph, and shutdown.
 //!
-//! Nothing that the node calls here waits for the network, but for [`Node::shutdown`]. What is
-//! opened and closed goes to a thread ([`super::opener`]), what is published and answered to tasks
-//! on two threads more, and the graph is looked at there whenever it has changed; the node gets
-//! what was seen last. Nothing here ever runs the caller's code.
+//! Nothing that the node calls here waits for the network, except [`Node::shutdown`]. One thread
+//! opens and closes topics and services ([`super::opener`]). Tasks on two more threads publish,
+//! answer, and look at the graph whenever it has changed; the node gets what was seen last. Nothing
+//! here ever runs the caller's code.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -16,35 +16,37 @@ use tokio::sync::watch;
 
 use super::args::Args;
 use super::faults::{Recurring, Troubles, ended, no_answer};
-use super::msg::{Message, Service};
+use super::msg::{self, Message, Service};
 use super::node_state::NodeState;
-use super::opener::Opener;
+use super::opener::{Opener, Upkeep};
 use super::publishing::publish;
 use super::served::Parameters;
 use super::threads::{Task, Threads};
 use super::transport::{
-    Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Setup, Transport, Write,
+    Attempt, Backend, CALLS, Call, Limit, MessageCallback, Name, Setup, Transport, Write,
 };
+use super::types::Type;
 use super::{
     Graph, Node, Observed, Publisher, Qos, Request, Requests, Responder, Subscription, queue,
 };
 use urdf_usd_diagnostic::Diagnostic;
 
-/// Changes of the graph within this time are seen together; where a look at it takes longer, within
-/// as long, but no longer than this.
-const TOGETHER: Duration = Duration::from_millis(10);
-const TOGETHER_AT_MOST: Duration = Duration::from_millis(100);
+/// Pause between two looks at the graph: at least, and where a look takes longer, as long as that
+/// takes, up to.
+const DEBOUNCE: Duration = Duration::from_millis(10);
+const MAX_DEBOUNCE: Duration = Duration::from_millis(100);
 /// How long leaving the graph may take.
 const LEAVE: Duration = Duration::from_secs(5);
 
 /// A ROS 2 node.
-pub struct Client<B: Backend = Box<dyn Transport>>(Arc<Inner<B>>);
+pub struct Client<B: Backend = Arc<dyn Transport>>(Arc<Inner<B>>);
 
 struct Inner<B> {
     state: NodeState,
     handle: Handle,
     life: Arc<Life>,
     backend: Arc<B>,
+    /// The thread that opens and closes everything.
     opener: Opener,
     graph: Arc<Seen>,
     /// `None` after shutdown.
@@ -55,7 +57,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the node is in the ROS graph, and the queues that end when it is not any more.
+/// Whether the node is in the ROS graph, and the queues that end when it leaves.
 struct Life {
     parameters: Arc<Parameters>,
     state: Mutex<LifeState>,
@@ -69,7 +71,7 @@ struct LifeState {
     queues: HashMap<u64, Box<dyn Fn() + Send>>,
 }
 
-/// A queue that is closed at the end; nothing any more when this is dropped.
+/// Registers a queue to be closed when the node leaves; unregisters it when dropped.
 struct Listed {
     life: Weak<Life>,
     number: u64,
@@ -95,7 +97,10 @@ impl Life {
         }
     }
 
-    /// A queue, unless the node has left.
+    /// Returns a queue that ends when the node leaves.
+    ///
+    /// # Errors
+    /// [`super::codes::TRANSPORT`] if it has left.
     fn queue<T: Send + 'static>(
         self: &Arc<Self>,
         depth: usize,
@@ -133,15 +138,15 @@ impl Life {
     }
 }
 
-/// The graph as it was seen last.
+/// The last look at the graph.
 struct Seen {
     graph: Mutex<Arc<Graph>>,
-    /// Ticks when it was seen anew.
+    /// Ticks after every look.
     changes: watch::Sender<()>,
 }
 
 impl Seen {
-    /// Looks.
+    /// Looks at the graph.
     fn look(&self, backend: &impl Backend) {
         let mut graph = backend.graph();
         graph.sort();
@@ -150,7 +155,7 @@ impl Seen {
     }
 }
 
-/// Looks at the graph whenever it has changed.
+/// Looks at the graph after every change.
 async fn keep_looking(
     backend: Arc<impl Backend>,
     seen: Arc<Seen>,
@@ -165,40 +170,36 @@ async fn keep_looking(
         {
             return;
         }
-        tokio::time::sleep(start.elapsed().clamp(TOGETHER, TOGETHER_AT_MOST)).await;
+        tokio::time::sleep(start.elapsed().clamp(DEBOUNCE, MAX_DEBOUNCE)).await;
     }
 }
 
 impl<B: Backend> Client<B> {
     /// Joins the ROS graph as the node that calls itself `default_name`, under `args`, by the
-    /// network that `join` opens.
+    /// network that `join` returns, with what that wants to have done on the thread that opens
+    /// things.
     ///
     /// # Errors
     /// [`super::codes::INVALID_NAME`], [`super::codes::TRANSPORT`], and those of `join`.
     pub(super) fn join(
         default_name: &str,
         args: &Args,
-        join: impl FnOnce(Setup) -> Result<B, Diagnostic>,
+        join: impl FnOnce(Setup) -> Result<(B, Option<Box<dyn Upkeep>>), Diagnostic>,
     ) -> Result<Self, Diagnostic> {
         let state = NodeState::new(default_name, args)?;
         let threads = Threads::new()?;
-        let (handle, opener, ticks) = (
-            threads.handle().clone(),
-            Opener::new()?,
-            watch::channel(()).0,
-        );
+        let (handle, ticks) = (threads.handle().clone(), watch::channel(()).0);
         let life = Arc::new(Life {
             parameters: state.parameters.clone(),
             state: Mutex::default(),
         });
-        let (node, living) = (state.names.node.clone(), life.clone());
-        let end = Arc::new(move || living.end());
-        let backend = Arc::new(join(Setup {
-            node,
+        let (backend, upkeep) = join(Setup {
+            node: state.names.node.clone(),
             handle: handle.clone(),
             changes: ticks.clone(),
-            end,
-        })?);
+        })?;
+        let (backend, living) = (Arc::new(backend), life.clone());
+        let opener = Opener::start(upkeep, move || living.end())?;
         let graph = Arc::new(Seen {
             graph: Mutex::default(),
             changes: watch::channel(()).0,
@@ -232,32 +233,44 @@ impl<B: Backend> Client<B> {
 }
 
 impl<B: Backend> Inner<B> {
-    fn topic(&self, topic: &str, type_name: String) -> Result<Name, Diagnostic> {
+    fn topic(&self, topic: &str, kind: &'static Type) -> Result<Name, Diagnostic> {
+        self.state.types.add(kind);
         Ok(Name {
             given: topic.to_owned(),
             full: self.state.names.topic(topic)?,
-            type_name,
+            type_name: kind.name.to_owned(),
+            definition: Some(kind),
+        })
+    }
+
+    fn observed(&self, topic: &str, type_name: &str) -> Result<Name, Diagnostic> {
+        Ok(Name {
+            given: topic.to_owned(),
+            full: self.state.names.topic(topic)?,
+            type_name: type_name.to_owned(),
+            definition: msg::find(type_name),
         })
     }
 
     fn service<S: Service>(&self, service: &str) -> Result<Name, Diagnostic> {
-        let full = self.state.names.service(service)?;
+        self.state.types.add(S::TYPE);
         Ok(Name {
             given: service.to_owned(),
-            full,
-            type_name: S::TYPE.of_service(),
+            full: self.state.names.service(service)?,
+            type_name: S::TYPE.name.to_owned(),
+            definition: Some(S::TYPE),
         })
     }
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
-        self.listen(self.topic(topic, M::TYPE.of_message())?, qos, B::listen)
+        self.listen(self.topic(topic, M::TYPE)?, qos, B::listen)
     }
 
     fn listen<M: Send + 'static>(
         &self,
         topic: Name,
         qos: Qos,
-        open: fn(&B, &Name, Qos, MessageCallback<M>) -> Result<Open, Diagnostic>,
+        listen: fn(&B, Name, Qos, MessageCallback<M>) -> Attempt,
     ) -> Result<Subscription<M>, Diagnostic> {
         let (sender, receiver, listed) = self.life.queue(qos.depth)?;
         let (name, faults) = (topic.full.clone(), Mutex::<Recurring>::default());
@@ -268,10 +281,8 @@ impl<B: Backend> Inner<B> {
                 tracing::warn!("{heard}: {n} message(s) could not be read; the last: {why}")
             }),
         });
-        let backend = self.backend.clone();
-        let opening = self
-            .opener
-            .open(&name, move || open(&backend, &topic, qos, hear.clone()));
+        let attempt = listen(&self.backend, topic, qos, hear);
+        let opening = self.opener.open(&name, attempt);
         Ok(Subscription::new(
             name,
             receiver,
@@ -280,19 +291,14 @@ impl<B: Backend> Inner<B> {
     }
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {
-        let topic = self.topic(topic, M::TYPE.of_message())?;
+        let topic = self.topic(topic, M::TYPE)?;
         let name = topic.full.clone();
         let (sender, receiver, listed) = self.life.queue::<M>(qos.depth)?;
         let writers = watch::channel(None::<Write<M>>).0;
-        let (backend, current) = (self.backend.clone(), writers.clone());
-        let opening = self.opener.open(&name, move || {
-            let current = current.clone();
-            backend.advertise::<M>(
-                &topic,
-                qos,
-                Box::new(move |write| drop(current.send_replace(Some(write)))),
-            )
-        });
+        let current = writers.clone();
+        let opened = Box::new(move |write| drop(current.send_replace(Some(write))));
+        let attempt = self.backend.advertise::<M>(topic, qos, opened);
+        let opening = self.opener.open(&name, attempt);
         let publishing = publish(name.clone(), qos, receiver, writers);
         self.handle.spawn(async move {
             publishing.await;
@@ -340,10 +346,8 @@ impl<B: Backend> Inner<B> {
             }
             Err(why) => locked(&troubles).unreadable(why),
         };
-        let (backend, ask) = (self.backend.clone(), Arc::new(ask));
-        let opening = self
-            .opener
-            .open(&name, move || backend.serve::<S>(&service, ask.clone()));
+        let attempt = self.backend.serve::<S>(service, Arc::new(ask));
+        let opening = self.opener.open(&name, attempt);
         Ok(Requests::new(name, receiver, Arc::new((listed, opening))))
     }
 }
@@ -363,8 +367,8 @@ impl<B: Backend> Node for Client<B> {
         type_name: &str,
         qos: Qos,
     ) -> Result<Subscription<Observed>, Diagnostic> {
-        self.0
-            .listen(self.0.topic(topic, type_name.to_owned())?, qos, B::observe)
+        let topic = self.0.observed(topic, type_name)?;
+        self.0.listen(topic, qos, B::observe)
     }
 
     fn advertise<M: Message>(&self, topic: &str, qos: Qos) -> Result<Publisher<M>, Diagnostic> {

@@ -1,16 +1,21 @@
-//! The service `~/get_type_description`: what the types that the node uses are made of, for tools
-//! that meet them on the network.
+//! The service `~/get_type_description`: describes the types that the node uses, for tools that
+//! meet them on the network.
 //!
 //! Types are found by hash, as rcl finds them. Distributions before Iron have no such service.
+
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
 use super::msg::type_description_interfaces::{
-    GetTypeDescription, GetTypeDescriptionRequest, GetTypeDescriptionResponse, TypeSource,
+    Field, FieldType, GetTypeDescription, GetTypeDescriptionRequest, GetTypeDescriptionResponse,
+    IndividualTypeDescription, TypeDescription, TypeSource,
 };
+use super::node_state::Types;
 use super::parameter::{Declaration, Value};
 use super::served::Parameters;
-use super::{Node, Request, types};
+use super::types::Type;
+use super::{Node, Request};
 use urdf_usd_diagnostic::Diagnostic;
 
 /// The parameter that decides whether it is there, as in every node.
@@ -21,6 +26,7 @@ const START: &str = "start_type_description_service";
 pub(super) fn serve(
     node: &impl Node,
     parameters: &Parameters,
+    types: &Arc<Types>,
     spawn: impl Fn(BoxFuture<'static, ()>),
 ) -> Result<(), Diagnostic> {
     let text = "Whether the node tells what its types are made of, at ~/get_type_description.";
@@ -30,17 +36,18 @@ pub(super) fn serve(
         return Ok(());
     }
     let mut requests = node.serve::<GetTypeDescription>("~/get_type_description")?;
+    let types = types.clone();
     spawn(Box::pin(async move {
         while let Some(Request { request, responder }) = requests.next().await {
             // Fails only while the node shuts down.
-            let _ = responder.send(answer(&request));
+            let _ = responder.send(answer(&types, &request));
         }
     }));
     Ok(())
 }
 
-fn answer(request: &GetTypeDescriptionRequest) -> GetTypeDescriptionResponse {
-    let Some(found) = types::of_hash(&request.type_hash).and_then(types::describe) else {
+fn answer(types: &Types, request: &GetTypeDescriptionRequest) -> GetTypeDescriptionResponse {
+    let Some(found) = types.with_hash(&request.type_hash) else {
         let failure_reason = format!(
             "no type of hash {:?} is in use by this node",
             request.type_hash
@@ -50,48 +57,90 @@ fn answer(request: &GetTypeDescriptionRequest) -> GetTypeDescriptionResponse {
             ..Default::default()
         };
     };
+    let references = found.references();
     let mut type_sources = Vec::new();
     if request.include_type_sources {
-        let names =
-            std::iter::once(&found.type_description).chain(&found.referenced_type_descriptions);
-        type_sources.extend(names.filter_map(|individual| {
-            let (encoding, text) = types::source(&individual.type_name)?;
-            let (type_name, raw_file_contents) = (individual.type_name.clone(), text.to_owned());
-            Some(TypeSource {
-                type_name,
-                encoding: encoding.to_owned(),
-                raw_file_contents,
-            })
-        }));
+        type_sources.extend(
+            std::iter::once(&found)
+                .chain(references.values())
+                .filter_map(|described| source(described)),
+        );
     }
     GetTypeDescriptionResponse {
         successful: true,
-        type_description: found.into(),
+        type_description: TypeDescription {
+            type_description: describe(found),
+            referenced_type_descriptions: references.into_values().map(describe).collect(),
+        },
         type_sources,
         ..Default::default()
     }
 }
 
+fn describe(described: &Type) -> IndividualTypeDescription {
+    let field = |field: &super::types::Field| Field {
+        name: field.name.to_owned(),
+        type_: FieldType {
+            type_id: field.kind.type_id,
+            capacity: field.kind.capacity,
+            string_capacity: field.kind.string_capacity,
+            nested_type_name: field.kind.nested_name().to_owned(),
+        },
+        default_value: field.default.to_owned(),
+    };
+    IndividualTypeDescription {
+        type_name: described.name.to_owned(),
+        fields: described.fields.iter().map(field).collect(),
+    }
+}
+
+/// Returns the text of a definition, where it is this program's own.
+fn source(described: &Type) -> Option<TypeSource> {
+    Some(TypeSource {
+        type_name: described.name.to_owned(),
+        // `msg` or `srv`, which is what stands between package and name.
+        encoding: described.name.split('/').nth(1)?.to_owned(),
+        raw_file_contents: described.source?.to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::msg::Interface;
+    use crate::msg::rcl_interfaces::GetParameters;
+
+    /// A service with a text of its own.
+    static CONVERT: Type = Type {
+        name: "p/srv/Convert",
+        fields: GetParameters::TYPE.fields,
+        source: Some("string urdf\n---\n"),
+    };
 
     #[test]
     fn types_are_found_by_hash_and_others_are_not() {
-        let ask = |type_hash: &str, include_type_sources| {
-            let type_hash = type_hash.to_owned();
-            answer(&GetTypeDescriptionRequest {
+        let types = Types::default();
+        types.add(&CONVERT);
+        let ask = |type_hash: String, include_type_sources| {
+            let request = GetTypeDescriptionRequest {
                 type_hash,
                 include_type_sources,
                 ..Default::default()
-            })
+            };
+            answer(&types, &request)
         };
-        let hash = types::hash("urdf_usd/srv/Convert").expect("known");
-        let found = ask(&hash, true);
+        let found = ask(CONVERT.hash(), true);
         assert!(found.successful && found.failure_reason.is_empty());
+        let described = &found.type_description.type_description;
+        assert_eq!(described.type_name, "p/srv/Convert");
+        let nested = |field: &Field| field.type_.nested_type_name.clone();
         assert_eq!(
-            found.type_description.type_description.type_name,
-            "urdf_usd/srv/Convert"
+            described.fields.iter().map(nested).collect::<Vec<_>>(),
+            [
+                "rcl_interfaces/srv/GetParameters_Request",
+                "rcl_interfaces/srv/GetParameters_Response",
+                "rcl_interfaces/srv/GetParameters_Event"
+            ]
         );
         let names = found
             .type_description
@@ -100,17 +149,21 @@ mod tests {
             .map(|d| d.type_name.as_str());
         assert!(names.eq([
             "builtin_interfaces/msg/Time",
+            "rcl_interfaces/msg/ParameterValue",
+            "rcl_interfaces/srv/GetParameters_Event",
+            "rcl_interfaces/srv/GetParameters_Request",
+            "rcl_interfaces/srv/GetParameters_Response",
             "service_msgs/msg/ServiceEventInfo",
-            "urdf_usd/srv/Convert_Event",
-            "urdf_usd/srv/Convert_Request",
-            "urdf_usd/srv/Convert_Response"
         ]));
         let [source] = &found.type_sources[..] else {
             panic!("{:?}", found.type_sources)
         };
         assert!(source.encoding == "srv" && source.raw_file_contents.contains("\n---\n"));
-        assert!(ask(&hash, false).type_sources.is_empty());
-        let none = ask("RIHS01_00", true);
+        assert!(ask(CONVERT.hash(), false).type_sources.is_empty());
+        // A type that another one refers to is found, too.
+        let nested = GetParameters::TYPE.references()["rcl_interfaces/msg/ParameterValue"];
+        assert!(ask(nested.hash(), false).successful);
+        let none = ask("RIHS01_00".to_owned(), true);
         assert!(
             !none.successful
                 && none.failure_reason.contains("RIHS01_00")

@@ -1,17 +1,21 @@
-//! What the node needs from ROS 2, as one small trait: [`Node`].
+//! A ROS 2 node, as one small trait: [`Node`].
 //!
-//! The bridge is written once against this trait; behind it stands one ROS client, [`Client`], on
-//! one of three networks: [`embedded`] is DDS in pure Rust and needs no ROS installation; `zenoh`,
-//! with the feature of that name, speaks as `rmw_zenoh_cpp` does; `rclrs`, with that feature, is
-//! rcl in a ROS 2 workspace. [`start`] takes the right one. Another network joins by implementing
-//! the trait `Transport` of the module `transport`: how bytes travel. Nothing else changes.
+//! The program's node is written once against this trait. One ROS client implements it, [`Client`],
+//! on one of three networks: [`embedded`] is DDS in the program itself and needs no ROS
+//! installation; `zenoh`, with the feature of that name, speaks as `rmw_zenoh_cpp` does; `rclrs`,
+//! with that feature, is rcl in a ROS 2 workspace. [`start`] takes the right one. Another network is
+//! an implementation of the trait `Transport` in the module `transport`: how bytes travel.
 //!
-//! Everything that arrives goes into a bounded queue ([`queue`]) that is read with `await`, so no
-//! user code ever runs on a client's own thread, and no network holds the node up. Messages are
-//! plain structs ([`msg`]).
+//! Everything that the node has in the network is opened, tried again and closed by one thread, in
+//! the module `opener`. Everything that arrives goes into a bounded queue ([`queue`]) that is read
+//! with `await`, so no user code ever runs on a client's own thread, and no network holds the node
+//! up. Messages are plain structs ([`msg`]), generated from their definitions.
 //!
 //! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name
 //! `urdf_usd_cyclone`, only `rclrs` and `zenoh` those crates.
+
+// Generated messages name this crate, in this one and in others.
+extern crate self as urdf_usd_ros;
 
 use std::any::Any;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
 //! What every ROS client here keeps itself instead of leaving it to the network: names and remaps,
 //! parameters, the clock.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
 
@@ -10,14 +11,44 @@ use super::clock::Clock;
 use super::msg::rosgraph_msgs::Clock as Tick;
 use super::names::Names;
 use super::served::Parameters;
+use super::types::Type;
 use super::{Node, Subscription};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// A node's names, parameters and clock.
+/// A node's names, parameters, clock and types.
 pub struct NodeState {
     pub(super) names: Names,
     pub(super) parameters: Arc<Parameters>,
     pub(super) clock: Arc<Clock>,
+    pub(super) types: Arc<Types>,
+}
+
+/// The types that a node uses, by name: those of its topics and services, and all that they refer
+/// to.
+#[derive(Default)]
+pub(super) struct Types(Mutex<BTreeMap<&'static str, &'static Type>>);
+
+impl Types {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<&'static str, &'static Type>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the type of a topic or service.
+    pub(super) fn add(&self, used: &'static Type) {
+        let mut known = self.known();
+        if known.insert(used.name, used).is_none() {
+            known.extend(used.references());
+        }
+    }
+
+    /// Returns the type with this hash.
+    #[cfg(not(feature = "rclrs"))]
+    pub(super) fn with_hash(&self, hash: &str) -> Option<&'static Type> {
+        self.known()
+            .values()
+            .copied()
+            .find(|known| known.hash() == hash)
+    }
 }
 
 impl NodeState {
@@ -33,6 +64,7 @@ impl NodeState {
             names,
             parameters,
             clock: Arc::default(),
+            types: Arc::default(),
         })
     }
 
@@ -47,7 +79,7 @@ impl NodeState {
     ) -> Result<(), Diagnostic> {
         self.parameters.serve(node, &spawn)?;
         #[cfg(not(feature = "rclrs"))]
-        super::described::serve(node, &self.parameters, &spawn)?;
+        super::described::serve(node, &self.parameters, &self.types, &spawn)?;
         spawn(Box::pin(
             self.clock.clone().follow(&self.parameters, ticks)?,
         ));

@@ -1,5 +1,8 @@
-//! The thread of a client that opens and closes what the node wants to have in the network, in
-//! order, and waits for that as long as it takes. What can't be opened is tried again.
+//! The thread that opens and closes everything the node has in the network: topics, services.
+//!
+//! It works in order and waits for the network as long as that takes, so that no caller and no task
+//! does. What can't be opened is tried again. Where a network replaces its session ([`Upkeep`]),
+//! everything is opened in the new one, too.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,15 +10,152 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::faults::transport;
-use super::transport::Open;
+use super::transport::{Attempt, Open};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How long to wait before something that could not be opened is tried again, at first and at most.
-const AGAIN: Duration = Duration::from_millis(200);
-const AGAIN_AT_MOST: Duration = Duration::from_secs(30);
+/// Pause before something that failed is tried again: at first, and doubled up to.
+const RETRY: Duration = Duration::from_millis(200);
+const MAX_RETRY: Duration = Duration::from_secs(30);
+/// Longest interval between two calls of [`Upkeep::tick`].
+pub(super) const TICK: Duration = Duration::from_millis(200);
 
-/// Opens something.
-type Attempt = Box<dyn Fn() -> Result<Open, Diagnostic> + Send>;
+/// When to try something again that failed.
+pub(super) struct Retry {
+    due: Instant,
+    pause: Duration,
+}
+
+impl Retry {
+    /// Schedules the first try, at once.
+    pub fn now() -> Self {
+        Self {
+            due: Instant::now(),
+            pause: Duration::ZERO,
+        }
+    }
+
+    /// Schedules the next try after this one failed.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let pause = (self.pause * 2).clamp(RETRY, MAX_RETRY);
+        Self {
+            due: Instant::now() + pause,
+            pause,
+        }
+    }
+
+    /// Whether it is time to try.
+    pub fn is_due(&self) -> bool {
+        self.due <= Instant::now()
+    }
+
+    /// Whether nothing has failed yet, so that a failure is news.
+    pub fn is_first(&self) -> bool {
+        self.pause.is_zero()
+    }
+}
+
+/// Periodic work of a network, done on the thread that opens things.
+pub(super) trait Upkeep: Send {
+    /// Called after the thread has waited for [`TICK`] at most, before it does anything else.
+    fn woke(&mut self);
+
+    /// Called after each command, and every [`TICK`].
+    fn tick(&mut self, ends: &mut Ends);
+}
+
+/// Everything the node wants to have open.
+#[derive(Default)]
+pub(super) struct Ends {
+    /// The number of the session that things are opened in.
+    session: u64,
+    wanted: BTreeMap<u64, End>,
+    /// What could not be opened in the current session.
+    failed: BTreeMap<u64, Retry>,
+}
+
+/// One thing the node wants to have open.
+struct End {
+    name: String,
+    attempt: Attempt,
+    /// What is open, by the number of its session.
+    open: BTreeMap<u64, Open>,
+}
+
+impl Ends {
+    /// Opens everything in a new session. What is open in earlier ones stays.
+    pub fn reopen(&mut self, session: u64) {
+        self.session = session;
+        self.failed.clear();
+        let ids: Vec<u64> = self.wanted.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.open(id, &Retry::now()));
+    }
+
+    /// Closes what is open in an earlier session.
+    pub fn close_session(&mut self, session: u64) {
+        for end in self.wanted.values_mut() {
+            end.open.remove(&session);
+        }
+    }
+
+    fn add(&mut self, id: u64, name: String, attempt: Attempt) {
+        let open = BTreeMap::new();
+        self.wanted.insert(
+            id,
+            End {
+                name,
+                attempt,
+                open,
+            },
+        );
+        self.open(id, &Retry::now());
+    }
+
+    fn remove(&mut self, id: u64) {
+        self.failed.remove(&id);
+        self.wanted.remove(&id);
+    }
+
+    /// Tries again what is due.
+    fn retry(&mut self) {
+        let due: Vec<u64> = self
+            .failed
+            .iter()
+            .filter(|(_, retry)| retry.is_due())
+            .map(|(id, _)| *id)
+            .collect();
+        for id in due {
+            if let Some(retry) = self.failed.remove(&id) {
+                self.open(id, &retry);
+            }
+        }
+    }
+
+    fn open(&mut self, id: u64, retry: &Retry) {
+        let Some(end) = self.wanted.get_mut(&id) else {
+            return;
+        };
+        match (end.attempt)() {
+            Ok(open) => drop(end.open.insert(self.session, open)),
+            Err(error) => {
+                if retry.is_first() {
+                    tracing::warn!("{} can't be opened yet: {error}", end.name);
+                }
+                self.failed.insert(id, retry.again());
+            }
+        }
+    }
+
+    /// Returns when the next try is due.
+    fn next_due(&self) -> Option<Instant> {
+        self.failed.values().map(|retry| retry.due).min()
+    }
+
+    fn into_open(self) -> Vec<Open> {
+        let ends = self.wanted.into_values();
+        ends.flat_map(|end| end.open.into_values()).collect()
+    }
+}
 
 enum Command {
     Open(u64, String, Attempt),
@@ -23,15 +163,7 @@ enum Command {
     Leave(Box<dyn FnOnce(Vec<Open>) + Send>),
 }
 
-/// What could not be opened yet.
-struct Unopened {
-    name: String,
-    attempt: Attempt,
-    due: Instant,
-    wait: Duration,
-}
-
-/// The thread. It ends when this and all that it has open is dropped.
+/// The handle of the thread.
 pub(super) struct Opener {
     commands: Sender<Command>,
     last: AtomicU64,
@@ -45,21 +177,39 @@ pub(super) struct Opening {
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        // Fails where the thread has ended, and all with it.
+        // Fails once the thread has ended, and everything with it.
         let _ = self.commands.send(Command::Close(self.id));
     }
 }
 
+/// Ends the node if the thread panics, rather than leave it in the graph without a way to open or
+/// close anything.
+struct EndOnPanic<F: Fn()>(F);
+
+impl<F: Fn()> Drop for EndOnPanic<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            (self.0)();
+        }
+    }
+}
+
 impl Opener {
-    /// Starts it.
+    /// Starts the thread. `end` is called if it panics.
     ///
     /// # Errors
     /// [`super::codes::TRANSPORT`].
-    pub(super) fn new() -> Result<Self, Diagnostic> {
+    pub(super) fn start(
+        upkeep: Option<Box<dyn Upkeep>>,
+        end: impl Fn() + Send + 'static,
+    ) -> Result<Self, Diagnostic> {
         let (commands, receiver) = channel();
         let thread = std::thread::Builder::new()
             .name("ros-open".to_owned())
-            .spawn(move || run(&receiver));
+            .spawn(move || {
+                let _guard = EndOnPanic(end);
+                run(&receiver, upkeep);
+            });
         thread.map_err(|error| transport("can't start threads", error))?;
         Ok(Self {
             commands,
@@ -67,128 +217,143 @@ impl Opener {
         })
     }
 
-    /// Has something opened that is called `name`, until what is returned is dropped. Returns at
-    /// once.
-    pub(super) fn open(
-        &self,
-        name: &str,
-        attempt: impl Fn() -> Result<Open, Diagnostic> + Send + 'static,
-    ) -> Opening {
+    /// Opens something that is called `name` in log messages, until what is returned is dropped.
+    /// Returns at once.
+    pub(super) fn open(&self, name: &str, attempt: Attempt) -> Opening {
         let id = self.last.fetch_add(1, Ordering::Relaxed);
-        // After the end nothing is opened any more.
+        // Fails after the node has left, when nothing is opened any more.
         let _ = self
             .commands
-            .send(Command::Open(id, name.to_owned(), Box::new(attempt)));
+            .send(Command::Open(id, name.to_owned(), attempt));
         Opening {
             id,
             commands: self.commands.clone(),
         }
     }
 
-    /// Hands all that is open to `leave`, on its thread, which ends then. Returns at once.
+    /// Hands everything that is open to `leave`, on the thread, which ends then. Returns at once.
     pub(super) fn leave(&self, leave: impl FnOnce(Vec<Open>) + Send + 'static) {
         let _ = self.commands.send(Command::Leave(Box::new(leave)));
     }
 }
 
-fn run(commands: &Receiver<Command>) {
-    let mut open = BTreeMap::<u64, Open>::new();
-    let mut unopened = BTreeMap::<u64, Unopened>::new();
+fn run(commands: &Receiver<Command>, mut upkeep: Option<Box<dyn Upkeep>>) {
+    let mut ends = Ends::default();
     loop {
-        let due = unopened.values().map(|waiting| waiting.due).min();
-        let command = match due {
-            Some(due) => commands.recv_timeout(due.saturating_duration_since(Instant::now())),
+        let due = ends.next_due();
+        let wait = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let wait = match (wait, &upkeep) {
+            (wait, Some(_)) => Some(wait.unwrap_or(TICK).min(TICK)),
+            (wait, None) => wait,
+        };
+        let command = match wait {
+            Some(wait) => commands.recv_timeout(wait),
             None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
-        let (id, waiting) = match command {
-            Ok(Command::Open(id, name, attempt)) => (
-                id,
-                Unopened {
-                    name,
-                    attempt,
-                    due: Instant::now(),
-                    wait: AGAIN,
-                },
-            ),
-            Ok(Command::Close(id)) => {
-                unopened.remove(&id);
-                open.remove(&id);
-                continue;
+        if let Some(upkeep) = &mut upkeep {
+            upkeep.woke();
+        }
+        match command {
+            Ok(Command::Open(id, name, attempt)) => ends.add(id, name, attempt),
+            Ok(Command::Close(id)) => ends.remove(id),
+            Ok(Command::Leave(leave)) => {
+                drop(upkeep);
+                return leave(ends.into_open());
             }
-            Ok(Command::Leave(leave)) => return leave(open.into_values().collect()),
-            Err(RecvTimeoutError::Timeout) => {
-                let now = Instant::now();
-                let due = unopened
-                    .iter()
-                    .find(|(_, waiting)| waiting.due <= now)
-                    .map(|(id, _)| *id);
-                let Some((id, waiting)) = due.and_then(|id| unopened.remove_entry(&id)) else {
-                    continue;
-                };
-                (id, waiting)
-            }
+            Err(RecvTimeoutError::Timeout) => ends.retry(),
             Err(RecvTimeoutError::Disconnected) => return,
-        };
-        match (waiting.attempt)() {
-            Ok(opened) => drop(open.insert(id, opened)),
-            Err(why) => {
-                if waiting.wait == AGAIN {
-                    tracing::warn!("{} can't be opened yet: {why}", waiting.name);
-                }
-                let Unopened {
-                    name,
-                    attempt,
-                    wait,
-                    ..
-                } = waiting;
-                let due = Instant::now() + wait;
-                unopened.insert(
-                    id,
-                    Unopened {
-                        name,
-                        attempt,
-                        due,
-                        wait: (wait * 2).min(AGAIN_AT_MOST),
-                    },
-                );
-            }
+        }
+        if let Some(upkeep) = &mut upkeep {
+            upkeep.tick(&mut ends);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
+    use std::sync::{Arc, Mutex};
 
     use super::*;
 
+    const PATIENCE: Duration = Duration::from_secs(30);
+
     #[test]
     fn what_can_t_be_opened_is_tried_again_and_all_is_handed_over_at_the_end() {
-        let (opener, (told, tells)) = (Opener::new().expect("a thread"), channel());
+        let (opened, opens) = channel();
+        let opener = Opener::start(None, || ()).expect("a thread");
         let count = Arc::<AtomicUsize>::default();
         let attempts = count.clone();
-        let late = opener.open("late", move || {
-            match attempts.fetch_add(1, Ordering::Relaxed) {
-                0 | 1 => Err(transport("late", "not yet")),
-                _ => {
-                    told.send(()).expect("the test waits");
-                    Ok(Box::new("late"))
-                }
+        let attempt = move || match attempts.fetch_add(1, Ordering::Relaxed) {
+            0 | 1 => Err(transport("late", "not yet")),
+            _ => {
+                opened.send(()).expect("the test waits");
+                Ok(Box::new("late") as Open)
             }
-        });
-        let closed = opener.open("closed", || Ok(Box::new("closed")));
-        let _open = opener.open("open", || Ok(Box::new("open")));
-        let never = opener.open("never", || Err(transport("never", "no")));
+        };
+        let late = opener.open("late", Box::new(attempt));
+        let closed = opener.open("closed", Box::new(|| Ok(Box::new("closed"))));
+        let _open = opener.open("open", Box::new(|| Ok(Box::new("open"))));
+        let never = opener.open("never", Box::new(|| Err(transport("never", "no"))));
         drop(closed);
-        tells
-            .recv_timeout(Duration::from_secs(30))
-            .expect("it is tried again");
+        opens.recv_timeout(PATIENCE).expect("it is tried again");
         drop(never);
-        let (told, left) = channel();
-        opener.leave(move |open| told.send(open.len()).expect("the test waits"));
-        assert_eq!(left.recv_timeout(Duration::from_secs(30)), Ok(2));
+        let (left, leaving) = channel();
+        opener.leave(move |open| left.send(open.len()).expect("the test waits"));
+        assert_eq!(leaving.recv_timeout(PATIENCE), Ok(2));
         assert_eq!(count.load(Ordering::Relaxed), 3);
         drop(late);
+    }
+
+    /// Notes when it is dropped.
+    struct Noted(&'static str, Arc<Mutex<Vec<&'static str>>>);
+
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            self.1.lock().unwrap().push(self.0);
+        }
+    }
+
+    #[test]
+    fn everything_is_opened_in_a_new_session_beside_what_is_open() {
+        let closed = Arc::<Mutex<Vec<_>>>::default();
+        let names = Mutex::new(["second", "first"].to_vec());
+        let noted = closed.clone();
+        let attempt = move || match names.lock().unwrap().pop() {
+            Some(name) => Ok(Box::new(Noted(name, noted.clone())) as Open),
+            None => Err(transport("third", "not yet")),
+        };
+        let mut ends = Ends::default();
+        ends.add(0, "it".to_owned(), Box::new(attempt));
+        ends.reopen(1);
+        assert_eq!(closed.lock().unwrap()[..], [""; 0]);
+        ends.close_session(0);
+        assert_eq!(closed.lock().unwrap()[..], ["first"]);
+        ends.reopen(2);
+        assert!(ends.next_due().is_some(), "it is tried again");
+        assert_eq!(ends.into_open().len(), 1);
+    }
+
+    #[test]
+    fn a_panic_ends_the_node() {
+        let (ended, ends) = channel();
+        let end = move || ended.send(()).expect("the test waits");
+        let opener = Opener::start(None, end).expect("a thread");
+        let _opening = opener.open("defect", Box::new(|| panic!("a defect")));
+        ends.recv_timeout(PATIENCE).expect("the node has ended");
+    }
+
+    #[test]
+    fn retries_come_later_and_later() {
+        let mut retry = Retry::now();
+        assert!(retry.is_due() && retry.is_first());
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            retry = retry.again();
+            assert!(!retry.is_due() && !retry.is_first());
+            pauses.push(retry.pause.as_millis());
+        }
+        assert_eq!(pauses[..3], [200, 400, 800]);
+        assert_eq!(pauses[8], MAX_RETRY.as_millis());
     }
 }

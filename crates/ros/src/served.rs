@@ -207,7 +207,7 @@ impl Parameters {
         }
     }
 
-    fn values(&self, request: rcl::Names) -> rcl::GetParametersResponse {
+    fn values(&self, request: rcl::GetParametersRequest) -> rcl::GetParametersResponse {
         let state = self.state();
         let value = |name: &String| {
             state
@@ -221,7 +221,7 @@ impl Parameters {
         }
     }
 
-    fn types(&self, request: rcl::Names) -> rcl::GetParameterTypesResponse {
+    fn types(&self, request: rcl::GetParameterTypesRequest) -> rcl::GetParameterTypesResponse {
         let state = self.state();
         let kind = |name: &String| {
             state
@@ -234,7 +234,10 @@ impl Parameters {
         }
     }
 
-    fn descriptors(&self, request: rcl::Names) -> rcl::DescribeParametersResponse {
+    fn descriptors(
+        &self,
+        request: rcl::DescribeParametersRequest,
+    ) -> rcl::DescribeParametersResponse {
         let state = self.state();
         let describe = |name: &String| match state.store.get(name) {
             None => rcl::ParameterDescriptor {

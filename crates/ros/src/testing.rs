@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::msg::rcl_interfaces::ListParameters;
 use super::msg::std_msgs::String as Text;
-use super::msg::urdf_usd::Convert;
 use super::{Client, Graph, Node, Qos, Sample, Subscription, codes};
 
 /// How long anything may take on a busy machine.
@@ -77,7 +77,7 @@ pub(super) async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_gra
     let mut stays = other
         .subscribe::<Text>("/t", Qos::latched(10))
         .expect("subscription");
-    let mut calls = one.serve::<Convert>("convert").expect("service");
+    let mut calls = one.serve::<ListParameters>("convert").expect("service");
     let mut changes = one.changes();
     let publisher = one
         .advertise::<Text>("/t", Qos::latched(10))

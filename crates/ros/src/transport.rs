@@ -1,8 +1,8 @@
-//! What differs between ROS clients: how a [`Transport`] carries bytes, or a [`Backend`] messages.
-//! All else is in [`super::client`].
+//! The interface of a network: a [`Transport`] carries bytes, a [`Backend`] messages. Everything
+//! else is in [`super::client`].
 //!
-//! What these traits do may wait for the network, or for a library: the client calls it on threads
-//! of its own, one thing after the other. A future must not hold up the thread it runs on: what
+//! An [`Attempt`] may wait for the network, or for a library: [`super::opener`] makes them on a
+//! thread of its own, one after the other. A future must not hold up the thread it runs on: what
 //! waits is done `apart`.
 
 use std::any::Any;
@@ -18,18 +18,19 @@ use super::faults::transport;
 use super::msg::{Message, Service};
 use super::names::NodeName;
 use super::threads::Threads;
+use super::types::Type;
 use super::{Graph, Observed, Qos, Sample, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How many calls to a service may wait, and answers to a client of one. Beyond the 10 that are
-/// usual, calls made at once are lost.
+/// Maximum number of waiting calls to a service, and of unread answers to a client. Of more calls
+/// made at once than the usual 10, some would be lost.
 pub const CALLS: usize = 128;
 
 /// A topic or a service.
 #[derive(Clone, Debug)]
 pub struct Name {
-    /// As the node has it: relative, absolute or private. For a client that expands and remaps
-    /// names itself.
+    /// The name as the node gives it: relative, absolute or private. For a client that expands and
+    /// remaps names itself.
     #[cfg_attr(
         not(feature = "rclrs"),
         allow(dead_code, reason = "the others take the absolute name")
@@ -39,100 +40,81 @@ pub struct Name {
     pub full: String,
     /// The type: `sensor_msgs/msg/LaserScan`, `std_srvs/srv/Trigger`.
     pub type_name: String,
+    /// The definition of the type, where it is known.
+    pub definition: Option<&'static Type>,
 }
 
-/// What is open in the network. Dropping it closes that.
+/// Something that is open in the network, and closed when this is dropped.
 pub type Open = Box<dyn Any + Send>;
 
-/// Takes what arrives on a topic, or why it can't be read. It never waits.
+/// Opens a topic or service in the network's current session: once in each, and again if it fails
+/// with [`super::codes::TRANSPORT`]. It may wait for the network.
+pub type Attempt = Box<dyn Fn() -> Result<Open, Diagnostic> + Send>;
+
+/// Receives the messages of a topic, or why one can't be read. Never waits.
 pub type MessageCallback<M> = Arc<dyn Fn(Result<Sample<M>, String>) + Send + Sync>;
 
-/// Something on its way; why it could not be sent.
+/// A message on its way; fails with the reason why it could not be sent.
 pub type Sending = BoxFuture<'static, Result<(), String>>;
 
-/// Sends a message of a topic. An error: it can't be written at all, so there is no use in trying
-/// again.
+/// Sends a message of a topic. Fails if the message can't be encoded, so that trying again is
+/// useless.
 pub type Write<M> = Arc<dyn Fn(&M) -> Result<Sending, String> + Send + Sync>;
 
-/// Takes the writer of a topic that was opened, and again one that replaces it: what is latched is
-/// then written once more.
+/// Receives the writer of a topic when it is opened, and every one that replaces it, which writes
+/// latched messages again.
 pub type Opened<M> = Box<dyn Fn(Write<M>) + Send + Sync>;
 
 /// A call to a service.
 pub struct Call<Q, A> {
-    /// What is asked.
+    /// The request.
     pub request: Q,
-    /// The way back.
+    /// Sends the answer.
     pub reply: Reply<A>,
 }
 
-/// Sends an answer. An error: it can't be written.
+/// Sends an answer. Fails if it can't be encoded.
 pub type Reply<A> = Box<dyn FnOnce(A) -> Result<Sending, String> + Send>;
 
-/// Takes the calls to a service, or why one can't be read. It never waits.
+/// Receives the calls to a service, or why one can't be read. Never waits.
 pub type RequestCallback<Q, A> = Arc<dyn Fn(Result<Call<Q, A>, String>) + Send + Sync>;
 
-/// How long a call may take.
+/// Time limits of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// From the beginning until it is answered.
+    /// From the call to its answer.
     pub answer: Duration,
-    /// When its server has to be found: a little earlier, to tell a missing server from a silent
-    /// one.
+    /// When its server has to be found: a little earlier, to distinguish a missing server from a
+    /// silent one.
     pub server: Instant,
 }
 
-/// What a transport gets when it joins the ROS graph.
+/// What a network gets when it joins the ROS graph.
 pub struct Setup {
     /// The node.
     pub node: NodeName,
-    /// Where tasks of the transport run.
+    /// Where tasks of the network run.
     pub handle: Handle,
     /// Has to tick after every change of the graph.
     pub changes: watch::Sender<()>,
-    /// To be called if the node has left the graph by itself.
-    pub end: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// A network that carries messages, requests and answers as bytes: in CDR, with the four bytes in
 /// front that tell the order of bytes.
 pub trait Transport: Send + Sync + 'static {
-    /// Listens to a topic.
-    ///
-    /// # Errors
-    /// [`super::codes::TRANSPORT`]; it is tried again later.
-    fn listen(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<Bytes>,
-    ) -> Result<Open, Diagnostic>;
+    /// Returns how to listen to a topic.
+    fn listen(self: Arc<Self>, topic: Name, qos: Qos, hear: MessageCallback<Bytes>) -> Attempt;
 
-    /// Listens to a topic of any definition of its type.
-    ///
-    /// # Errors
-    /// [`super::codes::TRANSPORT`]; it is tried again later.
-    fn observe(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<Bytes>,
-    ) -> Result<Open, Diagnostic> {
+    /// Returns how to listen to a topic whose type may have any definition.
+    fn observe(self: Arc<Self>, topic: Name, qos: Qos, hear: MessageCallback<Bytes>) -> Attempt {
         self.listen(topic, qos, hear)
     }
 
-    /// Offers a topic.
-    ///
-    /// # Errors
-    /// [`super::codes::TRANSPORT`]; it is tried again later.
-    fn advertise(&self, topic: &Name, qos: Qos, opened: Opened<Bytes>) -> Result<Open, Diagnostic>;
+    /// Returns how to offer a topic.
+    fn advertise(self: Arc<Self>, topic: Name, qos: Qos, opened: Opened<Bytes>) -> Attempt;
 
-    /// Offers a service, of which [`CALLS`] may wait.
-    ///
-    /// # Errors
-    /// [`super::codes::TRANSPORT`]; it is tried again later.
-    fn serve(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>)
-    -> Result<Open, Diagnostic>;
+    /// Returns how to offer a service, of which [`CALLS`] may wait.
+    fn serve(self: Arc<Self>, service: Name, ask: RequestCallback<Bytes, Bytes>) -> Attempt;
 
     /// Calls a service. The future is dropped when `limit` is over, or nobody waits for the answer
     /// any more.
@@ -146,59 +128,31 @@ pub trait Transport: Send + Sync + 'static {
         limit: Limit,
     ) -> BoxFuture<'a, Result<Bytes, Diagnostic>>;
 
-    /// What is known of the ROS graph, in any order.
+    /// Returns what is known of the ROS graph, in any order.
     fn graph(&self) -> Graph;
 
     /// Leaves the graph, with all that is open; `threads` are those that tasks run on.
     fn leave(&self, open: Vec<Open>, threads: Threads);
 }
 
-/// What the client needs of a ROS client: what a [`Transport`] does, with messages instead of
-/// bytes. Every transport is one by way of CDR; where messages only exist as what rosidl generated,
-/// they are handed on as they are.
+/// What a [`Transport`] does, with messages instead of bytes. Every transport is one by way of CDR;
+/// rclrs, which has no publishers of bytes, takes the messages that rosidl generated.
 pub trait Backend: Send + Sync + 'static {
     /// See [`Transport::listen`].
-    ///
-    /// # Errors
-    /// [`super::codes::TRANSPORT`].
-    fn listen<M: Message>(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<M>,
-    ) -> Result<Open, Diagnostic>;
+    fn listen<M: Message>(&self, topic: Name, qos: Qos, hear: MessageCallback<M>) -> Attempt;
 
     /// See [`Transport::observe`].
-    ///
-    /// # Errors
-    /// [`super::codes::TRANSPORT`].
-    fn observe(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<Observed>,
-    ) -> Result<Open, Diagnostic>;
+    fn observe(&self, topic: Name, qos: Qos, hear: MessageCallback<Observed>) -> Attempt;
 
     /// See [`Transport::advertise`].
-    ///
-    /// # Errors
-    /// [`super::codes::TRANSPORT`].
-    fn advertise<M: Message>(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        opened: Opened<M>,
-    ) -> Result<Open, Diagnostic>;
+    fn advertise<M: Message>(&self, topic: Name, qos: Qos, opened: Opened<M>) -> Attempt;
 
     /// See [`Transport::serve`].
-    ///
-    /// # Errors
-    /// [`super::codes::TRANSPORT`].
     fn serve<S: Service>(
         &self,
-        service: &Name,
+        service: Name,
         ask: RequestCallback<S::Request, S::Response>,
-    ) -> Result<Open, Diagnostic>;
+    ) -> Attempt;
 
     /// See [`Transport::call`].
     ///
@@ -218,44 +172,30 @@ pub trait Backend: Send + Sync + 'static {
     fn leave(&self, open: Vec<Open>, threads: Threads);
 }
 
-impl Backend for Box<dyn Transport> {
-    fn listen<M: Message>(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<M>,
-    ) -> Result<Open, Diagnostic> {
-        (**self).listen(topic, qos, read(hear, cdr::decode))
+impl Backend for Arc<dyn Transport> {
+    fn listen<M: Message>(&self, topic: Name, qos: Qos, hear: MessageCallback<M>) -> Attempt {
+        Transport::listen(self.clone(), topic, qos, read(hear, cdr::decode))
     }
 
-    fn observe(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<Observed>,
-    ) -> Result<Open, Diagnostic> {
-        (**self).observe(topic, qos, read(hear, |message| Ok(cdr::observe(message))))
+    fn observe(&self, topic: Name, qos: Qos, hear: MessageCallback<Observed>) -> Attempt {
+        let hear = read(hear, |message| Ok(cdr::observe(message)));
+        Transport::observe(self.clone(), topic, qos, hear)
     }
 
-    fn advertise<M: Message>(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        opened: Opened<M>,
-    ) -> Result<Open, Diagnostic> {
+    fn advertise<M: Message>(&self, topic: Name, qos: Qos, opened: Opened<M>) -> Attempt {
         let opened = move |write: Write<Bytes>| {
             opened(Arc::new(move |message: &M| {
                 write(&cdr::encode(message)?.into())
             }))
         };
-        (**self).advertise(topic, qos, Box::new(opened))
+        Transport::advertise(self.clone(), topic, qos, Box::new(opened))
     }
 
     fn serve<S: Service>(
         &self,
-        service: &Name,
+        service: Name,
         ask: RequestCallback<S::Request, S::Response>,
-    ) -> Result<Open, Diagnostic> {
+    ) -> Attempt {
         let ask = move |call: Result<Call<Bytes, Bytes>, String>| {
             ask(call.and_then(|Call { request, reply }| {
                 let request = cdr::decode(&request)?;
@@ -265,7 +205,7 @@ impl Backend for Box<dyn Transport> {
                 })
             }));
         };
-        (**self).serve(service, Arc::new(ask))
+        Transport::serve(self.clone(), service, Arc::new(ask))
     }
 
     async fn call<S: Service>(
@@ -294,7 +234,7 @@ impl Backend for Box<dyn Transport> {
     }
 }
 
-/// Takes bytes and hands on messages.
+/// Returns a callback that decodes messages for `hear`.
 fn read<M: 'static>(
     hear: MessageCallback<M>,
     decode: fn(&[u8]) -> Result<M, String>,
@@ -310,7 +250,7 @@ fn read<M: 'static>(
     })
 }
 
-/// Does on a thread of its own what may wait. To be called where a task of the node runs.
+/// Runs what may wait on a thread of its own. Has to be called from a task of the node.
 #[cfg(any(test, feature = "rclrs", feature = "zenoh"))]
 pub fn apart<T: Send + 'static>(
     what: impl FnOnce() -> Result<T, String> + Send + 'static,

@@ -13,8 +13,8 @@ use crate::bridge::robots::{self, Frames, Robot, Written};
 use crate::convert::{Report, Source};
 use crate::diagnostic::Diagnostic;
 use crate::ros::msg::builtin_interfaces::Time;
-use crate::ros::msg::urdf_usd::Asset;
 use crate::ros::{Node, Publisher, PublisherId, Qos};
+use urdf_usd_messages::Asset;
 
 /// How many robots that are gone, or that nobody but a call described, are remembered …
 const MOST_GONE: usize = 256;

@@ -10,7 +10,7 @@ use crate::bridge::description_source::{DESCRIPTION, Origin, RobotNamespace};
 use crate::bridge::robots::{Frames, Robot};
 use crate::diagnostic::Diagnostic;
 use crate::ros::graph::{ServiceRole, TopicRole};
-use crate::ros::msg::rcl_interfaces::{GetParameters, Names};
+use crate::ros::msg::rcl_interfaces::{GetParameters, GetParametersRequest};
 use crate::ros::{Graph, Node, PublisherId, Value, names};
 use crate::tf_check;
 
@@ -400,7 +400,7 @@ impl<N: Node> Engine<N> {
             format!("{node}{GET_PARAMETERS}"),
         );
         self.running.wait(async move {
-            let request = Names {
+            let request = GetParametersRequest {
                 names: vec![DESCRIPTION.to_owned()],
             };
             let answer = ros.call::<GetParameters>(&service, request, ANSWER).await;

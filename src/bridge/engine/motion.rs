@@ -24,12 +24,12 @@ use crate::robot::{JointId, LinkId, Pose, Robot};
 use crate::ros::msg::Service;
 use crate::ros::msg::geometry_msgs;
 use crate::ros::msg::sensor_msgs::JointState;
-use crate::ros::msg::urdf_usd::{
+use crate::ros::{Node, Request, Requests};
+use crate::worker::{Limits, Workers};
+use urdf_usd_messages::{
     ComputeFkRequest, ComputeFkResponse, DeletePoseRequest, DeletePoseResponse, ListPosesRequest,
     ListPosesResponse, SolveIkRequest, SolveIkResponse, StorePoseRequest, StorePoseResponse,
 };
-use crate::ros::{Node, Request, Requests};
-use crate::worker::{Limits, Workers};
 
 /// The calls that come.
 pub(super) struct MotionCalls {

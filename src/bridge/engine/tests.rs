@@ -30,12 +30,12 @@ use crate::ros::msg::rcl_interfaces::{GetParameters, GetParametersResponse};
 use crate::ros::msg::sensor_msgs::JointState;
 use crate::ros::msg::std_msgs::{self, Header};
 use crate::ros::msg::tf2_msgs::TFMessage;
-use crate::ros::msg::urdf_usd::{
-    Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest,
-};
 use crate::ros::{Graph, Node, PublisherId, Sample, Value, queue};
 use crate::serve::{Presence, RobotView, Server, Site};
 use crate::worker::Workers;
+use urdf_usd_messages::{
+    Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest,
+};
 
 /// A stand-in for conversions: it can be held up, fails for an empty text and for one with "broken"
 /// in it, and counts. What it is told of running robots makes a revision.

@@ -9,9 +9,9 @@ use crate::bridge::tf_messages;
 use crate::convert::Report;
 use crate::ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use crate::ros::msg::std_msgs::Header;
-use crate::ros::msg::urdf_usd::{CheckFramesRequest, CheckFramesResponse};
 use crate::ros::{Node, Request};
 use crate::tf_check::{Expected, FrameCheck, FrameStatus, check_frames};
+use urdf_usd_messages::{CheckFramesRequest, CheckFramesResponse};
 
 /// How many robots are told of in full on `/diagnostics` each time. Of more, those that are as they
 /// should be are told of in a sentence; their details come with every change.

@@ -18,10 +18,10 @@ use crate::convert;
 use crate::diagnostic::{Diagnostic, Place, escape_controls};
 use crate::process::signals::Interrupted;
 use crate::process::{fail, runtime};
-use crate::ros::msg::urdf_usd::FrameVerdict;
 use crate::ros::{self, Args, Node};
 use crate::tf_check::{Expected, Finding, FrameStatus, Limits};
 use crate::usd;
+use urdf_usd_messages::FrameVerdict;
 
 /// The node's name unless it is remapped.
 const NAME: &str = "urdf_usd_check";

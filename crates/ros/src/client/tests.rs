@@ -9,11 +9,11 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::*;
+use crate::msg::rcl_interfaces::{ListParameters, ListParametersRequest, ListParametersResponse};
 use crate::msg::std_msgs::String as Text;
-use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
 use crate::parameter::{Declaration, Value};
 use crate::testing::PATIENCE;
-use crate::transport::{Opened, RequestCallback, apart};
+use crate::transport::{Open, Opened, RequestCallback, apart};
 use crate::{PublisherId, Sample, cdr, codes};
 
 /// Whether the network stands still.
@@ -42,7 +42,7 @@ impl Gate {
 #[derive(Default)]
 struct State {
     heard: BTreeMap<String, MessageCallback<Bytes>>,
-    opened: BTreeMap<String, Opened<Bytes>>,
+    opened: BTreeMap<String, Arc<Opened<Bytes>>>,
     served: BTreeMap<String, RequestCallback<Bytes, Bytes>>,
     closed: Vec<String>,
     written: Vec<(String, String)>,
@@ -50,7 +50,6 @@ struct State {
     /// How many more writes are refused.
     refused: usize,
     changes: Option<watch::Sender<()>>,
-    end: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 #[derive(Clone, Default)]
@@ -78,16 +77,21 @@ impl Fake {
     fn node(&self) -> Client {
         let fake = self.clone();
         let join = |setup: Setup| {
-            (fake.state().changes, fake.state().end) = (Some(setup.changes), Some(setup.end));
-            Ok(Box::new(fake) as Box<dyn Transport>)
+            fake.state().changes = Some(setup.changes);
+            Ok((Arc::new(fake) as Arc<dyn Transport>, None))
         };
         Client::join("node", &Args::default(), join).expect("a node")
     }
 
-    fn open(&self, name: &Name, note: impl FnOnce(&mut State)) -> Result<Open, Diagnostic> {
-        self.gate().pass();
-        note(&mut self.state());
-        Ok(Box::new(Closing(self.clone(), name.full.clone())))
+    /// Opens something, once the gate is open. `/defect` panics.
+    fn attempt(&self, name: Name, note: impl Fn(&mut State, &str) + Send + 'static) -> Attempt {
+        let fake = self.clone();
+        Box::new(move || {
+            fake.gate().pass();
+            assert!(name.full != "/defect", "a defect");
+            note(&mut fake.state(), &name.full);
+            Ok(Box::new(Closing(fake.clone(), name.full.clone())))
+        })
     }
 
     fn writer(&self, name: &str) -> Write<Bytes> {
@@ -131,31 +135,23 @@ impl Fake {
 }
 
 impl Transport for Fake {
-    fn listen(
-        &self,
-        topic: &Name,
-        _: Qos,
-        hear: MessageCallback<Bytes>,
-    ) -> Result<Open, Diagnostic> {
-        self.open(topic, |state| {
-            drop(state.heard.insert(topic.full.clone(), hear))
+    fn listen(self: Arc<Self>, topic: Name, _: Qos, hear: MessageCallback<Bytes>) -> Attempt {
+        self.attempt(topic, move |state, name| {
+            drop(state.heard.insert(name.to_owned(), hear.clone()))
         })
     }
 
-    fn advertise(&self, topic: &Name, _: Qos, opened: Opened<Bytes>) -> Result<Open, Diagnostic> {
-        self.open(topic, |state| {
-            opened(self.writer(&topic.full));
-            state.opened.insert(topic.full.clone(), opened);
+    fn advertise(self: Arc<Self>, topic: Name, _: Qos, opened: Opened<Bytes>) -> Attempt {
+        let (fake, opened) = (self.clone(), Arc::new(opened));
+        self.attempt(topic, move |state, name| {
+            opened(fake.writer(name));
+            state.opened.insert(name.to_owned(), opened.clone());
         })
     }
 
-    fn serve(
-        &self,
-        service: &Name,
-        ask: RequestCallback<Bytes, Bytes>,
-    ) -> Result<Open, Diagnostic> {
-        self.open(service, |state| {
-            drop(state.served.insert(service.full.clone(), ask))
+    fn serve(self: Arc<Self>, service: Name, ask: RequestCallback<Bytes, Bytes>) -> Attempt {
+        self.attempt(service, move |state, name| {
+            drop(state.served.insert(name.to_owned(), ask.clone()))
         })
     }
 
@@ -248,7 +244,9 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
         let publisher = opening
             .advertise::<Text>("said", Qos::latched(3))
             .expect("a publisher");
-        let requests = opening.serve::<Convert>("~/convert").expect("a service");
+        let requests = opening
+            .serve::<ListParameters>("~/convert")
+            .expect("a service");
         drop(
             opening
                 .observe("seen", "a/msg/B", Qos::best_effort(1))
@@ -259,7 +257,11 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
                 .advertise::<Text>("unsaid", Qos::reliable(1))
                 .expect("a publisher"),
         );
-        drop(opening.serve::<Convert>("unasked").expect("a service"));
+        drop(
+            opening
+                .serve::<ListParameters>("unasked")
+                .expect("a service"),
+        );
         (0..10).for_each(|n| publisher.publish(text(n)).expect("published"));
         assert!(
             opening
@@ -271,9 +273,9 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
     })
     .await;
     let silent = node
-        .call::<Convert>(
+        .call::<ListParameters>(
             "unasked",
-            ConvertRequest::default(),
+            ListParametersRequest::default(),
             Duration::from_millis(50),
         )
         .await;
@@ -303,7 +305,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
     let (asking, told) = (node.clone(), fake.state().changes.clone().expect("joined"));
     let call = tokio::spawn(async move {
         asking
-            .call::<Convert>("~/convert", ConvertRequest::default(), PATIENCE)
+            .call::<ListParameters>("~/convert", ListParametersRequest::default(), PATIENCE)
             .await
     });
     let Request { responder, .. } = requests.next().await.expect("a call");
@@ -319,10 +321,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
         }
         hear(Err("nonsense".to_owned()));
         responder
-            .send(ConvertResponse {
-                success: true,
-                ..Default::default()
-            })
+            .send(ListParametersResponse::default())
             .expect("sent");
         drop((saying, working.graph_changes()));
         working.graph()
@@ -343,7 +342,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
         (8, true)
     );
     fake.gate().set(false);
-    assert!(call.await.expect("no panic").expect("an answer").success);
+    call.await.expect("no panic").expect("an answer");
     fake.until("the last is written", |state| {
         state.written.last().is_some_and(|(_, text)| text == "19")
     })
@@ -383,7 +382,7 @@ async fn leaving_a_network_that_stands_still_takes_a_few_seconds_at_most() {
         node.shutdown();
         assert!(start.elapsed() >= LEAVE);
         assert_eq!(
-            (node.graph(), node.serve::<Convert>("s").is_err()),
+            (node.graph(), node.serve::<ListParameters>("s").is_err()),
             (Graph::default(), true)
         );
     })
@@ -454,7 +453,7 @@ async fn latched_messages_are_sent_until_they_are_and_by_every_new_writer() {
 }
 
 #[tokio::test]
-async fn a_network_that_ends_by_itself_ends_the_node() {
+async fn a_defect_where_things_are_opened_ends_the_node() {
     let fake = Fake::default();
     let node = fake.node();
     let mut heard = node
@@ -464,8 +463,9 @@ async fn a_network_that_ends_by_itself_ends_the_node() {
     let publisher = node
         .advertise::<Text>("/t", Qos::reliable(1))
         .expect("a publisher");
-    let end = fake.state().end.clone().expect("joined");
-    end();
+    let _defect = node
+        .subscribe::<Text>("/defect", Qos::reliable(1))
+        .expect("a subscription");
     assert!(heard.next().await.is_none() && changes.next().await.is_none());
     assert_eq!(
         publisher
@@ -475,7 +475,7 @@ async fn a_network_that_ends_by_itself_ends_the_node() {
         codes::TRANSPORT.id
     );
     let late = node
-        .call::<Convert>("/c", ConvertRequest::default(), PATIENCE)
+        .call::<ListParameters>("/c", ListParametersRequest::default(), PATIENCE)
         .await;
     assert_eq!(late.expect_err("it has ended").code, codes::TRANSPORT.id);
     assert!(node.advertise::<Text>("/t", Qos::reliable(1)).is_err());

@@ -3,7 +3,7 @@
 //!
 //! Others take it for a participant of `rmw_cyclonedds_cpp`: it announces the hashes of its types,
 //! and which endpoints make up a service. Must not know nodes; nothing here outlives its
-//! participant: that is for [`super::session`] and [`super::supervisor`].
+//! participant: that is for [`super::session`] and [`super::keeper`].
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::Stream;
-use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, Notify, mpsc};
 use urdf_usd_cyclone as cyclone;
 
@@ -20,7 +19,9 @@ use super::network::Network;
 use super::wire;
 use crate::faults::transport;
 use crate::graph::EndQos;
-use crate::{Durability, Qos, Reliability, names, types};
+use crate::msg::rmw_dds_common;
+use crate::types::Type;
+use crate::{Durability, Qos, Reliability};
 use urdf_usd_diagnostic::Diagnostic;
 
 /// How long a write may wait for slow readers before it gives up; the writer's task tries again.
@@ -38,8 +39,20 @@ const MIN_LIMIT_BYTES: usize = 1 << 20;
 const OTHER_SERVICE_WIRES: [[u8; 2]; 2] = [[0x01, 0x0f], [0x01, 0x01]];
 
 /// The identity of a participant, a reader or a writer as ROS writes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Gid(pub [u8; 16]);
+
+impl From<rmw_dds_common::Gid> for Gid {
+    fn from(gid: rmw_dds_common::Gid) -> Self {
+        Self(gid.data)
+    }
+}
+
+impl From<Gid> for rmw_dds_common::Gid {
+    fn from(gid: Gid) -> Self {
+        Self { data: gid.0 }
+    }
+}
 
 impl Gid {
     /// Returns the prefix that it shares with its participant.
@@ -64,10 +77,12 @@ impl Gid {
 pub(super) struct Prefix(pub [u8; 12]);
 
 /// A topic as DDS names it: `rt/tf`, `tf2_msgs::msg::dds_::TFMessage_`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct DdsTopic {
     pub name: String,
     pub type_name: String,
+    /// The definition of the type, where this node knows it.
+    pub definition: Option<&'static Type>,
 }
 
 /// The role of an endpoint.
@@ -297,6 +312,7 @@ impl Dds {
             topic: DdsTopic {
                 name: end.topic,
                 type_name: end.type_name,
+                definition: None,
             },
         });
         in_ros_terms.collect()
@@ -359,8 +375,8 @@ fn user_data(participant: Gid, topic: &DdsTopic, direction: Direction) -> String
             id.join(".")
         );
     }
-    match types::hash(&names::type_of_dds(&topic.type_name, "")) {
-        Some(hash) => data + &format!("typehash={hash};"),
+    match topic.definition {
+        Some(definition) => data + &format!("typehash={};", definition.hash()),
         // Every ROS tool reports an empty USER_DATA as unreadable.
         None if data.is_empty() => "typehash_unknown=1;".to_owned(),
         None => data,
@@ -468,25 +484,49 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::msg::rcl_interfaces::GetParameters;
+    use crate::msg::{Interface, std_msgs};
+    use crate::transport::Name;
+
+    fn name(full: &str, type_name: &str, definition: Option<&'static Type>) -> Name {
+        Name {
+            given: full.to_owned(),
+            full: full.to_owned(),
+            type_name: type_name.to_owned(),
+            definition,
+        }
+    }
 
     #[test]
     fn ends_tell_of_themselves_as_those_of_rmw_cyclonedds_do() {
         let gid = Gid([0xab; 16]);
         let text = user_data(
             gid,
-            &wire::topic("/t", "std_msgs/msg/String"),
+            &wire::topic(&name(
+                "/t",
+                "std_msgs/msg/String",
+                Some(std_msgs::String::TYPE),
+            )),
             Direction::Reader,
         );
         assert_eq!(
             text,
             "typehash=RIHS01_df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18;"
         );
-        let unknown = user_data(gid, &wire::topic("/t", "a/msg/B"), Direction::Reader);
+        let unknown = user_data(
+            gid,
+            &wire::topic(&name("/t", "a/msg/B", None)),
+            Direction::Reader,
+        );
         assert!(
             !unknown.is_empty() && !unknown.contains("typehash="),
             "{unknown}"
         );
-        let (asked, answered) = wire::service("/s", "rcl_interfaces/srv/GetParameters");
+        let (asked, answered) = wire::service(&name(
+            "/s",
+            GetParameters::TYPE.name,
+            Some(GetParameters::TYPE),
+        ));
         let [server, also_server, client] = [
             (&asked, Direction::Reader),
             (&answered, Direction::Writer),

@@ -1,7 +1,5 @@
-//! What the node wants to hear and say, whatever session it is in: subscriptions and publishers
-//! that are opened anew in each.
+//! Subscriptions and publishers, which are opened anew in each session.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,32 +12,16 @@ use super::dds::{Arrived, DdsTopic, Gid};
 use super::session::Session;
 use crate::Qos;
 use crate::threads::Task;
-use crate::transport::Opened;
+use crate::transport::{Open, Opened};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How long one write may take.
+/// Time limit of one write.
 const WRITE: Duration = Duration::from_secs(2);
-/// How many publishers of a topic are told apart.
-const MOST_PUBLISHERS: usize = 1024;
+/// Maximum number of publishers of a topic whose messages are counted.
+const MAX_PUBLISHERS: usize = 1024;
 
-/// Ends the part of an [`End`] that is in one session, when dropped.
-pub(super) type InSession = Box<dyn Any + Send>;
-
-/// Something that the node wants to have in every session.
-pub(super) trait End: Send + Sync {
-    /// What it is called, for people.
-    fn name(&self) -> &str;
-
-    /// Opens it in a session.
-    fn open(
-        self: Arc<Self>,
-        session: &Arc<Session>,
-        handle: &Handle,
-    ) -> Result<InSession, Diagnostic>;
-}
-
-/// Which messages of a topic were heard: those that arrive in two sessions are handed on once.
-/// Messages are numbered by the time of their writing.
+/// The messages of a topic that were heard, so that those that arrive in two sessions are handed on
+/// once. Messages are numbered by the time of their writing.
 #[derive(Default)]
 pub(super) struct SeenMessages(HashMap<Gid, Window>);
 
@@ -55,9 +37,9 @@ struct Window {
 }
 
 impl SeenMessages {
-    /// Notes a message that a session brings; whether it is new.
+    /// Notes a message that arrived in a session; returns whether it is new.
     pub(super) fn is_new(&mut self, session: u64, writer: Gid, number: i64) -> bool {
-        if self.0.len() >= MOST_PUBLISHERS && !self.0.contains_key(&writer) {
+        if self.0.len() >= MAX_PUBLISHERS && !self.0.contains_key(&writer) {
             // Most of them left long ago. The worst that can come of it is a message heard twice.
             self.0.clear();
         }
@@ -91,7 +73,7 @@ impl Window {
     }
 }
 
-/// A topic that is heard.
+/// A subscription.
 pub(super) struct SubscriptionEnd {
     pub topic: DdsTopic,
     pub name: String,
@@ -100,16 +82,13 @@ pub(super) struct SubscriptionEnd {
     pub seen: Mutex<SeenMessages>,
 }
 
-impl End for SubscriptionEnd {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn open(
+impl SubscriptionEnd {
+    /// Opens it in a session.
+    pub(super) fn open(
         self: Arc<Self>,
         session: &Arc<Session>,
         handle: &Handle,
-    ) -> Result<InSession, Diagnostic> {
+    ) -> Result<Open, Diagnostic> {
         let (reader, number) = (session.reader(&self.topic, self.qos)?, session.number);
         let task = handle.spawn(async move {
             let hear = |arrived: Arrived| {
@@ -128,21 +107,17 @@ impl End for SubscriptionEnd {
     }
 }
 
-/// A topic that is published.
+/// A publisher.
 pub(super) struct PublisherEnd {
     pub topic: DdsTopic,
-    pub name: String,
     pub qos: Qos,
     /// Takes the writer of each session.
     pub opened: Opened<Bytes>,
 }
 
-impl End for PublisherEnd {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn open(self: Arc<Self>, session: &Arc<Session>, _: &Handle) -> Result<InSession, Diagnostic> {
+impl PublisherEnd {
+    /// Opens it in a session.
+    pub(super) fn open(&self, session: &Arc<Session>) -> Result<Open, Diagnostic> {
         let writer = Arc::new(session.writer(&self.topic, self.qos)?);
         let writing = writer.clone();
         (self.opened)(Arc::new(move |message: &Bytes| {

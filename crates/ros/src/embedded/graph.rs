@@ -7,43 +7,22 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 
 use super::dds::{DdsTopic, Direction, Endpoint, Event, Gid, Prefix};
 use super::wire;
 use crate::graph::{EndQos, Graph as RosGraph, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
+use crate::msg::Interface;
+use crate::msg::rmw_dds_common::{NodeEntitiesInfo, ParticipantEntitiesInfo};
 use crate::names::{self, NodeName};
 use crate::{PublisherId, Qos};
 
-/// `rmw_dds_common/msg/ParticipantEntitiesInfo`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ParticipantInfo {
-    participant: Gid,
-    nodes: Vec<NodeInfo>,
-}
-
-impl ParticipantInfo {
-    /// Whether it is about this participant.
-    pub(super) fn is_of(&self, participant: Prefix) -> bool {
-        self.participant.prefix() == participant
-    }
-}
-
-/// `rmw_dds_common/msg/NodeEntitiesInfo`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct NodeInfo {
-    namespace: String,
-    name: String,
-    readers: Vec<Gid>,
-    writers: Vec<Gid>,
-}
-
-/// The topic on which participants tell of their nodes.
+/// The topic on which participants announce their nodes.
 pub(super) fn discovery_topic() -> DdsTopic {
     DdsTopic {
         name: "ros_discovery_info".to_owned(),
-        type_name: "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_".to_owned(),
+        type_name: names::dds_type(ParticipantEntitiesInfo::TYPE.name, ""),
+        definition: Some(ParticipantEntitiesInfo::TYPE),
     }
 }
 
@@ -62,7 +41,7 @@ struct Known {
     /// Whether the node has left, so that its endpoints are no longer announced.
     has_left: bool,
     /// The nodes of each participant.
-    nodes: HashMap<Gid, Vec<NodeInfo>>,
+    nodes: HashMap<Gid, Vec<NodeEntitiesInfo>>,
     /// The endpoints of others, as last listed.
     endpoints: Vec<Endpoint>,
     /// Own endpoints and those of others that they are connected with, with the number of the
@@ -144,25 +123,25 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// What the others are told of this node.
-    pub(super) fn info(&self, participant: Gid) -> ParticipantInfo {
+    /// Returns the announcement of this node.
+    pub(super) fn info(&self, participant: Gid) -> ParticipantEntitiesInfo {
         let known = self.known();
         let ends = |direction| {
             let ends = known
                 .own
                 .values()
                 .filter(|end| end.direction == direction && wire::is_of_ros(&end.topic.name));
-            ends.map(|end| end.gid).collect()
+            ends.map(|end| end.gid.into()).collect()
         };
-        let node = NodeInfo {
-            namespace: self.node.namespace.clone(),
-            name: self.node.name.clone(),
-            readers: ends(Direction::Reader),
-            writers: ends(Direction::Writer),
+        let node = NodeEntitiesInfo {
+            node_namespace: self.node.namespace.clone(),
+            node_name: self.node.name.clone(),
+            reader_gid_seq: ends(Direction::Reader),
+            writer_gid_seq: ends(Direction::Writer),
         };
-        ParticipantInfo {
-            participant,
-            nodes: if known.has_left {
+        ParticipantEntitiesInfo {
+            gid: participant.into(),
+            node_entities_info_seq: if known.has_left {
                 Vec::new()
             } else {
                 vec![node]
@@ -175,9 +154,11 @@ impl Graph {
         self.known().has_left = true;
     }
 
-    /// Notes what a participant tells of its nodes.
-    pub(super) fn hear_nodes(&self, ParticipantInfo { participant, nodes }: ParticipantInfo) {
-        self.known().nodes.insert(participant, nodes);
+    /// Notes the nodes that a participant announces.
+    pub(super) fn hear_nodes(&self, info: ParticipantEntitiesInfo) {
+        self.known()
+            .nodes
+            .insert(info.gid.into(), info.node_entities_info_seq);
         self.changes.send_replace(());
     }
 
@@ -313,12 +294,12 @@ impl Graph {
             let is_new = !union.own.contains(&participant.prefix())
                 && union.participants.insert(*participant);
             for node in nodes {
-                let name: Arc<str> = names::join(&node.namespace, &node.name).into();
+                let name: Arc<str> = names::join(&node.node_namespace, &node.node_name).into();
                 owners.extend(
-                    node.readers
+                    node.reader_gid_seq
                         .iter()
-                        .chain(&node.writers)
-                        .map(|gid| (*gid, name.clone())),
+                        .chain(&node.writer_gid_seq)
+                        .map(|gid| (Gid::from(*gid), name.clone())),
                 );
                 if is_new {
                     union.graph.nodes.push(name.to_string());

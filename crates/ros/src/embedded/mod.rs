@@ -3,8 +3,7 @@
 //!
 //! Here a DDS participant becomes a ROS node: the names and wire formats of ROS, the graph, the
 //! network settings of ROS 2. What every client does is in [`super::client`]; this is a
-//! [`Transport`]. Its endpoints are opened by a thread of their own, once in each session
-//! ([`supervisor`]).
+//! [`Transport`]. Its endpoints are opened once in each session ([`keeper`]).
 
 use std::sync::{Arc, Mutex};
 
@@ -16,10 +15,10 @@ use tokio::sync::watch;
 mod dds;
 mod ends;
 mod graph;
+mod keeper;
 mod network;
 mod service;
 mod session;
-mod supervisor;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -29,21 +28,24 @@ pub use network::Network;
 
 use super::args::Args;
 use super::client::Client;
+use super::opener::Upkeep;
 use super::threads::Threads;
 use super::transport::{
-    Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, Transport,
+    Attempt, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Transport,
 };
 use super::{Graph, PublisherId, Qos, Sample};
 use dds::Arrived;
 use ends::{PublisherEnd, SubscriptionEnd};
-use supervisor::Supervisor;
+use keeper::{Keeper, LookUp, Sessions};
+use service::ServerEnd;
+use session::Session;
 use urdf_usd_diagnostic::Diagnostic;
 
 /// The ROS graph, over DDS.
 struct Embedded {
     handle: Handle,
     changes: watch::Sender<()>,
-    supervisor: Supervisor,
+    sessions: Arc<Sessions>,
 }
 
 /// Joins the ROS graph as the node that calls itself `default_name`, under `args`.
@@ -53,30 +55,39 @@ struct Embedded {
 /// # Errors
 /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
 pub fn start(default_name: &str, args: &Args, network: &Network) -> Result<Client, Diagnostic> {
+    start_with(default_name, args, network, keeper::look_up(network)?)
+}
+
+fn start_with(
+    default_name: &str,
+    args: &Args,
+    network: &Network,
+    look_up: LookUp,
+) -> Result<Client, Diagnostic> {
     Client::join(default_name, args, |setup| {
-        let Setup {
-            node,
-            handle,
-            changes,
-            end,
-        } = setup;
-        let supervisor = Supervisor::start(network, &node, &changes, &handle, end)?;
+        let keeper = Keeper::join(network, &setup, look_up)?;
         tracing::debug!(?network, "joined DDS");
-        Ok(Box::new(Embedded {
-            handle,
-            changes,
-            supervisor,
-        }) as Box<dyn Transport>)
+        let embedded: Arc<dyn Transport> = Arc::new(Embedded {
+            handle: setup.handle,
+            changes: setup.changes,
+            sessions: keeper.sessions(),
+        });
+        Ok((embedded, Some(Box::new(keeper) as Box<dyn Upkeep>)))
     })
 }
 
+impl Embedded {
+    /// Returns an attempt that opens something in the node's session at that time.
+    fn attempt(
+        self: Arc<Self>,
+        open: impl Fn(&Arc<Session>, &Handle) -> Result<Open, Diagnostic> + Send + 'static,
+    ) -> Attempt {
+        Box::new(move || open(&self.sessions.open_in()?, &self.handle))
+    }
+}
+
 impl Transport for Embedded {
-    fn listen(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<Bytes>,
-    ) -> Result<Open, Diagnostic> {
+    fn listen(self: Arc<Self>, topic: Name, qos: Qos, hear: MessageCallback<Bytes>) -> Attempt {
         let hear = move |arrived: Arrived| {
             hear(Ok(Sample {
                 message: arrived.payload,
@@ -84,34 +95,27 @@ impl Transport for Embedded {
             }));
         };
         let subscription = Arc::new(SubscriptionEnd {
-            topic: wire::topic(&topic.full, &topic.type_name),
-            name: topic.full.clone(),
+            topic: wire::topic(&topic),
+            name: topic.full,
             qos,
             hear: Box::new(hear),
             seen: Mutex::default(),
         });
-        Ok(Box::new((
-            self.supervisor.open(&subscription),
-            subscription,
-        )))
+        self.attempt(move |session, handle| subscription.clone().open(session, handle))
     }
 
-    fn advertise(&self, topic: &Name, qos: Qos, opened: Opened<Bytes>) -> Result<Open, Diagnostic> {
-        let publisher = Arc::new(PublisherEnd {
-            topic: wire::topic(&topic.full, &topic.type_name),
-            name: topic.full.clone(),
+    fn advertise(self: Arc<Self>, topic: Name, qos: Qos, opened: Opened<Bytes>) -> Attempt {
+        let publisher = PublisherEnd {
+            topic: wire::topic(&topic),
             qos,
             opened,
-        });
-        Ok(Box::new((self.supervisor.open(&publisher), publisher)))
+        };
+        self.attempt(move |session, _| publisher.open(session))
     }
 
-    fn serve(
-        &self,
-        service: &Name,
-        ask: RequestCallback<Bytes, Bytes>,
-    ) -> Result<Open, Diagnostic> {
-        Ok(self.serve_service(service, ask))
+    fn serve(self: Arc<Self>, service: Name, ask: RequestCallback<Bytes, Bytes>) -> Attempt {
+        let server = ServerEnd::new(&service, ask, self.changes.clone());
+        self.attempt(move |session, handle| server.clone().open(session, handle))
     }
 
     fn call<'a>(
@@ -124,13 +128,11 @@ impl Transport for Embedded {
     }
 
     fn graph(&self) -> Graph {
-        self.supervisor.sessions.graph()
+        self.sessions.graph()
     }
 
     fn leave(&self, open: Vec<Open>, mut threads: Threads) {
-        // What is open is closed with its session.
-        self.supervisor.leave();
-        drop(open);
+        self.sessions.leave(open);
         threads.end();
     }
 }

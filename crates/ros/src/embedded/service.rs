@@ -14,12 +14,12 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::dds::{Arrived, DdsTopic, Gid};
-use super::ends::{End, InSession, SeenMessages};
+use super::ends::SeenMessages;
 use super::graph::{Connection, Server};
 use super::session::{CATCH_UP, Session, SessionWriter};
-use super::supervisor::TICK;
 use super::{Embedded, wire};
 use crate::faults::{Recurring, ended, no_answer, other_wire, transport};
+use crate::opener::TICK;
 use crate::threads::Task;
 use crate::transport::{CALLS, Call as ServiceCall, Limit, Name, Open, RequestCallback};
 use crate::{Qos, cdr};
@@ -94,7 +94,7 @@ impl Call {
 }
 
 /// A service that the node offers.
-struct ServerEnd {
+pub(super) struct ServerEnd {
     requests: DdsTopic,
     replies: DdsTopic,
     name: String,
@@ -184,16 +184,33 @@ impl Answers {
     }
 }
 
-impl End for ServerEnd {
-    fn name(&self) -> &str {
-        &self.name
+impl ServerEnd {
+    /// Offers `service`; every change of the graph ticks `changes`.
+    pub(super) fn new(
+        service: &Name,
+        ask: RequestCallback<Bytes, Bytes>,
+        changes: watch::Sender<()>,
+    ) -> Arc<Self> {
+        let (requests, replies) = wire::service(service);
+        Arc::new(Self {
+            requests,
+            replies,
+            name: service.full.clone(),
+            ask,
+            seen: Mutex::default(),
+            refused: Mutex::default(),
+            answers: Mutex::default(),
+            repeating: tokio::sync::Mutex::default(),
+            changes,
+        })
     }
 
-    fn open(
+    /// Opens it in a session.
+    pub(super) fn open(
         self: Arc<Self>,
         session: &Arc<Session>,
         handle: &Handle,
-    ) -> Result<InSession, Diagnostic> {
+    ) -> Result<Open, Diagnostic> {
         let reader = session.reader(&self.requests, Qos::reliable(CALLS))?;
         let writer = Arc::new(session.writer(&self.replies, Qos::reliable(CALLS))?);
         self.answers().insert(
@@ -383,22 +400,6 @@ impl Sent {
 }
 
 impl Embedded {
-    pub(super) fn serve_service(&self, service: &Name, ask: RequestCallback<Bytes, Bytes>) -> Open {
-        let (requests, replies) = wire::service(&service.full, &service.type_name);
-        let served = Arc::new(ServerEnd {
-            requests,
-            replies,
-            name: service.full.clone(),
-            ask,
-            seen: Mutex::default(),
-            refused: Mutex::default(),
-            answers: Mutex::default(),
-            repeating: tokio::sync::Mutex::default(),
-            changes: self.changes.clone(),
-        });
-        Box::new((self.supervisor.open(&served), served))
-    }
-
     /// See [`Transport::call`](crate::transport::Transport::call).
     pub(super) async fn call_service(
         &self,
@@ -409,8 +410,8 @@ impl Embedded {
         let (service, deadline) = (&called.full, limit.server);
         let mut changes = self.changes.subscribe();
         let (session, writer, reader) = 'found: loop {
-            let session = self.supervisor.sessions.current()?;
-            let (requests, replies) = wire::service(service, &called.type_name);
+            let session = self.sessions.current()?;
+            let (requests, replies) = wire::service(called);
             // Creating endpoints waits for the library's locks.
             let opening = self.handle.spawn_blocking(move || {
                 let writer = session.writer(&requests, Qos::reliable(1))?;
@@ -419,7 +420,7 @@ impl Embedded {
             });
             let (session, writer, reader) = opening.await.map_err(|_| ended())??;
             // A new session discovers everyone anew.
-            while self.supervisor.sessions.current()?.number == session.number {
+            while self.sessions.current()?.number == session.number {
                 match session.graph.server(writer.writer.gid(), reader.gid()) {
                     Server::Found => break 'found (session, writer, reader),
                     Server::OtherWire => return Err(other_wire(service)),

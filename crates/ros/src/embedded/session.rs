@@ -1,7 +1,7 @@
 //! One stay of the node in the ROS graph: a participant, the node's readers and writers on it, and
 //! the endpoints they are connected with.
 //!
-//! A node has one session after the other ([`super::supervisor`]); for some seconds it may have
+//! A node has one session after the other ([`super::keeper`]); for some seconds it may have
 //! two. Whoever needs the network for one exchange holds its session for as long.
 
 use std::net::IpAddr;
@@ -15,9 +15,10 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::dds::{Arrived, Dds, DdsTopic, Direction, Fault, Gid, Reader, Writer};
-use super::graph::{self, Graph, OwnEnd, ParticipantInfo};
+use super::graph::{self, Graph, OwnEnd};
 use super::network::Network;
 use crate::faults::Recurring;
+use crate::msg::rmw_dds_common::ParticipantEntitiesInfo;
 use crate::names::NodeName;
 use crate::threads::Task;
 use crate::{Qos, cdr};
@@ -205,12 +206,14 @@ impl Session {
         let mut infos = std::pin::pin!(reader.stream());
         while let Some(info) = infos.next().await {
             let info = info.map_err(|fault| fault.to_string()).and_then(|arrived| {
-                cdr::decode::<ParticipantInfo>(&arrived.payload)
+                cdr::decode::<ParticipantEntitiesInfo>(&arrived.payload)
                     .map(|info| (info, arrived.writer.prefix()))
             });
             match info {
                 // A participant speaks for itself alone: those it could make up would never leave.
-                Ok((info, sender)) if info.is_of(sender) => self.graph.hear_nodes(info),
+                Ok((info, sender)) if Gid::from(info.gid).prefix() == sender => {
+                    self.graph.hear_nodes(info)
+                }
                 Ok(_) => tracing::debug!("a participant announced the nodes of another one"),
                 Err(error) => tracing::debug!(
                     "a participant's announcement of its nodes can't be read: {error}"

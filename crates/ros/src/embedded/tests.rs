@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::MetadataExt;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use super::keeper::Addresses;
 use super::*;
 use crate::graph::{EndQos, ServiceRole, TopicEnd, TopicRole};
 use crate::msg::builtin_interfaces::Time;
-use crate::msg::rcl_interfaces::{GetParameters, Names, ParameterValue};
+use crate::msg::rcl_interfaces::{
+    GetParameters, GetParametersRequest, ListParameters, ListParametersRequest,
+    ListParametersResponse, ListParametersResult, ParameterValue,
+};
 use crate::msg::sensor_msgs::JointState;
 use crate::msg::std_msgs::{Header, String as Text};
-use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
 use crate::parameter::{Declaration, Value};
 use crate::testing::{self, PATIENCE, graph, heard, text};
 use crate::{Durability, Reliability, Request, codes};
@@ -46,7 +50,7 @@ fn domain(test: u16) -> u16 {
         .0
 }
 
-pub(super) fn network(test: u16) -> Network {
+fn network(test: u16) -> Network {
     let loopback = "<CycloneDDS><Domain><General><Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces></General>\
         <Discovery><SPDPInterval>500ms</SPDPInterval></Discovery></Domain></CycloneDDS>";
     let variables = [
@@ -123,49 +127,45 @@ async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph() {
 #[tokio::test]
 async fn requests_and_answers_arrive_at_any_length() {
     let (server, caller) = (node("server", 3, ""), node("caller", 3, ""));
-    let mut calls = server.serve::<Convert>("~/convert").expect("service");
+    let mut calls = server
+        .serve::<ListParameters>("~/convert")
+        .expect("service");
     assert_eq!(calls.service(), "/server/convert");
     tokio::spawn(async move {
         while let Some(Request { request, responder }) = calls.next().await {
-            let (message, report) = (
-                format!("{} bytes", request.urdf.len()),
-                "x".repeat(request.uri.parse().unwrap()),
-            );
+            let length: usize = request.prefixes.iter().map(String::len).sum();
+            let result = ListParametersResult {
+                names: vec![format!("{length} bytes")],
+                prefixes: vec!["x".repeat(request.depth.try_into().unwrap())],
+            };
             responder
-                .send(ConvertResponse {
-                    message,
-                    report,
-                    ..Default::default()
-                })
+                .send(ListParametersResponse { result })
                 .expect("sent");
         }
     });
-    let ask = |length: usize, report: usize| {
-        let request = ConvertRequest {
-            urdf: "x".repeat(length),
-            uri: report.to_string(),
-            ..Default::default()
+    let ask = |length: usize, depth: u64| {
+        let request = ListParametersRequest {
+            prefixes: vec!["x".repeat(length)],
+            depth,
         };
-        caller.call::<Convert>("/server/convert", request, PATIENCE)
+        caller.call::<ListParameters>("/server/convert", request, PATIENCE)
     };
-    for (length, report) in [
+    for (length, answer) in [
         (0, 0),
         (1281, 1280),
         (70_000, 59_000),
         (3_000_000, 3_000_000),
         (1, 7),
     ] {
-        let response = ask(length, report).await.expect("an answer");
-        assert_eq!(
-            (response.message, response.report.len()),
-            (format!("{length} bytes"), report)
-        );
+        let result = ask(length, answer).await.expect("an answer").result;
+        assert_eq!(result.names, [format!("{length} bytes")]);
+        assert_eq!(result.prefixes[0].len() as u64, answer);
     }
     let (one, two) = tokio::join!(ask(1, 300_000), ask(1, 400_000));
     assert_eq!(
         (
-            one.expect("an answer").report.len(),
-            two.expect("an answer").report.len()
+            one.expect("an answer").result.prefixes[0].len(),
+            two.expect("an answer").result.prefixes[0].len()
         ),
         (300_000, 400_000)
     );
@@ -201,7 +201,7 @@ async fn the_graph_names_both_ends_and_forgets_them() {
     let publisher = one
         .advertise::<JointState>("joint_states", Qos::latched(3))
         .expect("publisher");
-    let service = one.serve::<Convert>("~/convert").expect("service");
+    let service = one.serve::<ListParameters>("~/convert").expect("service");
     let mut heard = other
         .observe(
             "/left/joint_states",
@@ -263,7 +263,7 @@ async fn the_graph_names_both_ends_and_forgets_them() {
         };
         assert_eq!(
             (server.type_name.as_str(), server.role),
-            ("urdf_usd/srv/Convert", ServiceRole::Server)
+            ("rcl_interfaces/srv/ListParameters", ServiceRole::Server)
         );
     }
     let own = seen_by_one
@@ -324,7 +324,7 @@ async fn the_graph_names_both_ends_and_forgets_them() {
 #[tokio::test]
 async fn parameters_of_other_nodes_are_asked_for() {
     let caller = node("caller", 6, "");
-    let asked = Names {
+    let asked = GetParametersRequest {
         names: vec!["robot_description".into()],
     };
     let absent = caller
@@ -360,12 +360,13 @@ async fn parameters_of_other_nodes_are_asked_for() {
     );
     assert_eq!(server.finish_declaring(), []);
     // All at once, each gets its own answer; one does not wait for it.
-    let call =
-        |asked: Names| caller.call::<GetParameters>("/server/get_parameters", asked, PATIENCE);
+    let call = |asked: GetParametersRequest| {
+        caller.call::<GetParameters>("/server/get_parameters", asked, PATIENCE)
+    };
     let given_up = tokio::time::timeout(Duration::from_millis(5), call(asked.clone())).await;
     let (one, two) = tokio::join!(
         call(asked.clone()),
-        call(Names {
+        call(GetParametersRequest {
             names: vec!["use_sim_time".into(); 2]
         })
     );
@@ -452,10 +453,12 @@ async fn the_subscriptions_of_a_fleet_come_and_go() {
 #[tokio::test]
 async fn who_comes_late_meets_a_node_that_has_closed_many_ends() {
     let (fleet, other) = (node("fleet", 10, ""), node("other", 10, ""));
-    let mut service = fleet.serve::<Convert>("~/convert").expect("service");
+    let mut service = fleet.serve::<ListParameters>("~/convert").expect("service");
     tokio::spawn(async move {
         while let Some(Request { responder, .. }) = service.next().await {
-            responder.send(ConvertResponse::default()).expect("sent");
+            responder
+                .send(ListParametersResponse::default())
+                .expect("sent");
         }
     });
     let rounds = if std::env::var_os("URDF_USD_SOAK").is_some() {
@@ -490,7 +493,53 @@ async fn who_comes_late_meets_a_node_that_has_closed_many_ends() {
             .any(|end| end.service == "/fleet/convert" && end.node.is_some())
     })
     .await;
-    late.call::<Convert>("/fleet/convert", ConvertRequest::default(), PATIENCE)
+    late.call::<ListParameters>("/fleet/convert", ListParametersRequest::default(), PATIENCE)
         .await
         .expect("an answer");
+}
+
+#[tokio::test]
+async fn after_a_change_of_addresses_a_node_joins_anew_and_hears_and_says_all() {
+    let machine: Arc<Mutex<Vec<IpAddr>>> = Arc::default();
+    let start = |name: &str| {
+        let machine = machine.clone();
+        let look_up = Box::new(move || Addresses {
+            own: machine.lock().expect("no panic").clone(),
+            ..Addresses::default()
+        });
+        start_with(name, &Args::default(), &network(9), look_up).expect("a node")
+    };
+    let (node, other) = (start("node"), start("other"));
+    let publisher = other
+        .advertise::<Text>("/t", Qos::latched(1))
+        .expect("publisher");
+    let mut subscription = node
+        .subscribe::<Text>("/t", Qos::latched(1))
+        .expect("subscription");
+    publisher.publish(text("one")).expect("said");
+    let mut texts = vec![heard(&mut subscription).await];
+    let sessions = |graph: &Graph| graph.publishers("/t").map(|end| end.id).collect::<Vec<_>>();
+    let before = sessions(&graph(&node, |graph| sessions(graph).len() == 1).await);
+    machine
+        .lock()
+        .expect("no panic")
+        .push(Ipv4Addr::new(192, 0, 2, 7).into());
+    // The publisher of the new session is there beside the old one, which has to end what is under
+    // way.
+    graph(&node, |graph| sessions(graph).len() == 2).await;
+    publisher.publish(text("two")).expect("said");
+    let two = Some("two".to_owned());
+    while !texts.contains(&two) {
+        texts.push(heard(&mut subscription).await);
+    }
+    let after = graph(&node, |graph| sessions(graph).len() == 1).await;
+    assert_ne!(sessions(&after), before);
+    publisher.publish(text("three")).expect("said");
+    let three = Some("three".to_owned());
+    while !texts.contains(&three) {
+        texts.push(heard(&mut subscription).await);
+    }
+    // Messages that arrive in both sessions are delivered once, but for what the new writer
+    // repeats.
+    assert!(texts.len() <= 4, "{texts:?}");
 }

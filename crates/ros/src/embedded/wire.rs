@@ -2,25 +2,31 @@
 
 use super::dds::DdsTopic;
 use crate::names;
+use crate::transport::Name;
+use crate::types::Type;
 
-/// The topic `/tf` in DDS terms.
-pub(super) fn topic(name: &str, type_name: &str) -> DdsTopic {
+/// Returns a topic in DDS terms: `/tf` is `rt/tf`.
+pub(super) fn topic(topic: &Name) -> DdsTopic {
     DdsTopic {
-        name: format!("rt{name}"),
-        type_name: names::dds_type(type_name, ""),
+        name: format!("rt{}", topic.full),
+        type_name: names::dds_type(&topic.type_name, ""),
+        definition: topic.definition,
     }
 }
 
-/// The two topics of a service, for requests and for answers.
-pub(super) fn service(name: &str, type_name: &str) -> (DdsTopic, DdsTopic) {
+/// Returns the two topics of a service, for requests and for answers.
+pub(super) fn service(service: &Name) -> (DdsTopic, DdsTopic) {
+    let halves = service.definition.and_then(Type::halves).unzip();
     (
         DdsTopic {
-            name: format!("rq{name}Request"),
-            type_name: names::dds_type(type_name, "_Request"),
+            name: format!("rq{}Request", service.full),
+            type_name: names::dds_type(&service.type_name, "_Request"),
+            definition: halves.0,
         },
         DdsTopic {
-            name: format!("rr{name}Reply"),
-            type_name: names::dds_type(type_name, "_Response"),
+            name: format!("rr{}Reply", service.full),
+            type_name: names::dds_type(&service.type_name, "_Response"),
+            definition: halves.1,
         },
     )
 }
@@ -51,6 +57,15 @@ pub(super) fn is_of_ros(dds: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn name(full: &str, type_name: &str) -> Name {
+        Name {
+            given: full.to_owned(),
+            full: full.to_owned(),
+            type_name: type_name.to_owned(),
+            definition: None,
+        }
+    }
+
     #[test]
     fn names_survive_the_way_to_dds_and_back() {
         for kind in [
@@ -58,7 +73,7 @@ mod tests {
             "a_b/action/Fibonacci_FeedbackMessage",
             "p/msg/Request",
         ] {
-            let dds = topic("/x/y", kind);
+            let dds = topic(&name("/x/y", kind));
             assert_eq!(
                 (
                     topic_of(&dds.name).as_deref(),
@@ -67,7 +82,7 @@ mod tests {
                 (Some("/x/y"), kind)
             );
         }
-        let (requests, answers) = service("/left/reset", "std_srvs/srv/Trigger");
+        let (requests, answers) = service(&name("/left/reset", "std_srvs/srv/Trigger"));
         assert_eq!(
             (requests.name.as_str(), requests.type_name.as_str()),
             (

@@ -26,13 +26,17 @@ mod graph;
 mod observe;
 pub mod wire;
 
+/// The types that rosidl generated, for generated code.
+pub use ros_env;
+
 use super::args::Args;
 use super::client::Client;
 use super::faults::{ended, no_answer, transport};
 use super::msg::{Message, Service};
 use super::threads::Threads;
 use super::transport::{
-    Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, apart,
+    Attempt, Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback,
+    Setup, apart,
 };
 use super::{Durability, Graph, Observed, PublisherId, Qos, Reliability, Sample, codes};
 use urdf_usd_diagnostic::{Diagnostic, Place};
@@ -45,7 +49,8 @@ const GRAPH_PERIOD: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The ROS graph, over rcl.
-pub struct Rclrs(Mutex<Option<Live>>);
+#[derive(Clone)]
+pub struct Rclrs(Arc<Mutex<Option<Live>>>);
 
 /// What ends with the node: what listens to the graph, the node, the thread. Fields are dropped in
 /// order.
@@ -117,7 +122,7 @@ fn whole(error: &client::RclrsError) -> String {
 /// [`codes::INVALID_NAME`], [`codes::ENVIRONMENT`], [`codes::TRANSPORT`].
 pub fn start(default_name: &str, args: &Args) -> Result<Client<Rclrs>, Diagnostic> {
     Client::join(default_name, args, |setup| {
-        Rclrs::join(default_name, args, setup)
+        Ok((Rclrs::join(default_name, args, setup)?, None))
     })
 }
 
@@ -148,11 +153,11 @@ impl Rclrs {
             false
         });
         tracing::debug!(rmw = std::env::var("RMW_IMPLEMENTATION").ok(), "joined rcl");
-        Ok(Self(Mutex::new(Some(Live {
+        Ok(Self(Arc::new(Mutex::new(Some(Live {
             _listening: Box::new(listening),
             _spinning: spinning,
             node,
-        }))))
+        })))))
     }
 
     /// The node, unless it has left.
@@ -217,92 +222,87 @@ fn publisher(info: &MessageInfo) -> PublisherId {
 }
 
 impl Backend for Rclrs {
-    fn listen<M: Message>(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<M>,
-    ) -> Result<Open, Diagnostic> {
-        let hear = move |message: M::Ros, info: MessageInfo| {
-            hear(Ok(Sample {
-                message: message.into_ours(),
-                publisher: publisher(&info),
+    fn listen<M: Message>(&self, topic: Name, qos: Qos, hear: MessageCallback<M>) -> Attempt {
+        let this = self.clone();
+        Box::new(move || {
+            let hear = hear.clone();
+            let hear = move |message: M::Ros, info: MessageInfo| {
+                hear(Ok(Sample {
+                    message: message.into_ours(),
+                    publisher: publisher(&info),
+                }));
+            };
+            let open = this
+                .node()?
+                .create_subscription::<M::Ros, _>(options(&topic.given, qos), hear);
+            let failed = |error| transport(&format!("can't subscribe to {}", topic.full), error);
+            Ok(Box::new(open.map_err(failed)?))
+        })
+    }
+
+    fn observe(&self, topic: Name, qos: Qos, hear: MessageCallback<Observed>) -> Attempt {
+        let this = self.clone();
+        Box::new(move || observe::observe(&this.node()?, &topic, qos, hear.clone()))
+    }
+
+    fn advertise<M: Message>(&self, topic: Name, qos: Qos, opened: Opened<M>) -> Attempt {
+        let this = self.clone();
+        Box::new(move || {
+            let open = this
+                .node()?
+                .create_publisher::<M::Ros>(options(&topic.given, qos));
+            let failed = |error| transport(&format!("can't publish {}", topic.full), error);
+            let open = open.map_err(failed)?;
+            let publisher = open.clone();
+            opened(Arc::new(move |message: &M| {
+                let (publisher, message) = (publisher.clone(), M::Ros::from_ours(message.clone()));
+                Ok(apart(move || {
+                    publisher
+                        .publish(message)
+                        .map_err(|error| error.to_string())
+                }))
             }));
-        };
-        let open = self
-            .node()?
-            .create_subscription::<M::Ros, _>(options(&topic.given, qos), hear);
-        let open =
-            open.map_err(|error| transport(&format!("can't subscribe to {}", topic.full), error))?;
-        Ok(Box::new(open))
-    }
-
-    fn observe(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<Observed>,
-    ) -> Result<Open, Diagnostic> {
-        observe::observe(&self.node()?, topic, qos, hear)
-    }
-
-    fn advertise<M: Message>(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        opened: Opened<M>,
-    ) -> Result<Open, Diagnostic> {
-        let open = self
-            .node()?
-            .create_publisher::<M::Ros>(options(&topic.given, qos));
-        let open =
-            open.map_err(|error| transport(&format!("can't publish {}", topic.full), error))?;
-        let publisher = open.clone();
-        opened(Arc::new(move |message: &M| {
-            let (publisher, message) = (publisher.clone(), M::Ros::from_ours(message.clone()));
-            Ok(apart(move || {
-                publisher
-                    .publish(message)
-                    .map_err(|error| error.to_string())
-            }))
-        }));
-        Ok(Box::new(open))
+            Ok(Box::new(open))
+        })
     }
 
     fn serve<S: Service>(
         &self,
-        service: &Name,
+        service: Name,
         ask: RequestCallback<S::Request, S::Response>,
-    ) -> Result<Open, Diagnostic> {
-        let hear = move |request: <S::Ros as ServiceIDL>::Request| {
-            let (answer, answered) = tokio::sync::oneshot::channel::<S::Response>();
-            // rclrs sends it by its own thread.
-            let reply = move |response| {
-                let given = answer
-                    .send(response)
-                    .map_err(|_| "the node has shut down".to_owned());
-                Ok(std::future::ready(given).boxed())
-            };
-            ask(Ok(Call {
-                request: request.into_ours(),
-                reply: Box::new(reply),
-            }));
-            async move {
-                match answered.await {
-                    Ok(response) => Mirror::from_ours(response),
-                    // Nobody will answer, and rclrs knows no other way to say so. Nothing can wake
-                    // this, so it is dropped at once.
-                    Err(_) => std::future::pending().await,
+    ) -> Attempt {
+        let this = self.clone();
+        Box::new(move || {
+            let ask = ask.clone();
+            let hear = move |request: <S::Ros as ServiceIDL>::Request| {
+                let (answer, answered) = tokio::sync::oneshot::channel::<S::Response>();
+                // rclrs sends it by its own thread.
+                let reply = move |response| {
+                    let given = answer
+                        .send(response)
+                        .map_err(|_| "the node has shut down".to_owned());
+                    Ok(std::future::ready(given).boxed())
+                };
+                ask(Ok(Call {
+                    request: request.into_ours(),
+                    reply: Box::new(reply),
+                }));
+                async move {
+                    match answered.await {
+                        Ok(response) => Mirror::from_ours(response),
+                        // There will be no answer, and rclrs knows no other way to say so. Nothing
+                        // can wake this, so it is dropped at once.
+                        Err(_) => std::future::pending().await,
+                    }
                 }
-            }
-        };
-        let depth = u32::try_from(CALLS).unwrap_or(u32::MAX);
-        let open = self
-            .node()?
-            .create_async_service::<S::Ros, _>(service.given.as_str().keep_last(depth), hear);
-        Ok(Box::new(open.map_err(|error| {
-            transport(&format!("can't serve {}", service.full), error)
-        })?))
+            };
+            let depth = u32::try_from(CALLS).unwrap_or(u32::MAX);
+            let open = this
+                .node()?
+                .create_async_service::<S::Ros, _>(service.given.as_str().keep_last(depth), hear);
+            let failed = |error| transport(&format!("can't serve {}", service.full), error);
+            Ok(Box::new(open.map_err(failed)?))
+        })
     }
 
     async fn call<S: Service>(

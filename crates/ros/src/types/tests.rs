@@ -1,12 +1,8 @@
 //! Against the hashes that rosidl 4.6.5 (ROS 2 Jazzy) wrote beside the installed interfaces,
-//! `share/PACKAGE/{msg,srv}/NAME.json`, and its `rosidl_generator_type_description` for this
-//! package's own.
+//! `share/PACKAGE/{msg,srv}/NAME.json`.
 
 use super::*;
-use crate::msg::{Message, Payload, Service};
-use crate::msg::{
-    diagnostic_msgs, rcl_interfaces, rosgraph_msgs, sensor_msgs, std_msgs, tf2_msgs, urdf_usd,
-};
+use crate::msg::{self, Interface};
 
 #[rustfmt::skip]
 const JAZZY: &[(&str, &str)] = &[
@@ -78,178 +74,53 @@ const JAZZY: &[(&str, &str)] = &[
     ("type_description_interfaces/msg/TypeDescription", "739f2508c9fa3a6f330913ff5b9d25fb74159a077da71e1087f51a60c12a080b"),
     ("type_description_interfaces/msg/TypeSource", "faeaec7596c04ecf5b6e99ad225e4c7cbb997ad5435f793526fb3984d011aae5"),
     ("type_description_interfaces/srv/GetTypeDescription", "69b9c19c1021405984cc60dbbb1edceb147a6538b411d812ba6afabeed962cd5"),
-    ("urdf_usd/msg/Asset", "5b3525babd1fe144cbfc43fef8c15a650e25eb2399059bfbf0d7d9c9fb6b3b4c"),
-    ("urdf_usd/msg/FrameVerdict", "73a061494e24092e4181d8ddc5d87f2e1e5f5d7861171637c24e467c47f1de95"),
-    ("urdf_usd/srv/CheckFrames", "4c65ec54f087bd5d220d4fb0e7fb8b615008fab05100150ad48a989aff15317f"),
-    ("urdf_usd/srv/Convert", "4a196eb2900c804f4690e268ffbd48c428171e83e0b20ca17d24496e6556a9d6"),
-    ("urdf_usd/srv/Convert_Request", "8d38aa68243d22bf287fc959b539e0743798588b1a981d1a18b66f4c59735152"),
-    ("urdf_usd/srv/Convert_Response", "9386eedee3f6d9502c062fb42f5ce980f902999b754ef97fddf35d8e632e769d"),
-    ("urdf_usd/srv/Convert_Event", "5c9421fd73f3a445d50ad9e03c240b7e35c831bdf5c9e54dee04bd2844697cb5"),
 ];
 
 #[test]
 fn hashes_are_those_of_rosidl() {
     for (name, known) in JAZZY {
-        assert_eq!(hash(name), Some(format!("RIHS01_{known}")), "{name}");
+        let hash = msg::find(name).map(Type::hash);
+        assert_eq!(hash, Some(format!("RIHS01_{known}")), "{name}");
     }
-    let standard = STANDARD.matches("\n= ").count();
-    assert_eq!(
-        JAZZY
-            .iter()
-            .filter(|(name, _)| !name.starts_with("urdf_usd/"))
-            .count(),
-        standard,
-        "all are checked"
-    );
-    assert_eq!((hash("std_msgs/msg/Missing"), describe("")), (None, None));
+    assert_eq!(msg::all().count(), JAZZY.len(), "all are checked");
+    assert!(msg::find("std_msgs/msg/Missing").is_none());
 }
 
 #[test]
-fn lines_of_definitions_are_read_as_rosidl_reads_them() {
-    let read = |line: &str| {
-        field(line, "p").map(|f| {
-            (
-                f.name,
-                f.kind.type_id,
-                f.kind.capacity,
-                f.kind.nested_type_name,
-                f.default,
-            )
-        })
-    };
-    let plain = |name: &str, id, capacity, default: &str| {
-        Some((
-            name.to_owned(),
-            id,
-            capacity,
-            String::new(),
-            default.to_owned(),
-        ))
-    };
-    assert_eq!(read("uint8[3]  data # three"), plain("data", 51, 3, ""));
-    assert_eq!(read("char[<=4] data"), plain("data", 99, 4, ""));
-    assert_eq!(read("float32 x 0.5"), plain("x", 10, 0, "0.5"));
-    assert_eq!(read("bool b true"), plain("b", 15, 0, "True"));
+fn services_have_halves_and_messages_do_not() {
+    let service = msg::rcl_interfaces::GetParameters::TYPE;
+    let names = service
+        .halves()
+        .map(|(request, response)| (request.name, response.name));
     assert_eq!(
-        read("Other[] o"),
+        names,
         Some((
-            "o".to_owned(),
-            145,
-            0,
-            "p/msg/Other".to_owned(),
-            String::new()
+            "rcl_interfaces/srv/GetParameters_Request",
+            "rcl_interfaces/srv/GetParameters_Response"
         ))
     );
-    assert_eq!(read("string<=10[] names").map(|f| f.1), Some(165));
-    assert_eq!(
-        field("string<=10 name", "p").map(|f| (f.kind.type_id, f.kind.string_capacity)),
-        Some((21, 10))
+    assert!(
+        msg::rcl_interfaces::ParameterDescriptor::TYPE
+            .halves()
+            .is_none()
     );
-    for nothing in [
-        "",
-        "# a comment",
-        "uint8 A=1",
-        "uint8 A = 1",
-        "string OK = \"ok\"  # text",
-    ] {
-        assert_eq!(read(nothing), None, "{nothing}");
-    }
-    let mut all = BTreeMap::new();
-    super::read("p/srv/Empty", "\n---\n", &mut all);
-    assert_eq!(
-        all["p/srv/Empty_Request"].fields[0].name,
-        "structure_needs_at_least_one_member"
-    );
+    assert!(msg::geometry_msgs::Point::TYPE.halves().is_none());
 }
 
-/// The structs that travel have the fields of the definitions, in their order.
 #[test]
-fn structs_are_what_the_definitions_say() {
-    fn check<T: Payload>(name: &str) {
-        let text = format!("{:?}", T::default());
-        let fields: Vec<String> = ALL[name]
-            .fields
-            .iter()
-            .map(|field| format!("{}: ", field.name))
-            .collect();
-        let mut rest = text.as_str();
-        for field in fields {
-            let name = if field == "type: " {
-                "type_: ".to_owned()
-            } else {
-                field
-            };
-            rest = rest
-                .split_once(&name)
-                .unwrap_or_else(|| panic!("no {name} in {text}"))
-                .1;
-        }
-    }
-    fn message<M: Message>() {
-        check::<M>(&M::TYPE.of_message());
-    }
-    fn service<S: Service>() {
-        check::<S::Request>(&(S::TYPE.of_service() + "_Request"));
-        check::<S::Response>(&(S::TYPE.of_service() + "_Response"));
-    }
-    message::<diagnostic_msgs::DiagnosticArray>();
-    message::<diagnostic_msgs::DiagnosticStatus>();
-    message::<rcl_interfaces::Log>();
-    message::<rcl_interfaces::ParameterEvent>();
-    check::<rcl_interfaces::ParameterDescriptor>("rcl_interfaces/msg/ParameterDescriptor");
-    check::<rcl_interfaces::ParameterValue>("rcl_interfaces/msg/ParameterValue");
-    message::<rosgraph_msgs::Clock>();
-    message::<sensor_msgs::JointState>();
-    message::<std_msgs::String>();
-    message::<tf2_msgs::TFMessage>();
-    message::<urdf_usd::Asset>();
-    message::<urdf_usd::FrameVerdict>();
-    message::<urdf_usd::NamedPose>();
-    #[cfg(not(feature = "rclrs"))]
-    {
-        use crate::msg::{
-            builtin_interfaces, geometry_msgs, moveit_msgs, object_recognition_msgs, shape_msgs,
-            trajectory_msgs,
-        };
-        check::<builtin_interfaces::Duration>("builtin_interfaces/msg/Duration");
-        check::<geometry_msgs::Point32>("geometry_msgs/msg/Point32");
-        check::<geometry_msgs::Polygon>("geometry_msgs/msg/Polygon");
-        check::<geometry_msgs::PoseStamped>("geometry_msgs/msg/PoseStamped");
-        check::<geometry_msgs::Twist>("geometry_msgs/msg/Twist");
-        check::<geometry_msgs::Wrench>("geometry_msgs/msg/Wrench");
-        check::<object_recognition_msgs::ObjectType>("object_recognition_msgs/msg/ObjectType");
-        check::<sensor_msgs::MultiDOFJointState>("sensor_msgs/msg/MultiDOFJointState");
-        check::<shape_msgs::Mesh>("shape_msgs/msg/Mesh");
-        check::<shape_msgs::MeshTriangle>("shape_msgs/msg/MeshTriangle");
-        check::<shape_msgs::Plane>("shape_msgs/msg/Plane");
-        check::<shape_msgs::SolidPrimitive>("shape_msgs/msg/SolidPrimitive");
-        check::<trajectory_msgs::JointTrajectory>("trajectory_msgs/msg/JointTrajectory");
-        check::<trajectory_msgs::JointTrajectoryPoint>("trajectory_msgs/msg/JointTrajectoryPoint");
-        check::<moveit_msgs::AttachedCollisionObject>("moveit_msgs/msg/AttachedCollisionObject");
-        check::<moveit_msgs::BoundingVolume>("moveit_msgs/msg/BoundingVolume");
-        check::<moveit_msgs::CollisionObject>("moveit_msgs/msg/CollisionObject");
-        check::<moveit_msgs::Constraints>("moveit_msgs/msg/Constraints");
-        check::<moveit_msgs::JointConstraint>("moveit_msgs/msg/JointConstraint");
-        check::<moveit_msgs::MoveItErrorCodes>("moveit_msgs/msg/MoveItErrorCodes");
-        check::<moveit_msgs::OrientationConstraint>("moveit_msgs/msg/OrientationConstraint");
-        check::<moveit_msgs::PositionConstraint>("moveit_msgs/msg/PositionConstraint");
-        check::<moveit_msgs::PositionIKRequest>("moveit_msgs/msg/PositionIKRequest");
-        check::<moveit_msgs::RobotState>("moveit_msgs/msg/RobotState");
-        check::<moveit_msgs::VisibilityConstraint>("moveit_msgs/msg/VisibilityConstraint");
-        service::<moveit_msgs::GetPositionFK>();
-        service::<moveit_msgs::GetPositionIK>();
-    }
-    service::<urdf_usd::CheckFrames>();
-    service::<urdf_usd::ComputeFk>();
-    service::<urdf_usd::Convert>();
-    service::<urdf_usd::DeletePose>();
-    service::<urdf_usd::ListPoses>();
-    service::<urdf_usd::SolveIk>();
-    service::<urdf_usd::StorePose>();
-    service::<rcl_interfaces::DescribeParameters>();
-    service::<rcl_interfaces::GetParameterTypes>();
-    service::<rcl_interfaces::GetParameters>();
-    service::<rcl_interfaces::ListParameters>();
-    service::<rcl_interfaces::SetParameters>();
-    service::<rcl_interfaces::SetParametersAtomically>();
+fn defaults_are_those_of_the_definitions() {
+    let quaternion = msg::geometry_msgs::Quaternion::default();
+    assert_eq!((quaternion.x, quaternion.w), (0.0, 1.0));
+    let defaults = |described: &Type| {
+        let defaults = described.fields.iter().map(|field| field.default);
+        defaults.collect::<Vec<_>>().join(",")
+    };
+    assert_eq!(
+        defaults(msg::geometry_msgs::Quaternion::TYPE),
+        "0.0,0.0,0.0,1.0"
+    );
+    assert_eq!(
+        defaults(msg::rcl_interfaces::ParameterDescriptor::TYPE),
+        ",,,,False,False,,"
+    );
 }

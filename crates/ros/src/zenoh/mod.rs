@@ -39,10 +39,11 @@ use super::client::Client;
 use super::faults::{no_answer, transport};
 use super::threads::Threads;
 use super::transport::{
-    CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup, Transport,
-    apart,
+    Attempt, CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup,
+    Transport, apart,
 };
-use super::{Durability, Qos, Reliability, Sample, types};
+use super::types::Type;
+use super::{Durability, Qos, Reliability, Sample};
 use graph::Graph;
 use urdf_usd_diagnostic::Diagnostic;
 use wire::{Attached, End, Kind, Origin};
@@ -78,7 +79,8 @@ struct Zenoh {
 /// [`super::codes::INVALID_NAME`], [`super::codes::TRANSPORT`].
 pub fn start(default_name: &str, args: &Args, settings: &Settings) -> Result<Client, Diagnostic> {
     Client::join(default_name, args, |setup| {
-        Ok(Box::new(Zenoh::join(setup, settings)?) as Box<dyn Transport>)
+        let zenoh: Arc<dyn Transport> = Arc::new(Zenoh::join(setup, settings)?);
+        Ok((zenoh, None))
     })
 }
 
@@ -88,7 +90,6 @@ impl Zenoh {
             node,
             handle,
             changes,
-            ..
         } = setup;
         // Zenoh waits in a way that a thread that runs asynchronous code, which this may be, must
         // not.
@@ -218,7 +219,7 @@ fn end(kind: Kind, name: &Name) -> Result<End, Diagnostic> {
         full, type_name, ..
     } = name;
     let unknown = || transport(full, format!("the definition of {type_name} is not known"));
-    let hash = types::hash(type_name).ok_or_else(unknown)?;
+    let hash = name.definition.map(Type::hash).ok_or_else(unknown)?;
     Ok(End {
         kind,
         name: full.clone(),
@@ -267,27 +268,22 @@ impl<T: Send + 'static> Drop for Apart<T> {
     }
 }
 
-impl Transport for Zenoh {
-    fn listen(
-        &self,
-        topic: &Name,
-        qos: Qos,
-        hear: MessageCallback<Bytes>,
-    ) -> Result<Open, Diagnostic> {
-        let end = end(Kind::Subscriber, topic)?;
-        self.hear(&end, end.key(self.origin.domain), qos, hear)
-    }
-
-    fn observe(
+impl Zenoh {
+    fn open_observer(
         &self,
         topic: &Name,
         qos: Qos,
         hear: MessageCallback<Bytes>,
     ) -> Result<Open, Diagnostic> {
         let Name {
-            full, type_name, ..
+            full,
+            type_name,
+            definition,
+            ..
         } = topic.clone();
-        let hash = types::hash(&type_name).or_else(|| self.graph.hash(&full, &type_name));
+        let hash = definition
+            .map(Type::hash)
+            .or_else(|| self.graph.hash(&full, &type_name));
         let mut end = End {
             kind: Kind::Subscriber,
             name: full,
@@ -299,7 +295,12 @@ impl Transport for Zenoh {
         self.hear(&end, key, qos, hear)
     }
 
-    fn advertise(&self, topic: &Name, qos: Qos, opened: Opened<Bytes>) -> Result<Open, Diagnostic> {
+    fn open_publisher(
+        &self,
+        topic: &Name,
+        qos: Qos,
+        opened: &Opened<Bytes>,
+    ) -> Result<Open, Diagnostic> {
         let end = end(Kind::Publisher, topic)?;
         let token = self.token(&end, qos);
         let identity = wire::identity(&token);
@@ -345,7 +346,7 @@ impl Transport for Zenoh {
         Ok(Box::new(open))
     }
 
-    fn serve(
+    fn open_server(
         &self,
         service: &Name,
         ask: RequestCallback<Bytes, Bytes>,
@@ -364,6 +365,27 @@ impl Transport for Zenoh {
         };
         open()
             .map_err(|error: ::zenoh::Error| transport(&format!("can't serve {}", end.name), error))
+    }
+}
+
+impl Transport for Zenoh {
+    fn listen(self: Arc<Self>, topic: Name, qos: Qos, hear: MessageCallback<Bytes>) -> Attempt {
+        Box::new(move || {
+            let end = end(Kind::Subscriber, &topic)?;
+            self.hear(&end, end.key(self.origin.domain), qos, hear.clone())
+        })
+    }
+
+    fn observe(self: Arc<Self>, topic: Name, qos: Qos, hear: MessageCallback<Bytes>) -> Attempt {
+        Box::new(move || self.open_observer(&topic, qos, hear.clone()))
+    }
+
+    fn advertise(self: Arc<Self>, topic: Name, qos: Qos, opened: Opened<Bytes>) -> Attempt {
+        Box::new(move || self.open_publisher(&topic, qos, &opened))
+    }
+
+    fn serve(self: Arc<Self>, service: Name, ask: RequestCallback<Bytes, Bytes>) -> Attempt {
+        Box::new(move || self.open_server(&service, ask.clone()))
     }
 
     fn call<'a>(

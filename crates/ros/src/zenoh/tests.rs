@@ -8,10 +8,12 @@ use super::*;
 use crate::environment::Environment;
 use crate::graph::{EndQos, ServiceRole, TopicEnd, TopicRole};
 use crate::msg::builtin_interfaces::Time;
-use crate::msg::rcl_interfaces::{GetParameters, Names};
+use crate::msg::rcl_interfaces::{
+    GetParameters, GetParametersRequest, ListParameters, ListParametersRequest,
+    ListParametersResponse, ListParametersResult,
+};
 use crate::msg::sensor_msgs::JointState;
 use crate::msg::std_msgs::{Header, String as Text};
-use crate::msg::urdf_usd::{Convert, ConvertRequest, ConvertResponse};
 use crate::testing::{self, PATIENCE, graph, sample};
 use crate::{Node, PublisherId, Request, codes};
 
@@ -91,7 +93,7 @@ async fn what_is_dropped_is_withdrawn() {
         .expect("publisher");
     let (subscription, service) = (
         one.subscribe::<Text>("/t", Qos::reliable(1)),
-        one.serve::<Convert>("convert"),
+        one.serve::<ListParameters>("convert"),
     );
     let ends = |graph: &crate::Graph| {
         let topics = graph.topics.iter().filter(|end| end.topic == "/t").count();
@@ -117,9 +119,9 @@ async fn services_are_called_and_answered() {
         net.node("caller", "--ros-args -p rate:=5"),
     );
     let no_server = caller
-        .call::<Convert>(
+        .call::<ListParameters>(
             "/none",
-            ConvertRequest::default(),
+            ListParametersRequest::default(),
             Duration::from_millis(300),
         )
         .await
@@ -128,37 +130,38 @@ async fn services_are_called_and_answered() {
         no_server.code == codes::NO_ANSWER.id && no_server.message.contains("nobody offers it"),
         "{no_server}"
     );
-    let mut calls = server.serve::<Convert>("~/convert").expect("service");
+    let mut calls = server
+        .serve::<ListParameters>("~/convert")
+        .expect("service");
     assert_eq!(calls.service(), "/server/convert");
     let answering = tokio::spawn(async move {
         let mut held = Vec::new();
         while let Some(Request { request, responder }) = calls.next().await {
-            if request.urdf == "silence" {
+            if request.prefixes == ["silence"] {
                 held.push(responder);
             } else {
-                let report = request.urdf.repeat(1000);
+                let result = ListParametersResult {
+                    names: vec![request.prefixes.concat().repeat(1000)],
+                    ..Default::default()
+                };
                 responder
-                    .send(ConvertResponse {
-                        success: true,
-                        report,
-                        ..Default::default()
-                    })
+                    .send(ListParametersResponse { result })
                     .expect("sent");
             }
         }
     });
-    let ask = |urdf: &str, patience| {
-        caller.call::<Convert>(
+    let ask = |text: &str, patience| {
+        caller.call::<ListParameters>(
             "/server/convert",
-            ConvertRequest {
-                urdf: urdf.to_owned(),
+            ListParametersRequest {
+                prefixes: vec![text.to_owned()],
                 ..Default::default()
             },
             patience,
         )
     };
     assert_eq!(
-        ask("abc", PATIENCE).await.expect("an answer").report.len(),
+        ask("abc", PATIENCE).await.expect("an answer").result.names[0].len(),
         3000
     );
     let silent = ask("silence", Duration::from_millis(500))
@@ -171,14 +174,11 @@ async fn services_are_called_and_answered() {
     let many = futures::future::join_all((0..50).map(|n| ask(&format!("{n:02}"), PATIENCE))).await;
     for (n, answer) in many.into_iter().enumerate() {
         assert!(
-            answer
-                .expect("an answer")
-                .report
-                .starts_with(&format!("{n:02}")),
+            answer.expect("an answer").result.names[0].starts_with(&format!("{n:02}")),
             "{n}"
         );
     }
-    let names = Names {
+    let names = GetParametersRequest {
         names: vec!["use_sim_time".to_owned(), "none".to_owned()],
     };
     assert_eq!(
