@@ -4,6 +4,11 @@
 //! What means the same is for who asks to say: the same bits, or the same number in single
 //! precision.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices of 3×3 matrices are constants"
+)]
+
 use std::f64::consts::{PI, TAU};
 
 use nalgebra::{Matrix3, UnitQuaternion};

@@ -1,5 +1,10 @@
 //! How a surface looks.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "texture coordinates have the indices 0 and 1"
+)]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

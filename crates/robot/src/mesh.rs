@@ -1,5 +1,10 @@
 //! Triangulated meshes, in memory and loaded lazily.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "corners refer to values of the same mesh"
+)]
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
