@@ -30,6 +30,7 @@ mod solid;
 mod subtree;
 mod tree;
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 pub use arena::{Arena, ArenaMap, Handle};
@@ -71,9 +72,18 @@ pub type MaterialId = Handle<Material>;
 pub type MeshId = Handle<MeshSource>;
 
 /// A rigid part of a robot, with its own frame.
+///
+/// The name is fixed; everything else is in its [`LinkProperties`], which it dereferences to:
+/// [`Robot::link_mut`] gives those only, so that no change can give two links one name.
 #[derive(Clone, Debug)]
 pub struct Link {
     name: String,
+    properties: LinkProperties,
+}
+
+/// What a [`Link`] consists of.
+#[derive(Clone, Debug, Default)]
+pub struct LinkProperties {
     /// Mass properties, if the source gives any.
     pub inertial: Option<Inertial>,
     /// What is seen.
@@ -84,7 +94,7 @@ pub struct Link {
     pub contact: Option<Contact>,
     /// What the model has no word for.
     pub custom: Custom,
-    /// Where the link stands.
+    /// Position of the link in its source.
     pub place: Place,
 }
 
@@ -227,7 +237,11 @@ impl MeshSource {
     }
 }
 
-/// How one link moves in another.
+/// A connection of two links, and the motion that it allows.
+///
+/// Its name, kind and ends are fixed, and [`Robot::set_mimics`] says which joint follows which;
+/// everything else is in its [`JointProperties`], which it dereferences to: [`Robot::joint_mut`]
+/// gives those only, so that no change can invalidate the robot.
 #[derive(Clone, Debug)]
 pub struct Joint {
     name: String,
@@ -236,10 +250,15 @@ pub struct Joint {
     child: LinkId,
     mimic: Option<Mimic>,
     closes_loop: bool,
+    properties: JointProperties,
+}
+
+/// Where a [`Joint`] is, its limits and its dynamics.
+#[derive(Clone, Debug)]
+pub struct JointProperties {
     /// The joint frame, which is the child's frame at zero, in the parent's frame.
     pub origin: Pose,
-    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's
-    /// plane).
+    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's plane).
     pub axis: Unit<Vector3<f64>>,
     /// Limits, if the source gives the element.
     pub limit: Option<Limit>,
@@ -254,8 +273,53 @@ pub struct Joint {
     pub commanded: Option<Drive>,
     /// What the model has no word for.
     pub custom: Custom,
-    /// Where the joint stands.
+    /// Position of the joint in its source.
     pub place: Place,
+}
+
+impl Default for JointProperties {
+    /// At the parent's origin, along x, without limits.
+    fn default() -> Self {
+        Self {
+            origin: Pose::identity(),
+            axis: Vector3::x_axis(),
+            limit: None,
+            dynamics: None,
+            safety: None,
+            calibration: None,
+            commanded: None,
+            custom: Custom::default(),
+            place: Place::default(),
+        }
+    }
+}
+
+impl Deref for Link {
+    type Target = LinkProperties;
+
+    fn deref(&self) -> &LinkProperties {
+        &self.properties
+    }
+}
+
+impl DerefMut for Link {
+    fn deref_mut(&mut self) -> &mut LinkProperties {
+        &mut self.properties
+    }
+}
+
+impl Deref for Joint {
+    type Target = JointProperties;
+
+    fn deref(&self) -> &JointProperties {
+        &self.properties
+    }
+}
+
+impl DerefMut for Joint {
+    fn deref_mut(&mut self) -> &mut JointProperties {
+        &mut self.properties
+    }
 }
 
 impl Link {
@@ -263,12 +327,7 @@ impl Link {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            inertial: None,
-            visuals: Vec::new(),
-            collisions: Vec::new(),
-            contact: None,
-            custom: Custom::default(),
-            place: Place::default(),
+            properties: LinkProperties::default(),
         }
     }
 
@@ -295,17 +354,9 @@ impl Joint {
             kind,
             parent,
             child,
-            origin: Pose::identity(),
-            axis: Vector3::x_axis(),
-            limit: None,
-            dynamics: None,
             mimic: None,
             closes_loop: false,
-            safety: None,
-            calibration: None,
-            commanded: None,
-            custom: Custom::default(),
-            place: Place::default(),
+            properties: JointProperties::default(),
         }
     }
 

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 use urdf_usd_diagnostic::Place;
 
 use super::{
-    Arena, Custom, Geometry, Interface, Joint, JointId, Light, Link, LinkId, LookVariant, Material,
-    MaterialId, MeshId, MeshSource, Mimic, NamedPose, Planning, Sensor, Shape, Tree,
+    Arena, Custom, Geometry, Interface, Joint, JointId, JointProperties, Light, Link, LinkId,
+    LinkProperties, LookVariant, Material, MaterialId, MeshId, MeshSource, Mimic, NamedPose,
+    Planning, Sensor, Shape, Tree,
 };
 use crate::kinematics::position_count;
 
@@ -171,14 +172,14 @@ impl Robot {
         &self.links
     }
 
-    /// Returns a link for changes.
-    pub fn link_mut(&mut self, link: LinkId) -> &mut Link {
+    /// Returns what a link consists of, for changes.
+    pub fn link_mut(&mut self, link: LinkId) -> &mut LinkProperties {
         &mut self.links[link]
     }
 
-    /// Returns all links for changes.
-    pub fn links_mut(&mut self) -> impl DoubleEndedIterator<Item = (LinkId, &mut Link)> {
-        self.links.iter_mut()
+    /// Returns what all links consist of, for changes.
+    pub fn links_mut(&mut self) -> impl DoubleEndedIterator<Item = (LinkId, &mut LinkProperties)> {
+        self.links.iter_mut().map(|(id, link)| (id, &mut **link))
     }
 
     /// Returns the link of this name.
@@ -208,14 +209,16 @@ impl Robot {
         &self.joints
     }
 
-    /// Returns a joint for changes.
-    pub fn joint_mut(&mut self, joint: JointId) -> &mut Joint {
+    /// Returns the properties of a joint, for changes.
+    pub fn joint_mut(&mut self, joint: JointId) -> &mut JointProperties {
         &mut self.joints[joint]
     }
 
-    /// Returns all joints for changes.
-    pub fn joints_mut(&mut self) -> impl DoubleEndedIterator<Item = (JointId, &mut Joint)> {
-        self.joints.iter_mut()
+    /// Returns the properties of all joints, for changes.
+    pub fn joints_mut(
+        &mut self,
+    ) -> impl DoubleEndedIterator<Item = (JointId, &mut JointProperties)> {
+        self.joints.iter_mut().map(|(id, joint)| (id, &mut **joint))
     }
 
     /// Returns the joint of this name.
