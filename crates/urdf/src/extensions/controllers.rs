@@ -306,8 +306,7 @@ pub(super) fn assumed(
     blocks: &[Block<'_>],
 ) -> (Vec<Interface>, Vec<Diagnostic>) {
     let is_wheel = |&(id, command): &(_, Command)| {
-        command != Command::Position
-            && scope.joint_of(id).kind() == JointKind::Continuous
+        command != Command::Position && scope.joint_of(id).kind() == JointKind::Continuous
     };
     let has_arm = |block: &Block<'_>| block.joints.iter().any(|joint| !is_wheel(joint));
     let is_only_arm = blocks.iter().filter(|block| has_arm(block)).count() == 1;

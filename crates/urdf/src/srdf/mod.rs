@@ -55,7 +55,9 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
         robot.disabled_collisions.extend(pairs);
         // Tool frames have no invariants, and the states were read of the joints of this robot.
         let is_valid = robot.set_planning(planning).is_ok()
-            && poses.into_iter().all(|pose| robot.add_named_pose(pose).is_ok());
+            && poses
+                .into_iter()
+                .all(|pose| robot.add_named_pose(pose).is_ok());
         debug_assert!(is_valid);
     }
     diagnostics

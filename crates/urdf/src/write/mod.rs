@@ -19,8 +19,8 @@ use crate::references::References;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most, Place};
 use urdf_usd_robot::{
-    ArenaMap, Custom, Element, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Material, MaterialId, Pose, Robot, Shape,
-    decimal,
+    ArenaMap, Custom, Element, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId,
+    Material, MaterialId, Pose, Robot, Shape, decimal,
 };
 use urdf_usd_xml::{number, numbers};
 
@@ -567,7 +567,11 @@ impl<'a> Writer<'a> {
                 if is_simulated {
                     0
                 } else {
-                    robot.links().values().filter(|l| l.contact.is_some()).count()
+                    robot
+                        .links()
+                        .values()
+                        .filter(|l| l.contact.is_some())
+                        .count()
                 },
             ),
             (
@@ -575,7 +579,11 @@ impl<'a> Writer<'a> {
                 if is_controlled {
                     0
                 } else {
-                    robot.joints().values().filter(|j| j.drive().is_some()).count()
+                    robot
+                        .joints()
+                        .values()
+                        .filter(|j| j.drive().is_some())
+                        .count()
                 },
             ),
             (

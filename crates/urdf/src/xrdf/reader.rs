@@ -363,14 +363,8 @@ pub(super) struct Known<'a> {
 
 impl<'a> Known<'a> {
     pub fn of(robot: &'a Robot, gone: Gone) -> Self {
-        let links = robot
-            .links()
-            .iter()
-            .map(|(id, link)| (link.name(), id));
-        let joints = robot
-            .joints()
-            .iter()
-            .map(|(id, joint)| (joint.name(), id));
+        let links = robot.links().iter().map(|(id, link)| (link.name(), id));
+        let joints = robot.joints().iter().map(|(id, joint)| (joint.name(), id));
         Self {
             robot,
             frames: Names::of(links, gone.links),
