@@ -111,7 +111,7 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
         } else {
             &controller.namespace
         };
-        let node = Node::new(&scope.robot.name(), namespace, controller.name).remapped(&remappings);
+        let node = Node::new(scope.robot.name(), namespace, controller.name).remapped(&remappings);
         match controller.offers(&settings) {
             Some(Offers::Interfaces(offers)) => {
                 // One that only publishes commands nothing.
@@ -324,7 +324,7 @@ pub(super) fn assumed(
         let claim = claims.add(controller, joints, !takes_wheels, &block.element.place);
         for &(topic, type_name, kind) in topics {
             if let Some(name) =
-                valid_name(&Node::new(&scope.robot.name(), "", controller).resolve(topic))
+                valid_name(&Node::new(scope.robot.name(), "", controller).resolve(topic))
             {
                 let interface = Interface {
                     name,

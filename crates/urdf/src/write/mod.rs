@@ -216,12 +216,7 @@ impl<'a> Writer<'a> {
                     .as_ref()
                     .is_some_and(|inertial| inertial.mass > 0.0)
             };
-            let floats = robot
-                .tree()
-                .order()
-                .iter()
-                .filter(|id| robot.tree().is_below(**id, other))
-                .any(has_mass);
+            let floats = robot.tree().below(other).iter().any(has_mass);
             let kind = if floats {
                 JointKind::Floating
             } else {
