@@ -297,7 +297,8 @@ impl Robot {
     /// Lets a joint follow another, or (`None`) no other.
     ///
     /// # Errors
-    /// If it would follow itself, directly or through others, or a joint is not of this robot.
+    /// If it would follow itself, directly or through others, a joint is not of this robot, or a
+    /// named pose or a coordinate sets a joint that would follow another.
     pub fn set_mimic(
         &mut self,
         follower: JointId,
@@ -319,8 +320,12 @@ impl Robot {
             }
             leader = self.joints[joint].mimic.map(|mimic| mimic.joint);
         }
-        self.joints[follower].mimic = mimic;
-        Ok(())
+        let before = std::mem::replace(&mut self.joints[follower].mimic, mimic);
+        let result = self.check_positions();
+        if result.is_err() {
+            self.joints[follower].mimic = before;
+        }
+        result
     }
 
     /// Lets joints follow others, or (`None`) no others.
@@ -360,6 +365,11 @@ impl Robot {
             let name = self.joints[joint].name.clone();
             return Err(InvalidRobot::CircularMimic(name));
         }
+        self.check_positions()
+    }
+
+    /// Checks what sets positions of joints.
+    fn check_positions(&self) -> Result<(), InvalidRobot> {
         let mut poses = self.named_poses.iter();
         poses.try_for_each(|pose| self.check_pose(pose))?;
         self.check_planning(&self.planning)
@@ -719,6 +729,12 @@ mod tests {
         // The circle may be closed later, and opened in the same change.
         circular(&mut robot, &[(c, d)]);
         robot.set_mimics([(c, follow(d)), (d, None)]).unwrap();
+        let error = InvalidRobot::CircularMimic("j3".to_owned());
+        refuses(&mut robot, error, |r| r.set_mimic(d, follow(a)));
+        let error = InvalidRobot::CircularMimic("j0".to_owned());
+        refuses(&mut robot, error, |r| r.set_mimic(a, follow(a)));
+        robot.set_mimic(a, None).unwrap();
+        robot.set_mimic(a, follow(b)).unwrap();
         let leaders = [a, b, c, d].map(|id| robot.joints()[id].mimic().map(|mimic| mimic.joint));
         assert_eq!(leaders, [Some(b), Some(c), Some(d), None]);
     }
@@ -774,7 +790,10 @@ mod tests {
         robot.add_named_pose(valid.clone()).unwrap();
         // No joint of a pose can follow another from then on.
         robot.set_mimics([(last, None)]).unwrap();
-        refuses(&mut robot, error, |r| r.set_mimics([(turn, follow(last))]));
+        refuses(&mut robot, error.clone(), |r| {
+            r.set_mimics([(turn, follow(last))])
+        });
+        refuses(&mut robot, error, |r| r.set_mimic(turn, follow(last)));
         robot.set_named_poses(Vec::new()).unwrap();
         robot.set_mimics([(turn, follow(last))]).unwrap();
     }
