@@ -52,10 +52,7 @@ impl Robot {
     /// The link whose frame has this name, with the slash of old in front or without.
     fn link_of_frame(&self, frame: &str) -> Option<LinkId> {
         let frame = frame.trim_start_matches('/');
-        self.links
-            .iter()
-            .position(|link| link.name == frame)
-            .map(LinkId)
+        self.link_named(frame)
     }
 
     /// The interface of the source that is the same, and whether it stands where messages in

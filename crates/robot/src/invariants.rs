@@ -1,6 +1,8 @@
 //! What a robot promises of every mesh, for tests and fuzzers: [`check`] panics where it does not
 //! hold.
 
+#![allow(clippy::indexing_slicing, reason = "the check is meant to panic")]
+
 use crate::{MapRole, Mesh};
 
 /// Asserts what a [`Mesh`] promises.

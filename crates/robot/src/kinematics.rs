@@ -38,7 +38,7 @@ pub fn planar_basis(normal: &Unit<Vector3<f64>>) -> (Unit<Vector3<f64>>, Unit<Ve
 /// The child's frame in the joint frame for `positions` (radians or metres); missing ones count as
 /// zero.
 pub fn motion(joint: &Joint, positions: &[f64]) -> Pose {
-    moved(joint.kind, &joint.axis, positions)
+    moved(joint.kind(), &joint.axis, positions)
 }
 
 /// What a joint of this kind about or along this axis does for `positions`: see [`motion`].
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn floating_positions_undo_motion() {
-        let joint = Joint::new("j", JointKind::Floating, LinkId(0), LinkId(1));
+        let joint = Joint::new("j", JointKind::Floating, LinkId::new(0), LinkId::new(1));
         let right = std::f64::consts::FRAC_PI_2;
         for positions in [
             [0.0; 6],

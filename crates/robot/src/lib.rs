@@ -5,13 +5,13 @@
 //! file, since meshes and images are in the robot. Lengths are metres, angles radians, masses
 //! kilograms, frames are right-handed with x forward, y left, z up (REP 103). Colours are linear.
 //!
+//! A [`Robot`] is valid at all times: its links, joints and meshes are referred to by
+//! [`Handle`]s that only it can make, and whatever could break an invariant is a method that
+//! refuses to ([`InvalidRobot`]). So a writer takes a `&Robot` and checks nothing.
+//!
 //! This module must not know URDF, USD, glTF, files, ROS or HTTP.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
+mod arena;
 mod captured;
 pub mod decimal;
 pub mod frames;
@@ -23,14 +23,17 @@ mod material;
 mod mesh;
 pub mod names;
 mod planning;
+mod robot;
 mod roles;
 mod sensor;
 mod solid;
 mod subtree;
 mod tree;
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+pub use arena::{Arena, ArenaMap, Handle};
 pub use light::{Light, LightKind};
 pub use mass::{Mass, principal_axes};
 pub use material::{
@@ -45,8 +48,8 @@ pub use planning::{
     Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, Sphere, SphereGroup,
     Touch, touches,
 };
-pub use roles::Base;
-pub use roles::{Role, Roles};
+pub use robot::{InvalidRobot, LinkPairs, Robot};
+pub use roles::{Base, Role, Roles};
 pub use sensor::{
     Camera, Captured, GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Sensor, SensorKind,
 };
@@ -59,62 +62,28 @@ use urdf_usd_diagnostic::Place;
 /// A rigid transform of a child frame in its parent: metres and a unit quaternion.
 pub type Pose = Isometry3<f64>;
 
-macro_rules! index {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub usize);
-    };
-}
-index!(/** An index into [`Robot::links`]. */ LinkId);
-index!(/** An index into [`Robot::joints`]. */ JointId);
-index!(/** An index into [`Robot::materials`]. */ MaterialId);
-index!(/** An index into [`Robot::meshes`]. */ MeshId);
-
-/// A robot: links joined by joints, with what hangs on them.
-#[derive(Clone, Debug)]
-pub struct Robot {
-    /// The name as the source gives it, or a stand-in if it gives none; never empty.
-    pub name: String,
-    /// Links in the source's order.
-    pub links: Vec<Link>,
-    /// Joints in the source's order. Every reference to a link or joint has been checked.
-    pub joints: Vec<Joint>,
-    /// How joints connect links: roots, parents, children, depth-first order.
-    pub tree: Tree,
-    /// Named and inline materials, each once.
-    pub materials: Vec<Material>,
-    /// Looks that it can have instead of the one that it has.
-    pub look_variants: Vec<LookVariant>,
-    /// The meshes that shapes are made of ([`Robot::add_mesh`]).
-    pub meshes: Vec<MeshSource>,
-    /// Sensors in the source's order.
-    pub sensors: Vec<Sensor>,
-    /// Lights in the source's order.
-    pub lights: Vec<Light>,
-    /// What the robot as a whole offers to ROS, beside `joint_states` and `robot_description`: what
-    /// its controllers do.
-    pub interfaces: Vec<Interface>,
-    /// Pairs of links that need not be checked for collision, the first before the second in
-    /// [`Robot::links`]; each once. Links that a joint connects are not among them unless the
-    /// source says so.
-    pub disabled_collisions: Vec<(LinkId, LinkId)>,
-    /// Named poses, in the sources' order; names may recur among groups.
-    pub named_poses: Vec<NamedPose>,
-    /// What motion planners need to know of it; empty unless a source says.
-    pub planning: Planning,
-    /// Attributes and elements of the robot element, kept as they were: transmissions, gazebo,
-    /// ros2_control, sensors.
-    pub custom: Custom,
-    /// Where the robot element stands.
-    pub place: Place,
-}
+/// A link of a [`Robot`].
+pub type LinkId = Handle<Link>;
+/// A joint of a [`Robot`].
+pub type JointId = Handle<Joint>;
+/// A material of a [`Robot`].
+pub type MaterialId = Handle<Material>;
+/// A mesh of a [`Robot`].
+pub type MeshId = Handle<MeshSource>;
 
 /// A rigid part of a robot, with its own frame.
+///
+/// The name is fixed; everything else is in its [`LinkProperties`], which it dereferences to:
+/// [`Robot::link_mut`] gives those only, so that no change can give two links one name.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// The name as the source gives it; unique in the robot.
-    pub name: String,
+    name: String,
+    properties: LinkProperties,
+}
+
+/// What a [`Link`] consists of.
+#[derive(Clone, Debug, Default)]
+pub struct LinkProperties {
     /// Mass properties, if the source gives any.
     pub inertial: Option<Inertial>,
     /// What is seen.
@@ -125,7 +94,7 @@ pub struct Link {
     pub contact: Option<Contact>,
     /// What the model has no word for.
     pub custom: Custom,
-    /// Where the link stands.
+    /// Position of the link in its source.
     pub place: Place,
 }
 
@@ -181,8 +150,8 @@ pub struct Shape {
     pub material: Option<MaterialId>,
     /// The reference to the mesh that could not be read and that this stands in for.
     pub stand_in_for: Option<String>,
-    /// The number of the point instancer that made it, if one did: what one instancer made of one
-    /// mesh may be drawn as one (REP-158 §3.5).
+    /// The number of the set of instances that it is one of, if the source has such sets: shapes of
+    /// one set and one mesh may be drawn as instances.
     pub instancer: Option<usize>,
     /// What the model has no word for.
     pub custom: Custom,
@@ -268,80 +237,105 @@ impl MeshSource {
     }
 }
 
-/// How one link moves in another.
+/// A connection of two links, and the motion that it allows.
+///
+/// Its name, kind and ends are fixed, and [`Robot::set_mimics`] says which joint follows which;
+/// everything else is in its [`JointProperties`], which it dereferences to: [`Robot::joint_mut`]
+/// gives those only, so that no change can invalidate the robot.
 #[derive(Clone, Debug)]
 pub struct Joint {
-    /// The name as the source gives it; unique in the robot.
-    pub name: String,
-    /// What motion it allows.
-    pub kind: JointKind,
-    /// The link that it hangs on.
-    pub parent: LinkId,
-    /// The link that it moves.
-    pub child: LinkId,
+    name: String,
+    kind: JointKind,
+    parent: LinkId,
+    child: LinkId,
+    mimic: Option<Mimic>,
+    closes_loop: bool,
+    properties: JointProperties,
+}
+
+/// Where a [`Joint`] is, its limits and its dynamics.
+#[derive(Clone, Debug)]
+pub struct JointProperties {
     /// The joint frame, which is the child's frame at zero, in the parent's frame.
     pub origin: Pose,
-    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's
-    /// plane).
+    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's plane).
     pub axis: Unit<Vector3<f64>>,
     /// Limits, if the source gives the element.
     pub limit: Option<Limit>,
     /// Passive behaviour, if the source gives the element.
     pub dynamics: Option<Dynamics>,
-    /// The joint that this one follows.
-    pub mimic: Option<Mimic>,
     /// Soft limits, if the source gives the element.
     pub safety: Option<Safety>,
     /// Reference positions, if the source gives the element.
     pub calibration: Option<Calibration>,
-    /// How it is driven, if the source says that it is. Never on a joint that follows another.
-    pub drive: Option<Drive>,
-    /// Whether the joint closes a loop: its child already has a parent in the tree.
-    pub closes_loop: bool,
+    /// How the source says that it is driven. Whether it is follows from the rest of the joint: ask
+    /// [`Joint::drive`].
+    pub commanded: Option<Drive>,
     /// What the model has no word for.
     pub custom: Custom,
-    /// Where the joint stands.
+    /// Position of the joint in its source.
     pub place: Place,
 }
 
-impl Robot {
-    /// The material of part `part` of a visual's mesh: the mesh's own before the shape's.
-    pub fn material_of(&self, shape: &Shape, part: usize) -> Option<&Material> {
-        let mesh = match shape.geometry {
-            Geometry::Mesh { mesh, .. } => self.meshes.get(mesh.0).map(|source| &*source.mesh),
-            _ => None,
-        };
-        let own = mesh.and_then(|mesh| mesh.materials.get(mesh.parts.get(part)?.material?));
-        own.or_else(|| self.materials.get(shape.material?.0))
+impl Default for JointProperties {
+    /// At the parent's origin, along x, without limits.
+    fn default() -> Self {
+        Self {
+            origin: Pose::identity(),
+            axis: Vector3::x_axis(),
+            limit: None,
+            dynamics: None,
+            safety: None,
+            calibration: None,
+            commanded: None,
+            custom: Custom::default(),
+            place: Place::default(),
+        }
     }
+}
 
-    /// Adds a mesh, for [`Geometry::Mesh`] to refer to.
-    pub fn add_mesh(&mut self, source: MeshSource) -> MeshId {
-        self.meshes.push(source);
-        MeshId(self.meshes.len() - 1)
+impl Deref for Link {
+    type Target = LinkProperties;
+
+    fn deref(&self) -> &LinkProperties {
+        &self.properties
     }
+}
 
-    /// The root link that stands for the world, if there is one: named `world`, with geometry or
-    /// with joints on it, whatever other roots there are. It does not move, what hangs on it by a
-    /// fixed joint is held, and its mass means nothing.
-    pub fn world_root(&self) -> Option<LinkId> {
-        let is_used = |root: LinkId| {
-            !self.links[root.0].is_empty() || !self.tree.child_joints[root.0].is_empty()
-        };
-        self.tree
-            .roots
-            .iter()
-            .copied()
-            .find(|root| self.links[root.0].name == "world" && is_used(*root))
+impl DerefMut for Link {
+    fn deref_mut(&mut self) -> &mut LinkProperties {
+        &mut self.properties
     }
+}
 
-    /// Whether a link is no more than a frame: nothing physical is on it, or it is the world.
-    pub fn is_frame(&self, link: LinkId) -> bool {
-        self.world_root() == Some(link) || self.links.get(link.0).is_some_and(Link::is_empty)
+impl Deref for Joint {
+    type Target = JointProperties;
+
+    fn deref(&self) -> &JointProperties {
+        &self.properties
+    }
+}
+
+impl DerefMut for Joint {
+    fn deref_mut(&mut self) -> &mut JointProperties {
+        &mut self.properties
     }
 }
 
 impl Link {
+    /// Creates a link without mass and shapes: a frame.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            properties: LinkProperties::default(),
+        }
+    }
+
+    /// Returns the name as the source gives it; unique in the robot.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether nothing physical is on it: no shape, no mass. It is a frame.
     pub fn is_empty(&self) -> bool {
         let weightless = self
@@ -353,25 +347,61 @@ impl Link {
 }
 
 impl Joint {
-    /// A joint of which nothing else is known: at its parent's origin, along x, without limits.
+    /// Creates a joint at its parent's origin, along x, without limits.
     pub fn new(name: impl Into<String>, kind: JointKind, parent: LinkId, child: LinkId) -> Self {
         Self {
             name: name.into(),
             kind,
             parent,
             child,
-            origin: Pose::identity(),
-            axis: Vector3::x_axis(),
-            limit: None,
-            dynamics: None,
             mimic: None,
-            safety: None,
-            calibration: None,
-            drive: None,
             closes_loop: false,
-            custom: Custom::default(),
-            place: Place::default(),
+            properties: JointProperties::default(),
         }
+    }
+
+    /// Returns the same joint between other links, to be added to a robot.
+    pub fn between(&self, parent: LinkId, child: LinkId) -> Self {
+        Self {
+            parent,
+            child,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the name as the source gives it; unique in the robot.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns what motion it allows.
+    pub fn kind(&self) -> JointKind {
+        self.kind
+    }
+
+    /// Returns the link that it hangs on.
+    pub fn parent(&self) -> LinkId {
+        self.parent
+    }
+
+    /// Returns the link that it moves.
+    pub fn child(&self) -> LinkId {
+        self.child
+    }
+
+    /// Returns the joint that this one follows, and how ([`Robot::set_mimics`]).
+    pub fn mimic(&self) -> Option<Mimic> {
+        self.mimic
+    }
+
+    /// Returns whether it closes a loop: links above it connect its ends already.
+    pub fn closes_loop(&self) -> bool {
+        self.closes_loop
+    }
+
+    /// Returns how it is driven. A joint that follows another is not, whatever its source says.
+    pub fn drive(&self) -> Option<Drive> {
+        self.commanded.filter(|_| self.mimic.is_none())
     }
 
     /// The positions that it can take, in radians or metres. Of a planar joint along each
@@ -414,7 +444,7 @@ impl JointKind {
         Self::Floating,
     ];
 
-    /// URDF's word for it.
+    /// Returns the word for it that most formats share.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",

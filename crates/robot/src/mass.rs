@@ -1,5 +1,10 @@
 //! Mass properties as a simulator can take them: principal moments that a body can have.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices of 3×3 matrices are below 3"
+)]
+
 use nalgebra::{Matrix3, Rotation3, SymmetricEigen, UnitQuaternion, Vector3};
 
 use super::{Inertial, Pose};

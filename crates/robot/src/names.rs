@@ -1,5 +1,7 @@
 //! Names that USD can hold (identifiers) and names that ROS allows, for names that may be anything.
 
+#![allow(clippy::indexing_slicing, reason = "each name was counted before")]
+
 use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};

@@ -1,9 +1,8 @@
-//! What motion planners need to know of a robot beside its kinematics. XRDF has words for all of
-//! it.
+//! What motion planners need to know of a robot beside its kinematics.
 
 use nalgebra::{Point3, Vector3};
 
-use super::{JointId, LinkId, NamedPose, Pose, Robot};
+use super::{JointId, LinkId, LinkPairs, NamedPose, Pose, Robot};
 use crate::kinematics::{Model, position_count};
 
 /// The name of the pose that a planner takes where none is named: that of the robot as a whole.
@@ -23,10 +22,9 @@ pub struct Planning {
     pub collision: Option<PlanningCollision>,
     /// What is held off other links of the robot.
     pub self_collision: Option<PlanningCollision>,
-    /// Pairs of links whose spheres are not held off each other, the first before the second in
-    /// [`Robot::links`]; each once. Links that are no bodies can be among them: spheres may be on
-    /// any frame.
-    pub ignored: Vec<(LinkId, LinkId)>,
+    /// Pairs of links whose spheres are not held off each other. Links that are no bodies can be
+    /// among them: spheres may be on any frame.
+    pub ignored: LinkPairs,
 }
 
 /// A coordinate of the configuration space.
@@ -122,21 +120,22 @@ impl Planning {
 }
 
 /// Which of `spheres` (by link, each link once) touch those of another link where the links are at
-/// `poses`; but for pairs of links in `ignored`, which is sorted, the lower first. Sorted.
+/// `poses` (by index of the link), without the pairs in `ignored`. Sorted.
 pub fn touches(
     spheres: &[(LinkId, Vec<Sphere>)],
     poses: &[Pose],
-    ignored: &[(LinkId, LinkId)],
+    ignored: &LinkPairs,
 ) -> Vec<Touch> {
     let placed = spheres.iter().filter_map(|(link, spheres)| {
-        Some((*link, PlacedSpheres::new(spheres, poses.get(link.0)?)))
+        let pose = poses.get(link.index())?;
+        Some((*link, PlacedSpheres::new(spheres, pose)))
     });
     let placed: Vec<(LinkId, PlacedSpheres)> = placed.collect();
     let mut found = Vec::new();
     for (index, (one, balls)) in placed.iter().enumerate() {
         for (other, others) in placed.iter().skip(index + 1) {
             let (first, second) = (*one.min(other), *one.max(other));
-            if ignored.binary_search(&(first, second)).is_ok() {
+            if ignored.contains(first, second) {
                 continue;
             }
             let deepest = balls.depths(others).fold(f64::NEG_INFINITY, f64::max);
@@ -212,7 +211,7 @@ fn around(balls: &[Ball]) -> Ball {
 impl Robot {
     /// The pose that a planner takes where none is named ([`DEFAULT_POSE`]), if the robot has one.
     pub fn default_pose(&self) -> Option<&NamedPose> {
-        self.named_poses
+        self.named_poses()
             .iter()
             .find(|pose| pose.name == DEFAULT_POSE && pose.group.is_none())
     }
@@ -229,15 +228,15 @@ impl Robot {
                 .zip(to)
                 .for_each(|(at, to)| *at = *to);
         };
-        for (index, joint) in self.joints.iter().enumerate() {
+        for (id, joint) in self.joints().iter() {
             set(
                 &mut positions,
-                index,
-                &vec![joint.bounds().nearest(0.0); position_count(joint.kind)],
+                id.index(),
+                &vec![joint.bounds().nearest(0.0); position_count(joint.kind())],
             );
         }
         for (joint, to) in pose.into_iter().flat_map(|pose| &pose.positions) {
-            set(&mut positions, joint.0, to);
+            set(&mut positions, joint.index(), to);
         }
         model.follow(&mut positions);
         positions

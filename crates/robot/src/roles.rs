@@ -1,9 +1,9 @@
-//! Which links are rigid bodies to an engine and which are frames (REP-158 §1.3, §2.7).
+//! Which links are rigid bodies to an engine and which are frames.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Joint, JointKind, LinkId, Robot};
+use super::{ArenaMap, Joint, JointKind, Link, LinkId, Robot};
 
 /// Whether the base is held to the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -66,86 +66,89 @@ pub enum Role {
 /// The roles of all links.
 #[derive(Clone, Debug)]
 pub struct Roles {
-    /// By link.
-    pub of: Vec<Role>,
-    /// By link: the nearest body at or above it; `None` where only the world is.
-    pub body: Vec<Option<LinkId>>,
-    /// By link: of a body, the link whose mass and geometry it has. That is the link itself, but
+    /// The role of each link.
+    pub of: ArenaMap<Link, Role>,
+    /// The nearest body at or above each link; `None` where only the world is.
+    pub body: ArenaMap<Link, Option<LinkId>>,
+    /// Of each body, the link whose mass and geometry it has. That is the link itself, but
     /// for the base of a robot that moves: an empty one (`base_footprint`) has those of the one
     /// link that is fixed to it (`base_link`), which becomes a frame in it. The edges of TF keep
-    /// the URDF's direction, and what is rigid moves as one.
-    pub content: Vec<LinkId>,
+    /// the joints' direction, and what is rigid moves as one.
+    pub content: ArenaMap<Link, LinkId>,
 }
 
 impl Roles {
     /// Those of `robot`, whose base is held to the world as `base` says.
     pub fn new(robot: &Robot, base: Base) -> Self {
-        let tree = &robot.tree;
+        let tree = robot.tree();
         let (world, occupied) = (robot.world_root(), occupied(robot));
         let mut roles = Self {
-            of: vec![Role::Frame; robot.links.len()],
-            body: vec![None; robot.links.len()],
-            content: (0..robot.links.len()).map(LinkId).collect(),
+            of: ArenaMap::filled(robot.links(), Role::Frame),
+            body: ArenaMap::filled(robot.links(), None),
+            content: ArenaMap::new(robot.links(), |link, _| link),
         };
         // Links whose mass and geometry the base above them has.
-        let mut given = vec![false; robot.links.len()];
+        let mut given = ArenaMap::filled(robot.links(), false);
         // From the roots outwards: what a base takes is below it.
-        for &link in &tree.order {
-            let joint = tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]);
-            let is_empty = robot.links[link.0].is_empty();
-            let moves = joint.is_some_and(|joint| joint.kind != JointKind::Fixed);
+        for &link in tree.order() {
+            let joint = tree.parent_joint(link).map(|joint| &robot.joints()[joint]);
+            let is_empty = robot.links()[link].is_empty();
+            let moves = joint.is_some_and(|joint| joint.kind() != JointKind::Fixed);
             let is_base = joint.is_none_or(|joint| {
-                joint.kind == JointKind::Floating
-                    || base == Base::Floating && !moves && Some(joint.parent) == world
+                joint.kind() == JointKind::Floating
+                    || base == Base::Floating && !moves && Some(joint.parent()) == world
             });
-            roles.of[link.0] = if Some(link) == world {
+            roles.of[link] = if Some(link) == world {
                 Role::World
-            } else if moves || !is_empty && !given[link.0] || is_base && occupied[link.0] {
+            } else if moves || !is_empty && !given[link] || is_base && occupied[link] {
                 Role::Body
             } else {
                 Role::Frame
             };
-            let above = joint.and_then(|joint| roles.body[joint.parent.0]);
-            roles.body[link.0] = if roles.of[link.0] == Role::Body {
+            let above = joint.and_then(|joint| roles.body[joint.parent()]);
+            roles.body[link] = if roles.of[link] == Role::Body {
                 Some(link)
             } else {
                 above
             };
             if is_base
                 && is_empty
-                && roles.of[link.0] == Role::Body
+                && roles.of[link] == Role::Body
                 && let Some(content) = only_link_on(robot, link)
             {
-                roles.content[link.0] = content;
-                given[content.0] = true;
+                roles.content[link] = content;
+                given[content] = true;
             }
         }
         roles
     }
 }
 
-/// By link: whether anything at or below it must be a body of the link's tree: what has a mass or a
+/// Whether anything at or below each link must be a body of the link's tree: what has a mass or a
 /// shape, and what a joint moves. What floats is a tree of its own.
-fn occupied(robot: &Robot) -> Vec<bool> {
-    let mut occupied: Vec<bool> = robot.links.iter().map(|link| !link.is_empty()).collect();
+fn occupied(robot: &Robot) -> ArenaMap<Link, bool> {
+    let mut occupied = ArenaMap::new(robot.links(), |_, link| !link.is_empty());
     // A joint that closes a loop and moves needs a body at either end.
-    let moves = |joint: &&Joint| !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
+    let moves = |joint: &&Joint| !matches!(joint.kind(), JointKind::Fixed | JointKind::Floating);
     for joint in robot
-        .joints
-        .iter()
-        .filter(|joint| joint.closes_loop)
+        .joints()
+        .values()
+        .filter(|joint| joint.closes_loop())
         .filter(moves)
     {
-        (occupied[joint.parent.0], occupied[joint.child.0]) = (true, true);
+        (occupied[joint.parent()], occupied[joint.child()]) = (true, true);
     }
-    for &link in robot.tree.order.iter().rev() {
-        let Some(joint) = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0])
+    for &link in robot.tree().order().iter().rev() {
+        let Some(joint) = robot
+            .tree()
+            .parent_joint(link)
+            .map(|joint| &robot.joints()[joint])
         else {
             continue;
         };
-        occupied[joint.parent.0] |= match joint.kind {
+        occupied[joint.parent()] |= match joint.kind() {
             JointKind::Floating => false,
-            JointKind::Fixed => occupied[link.0],
+            JointKind::Fixed => occupied[link],
             _ => true,
         };
     }
@@ -157,14 +160,16 @@ fn occupied(robot: &Robot) -> Vec<bool> {
 fn only_link_on(robot: &Robot, base: LinkId) -> Option<LinkId> {
     let (mut found, mut stack) = (None, vec![base]);
     while let Some(link) = stack.pop() {
-        if robot.links[link.0].is_empty() {
-            let below = robot.tree.child_joints[link.0]
+        if robot.links()[link].is_empty() {
+            let below = robot
+                .tree()
+                .child_joints(link)
                 .iter()
-                .map(|joint| &robot.joints[joint.0]);
+                .map(|&joint| &robot.joints()[joint]);
             stack.extend(
                 below
-                    .filter(|joint| joint.kind == JointKind::Fixed)
-                    .map(|joint| joint.child),
+                    .filter(|joint| joint.kind() == JointKind::Fixed)
+                    .map(|joint| joint.child()),
             );
         } else if found.replace(link).is_some() {
             return None;

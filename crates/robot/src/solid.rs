@@ -1,5 +1,10 @@
 //! Forms that are filled evenly: what they weigh, and how that is spread.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "indices of rings follow from the number of segments"
+)]
+
 use nalgebra::{Matrix3, Point3, Vector3};
 
 use super::{Geometry, MeshArrays, Pose};

@@ -2,149 +2,151 @@
 
 use std::collections::HashSet;
 
-use super::{Element, JointId, LinkId, Robot, Tree, VisualPart};
+use super::{ArenaMap, Element, Joint, JointId, Link, LinkId, LinkPairs, Mimic, Robot, VisualPart};
 
-/// What [`Robot::keep_below`] took away.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Outcome of [`Robot::keep_below`].
+#[derive(Clone, Debug, PartialEq)]
 pub struct Removed {
-    /// By link as it was: which it is now; `None` if it is gone.
-    pub links: Vec<Option<LinkId>>,
-    /// The names of the joints that are gone, in their order.
+    /// The present handle of each former link; `None` if it was removed.
+    pub links: ArenaMap<Link, Option<LinkId>>,
+    /// Names of the removed joints, in their order.
     pub joints: Vec<String>,
-    /// The joints that followed one that is gone, as they are now. They follow none any more.
+    /// Present handles of joints that followed a removed one. They follow none any more.
     pub freed: Vec<JointId>,
 }
 
 impl Robot {
-    /// Makes `base` the root: what is not below it is gone, with all that refers to it. Meshes and
-    /// materials stay.
+    /// Makes `base` the root: removes links that are not below it, with all that refers to them.
+    /// Meshes and materials stay.
     pub fn keep_below(&mut self, base: LinkId) -> Removed {
-        let mut removed = Removed::default();
-        let mut count = 0;
-        for link in 0..self.links.len() {
-            let stays = self.tree.is_below(LinkId(link), base);
-            removed.links.push(stays.then_some(LinkId(count)));
-            count += usize::from(stays);
-        }
-        let links = &removed.links;
-        let link = |id: LinkId| links.get(id.0).copied().flatten();
-        let mut joints: Vec<Option<JointId>> = Vec::with_capacity(self.joints.len());
-        let mut kept = Vec::new();
-        for mut joint in std::mem::take(&mut self.joints) {
-            match (link(joint.parent), link(joint.child)) {
+        let mut before = std::mem::replace(self, Self::new(self.name().to_owned()));
+        let links = ArenaMap::new(before.links(), |id, link| {
+            let stays = before.tree().is_below(id, base);
+            stays.then(|| self.add_link(link.clone()).ok()).flatten()
+        });
+        let joints: ArenaMap<Joint, Option<JointId>> =
+            ArenaMap::new(before.joints(), |_, joint| {
                 // A joint that closes a loop may come from anywhere, but nothing is above the base.
-                (Some(parent), Some(child)) if joint.child != base => {
-                    (joint.parent, joint.child) = (parent, child);
-                    joints.push(Some(JointId(kept.len())));
-                    kept.push(joint);
-                }
-                _ => {
-                    joints.push(None);
-                    removed.joints.push(joint.name);
-                }
-            }
-        }
-        let joint_now = |id: JointId| joints.get(id.0).copied().flatten();
-        for (index, joint) in kept.iter_mut().enumerate() {
-            let Some(mut mimic) = joint.mimic else {
+                let parent = links[joint.parent()]?;
+                let child = links[joint.child()].filter(|_| joint.child() != base)?;
+                self.add_joint(joint.between(parent, child)).ok()
+            });
+        let gone = before
+            .joints()
+            .iter()
+            .filter(|(id, _)| joints[*id].is_none());
+        let mut removed = Removed {
+            joints: gone.map(|(_, joint)| joint.name().to_owned()).collect(),
+            freed: Vec::new(),
+            links,
+        };
+        let links = &removed.links;
+        let mut mimics = Vec::new();
+        for (id, joint) in before.joints().iter() {
+            let (Some(now), Some(mimic)) = (joints[id], joint.mimic()) else {
                 continue;
             };
-            joint.mimic = joint_now(mimic.joint).map(|leader| {
-                mimic.joint = leader;
-                mimic
-            });
-            if joint.mimic.is_none() {
-                removed.freed.push(JointId(index));
+            match joints[mimic.joint] {
+                Some(joint) => mimics.push((now, Some(Mimic { joint, ..mimic }))),
+                None => removed.freed.push(now),
             }
         }
-        let pair = |&(a, b): &(LinkId, LinkId)| Some((link(a)?, link(b)?));
-        self.disabled_collisions = self.disabled_collisions.iter().filter_map(pair).collect();
+        // Part of what was valid: no circle, and no joint of another robot.
+        let is_valid = self.set_mimics(mimics).is_ok();
+        debug_assert!(is_valid);
+        let pair = |(a, b): (LinkId, LinkId)| Some((links[a]?, links[b]?));
+        let pairs = |pairs: &LinkPairs| pairs.iter().filter_map(pair).collect();
+        self.disabled_collisions = pairs(&before.disabled_collisions);
+        self.sensors = std::mem::take(&mut before.sensors);
         self.sensors.retain_mut(|sensor| {
-            sensor.frame = sensor.frame.and_then(link);
-            link(sensor.link).is_some_and(|now| {
+            sensor.frame = sensor.frame.and_then(|frame| links[frame]);
+            links[sensor.link].is_some_and(|now| {
                 sensor.link = now;
                 true
             })
         });
+        self.lights = std::mem::take(&mut before.lights);
         self.lights.retain_mut(|light| {
-            link(light.link).is_some_and(|now| {
+            links[light.link].is_some_and(|now| {
                 light.link = now;
                 true
             })
         });
-        for variant in &mut self.look_variants {
+        for variant in before.look_variants() {
+            let mut variant = variant.clone();
             let materials = std::mem::take(&mut variant.materials).into_iter();
             let part = |part: VisualPart| {
                 Some(VisualPart {
-                    link: link(part.link)?,
+                    link: links[part.link]?,
                     ..part
                 })
             };
             variant.materials = materials
                 .filter_map(|(of, material)| Some((part(of)?, material)))
                 .collect();
+            let is_valid = self.add_look_variant(variant).is_ok();
+            debug_assert!(is_valid);
         }
-        for pose in &mut self.named_poses {
+        for pose in before.named_poses() {
+            let mut pose = pose.clone();
             let positions = std::mem::take(&mut pose.positions).into_iter();
             pose.positions = positions
-                .filter_map(|(id, at)| Some((joint_now(id)?, at)))
+                .filter_map(|(id, at)| Some((joints[id]?, at)))
                 .collect();
-            pose.chain = pose.chain.as_ref().and_then(pair);
+            pose.chain = pose.chain.and_then(pair);
+            if !pose.positions.is_empty() {
+                let is_valid = self.add_named_pose(pose).is_ok();
+                debug_assert!(is_valid);
+            }
         }
-        self.named_poses.retain(|pose| !pose.positions.is_empty());
-        let planning = &mut self.planning;
+        let mut planning = before.planning().clone();
         planning.coordinates.retain_mut(|coordinate| {
-            joint_now(coordinate.joint).is_some_and(|now| {
+            joints[coordinate.joint].is_some_and(|now| {
                 coordinate.joint = now;
                 true
             })
         });
-        planning.tool_frames = planning
-            .tool_frames
-            .iter()
-            .filter_map(|&frame| link(frame))
-            .collect();
-        planning.ignored = planning.ignored.iter().filter_map(pair).collect();
+        planning.tool_frames.retain_mut(|frame| {
+            links[*frame].is_some_and(|now| {
+                *frame = now;
+                true
+            })
+        });
+        planning.ignored = pairs(&planning.ignored);
         for group in &mut planning.groups {
             let spheres = std::mem::take(&mut group.spheres).into_iter();
             group.spheres = spheres
-                .filter_map(|(of, spheres)| Some((link(of)?, spheres)))
+                .filter_map(|(of, spheres)| Some((links[of]?, spheres)))
                 .collect();
         }
-        for collision in planning
-            .collision
-            .iter_mut()
-            .chain(&mut planning.self_collision)
-        {
+        let collisions = planning.collision.iter_mut();
+        for collision in collisions.chain(&mut planning.self_collision) {
             let buffers = std::mem::take(&mut collision.buffers).into_iter();
             collision.buffers = buffers
-                .filter_map(|(of, buffer)| Some((link(of)?, buffer)))
+                .filter_map(|(of, buffer)| Some((links[of]?, buffer)))
                 .collect();
         }
-        let is_kept = |name: &str| kept.iter().any(|joint| joint.name == name);
+        let is_valid = self.set_planning(planning).is_ok();
+        debug_assert!(is_valid);
+        let is_kept = |name: &str| self.joint_named(name).is_some();
+        let named = |is_kept: bool| {
+            let links = before
+                .links()
+                .iter()
+                .filter(move |(id, _)| links[*id].is_some() == is_kept);
+            links.map(|(_, link)| link.name()).collect()
+        };
         let gone = Gone {
             joints: removed.joints.iter().map(String::as_str).collect(),
-            links: self
-                .links
-                .iter()
-                .zip(links)
-                .filter(|(_, now)| now.is_none())
-                .map(|(link, _)| link.name.as_str())
-                .collect(),
-            kept: self
-                .links
-                .iter()
-                .zip(links)
-                .filter(|(_, now)| now.is_some())
-                .map(|(link, _)| link.name.as_str())
-                .collect(),
+            links: named(false),
+            kept: named(true),
         };
-        forget(&mut self.custom.elements, &gone, &is_kept);
-        let stays: Vec<bool> = links.iter().map(Option::is_some).collect();
-        let mut stays = stays.into_iter();
-        self.links.retain(|_| stays.next().unwrap_or_default());
-        self.joints = kept;
-        self.tree = Tree::build(self.links.len(), &mut self.joints);
+        let mut custom = before.custom.clone();
+        forget(&mut custom.elements, &gone, &is_kept);
+        self.custom = custom;
+        self.place = before.place.clone();
+        self.interfaces = std::mem::take(&mut before.interfaces);
+        self.take_meshes_and_materials(before);
         removed
     }
 }
@@ -205,7 +207,7 @@ fn forget(elements: &mut Vec<Element>, gone: &Gone<'_>, is_joint: &impl Fn(&str)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Custom, Joint, JointKind, Link, LookVariant, Mimic, NamedPose, Planning};
+    use crate::{JointKind, LookVariant, NamedPose, Planning};
     use urdf_usd_diagnostic::Place;
 
     fn element(name: &str, attribute: (&str, &str), children: Vec<Element>) -> Element {
@@ -222,34 +224,27 @@ mod tests {
     /// Links `l0` … `l4` in a chain of joints `j0` … `j3`; `j2` follows `j0`, and `j3` follows
     /// `j2`.
     fn chain() -> Robot {
-        let link = |k: usize| Link {
-            name: format!("l{k}"),
-            inertial: None,
-            visuals: Vec::new(),
-            collisions: Vec::new(),
-            contact: None,
-            custom: Custom::default(),
-            place: Place::default(),
+        let mut robot = Robot::new("r");
+        let links: Vec<LinkId> = (0..5)
+            .map(|k| robot.add_link(Link::new(format!("l{k}"))).unwrap())
+            .collect();
+        let joints: Vec<JointId> = (0..4)
+            .map(|k| {
+                let kind = JointKind::Revolute;
+                let joint = Joint::new(format!("j{k}"), kind, links[k], links[k + 1]);
+                robot.add_joint(joint).unwrap()
+            })
+            .collect();
+        let mimic = |joint: JointId| {
+            Some(Mimic {
+                joint,
+                multiplier: 1.0,
+                offset: 0.0,
+            })
         };
-        let joint = |k: usize| {
-            Joint::new(
-                format!("j{k}"),
-                JointKind::Revolute,
-                LinkId(k),
-                LinkId(k + 1),
-            )
-        };
-        let mut joints: Vec<Joint> = (0..4).map(joint).collect();
-        joints[2].mimic = Some(Mimic {
-            joint: JointId(0),
-            multiplier: 1.0,
-            offset: 0.0,
-        });
-        joints[3].mimic = Some(Mimic {
-            joint: JointId(2),
-            multiplier: 1.0,
-            offset: 0.0,
-        });
+        robot
+            .set_mimics([(joints[2], mimic(joints[0])), (joints[3], mimic(joints[2]))])
+            .unwrap();
         let transmission = |joint: &str| {
             element(
                 "transmission",
@@ -257,97 +252,76 @@ mod tests {
                 vec![element("joint", ("name", joint), Vec::new())],
             )
         };
-        let elements = vec![
+        robot.custom.elements = vec![
             transmission("j0"),
             transmission("j3"),
             element("gazebo", ("reference", "l0"), Vec::new()),
             element("gazebo", ("reference", "l4"), Vec::new()),
         ];
-        let pose = |name: &str, positions: &[usize]| NamedPose {
-            name: name.to_owned(),
-            group: None,
-            chain: None,
-            positions: positions
-                .iter()
-                .map(|&k| (JointId(k), vec![k as f64]))
-                .collect(),
-            place: Place::default(),
+        let mut add_pose = |name: &str, positions: &[usize]| {
+            let positions = positions.iter().map(|&k| (joints[k], vec![k as f64]));
+            let pose = NamedPose {
+                name: name.to_owned(),
+                group: None,
+                chain: None,
+                positions: positions.collect(),
+                place: Place::default(),
+            };
+            robot.add_named_pose(pose).unwrap();
         };
-        Robot {
-            name: "r".to_owned(),
-            links: (0..5).map(link).collect(),
-            tree: Tree::build(5, &mut joints),
-            joints,
-            materials: Vec::new(),
-            meshes: Vec::new(),
-            sensors: Vec::new(),
-            lights: Vec::new(),
-            interfaces: Vec::new(),
-            disabled_collisions: vec![(LinkId(0), LinkId(2)), (LinkId(2), LinkId(4))],
-            named_poses: vec![pose("both", &[0, 1]), pose("gone", &[0])],
-            look_variants: vec![LookVariant {
+        add_pose("both", &[0, 1]);
+        add_pose("gone", &[0]);
+        robot.disabled_collisions = [(links[0], links[2]), (links[2], links[4])]
+            .into_iter()
+            .collect();
+        let part = |link: usize| VisualPart {
+            link: links[link],
+            visual: 0,
+            part: 0,
+        };
+        robot
+            .add_look_variant(LookVariant {
                 name: "plain".to_owned(),
-                materials: [0, 4]
-                    .map(|link| {
-                        (
-                            VisualPart {
-                                link: LinkId(link),
-                                visual: 0,
-                                part: 0,
-                            },
-                            None,
-                        )
-                    })
-                    .into(),
-            }],
-            planning: Planning {
-                tool_frames: vec![LinkId(0), LinkId(4)],
+                materials: [0, 4].map(|link| (part(link), None)).into(),
+            })
+            .unwrap();
+        robot
+            .set_planning(Planning {
+                tool_frames: vec![links[0], links[4]],
                 ..Planning::default()
-            },
-            custom: Custom {
-                attributes: Vec::new(),
-                elements,
-            },
-            place: Place::default(),
-        }
+            })
+            .unwrap();
+        robot
     }
 
     #[test]
     fn what_is_not_below_the_new_root_is_gone_with_all_that_refers_to_it() {
         let mut robot = chain();
-        let removed = robot.keep_below(LinkId(1));
+        let old = robot.links().clone();
+        let removed = robot.keep_below(robot.link_named("l1").unwrap());
+        let link = |name: &str| robot.link_named(name).unwrap();
+        let joint = |name: &str| robot.joint_named(name).unwrap();
         assert_eq!(removed.joints, ["j0"]);
-        assert_eq!(
-            (removed.links[0], removed.links[1], removed.freed),
-            (None, Some(LinkId(0)), vec![JointId(1)])
-        );
-        let names: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
-        assert_eq!(
-            (names, &robot.tree.roots[..]),
-            (vec!["l1", "l2", "l3", "l4"], &[LinkId(0)][..])
-        );
-        assert_eq!(
-            (
-                robot.joints[1].mimic,
-                robot.joints[2].mimic.map(|mimic| mimic.joint)
-            ),
-            (None, Some(JointId(1)))
-        );
-        assert_eq!(robot.disabled_collisions, [(LinkId(1), LinkId(3))]);
+        let now: Vec<Option<LinkId>> = old.handles().map(|id| removed.links[id]).collect();
+        assert_eq!((now[0], now[1]), (None, Some(link("l1"))));
+        assert_eq!(removed.freed, [joint("j2")]);
+        let names: Vec<&str> = robot.links().values().map(Link::name).collect();
+        assert_eq!(names, ["l1", "l2", "l3", "l4"]);
+        assert_eq!(robot.tree().roots(), [link("l1")]);
+        assert_eq!(robot.joints()[joint("j2")].mimic(), None);
+        let leader = robot.joints()[joint("j3")].mimic().map(|mimic| mimic.joint);
+        assert_eq!(leader, Some(joint("j2")));
+        let pairs: Vec<_> = robot.disabled_collisions.iter().collect();
+        assert_eq!(pairs, [(link("l2"), link("l4"))]);
         let poses: Vec<_> = robot
-            .named_poses
+            .named_poses()
             .iter()
             .map(|pose| (pose.name.as_str(), &pose.positions[..]))
             .collect();
-        assert_eq!(poses, [("both", &[(JointId(0), vec![1.0])][..])]);
-        assert_eq!(robot.planning.tool_frames, [LinkId(3)]);
-        assert!(
-            robot.look_variants[0]
-                .materials
-                .keys()
-                .map(|part| part.link)
-                .eq([LinkId(3)])
-        );
+        assert_eq!(poses, [("both", &[(joint("j1"), vec![1.0])][..])]);
+        assert_eq!(robot.planning().tool_frames, [link("l4")]);
+        let looks = robot.look_variants()[0].materials.keys();
+        assert!(looks.map(|part| part.link).eq([link("l4")]));
         let elements: Vec<&str> = robot
             .custom
             .elements
@@ -360,12 +334,12 @@ mod tests {
     #[test]
     fn of_the_root_everything_stays() {
         let mut robot = chain();
-        let removed = robot.keep_below(LinkId(0));
+        let removed = robot.keep_below(robot.link_named("l0").unwrap());
         assert_eq!(
             (
                 removed.joints.len(),
                 removed.freed.len(),
-                robot.links.len(),
+                robot.links().len(),
                 robot.custom.elements.len()
             ),
             (0, 0, 5, 4)

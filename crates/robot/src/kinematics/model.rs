@@ -1,12 +1,17 @@
 //! A kinematic model on flat arrays: where frames are, and how they move, without allocating once
 //! it is set up.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "`Model::new` has checked all indices of frames and joints"
+)]
+
 use std::ops::Range;
 
 use nalgebra::{Point3, Unit, UnitQuaternion, Vector3, Vector6};
 
 use super::{moved, position_count};
-use crate::{JointKind, Pose, Robot};
+use crate::{Handle, JointKind, Pose, Robot};
 
 /// How a frame moves for one unit (radian or metre) of a position: linear velocity, then angular
 /// velocity.
@@ -21,7 +26,8 @@ pub struct ModelFrame {
     pub joint: Option<usize>,
     /// The joint's frame in the parent, metres.
     pub origin: Pose,
-    /// This frame in what the joint moves. In URDF that is the same frame: the identity.
+    /// This frame in what the joint moves. The identity where both are one
+    /// frame.
     pub tail: Pose,
 }
 
@@ -88,22 +94,24 @@ impl Model {
     /// The model of a robot: its frames are [`Robot::links`], its joints [`Robot::joints`], those
     /// that close loops included (they have positions and can be followed, but move nothing).
     pub fn of(robot: &Robot) -> Self {
-        let mut frames: Vec<ModelFrame> = Vec::with_capacity(robot.links.len());
-        for joint in robot.tree.parent_joint.iter().take(robot.links.len()) {
-            let above = joint.map(|id| &robot.joints[id.0]);
+        let tree = robot.tree();
+        let mut frames: Vec<ModelFrame> = Vec::with_capacity(robot.links().len());
+        for link in robot.links().handles() {
+            let joint = tree.parent_joint(link);
+            let above = joint.map(|id| &robot.joints()[id]);
             frames.push(ModelFrame {
-                parent: above.map(|joint| joint.parent.0),
-                joint: joint.map(|id| id.0),
+                parent: above.map(|joint| joint.parent().index()),
+                joint: joint.map(Handle::index),
                 origin: above.map_or(Pose::identity(), |joint| joint.origin),
                 tail: Pose::identity(),
             });
         }
-        let joints = robot.joints.iter().map(|joint| ModelJoint {
-            kind: joint.kind,
+        let joints = robot.joints().values().map(|joint| ModelJoint {
+            kind: joint.kind(),
             axis: joint.axis,
             mimic: joint
-                .mimic
-                .map(|mimic| (mimic.joint.0, mimic.multiplier, mimic.offset)),
+                .mimic()
+                .map(|mimic| (mimic.joint.index(), mimic.multiplier, mimic.offset)),
         });
         let joints: Vec<ModelJoint> = joints.collect();
         // The model's mimics are never circular.
@@ -112,7 +120,7 @@ impl Model {
             frames,
             &joints,
             &leaders,
-            robot.tree.order.iter().map(|link| link.0).collect(),
+            tree.order().iter().map(|link| link.index()).collect(),
         )
     }
 

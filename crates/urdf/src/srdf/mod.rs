@@ -8,13 +8,13 @@
 pub mod codes;
 mod states;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use crate::xml::{Node, Xml, children, name_of, short};
 use crate::{Form, is_robot, read_xml};
 use urdf_usd_diagnostic::{Code, Diagnostic, Suggestions, did_you_mean};
-use urdf_usd_robot::{LinkId, Robot};
+use urdf_usd_robot::{Link, LinkId, Robot};
 
 const SRDF: Form = Form {
     name: "SRDF",
@@ -46,28 +46,29 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
         ))
     });
     if let Some((pairs, poses, frames)) = found {
+        let mut planning = robot.planning().clone();
         for frame in frames {
-            if !robot.planning.tool_frames.contains(&frame) {
-                robot.planning.tool_frames.push(frame);
+            if !planning.tool_frames.contains(&frame) {
+                planning.tool_frames.push(frame);
             }
         }
-        let known = robot
-            .disabled_collisions
-            .drain(..)
-            .chain(pairs)
-            .collect::<BTreeSet<Pair>>();
-        robot.disabled_collisions = known.into_iter().collect();
-        robot.named_poses.extend(poses);
+        robot.disabled_collisions.extend(pairs);
+        // Tool frames have no invariants, and the states were read of the joints of this robot.
+        let is_valid = robot.set_planning(planning).is_ok()
+            && poses
+                .into_iter()
+                .all(|pose| robot.add_named_pose(pose).is_ok());
+        debug_assert!(is_valid);
     }
     diagnostics
 }
 
 fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
-    if let Some(name) = name_of(root).filter(|name| *name != robot.name) {
+    if let Some(name) = name_of(root).filter(|name| *name != robot.name()) {
         let message = format!(
             "it is about the robot \"{}\", not \"{}\"",
             short(name),
-            short(&robot.name)
+            short(robot.name())
         );
         xml.report_at(
             &codes::OTHER_ROBOT,
@@ -81,16 +82,12 @@ fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
 
 /// The links of a robot by name.
 fn links_of(robot: &Robot) -> Names<'_, LinkId> {
-    let ids = robot
-        .links
-        .iter()
-        .enumerate()
-        .map(|(id, link)| (link.name.as_str(), LinkId(id)))
-        .collect();
     Names {
+        robot,
         what: "link",
         code: &codes::UNKNOWN_LINK,
-        ids,
+        find: Robot::link_named,
+        all: |robot| robot.links().values().map(Link::name).collect(),
         unknown: HashSet::new(),
         suggestions: Suggestions::default(),
     }
@@ -133,11 +130,10 @@ fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
 fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, links: &mut Links<'_>) -> BTreeSet<Pair> {
     let robot = links.robot;
     let colliding: Vec<LinkId> = robot
-        .links
+        .links()
         .iter()
-        .enumerate()
         .filter(|(_, link)| !link.collisions.is_empty())
-        .map(|(id, _)| LinkId(id))
+        .map(|(id, _)| id)
         .collect();
     let mut pairs = BTreeSet::new();
     for node in children(root, "disable_default_collisions") {
@@ -241,17 +237,19 @@ struct Links<'a> {
 
 /// The links or the joints of a robot by name.
 struct Names<'a, Id> {
+    robot: &'a Robot,
     /// What they are.
     what: &'static str,
     /// What is reported of others.
     code: &'static Code,
-    ids: HashMap<&'a str, Id>,
-    /// Names that were looked for in vain: each is reported once.
+    find: fn(&Robot, &str) -> Option<Id>,
+    all: fn(&'a Robot) -> Vec<&'a str>,
+    /// Unknown names, each of which is reported once.
     unknown: HashSet<String>,
     suggestions: Suggestions,
 }
 
-impl<Id: Copy> Names<'_, Id> {
+impl<Id> Names<'_, Id> {
     /// What `name` is, which stands in an attribute. None, reported, if there is none.
     fn find(
         &mut self,
@@ -260,9 +258,9 @@ impl<Id: Copy> Names<'_, Id> {
         attribute: &str,
         name: &str,
     ) -> Option<Id> {
-        let found = self.ids.get(name).copied();
+        let found = (self.find)(self.robot, name);
         if found.is_none() && self.unknown.insert(name.to_owned()) {
-            let near = self.suggestions.nearest(name, self.ids.keys().copied());
+            let near = self.suggestions.nearest(name, (self.all)(self.robot));
             let help = did_you_mean(near.iter().map(|name| short(name)))
                 .unwrap_or_else(|| "correct the name, or give the SRDF of this robot".to_owned());
             let message = format!("the robot has no {} \"{}\"", self.what, short(name));
