@@ -5,9 +5,18 @@ use nalgebra::{Matrix3, Vector3};
 use super::names::Scope;
 use super::{Writer, codes};
 use urdf_usd_robot::{
-    Geometry, Light, LightKind, LinkId, Mass, Material, MaterialId, PLAIN_IOR, Pose, Shape, decimal,
+    ArenaMap, Geometry, Light, LightKind, LinkId, Mass, Material, MaterialId, PLAIN_IOR, Pose,
+    Shape, decimal,
 };
 use urdf_usd_xml::{number, numbers};
+
+/// A link of the robot, and the link of the SDF that carries it.
+#[derive(Clone, Copy)]
+pub(super) struct Carried {
+    pub carrier: LinkId,
+    /// The carrier itself, or a frame in it.
+    pub link: LinkId,
+}
 
 /// What is in a link of the SDF and has a name.
 pub(super) struct Inside {
@@ -31,17 +40,17 @@ impl Writer<'_> {
     /// All links, each with what is on it and on its frames, and all frames.
     pub(super) fn links(&mut self) {
         let robot = self.robot;
-        let mut frames: Vec<Vec<LinkId>> = vec![Vec::new(); robot.links.len()];
-        for &link in &robot.tree.order {
-            frames[self.groups.carrier[link.0].0].push(link);
+        let mut frames = ArenaMap::filled(robot.links(), Vec::new());
+        for &link in robot.tree().order() {
+            frames[self.groups.carrier[link]].push(link);
         }
-        for &link in &robot.tree.order {
+        for &link in robot.tree().order() {
             let is_needed = !self.is_world(link) || self.world_has_content();
             if self.groups.is_link(link) && is_needed {
-                self.link(link, &frames[link.0]);
+                self.link(link, &frames[link]);
             } else if !self.groups.is_link(link) {
-                let carrier = self.names.links[self.groups.carrier[link.0].0].clone();
-                let name = self.names.links[link.0].clone();
+                let carrier = self.names.links[self.groups.carrier[link]].clone();
+                let name = self.names.links[link].clone();
                 let (frame, pose) = self.place(link);
                 self.to
                     .open("frame", vec![("name", name), ("attached_to", carrier)]);
@@ -55,7 +64,7 @@ impl Writer<'_> {
     pub(super) fn world_has_content(&self) -> bool {
         let robot = self.robot;
         robot.world_root().is_some_and(|world| {
-            let of = &robot.links[world.0];
+            let of = &robot.links()[world];
             !of.visuals.is_empty()
                 || !of.collisions.is_empty()
                 || robot.sensors.iter().any(|sensor| sensor.link == world)
@@ -66,7 +75,7 @@ impl Writer<'_> {
     fn link(&mut self, link: LinkId, frames: &[LinkId]) {
         let robot = self.robot;
         self.to
-            .open("link", vec![("name", self.names.links[link.0].clone())]);
+            .open("link", vec![("name", self.names.links[link].clone())]);
         let (frame, pose) = self.place(link);
         self.pose(Some(&frame), &pose);
         self.inertial(link);
@@ -74,38 +83,41 @@ impl Writer<'_> {
             names: Scope::default(),
             collisions: Vec::new(),
         };
-        for &of in frames {
+        let carried = frames.iter().map(|&of| Carried {
+            carrier: link,
+            link: of,
+        });
+        for of in carried.clone() {
             for is_visual in [true, false] {
                 let shapes = if is_visual {
-                    &robot.links[of.0].visuals
+                    &robot.links()[of.link].visuals
                 } else {
-                    &robot.links[of.0].collisions
+                    &robot.links()[of.link].collisions
                 };
                 for (index, shape) in shapes.iter().enumerate() {
-                    self.shape((link, of), is_visual, (index, shape), &mut inside);
+                    self.shape(of, is_visual, index, shape, &mut inside);
                 }
             }
         }
-        for &of in frames {
-            for light in robot.lights.iter().filter(|light| light.link == of) {
-                self.light(link, light, &mut inside);
+        for of in carried {
+            for light in robot.lights.iter().filter(|light| light.link == of.link) {
+                self.light(of, light, &mut inside);
             }
-            self.link_sensors((link, of), &mut inside);
+            self.link_sensors(of, &mut inside);
         }
         self.to.close();
     }
 
-    /// The frame to name for what is on `of`, which is in the link `link` of the SDF; none if they
-    /// are the same.
-    pub(super) fn frame_in(&self, (link, of): (LinkId, LinkId)) -> Option<String> {
-        (link != of).then(|| self.names.links[of.0].clone())
+    /// Returns the frame to name for what is on a link; none for what is on the carrier itself.
+    pub(super) fn frame_in(&self, of: Carried) -> Option<String> {
+        (of.carrier != of.link).then(|| self.names.links[of.link].clone())
     }
 
     fn inertial(&mut self, link: LinkId) {
-        let of = &self.robot.links[link.0];
+        let of = &self.robot.links()[link];
         let given = of.inertial.as_ref();
-        let mass = if self.groups.massless[link.0] {
-            let message = format!("link \"{}\" moves and has no mass", of.name);
+        let mass = if self.groups.massless[link] {
+            let message = format!("link \"{}\" moves and has no mass", of.name());
             self.findings.report(
                 &codes::MASS,
                 &of.place,
@@ -122,7 +134,7 @@ impl Writer<'_> {
             return;
         };
         if let Some(inertial) = given.filter(|_| mass.repaired) {
-            let message = format!("the inertia of link \"{}\" is that of no body", of.name);
+            let message = format!("the inertia of link \"{}\" is that of no body", of.name());
             self.findings.report(
                 &codes::INERTIA,
                 &inertial.place,
@@ -133,7 +145,7 @@ impl Writer<'_> {
         // As it is given, if it can stay so; otherwise along the principal axes.
         let moments = sound(mass.moments);
         let (pose, tensor) = match given
-            .filter(|_| !self.groups.massless[link.0] && !mass.repaired && moments == mass.moments)
+            .filter(|_| !self.groups.massless[link] && !mass.repaired && moments == mass.moments)
         {
             Some(inertial) => (inertial.origin, inertial.inertia),
             None => (
@@ -162,9 +174,10 @@ impl Writer<'_> {
 
     fn shape(
         &mut self,
-        place: (LinkId, LinkId),
+        of: Carried,
         is_visual: bool,
-        (index, shape): (usize, &Shape),
+        index: usize,
+        shape: &Shape,
         inside: &mut Inside,
     ) {
         let what = if is_visual { "visual" } else { "collision" };
@@ -174,7 +187,7 @@ impl Writer<'_> {
             &self.files.collisions
         };
         let file = files
-            .get(place.1.0)
+            .get(of.link.index())
             .and_then(|files| files.get(index)?.clone());
         let is_mesh = matches!(
             shape.geometry,
@@ -194,19 +207,19 @@ impl Writer<'_> {
                 "give it a form with a surface or volume",
             );
         }
-        let own = format!("{}_{what}", self.names.links[place.1.0]);
+        let own = format!("{}_{what}", self.names.links[of.link]);
         let name = inside.name(shape.name.as_deref().unwrap_or_default(), &own);
         if !is_visual {
-            inside.collisions.push((place.1, name.clone()));
+            inside.collisions.push((of.link, name.clone()));
         }
         self.to.open(
             if is_visual { "visual" } else { "collision" },
             vec![("name", name)],
         );
-        self.pose(self.frame_in(place).as_deref(), &shape.origin);
+        self.pose(self.frame_in(of).as_deref(), &shape.origin);
         self.geometry(&shape.geometry, &file.unwrap_or_default());
         if !is_visual {
-            self.surface(place.1);
+            self.surface(of.link);
         } else if let Some(id) = shape
             .material
             .filter(|_| !is_mesh || !self.files.have_materials)
@@ -252,7 +265,7 @@ impl Writer<'_> {
 
     /// What contact is like, if the robot says.
     fn surface(&mut self, link: LinkId) {
-        let Some(contact) = self.robot.links[link.0].contact else {
+        let Some(contact) = self.robot.links()[link].contact else {
             return;
         };
         self.to.open("surface", Vec::new());
@@ -272,10 +285,8 @@ impl Writer<'_> {
     }
 
     fn material(&mut self, id: MaterialId, shape: &Shape) {
-        let Some(material) = self.robot.materials.get(id.0) else {
-            return;
-        };
-        let file = self.files.textures.get(id.0).cloned().flatten();
+        let material = &self.robot.materials()[id];
+        let file = self.files.textures.get(id.index()).cloned().flatten();
         let mut lost: Vec<&str> = material.maps.keys().map(|role| role.name()).collect();
         lost.extend((material.ior != PLAIN_IOR).then_some("index of refraction"));
         if !lost.is_empty() {
@@ -321,7 +332,7 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    fn light(&mut self, link: LinkId, light: &Light, inside: &mut Inside) {
+    fn light(&mut self, of: Carried, light: &Light, inside: &mut Inside) {
         let kind = match light.kind {
             LightKind::Directional { .. } => "directional",
             LightKind::Point { .. } => "point",
@@ -337,7 +348,7 @@ impl Writer<'_> {
         );
         self.to
             .open("light", vec![("name", name), ("type", kind.to_owned())]);
-        self.pose(self.frame_in((link, light.link)).as_deref(), &light.origin);
+        self.pose(self.frame_in(of).as_deref(), &light.origin);
         let color = numbers(light.color.into_iter().map(shortest).chain([1.0]));
         self.leaf("diffuse", &color);
         if let Some(range) = light.range {

@@ -20,8 +20,7 @@ use urdf_usd_mesh::gltf::{Meshes, Wanted, WantedPrimitive};
 use urdf_usd_mesh::{self as mesh, digest};
 use urdf_usd_resolve::{File, Files};
 use urdf_usd_robot::{
-    Geometry, LinkId, LookVariant, Material, MaterialId, MeshId, MeshSource, Robot, Shape,
-    VisualPart,
+    Geometry, LookVariant, Material, MaterialId, MeshId, MeshSource, Robot, Shape, VisualPart,
 };
 
 /// So many meshes of the document are compared with another at most.
@@ -294,8 +293,8 @@ impl Group {
         (0..self.wanted.len())
             .map(|number| {
                 members
-                    .windows(2)
-                    .any(|pair| paint(&pair[0], number) != paint(&pair[1], number))
+                    .array_windows()
+                    .any(|[a, b]| paint(a, number) != paint(b, number))
             })
             .collect()
     }
@@ -367,13 +366,22 @@ fn look_names(root: &Json) -> Vec<String> {
             .and_then(Json::text)
             .filter(|name| !name.is_empty());
         let name = name.map_or_else(|| format!("look_{number}"), str::to_owned);
-        names.push(if names.contains(&name) {
-            format!("{name}_{number}")
-        } else {
-            name
-        });
+        let numbered = (number..).map(|number| format!("{name}_{number}"));
+        let mut candidates = std::iter::once(name.clone()).chain(numbered);
+        names.extend(candidates.find(|name| !names.contains(name)));
     }
     names
+}
+
+/// What was read of the groups of a model, each list as [`Groups::list`].
+struct GroupMeshes {
+    groups: Groups,
+    /// The mesh of the robot; `None` if it can't be read.
+    ids: Vec<Option<MeshId>>,
+    /// The number of each part's primitive.
+    numbers: Vec<Vec<usize>>,
+    /// Which primitives differ in their materials among the members.
+    varying: Vec<Vec<bool>>,
 }
 
 /// Makes the shapes of a robot.
@@ -394,7 +402,7 @@ impl Maker<'_> {
     fn model(mut self, model: &mut Draft, mut meshes: Option<&mut Meshes<'_, '_, '_>>) {
         let mut groups = Groups::default();
         // The model's mesh of each group, which has to be known before the shapes are made.
-        for shapes in &model.shapes {
+        for (_, shapes) in &model.shapes {
             for (list, is_visible) in [(&shapes.visuals, true), (&shapes.collisions, false)] {
                 for shape in list {
                     if let Form::Mesh {
@@ -409,7 +417,7 @@ impl Maker<'_> {
             }
         }
         let robot = &mut model.robot;
-        robot.look_variants = self
+        let mut variants: Vec<LookVariant> = self
             .looks
             .iter()
             .map(|name| LookVariant {
@@ -432,24 +440,24 @@ impl Maker<'_> {
             .iter()
             .map(|group| group.varying(self.drawn, None))
             .collect();
-        for (index, shapes) in std::mem::take(&mut model.shapes).into_iter().enumerate() {
+        let read = GroupMeshes {
+            groups,
+            ids,
+            numbers,
+            varying,
+        };
+        for (link, shapes) in std::mem::take(&mut model.shapes) {
             let mut make = |list: Vec<shapes::Draft>, is_visible: bool| -> Vec<Shape> {
                 let mut shapes = Vec::with_capacity(list.len());
                 for draft in list {
                     let copies = draft.copies;
                     let looks = if is_visible {
-                        self.looks(&draft.form, &groups, &numbers, meshes.as_deref_mut())
+                        self.looks(&draft.form, &read, meshes.as_deref_mut())
                     } else {
                         Vec::new()
                     };
                     let first = shapes.len();
-                    let shape = self.shape(
-                        robot,
-                        draft,
-                        is_visible,
-                        (&groups, &ids, &varying),
-                        meshes.as_deref_mut(),
-                    );
+                    let shape = self.shape(robot, draft, is_visible, &read, meshes.as_deref_mut());
                     match copies.zip(meshes.as_deref_mut()) {
                         Some((copies, meshes)) => {
                             shapes.extend(self.copies(&shape, copies, meshes))
@@ -457,18 +465,12 @@ impl Maker<'_> {
                         None => shapes.push(shape),
                     }
                     for (look, part, material) in looks {
-                        let Some(look) = robot.look_variants.get_mut(look) else {
+                        let Some(look) = variants.get_mut(look) else {
                             continue;
                         };
                         for visual in first..shapes.len() {
-                            look.materials.insert(
-                                VisualPart {
-                                    link: LinkId(index),
-                                    visual,
-                                    part,
-                                },
-                                material.clone(),
-                            );
+                            look.materials
+                                .insert(VisualPart { link, visual, part }, material.clone());
                         }
                     }
                 }
@@ -476,9 +478,13 @@ impl Maker<'_> {
             };
             let (visuals, collisions) =
                 (make(shapes.visuals, true), make(shapes.collisions, false));
-            if let Some(link) = robot.links.get_mut(index) {
-                (link.visuals, link.collisions) = (visuals, collisions);
-            }
+            let link = robot.link_mut(link);
+            (link.visuals, link.collisions) = (visuals, collisions);
+        }
+        for variant in variants {
+            // `look_names` gives each name once.
+            let is_added = robot.add_look_variant(variant).is_ok();
+            debug_assert!(is_added);
         }
     }
 
@@ -487,19 +493,18 @@ impl Maker<'_> {
     fn looks(
         &self,
         form: &Form,
-        groups: &Groups,
-        numbers: &[Vec<usize>],
+        read: &GroupMeshes,
         meshes: Option<&mut Meshes<'_, '_, '_>>,
     ) -> Vec<(usize, usize, Option<Material>)> {
         let (mesh, of_parts) = match form {
             Form::Solid(_, mesh) => (*mesh, &[0][..]),
             Form::Mesh { mesh, baked, .. } => {
-                let group =
-                    mesh.and_then(|mesh| groups.known.get(&(mesh, bits(baked), true)).copied());
+                let group = mesh
+                    .and_then(|mesh| read.groups.known.get(&(mesh, bits(baked), true)).copied());
                 (
                     *mesh,
                     group
-                        .and_then(|group| numbers.get(group))
+                        .and_then(|group| read.numbers.get(group))
                         .map_or(&[][..], Vec::as_slice),
                 )
             }
@@ -601,7 +606,7 @@ impl Maker<'_> {
         robot: &mut Robot,
         draft: shapes::Draft,
         is_visible: bool,
-        (groups, ids, varying): (&Groups, &[Option<MeshId>], &[Vec<bool>]),
+        read: &GroupMeshes,
         meshes: Option<&mut Meshes<'_, '_, '_>>,
     ) -> Shape {
         let (geometry, paint) = match draft.form {
@@ -610,15 +615,16 @@ impl Maker<'_> {
                 (solid, first.and_then(Primitive::paint))
             }
             Form::Mesh { mesh, scale, baked } => {
-                let group = mesh
-                    .and_then(|mesh| groups.known.get(&(mesh, bits(&baked), is_visible)).copied());
-                let geometry = match group.and_then(|group| ids.get(group).copied().flatten()) {
+                let group =
+                    mesh.and_then(|mesh| read.groups.known.get(&(mesh, bits(&baked), is_visible)));
+                let group = group.copied();
+                let geometry = match group.and_then(|group| *read.ids.get(group)?) {
                     Some(mesh) => Geometry::Mesh { mesh, scale },
                     None => Geometry::Missing { scale },
                 };
                 let drawn = mesh.and_then(|mesh| self.drawn.get(mesh));
                 let varying = group
-                    .and_then(|group| varying.get(group))
+                    .and_then(|group| read.varying.get(group))
                     .map_or(&[][..], Vec::as_slice);
                 let mut paints = drawn
                     .iter()
@@ -724,8 +730,7 @@ impl Maker<'_> {
             let material = meshes
                 .material(paint.0, paint.1)
                 .filter(|material| !is_default(material, paint.1))?;
-            robot.materials.push(material);
-            Some(MaterialId(robot.materials.len() - 1))
+            Some(robot.add_material(material))
         })
     }
 }

@@ -45,7 +45,7 @@ pub fn open<T>(
     let mut source = Source::new(&file.path, files, Default::default());
     let (text, binary) = container_parts(&file.bytes)?;
     let root = root(text, &file.bytes, &source)?;
-    let mut meshes = Meshes(Reader::new(&root, (binary, file.bytes.len()), &mut source));
+    let mut meshes = Meshes(Reader::new(&root, binary, file.bytes.len(), &mut source));
     meshes.0.is_kept = true;
     let result = work(&mut meshes);
     Ok((result, source.finish()))
@@ -66,7 +66,7 @@ impl<'a> Meshes<'a, '_, '_> {
         let look = self
             .0
             .look(Some(Index::new(u32::try_from(index).unwrap_or(u32::MAX))))?;
-        Some(self.0.looks[look].shown(has_colors))
+        Some(self.0.looks.get(look)?.shown(has_colors))
     }
 
     /// The values of an accessor; none, reported, if they can't be had.
