@@ -11,7 +11,7 @@ rule! {
     section: ("Asset Management", "§1.2.5"),
 }
 
-/// Relationships whose targets other rules look at, which say more.
+/// Relationships whose targets more specific rules check.
 const OTHERS: &[&str] = &[
     "physics:body0",
     "physics:body1",
@@ -27,10 +27,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let (prim, property) = path
             .split_once('.')
             .map_or((path, None), |(prim, property)| (prim, Some(property)));
-        // A property may be one of the prim's schema, which nobody has to author.
+        // A property may come from the prim's schema, without being authored.
         stage.at(prim).is_some() && property.is_none_or(|name| !name.is_empty())
     };
-    // Below an instance everything is as in the others.
+    // One instance of a prototype is enough.
     for (id, prim) in stage
         .iter()
         .filter(|(_, prim)| prim.instance.is_none() && prim.is_present())

@@ -15,7 +15,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    // Of textures REP158-3.2.5 says it.
+    // Missing textures are left to REP158-3.2.5.
     let is_texture =
         |prim: &Prim, name: &str| prim.type_name == "Shader" || name == "inputs:texture:file";
     for (id, prim) in subject
@@ -34,7 +34,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .filter_map(SharedValue::unless_large_array)
                 .flat_map(asset_paths)
             {
-                // Where packages are is not known without ROS.
+                // Without a resolver, the folders of packages are unknown.
                 let is_unknown =
                     path.starts_with("package://") && subject.options.packages.is_none();
                 if found.is_some() || path.is_empty() || is_unknown || path.contains("<UDIM>") {

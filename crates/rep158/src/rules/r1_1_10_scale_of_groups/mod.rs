@@ -18,7 +18,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    // Of bodies, joints and frames REP158-1.1.7 says it.
+    // Bodies, joints and frames are left to REP158-1.1.7.
     let kinematic: BTreeSet<PrimId> = kinematic(stage).map(|(id, _)| id).collect();
     let carries: BTreeSet<PrimId> = kinematic
         .iter()
@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .filter(|(id, prim)| prim.is_present() && !kinematic.contains(id))
     {
         let Some(op) = is_scaled(prim) else { continue };
-        // What brings in its shape by an arc is the leaf, as far as the robot is concerned.
+        // A prim that references its geometry counts as a leaf.
         let is_leaf =
             is_geometry(&prim.type_name) || prim.children.is_empty() || !prim.arcs.is_empty();
         let site = prim.site(Some(&op)).map(|site| (site.layer, &site.path));

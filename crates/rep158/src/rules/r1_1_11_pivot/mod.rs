@@ -1,5 +1,10 @@
 //! The origin of an asset that stands on the ground is at its bottom center.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "computes on the axes of vectors, and on transforms, one for each prim"
+)]
+
 use urdf_usd_stage::{Prim, PrimId, Stage, vectors};
 
 use super::{Findings, Subject, rule};
@@ -21,8 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         return;
     };
     let has = |what: &dyn Fn(&Prim) -> bool| stage.prims.iter().any(what);
-    // Only a thing is meant: nothing that moves in itself, carries sensors, or is a place with
-    // things in it.
+    // The rule is for single props: no mechanisms, assets with sensors, or environments.
     let is_aggregate = stage[root]
         .kind
         .as_deref()
@@ -66,7 +70,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The bounding box of all shapes, in the axes of `root`; none if that of one is not known.
+/// Returns the bounding box of all shapes in the frame of `root`; `None` if that of one is unknown.
 fn bounds(stage: &Stage, root: PrimId) -> Option<[[f64; 3]; 2]> {
     let worlds = stage.worlds();
     let to_root = worlds[root.0].try_inverse()?;

@@ -15,7 +15,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let of_stage = |key| subject.stage.metadata(key).and_then(double);
-    // OpenUSD takes framesPerSecond where timeCodesPerSecond is not set.
+    // OpenUSD falls back to framesPerSecond.
     let message = match (of_stage("timeCodesPerSecond"), of_stage("framesPerSecond")) {
         (Some(1.0), _) => return,
         (Some(other), _) => {

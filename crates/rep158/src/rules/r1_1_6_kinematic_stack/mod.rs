@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 None => continue,
                 Some(op) => format!("{who} lists {op}, which has no value"),
             },
-            // Joints are placed by their bodies and localPos, localRot.
+            // Joints are placed by their bodies, localPos and localRot.
             [] if kind == Kind::Joint => continue,
             [] => format!("{who} has no transform"),
             ["xformOp:orient", "xformOp:translate"] => {

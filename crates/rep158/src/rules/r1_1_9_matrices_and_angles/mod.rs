@@ -18,7 +18,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    // Of bodies, joints and frames REP158-1.1.6 says it.
+    // Bodies, joints and frames are left to REP158-1.1.6.
     let kinematic: BTreeSet<_> = kinematic(subject.stage).map(|(id, _)| id).collect();
     let mut told = BTreeSet::new();
     for (id, prim) in subject
@@ -32,7 +32,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .iter()
             .filter(|op| matches!(op.kind, OpKind::Transform | OpKind::Rotate))
         {
-            // What stands at one place in a layer is told once, however often it is referenced.
+            // Report each opinion in a layer once, however often it is referenced.
             let site = prim
                 .site(Some(&op.attribute))
                 .map(|site| (site.layer, &site.path));

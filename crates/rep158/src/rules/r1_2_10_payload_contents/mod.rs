@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let is_link = |name: &&String| {
         *name == "PhysicsRigidBodyAPI" || (name.starts_with("Physics") && name.ends_with("Joint"))
     };
-    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in subject.stage.present() {
         let says = |schema: &str| {
             if schema.ends_with("API") {
                 format!("has {schema}")
@@ -27,7 +27,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 format!("is a {schema}")
             }
         };
-        // Of ROS interfaces below a payload REP158-2.1.1 and 2.2.1 tell.
+        // ROS interfaces below a payload are left to REP158-2.1.1 and 2.2.1.
         let bearing = || {
             std::iter::once(&prim.type_name)
                 .chain(&prim.schemas)

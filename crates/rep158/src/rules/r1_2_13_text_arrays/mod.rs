@@ -13,10 +13,10 @@ rule! {
     section: ("Schema Isolation and Functional Layering", "§1.2.1"),
 }
 
-/// The longest array of a shape that may stand in text: a box has 24 corners.
+/// Maximum length of a geometry array in a text layer: a box has 24 corners.
 const MOST_OF_SHAPES: usize = 50;
 
-/// The longest array of other numbers.
+/// Maximum length of other arrays in a text layer.
 const MOST: usize = 1000;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {

@@ -13,14 +13,14 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in stage.present() {
         let Some(kind @ ("component" | "assembly" | "group")) = prim.kind.as_deref() else {
             continue;
         };
         let gap = stage
             .ancestors(id)
             .find(|&above| !matches!(stage[above].kind.as_deref(), Some("assembly" | "group")));
-        // Of what is in a component, REP158-1.2.6 says it.
+        // Models within a component are left to REP158-1.2.6.
         if let Some(gap) = gap.filter(|_| {
             !stage
                 .ancestors(id)

@@ -18,7 +18,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    // Of the root layer, which should hold none of it, REP158-1.2.20 says it.
+    // The root layer is left to REP158-1.2.20.
     for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
         let contents = contents(layer);
         let core = [

@@ -18,13 +18,13 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    // Of the root layer, which should hold neither, REP158-1.2.20 says it.
+    // The root layer is left to REP158-1.2.20.
     for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
         let contents = contents(layer);
         let is_other = [Holds::Physics, Holds::Ros]
             .into_iter()
             .any(|holds| first(&contents, holds).is_some());
-        // Of physics and ROS with shapes, REP158-1.2.16 says it.
+        // Physics and ROS beside geometry are left to REP158-1.2.16.
         let Some(mesh) = first(&contents, Holds::MeshData).filter(|_| !is_other) else {
             continue;
         };

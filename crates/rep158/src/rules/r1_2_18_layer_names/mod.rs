@@ -17,7 +17,7 @@ rule! {
     keeps: ["robot.usda", "physics.usda"],
 }
 
-/// What layers of one kind are called, and which words of their names will do.
+/// Kinds of layers, with their names and the words that are accepted in other names.
 const NAMES: &[(Holds, &str, &[&str])] = &[
     (Holds::Physics, "physics.usda", &["physics"]),
     (Holds::Ros, "ros.usda", &["ros"]),
@@ -32,13 +32,13 @@ const NAMES: &[(Holds, &str, &[&str])] = &[
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
         let contents = contents(layer);
-        // A mesh is a shape with points.
+        // Mesh points imply geometry.
         let kinds: Vec<Holds> = contents
             .iter()
             .map(|found| found.holds)
             .filter(|holds| !matches!(holds, Holds::Geometry | Holds::Transforms))
             .collect();
-        // Of what is mixed, other rules say that; and an overlay of one program has its name.
+        // Mixed layers are left to other rules; overlays have the names of their programs.
         let [kind] = kinds.as_slice() else { continue };
         let Some((_, name, words)) = NAMES.iter().find(|(holds, ..)| holds == kind) else {
             continue;

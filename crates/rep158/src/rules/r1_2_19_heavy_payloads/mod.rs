@@ -17,16 +17,13 @@ rule! {
     keeps: ["robot.usda", "geometries.usdc" from "geometries.usda"],
 }
 
-/// The most points of a mesh that is not large.
+/// Maximum number of points of a mesh that needs no payload.
 const MOST: usize = 1000;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let mut told = BTreeSet::new();
-    for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && !prim.in_payload)
-    {
+    for (id, prim) in stage.present().filter(|(_, prim)| !prim.in_payload) {
         let Some(points) = prim.attributes.get("points") else {
             continue;
         };
@@ -35,10 +32,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .as_ref()
             .and_then(SharedValue::array_len)
             .unwrap_or(0);
-        // What brings the mesh in: the nearest arc at or above it.
-        let mut above = std::iter::once(id)
-            .chain(stage.ancestors(id))
-            .map(|above| &stage[above].arcs);
+        // The nearest arc at or above the mesh brings it in.
+        let mut above = stage.self_and_ancestors(id).map(|above| &stage[above].arcs);
         let nearest = above.find(|arcs| arcs.iter().any(|arc| !arc.asset.is_empty()));
         let is_by_payload =
             nearest.is_some_and(|arcs| arcs.iter().any(|arc| arc.kind == ArcKind::Payload));

@@ -15,7 +15,7 @@ rule! {
     section: ("Asset Management", "§1.2.5"),
 }
 
-/// What people call the source of an asset.
+/// Keys under which assets name their source.
 const SOURCES: &[&str] = &[
     "package_uri",
     "urdf",

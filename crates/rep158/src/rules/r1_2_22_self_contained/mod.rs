@@ -22,7 +22,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     };
     for (index, layer) in subject.stage.layers.iter().enumerate() {
         let mut look = |element: String, path: &str| {
-            // Of other paths REP158-1.2.4 says it.
+            // Other paths are left to REP158-1.2.4.
             let is_relative = !path.is_empty()
                 && !path.starts_with('/')
                 && !path.contains(':')

@@ -17,7 +17,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    // With other variants than the asset selects, it need not be complete.
+    // Only the default selection has to be complete.
     let is_chosen = stage.prims.iter().any(|prim| {
         prim.variant_sets
             .iter()

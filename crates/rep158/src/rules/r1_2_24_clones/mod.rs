@@ -19,16 +19,13 @@ rule! {
     keeps: ["world.usda", "robot.usda"],
 }
 
-/// As many copies as nobody makes by hand.
-const MANY: usize = 16;
+/// Minimum number of copies that cannot have been placed by hand.
+const MIN_COPIES: usize = 16;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let mut copies: BTreeMap<_, Vec<PrimId>> = BTreeMap::new();
-    for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.instance.is_none())
-    {
+    for (id, prim) in stage.present().filter(|(_, prim)| prim.instance.is_none()) {
         for arc in prim
             .arcs
             .iter()
@@ -40,19 +37,23 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 .push(id);
         }
     }
-    for ((_, asset, path), ids) in copies.into_iter().filter(|(_, ids)| ids.len() >= MANY) {
+    for ((_, asset, path), ids) in copies
+        .into_iter()
+        .filter(|(_, ids)| ids.len() >= MIN_COPIES)
+    {
+        let Some(&first) = ids.first() else { continue };
         if stage
-            .subtree(ids[0])
+            .subtree(first)
             .any(|id| is_body(&stage[id]) || is_joint(&stage[id]))
         {
             let what = if asset.is_empty() { path } else { asset };
             let message = format!(
                 "{what} is there {} times, first at {}",
                 ids.len(),
-                stage[ids[0]].path
+                stage[first].path
             );
             findings.prim(
-                ids[0],
+                first,
                 None,
                 message,
                 "leave one, and let the simulator make the copies",

@@ -71,13 +71,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What is wrong with a path, if anything is.
+/// Returns what is wrong with a path.
 fn fault(path: &str) -> Option<String> {
-    let bytes = path.as_bytes();
-    let has_drive = bytes.len() > 2
-        && bytes[0].is_ascii_alphabetic()
-        && bytes[1] == b':'
-        && matches!(bytes[2], b'/' | b'\\');
+    let has_drive = matches!(
+        path.as_bytes(),
+        [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic()
+    );
     if path.starts_with(['/', '\\', '~']) || has_drive || path.starts_with("file:") {
         return Some("is an absolute path".to_owned());
     }

@@ -13,7 +13,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in stage.present() {
         let Some(kind @ ("component" | "assembly" | "group")) = prim.kind.as_deref() else {
             continue;
         };

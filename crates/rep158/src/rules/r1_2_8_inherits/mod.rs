@@ -49,10 +49,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether the layers that the arc stands among say what it leads to.
+/// Whether the layer stack of the arc defines its target.
 fn is_inside(stage: &Stage, arc: &Arc) -> bool {
     let own = &stage[arc.site.layer];
-    // References may bring it in: then it stands in no layer at this path, but in the stage.
+    // A target that a reference brings in is on the stage, at no such path of a layer.
     if own.is_local
         && stage
             .prim_at(&arc.prim)

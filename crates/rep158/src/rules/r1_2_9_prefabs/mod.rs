@@ -14,7 +14,7 @@ rule! {
     keeps: ["robot.usda", "arm.usda"],
 }
 
-/// What names of such attributes have in them, in lower case and without underscores.
+/// Parts of the names of such attributes, in lower case without underscores.
 const NAMES: &[&str] = &[
     "prefabpath",
     "assetref",
@@ -23,7 +23,7 @@ const NAMES: &[&str] = &[
     "modelpath",
 ];
 
-/// How the names of such files end.
+/// Extensions of such files.
 const FILES: &[&str] = &[".usd", ".usda", ".usdc", ".usdz", ".prefab", ".spawnable"];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {

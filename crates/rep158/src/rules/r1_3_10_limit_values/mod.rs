@@ -21,7 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     true,
                 )]
             }
-            // A negative distance means that there is none.
+            // A negative distance means no limit.
             "PhysicsDistanceJoint"
                 if prim
                     .number("physics:maxDistance")
@@ -33,7 +33,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                     true,
                 )]
             }
-            // Each is for itself.
+            // Each limit stands for itself.
             "PhysicsSphericalJoint" => vec![(
                 "physics:coneAngle0Limit".into(),
                 "physics:coneAngle1Limit".into(),
@@ -41,7 +41,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             )],
             _ => Vec::new(),
         };
-        // A lower limit above the upper one locks the axis: that is how UsdPhysics says it.
+        // In UsdPhysics, a lower limit above the upper one locks the axis.
         let axes = prim.instances_of("PhysicsLimitAPI");
         bounds.extend(axes.map(|axis| {
             (

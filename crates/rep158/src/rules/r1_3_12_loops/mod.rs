@@ -13,9 +13,9 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for &closing in &subject.trees.closing {
-        let joint = &subject.physics.joints[closing];
-        let [a, b] = [0, 1].map(|end| match &joint.ends[end] {
+    let closing = subject.trees.closing.iter();
+    for joint in closing.filter_map(|&index| subject.physics.joints.get(index)) {
+        let [a, b] = joint.ends.each_ref().map(|end| match end {
             End::Body(id) => subject.stage[*id].path.as_str(),
             _ => "the world",
         });

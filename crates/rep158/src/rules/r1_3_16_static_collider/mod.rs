@@ -15,7 +15,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    // A layer of an asset that is opened alone, such as its geometry, is no prop.
+    // A single layer of an asset, such as its geometry, is no prop.
     let Some(root) = stage
         .default_prim
         .filter(|&id| stage[id].kind.as_deref() == Some("component"))

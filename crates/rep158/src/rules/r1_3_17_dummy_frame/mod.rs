@@ -1,7 +1,7 @@
 //! Frames without mass and shape have no rigid body schema.
 
 use super::{Findings, Subject, rule};
-use crate::physics::{End, is_collider, is_shape, own};
+use crate::physics::{End, Joint, is_collider, is_shape, own};
 
 rule! {
     severity: Error,
@@ -23,17 +23,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         {
             continue;
         }
-        let joints = subject
-            .physics
-            .joints_to
-            .get(&id)
-            .map_or(&[][..], Vec::as_slice);
-        let is_held = |&index: &usize| {
-            let joint = &subject.physics.joints[index];
+        let mut joints = subject.physics.joints_to(id).peekable();
+        let is_held = |joint: &Joint| {
             stage[joint.prim].type_name == "PhysicsFixedJoint"
-                && matches!(joint.ends[0], End::Body(_))
+                && matches!(joint.ends, [End::Body(_), _])
         };
-        if joints.is_empty() || !joints.iter().all(is_held) {
+        if joints.peek().is_none() || !joints.all(is_held) {
             continue;
         }
         let message = format!(

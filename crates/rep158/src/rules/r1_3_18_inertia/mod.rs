@@ -14,13 +14,9 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject
-        .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.has("PhysicsMassAPI"))
-    {
+    for (id, prim) in subject.stage.present_with("PhysicsMassAPI") {
         let name = "physics:diagonalInertia";
-        // Zeros mean that it is not said.
+        // Zeros mean that the value is not authored.
         let Some(moments) = prim
             .value(name)
             .and_then(numbers::<3>)
@@ -49,5 +45,5 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What rounding to single precision may add to a sum, and more: thin plates are on the edge.
+/// Tolerance of the triangle inequality, above single precision: thin plates are on its edge.
 const SLACK: f64 = 1e-4;

@@ -15,11 +15,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject
-        .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.has("PhysicsMassAPI"))
-    {
+    for (id, prim) in subject.stage.present_with("PhysicsMassAPI") {
         let name = "physics:principalAxes";
         let moments = prim
             .value("physics:diagonalInertia")
@@ -28,7 +24,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let axes = prim.value(name).and_then(numbers::<4>);
         let path = &prim.path;
         let message = match axes {
-            // Zeros mean that it is not said.
+            // Zeros mean that the value is not authored.
             None | Some([0.0, 0.0, 0.0, 0.0]) if moments.is_none() => continue,
             None | Some([0.0, 0.0, 0.0, 0.0]) => {
                 format!("{path} has moments of inertia, but does not say about which axes")
@@ -46,5 +42,5 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// How far a quaternion's length may be from 1.
+/// Tolerance of the length of a quaternion.
 const SLACK: f64 = 1e-3;

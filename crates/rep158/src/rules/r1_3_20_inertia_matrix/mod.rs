@@ -14,7 +14,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in subject.stage.present() {
         for (name, attribute) in prim.attributes.iter() {
             let last = name.rsplit(':').next().unwrap_or_default();
             let of_inertia = name.to_lowercase().contains("inertia")
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             });
             let is_matrix = of_inertia
                 && (matches!(count, 6 | 9) || attribute.type_name.starts_with("matrix3"));
-            // One matrix is reported once: by its first element.
+            // Report a matrix once, by its first element.
             let is_element = matches!(last.to_lowercase().as_str(), "ixx");
             if is_matrix || is_element {
                 let message = format!("{} has the inertia matrix {name}", prim.path);

@@ -22,8 +22,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         return;
     }
     let mut colliders = stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.type_name == "Mesh" && is_collider(prim));
+        .present()
+        .filter(|(_, prim)| prim.type_name == "Mesh" && is_collider(prim));
     let Some((id, first)) = colliders.next() else {
         return;
     };

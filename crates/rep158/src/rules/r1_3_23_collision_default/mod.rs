@@ -17,8 +17,8 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.type_name == "Mesh" && is_collider(prim))
+        .present()
+        .filter(|(_, prim)| prim.type_name == "Mesh" && is_collider(prim))
     {
         let Some(set) = collision_fidelity(stage, id)
             .filter(|set| set.selection.is_some() && set.selection == set.authored)

@@ -19,7 +19,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     for &body in &subject.physics.bodies {
-        // What is seen and what is touched, by the scope that they stand in.
+        // Visual and collision shapes by the scope that contains them.
         let mut scopes: BTreeMap<PrimId, [Option<PrimId>; 2]> = BTreeMap::new();
         for id in own(stage, body)
             .into_iter()
@@ -61,15 +61,15 @@ fn is_link(prim: &Prim) -> bool {
     is_body(prim) || prim.has("RosFrameAPI")
 }
 
-/// The child of a link that a shape stands in: itself, or a prim above.
+/// Returns the child of a link that contains a shape, or is it.
 fn scope(stage: &Stage, id: PrimId) -> PrimId {
-    let within = std::iter::once(id)
-        .chain(stage.ancestors(id))
+    let within = stage
+        .self_and_ancestors(id)
         .take_while(|&id| !is_link(&stage[id]));
     within.last().unwrap_or(id)
 }
 
-/// Whether a shape stands in a collider: it is a part of what is touched.
+/// Whether a shape is part of a collider.
 fn is_in_collider(stage: &Stage, id: PrimId) -> bool {
     stage
         .ancestors(id)

@@ -56,5 +56,5 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// How many triangles a mesh may have before a coarser one is worth its while.
+/// Maximum number of triangles of a mesh that needs no coarser variant.
 const DETAILED: i64 = 1000;

@@ -15,10 +15,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.instance.is_none())
-    {
+    for (id, prim) in stage.present().filter(|(_, prim)| prim.instance.is_none()) {
         let Some(set) = prim
             .variant_sets
             .iter()
@@ -74,5 +71,5 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The variants that the REP names, the default first.
+/// The variants that REP-158 defines, the default first.
 const NAMES: [&str; 4] = ["mesh_medium", "mesh_high", "mesh_low", "volumetric_splat"];

@@ -26,14 +26,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .any(|&id| stage[id].is_present() && is_collider(&stage[id]))
     };
     for tree in subject.trees.robots(stage, &subject.physics) {
-        if tree
-            .bodies
-            .iter()
-            .filter(|body| touches(body))
-            .nth(1)
-            .is_some()
-        {
-            let first = tree.bodies[0];
+        let second = tree.bodies.iter().filter(|body| touches(body)).nth(1);
+        if let (Some(&first), Some(_)) = (tree.bodies.first(), second) {
             let message = format!(
                 "the colliders of the robot with the link {} are in no collision group",
                 stage[first].path

@@ -13,8 +13,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for tree in subject.trees.robots(subject.stage, &subject.physics) {
-        if tree.bodies.len() > 1 && tree.roots.is_empty() {
-            let first = tree.bodies[0];
+        if let (&[first, _, ..], []) = (tree.bodies.as_slice(), tree.roots.as_slice()) {
             let path = &subject.stage[first].path;
             let message = format!(
                 "the {} links that hang together with {path} have no articulation root",

@@ -16,23 +16,20 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
-    for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && is_collider(prim))
-    {
+    for (id, prim) in stage.present().filter(|(_, prim)| is_collider(prim)) {
         let purpose = purpose(stage, id);
         if purpose != "guide" {
             let message = format!("the collider {} has the purpose `{purpose}`", prim.path);
             let help = "author `uniform token purpose = \"guide\"` on it or on a prim above";
             findings.prim(id, Some("purpose"), message, help);
         }
-        // A primitive is what it is; only meshes are approximated.
+        // Only meshes are approximated.
         if prim.type_name != "Mesh" && !prim.has("PhysicsMeshCollisionAPI") {
             continue;
         }
         let name = "physics:approximation";
         let approximation = prim.text(name);
-        // The variants of §1.3.1 are told apart by it.
+        // Variants of collision_fidelity (§1.3.1) differ in it.
         let is_chosen =
             approximation == Some("convexHull") && collision_fidelity(stage, id).is_some();
         if approximation != Some("none") && !is_chosen {

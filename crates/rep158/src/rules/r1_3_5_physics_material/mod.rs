@@ -20,10 +20,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let mut known = HashSet::new();
-    for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && is_collider(prim))
-    {
+    for (id, prim) in stage.present().filter(|(_, prim)| is_collider(prim)) {
         let name = "material:binding:physics";
         let Some((holder, path)) = bound_material(stage, id) else {
             let message = format!("the collider {} has no physics material", prim.path);

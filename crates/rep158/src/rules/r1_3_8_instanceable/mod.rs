@@ -43,7 +43,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Why a prim can not be instanced, if it can't.
+/// Returns why a prim cannot be instanced.
 fn what_moves(prim: &Prim) -> Option<String> {
     if !prim.is_active {
         return None;

@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What programs have of their own: beside the schema that all know, it does no harm.
+/// Schemas of single programs; beside the common schema they do no harm.
 const FOREIGN: [&str; 3] = [
     "NewtonMimicAPI",
     "PhysxMimicJointAPI",

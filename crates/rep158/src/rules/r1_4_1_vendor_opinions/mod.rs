@@ -34,7 +34,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .flat_map(of_prim)
             .filter(|found| found.holds == Holds::Vendor)
         {
-            // Each schema and property once: the other prims are like the first.
+            // Report each schema and property once, at its first prim.
             if told.insert(found.what.clone()) {
                 let message = format!(
                     "{} stands at {} in {}, which also holds {}",

@@ -42,7 +42,7 @@ const CORE: &[&str] = &[
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let is_core = |what: &str| {
         let name = what.split(':').next().unwrap_or(what);
-        // Of properties REP158-4.2.7 says it.
+        // Properties are left to REP158-4.2.7.
         name.strip_prefix("Physics")
             .is_none_or(|name| CORE.contains(&name))
     };

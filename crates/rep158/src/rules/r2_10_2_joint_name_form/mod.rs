@@ -15,7 +15,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in subject.stage.present() {
         let name = "ros:joint:name";
         let Some(value) = prim.value(name) else {
             continue;

@@ -21,7 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let mut known: HashMap<(String, Vec<String>), PrimId> = HashMap::new();
     for (id, prim) in ros::contexts(stage) {
-        // Parts of a robot may share a namespace if they are not the same part twice.
+        // Different parts of a robot may share a namespace; two copies of one part may not.
         let is_robot = ros::robot_of(stage, id) == Some(id);
         let arcs = prim
             .arcs

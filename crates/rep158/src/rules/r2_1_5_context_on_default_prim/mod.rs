@@ -18,7 +18,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let Some(root) = stage.default_prim else {
         return;
     };
-    // A scene of several robots has none of its own.
+    // A scene of several robots has no context of its own.
     let is_scene = matches!(stage[root].kind.as_deref(), Some("assembly" | "group"));
     if is_scene || ros::is_context(&stage[root]) {
         return;

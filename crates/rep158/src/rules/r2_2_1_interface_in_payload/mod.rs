@@ -14,8 +14,8 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
-        // Contexts have a rule of their own.
+    for (id, prim) in subject.stage.present() {
+        // Contexts are left to REP158-2.1.1.
         if let Some(schema) = ros::in_payload(prim).find(|schema| *schema != "RosContextAPI") {
             let message = format!("{} has {schema} only when a payload is loaded", prim.path);
             findings.prim(

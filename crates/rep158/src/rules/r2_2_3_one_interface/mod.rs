@@ -13,7 +13,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in subject.stage.present() {
         let schemas: Vec<&str> = Kind::ALL
             .into_iter()
             .map(Kind::schema)

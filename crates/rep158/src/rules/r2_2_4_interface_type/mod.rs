@@ -21,7 +21,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         else {
             continue;
         };
-        // Cameras have a rule of their own (§2.8).
+        // Cameras are left to REP158-2.8.1.
         if matches!(interface.prim.type_name.as_str(), "Xform" | "Camera") {
             continue;
         }

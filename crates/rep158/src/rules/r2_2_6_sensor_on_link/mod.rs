@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let Some(robot) = ros::robot_of(stage, sensor.id).or(stage.default_prim) else {
             continue;
         };
-        // What has no joints, such as a room with a camera on the wall, has no links either.
+        // An asset without joints, such as a room with a camera on the wall, has no links.
         let is_robot = subject
             .physics
             .joints

@@ -17,7 +17,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         .filter_map(|interface| interface.text("name"))
         .map(ros::last)
         .collect();
-    for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in stage.present() {
         let Some(node) = prim
             .text("node:type")
             .filter(|node| node.to_lowercase().contains("ros2"))

@@ -14,7 +14,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in subject.stage.present() {
         for name in prim.attributes.keys() {
             let Some((schema, start, known)) =
                 SCHEMAS.iter().find(|(_, start, _)| name.starts_with(start))
@@ -48,7 +48,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The schemas, how their attributes begin, and how these go on.
+/// The schemas, with the prefixes and the names of their attributes.
 const SCHEMAS: [(&str, &str, &[&str]); 5] = [
     (
         "RosContextAPI",

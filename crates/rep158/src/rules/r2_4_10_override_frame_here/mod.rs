@@ -15,9 +15,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let frames = ros::frames(subject.stage, &subject.physics);
-    for interface in
-        ros::interfaces(subject.stage).filter(|interface| interface.kind == Kind::Topic)
-    {
+    for interface in ros::of_kind(subject.stage, Kind::Topic) {
         let Some(frame) = interface.text("override_frame_id") else {
             continue;
         };

@@ -12,9 +12,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in
-        ros::interfaces(subject.stage).filter(|interface| interface.kind == Kind::Topic)
-    {
+    for interface in ros::of_kind(subject.stage, Kind::Topic) {
         let (Some(frame), Some(name)) =
             (interface.text("override_frame_id"), interface.text("type"))
         else {

@@ -12,9 +12,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in
-        ros::interfaces(subject.stage).filter(|interface| interface.kind == Kind::Topic)
-    {
+    for interface in ros::of_kind(subject.stage, Kind::Topic) {
         let message = match interface.text("role") {
             Some(role) if Kind::Topic.roles().contains(&role) => continue,
             Some(role) => format!("the topic {} has the role \"{role}\"", interface.prim.path),

@@ -15,9 +15,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in
-        ros::interfaces(subject.stage).filter(|interface| interface.kind == Kind::Topic)
-    {
+    for interface in ros::of_kind(subject.stage, Kind::Topic) {
         for (policy, values) in POLICIES {
             let name = format!("ros:topic:qos:{policy}");
             let Some(value) = interface.prim.value(&name) else {
@@ -40,7 +38,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The policies and their values.
+/// The policies, with their values.
 const POLICIES: [(&str, [&str; 3]); 3] = [
     ("reliability", ["system_default", "reliable", "best_effort"]),
     (

@@ -12,9 +12,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in
-        ros::interfaces(subject.stage).filter(|interface| interface.kind == Kind::Topic)
-    {
+    for interface in ros::of_kind(subject.stage, Kind::Topic) {
         let name = "ros:topic:qos:match_publisher";
         let message = match (interface.prim.value(name), interface.prim.flag(name)) {
             (None, _) | (_, Some(false)) => continue,

@@ -14,14 +14,12 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in
-        ros::interfaces(subject.stage).filter(|interface| interface.kind == Kind::Topic)
-    {
+    for interface in ros::of_kind(subject.stage, Kind::Topic) {
         let name = "ros:topic:qos:depth";
         let is_used = interface.prim.text("ros:topic:qos:history") == Some("keep_last");
         let said = match interface.prim.value(name) {
             None | Some(Value::Int(1..)) => continue,
-            // Nothing else looks at it.
+            // Only keep_last uses the depth.
             Some(Value::Int(0)) if !is_used => continue,
             Some(Value::Int(depth)) => format!("{depth}"),
             Some(_) => "no int".to_owned(),

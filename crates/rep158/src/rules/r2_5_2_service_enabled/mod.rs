@@ -12,21 +12,5 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for interface in
-        ros::interfaces(subject.stage).filter(|interface| interface.kind == Kind::Service)
-    {
-        let name = "ros:service:starts_enabled";
-        if interface.prim.value(name).is_some() && interface.prim.flag(name).is_none() {
-            let message = format!(
-                "the service {} has a value for {name} that is no bool",
-                interface.prim.path
-            );
-            findings.prim(
-                interface.id,
-                Some(name),
-                message,
-                format!("author `bool {name}`, true or false"),
-            );
-        }
-    }
+    ros::check_starts_enabled(subject.stage, Kind::Service, findings);
 }

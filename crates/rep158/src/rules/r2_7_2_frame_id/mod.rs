@@ -12,11 +12,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject
-        .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.has("RosFrameAPI"))
-    {
+    for (id, prim) in subject.stage.present_with("RosFrameAPI") {
         let name = "ros:frame:id";
         if let Some(fault) = prim.value(name).and_then(ros::fault_of_frame_value) {
             let message = format!("the frame {} has the name {fault}", prim.path);

@@ -1,6 +1,7 @@
 //! `ros:frame:static` is a Boolean.
 
 use super::{Findings, Subject, rule};
+use crate::ros;
 
 rule! {
     severity: Error,
@@ -11,23 +12,8 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject
-        .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.has("RosFrameAPI"))
-    {
-        let name = "ros:frame:static";
-        if prim.value(name).is_some() && prim.flag(name).is_none() {
-            let message = format!(
-                "the frame {} has a value for {name} that is no bool",
-                prim.path
-            );
-            findings.prim(
-                id,
-                Some(name),
-                message,
-                format!("author `bool {name}`, true or false"),
-            );
-        }
+    let stage = subject.stage;
+    for (id, _) in stage.present_with("RosFrameAPI") {
+        ros::check_bool(findings, stage, id, "frame", "ros:frame:static");
     }
 }

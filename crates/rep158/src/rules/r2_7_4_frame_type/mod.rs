@@ -11,12 +11,8 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject
-        .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.has("RosFrameAPI"))
-    {
-        // Cameras have a rule of their own (§2.8).
+    for (id, prim) in subject.stage.present_with("RosFrameAPI") {
+        // Cameras are left to REP158-2.8.1.
         if matches!(prim.type_name.as_str(), "Xform" | "Camera") {
             continue;
         }

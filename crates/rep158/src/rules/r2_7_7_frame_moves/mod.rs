@@ -13,12 +13,8 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject
-        .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.has("RosFrameAPI"))
-    {
-        // The joints of a body move it, whatever is said.
+    for (id, prim) in subject.stage.present_with("RosFrameAPI") {
+        // A body is moved by its joints.
         if is_body(prim) {
             continue;
         }

@@ -22,8 +22,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         stage[id].is_present() && (stage[id].has("RosTopicAPI") || stage[id].has("RosFrameAPI"))
     };
     for (camera, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.type_name == "Camera")
+        .present()
+        .filter(|(_, prim)| prim.type_name == "Camera")
     {
         if is_ros(camera) {
             let message = format!("the camera {} has ROS schemas itself", prim.path);
@@ -31,8 +31,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             findings.prim(camera, None, message, help);
         }
         for id in stage.subtree(camera).skip(1).filter(|&id| is_ros(id)) {
-            let between = std::iter::once(id)
-                .chain(stage.ancestors(id))
+            let between = stage
+                .self_and_ancestors(id)
                 .take_while(|&above| above != camera);
             if ros::is_optical(&between.fold(Matrix4::identity(), |matrix, above| {
                 stage[above].local().matrix * matrix

@@ -33,7 +33,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let Some(camera) = stage[parent].children.iter().find(is_camera) else {
             continue;
         };
-        // A camera in the optical frame, turned back, is the same the other way round.
+        // Also accept a camera below its optical frame, rotated back.
         let turned = stage[*camera]
             .local()
             .matrix

@@ -1,5 +1,10 @@
 //! Texture coordinates outside of [0, 1] are for repeating textures only.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "computes on the axes of texture coordinates"
+)]
+
 use std::collections::{HashMap, HashSet};
 
 use urdf_usd_stage::{Prim, PrimId, int_array, pairs, text};
@@ -19,7 +24,7 @@ rule! {
     keeps: ["robot.usda", "paint.png" = "8-bit RGB PNG"],
 }
 
-/// How far beyond the image rounding may lead.
+/// Tolerance of texture coordinates at the edge of the image.
 const MARGIN: f64 = 1e-3;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
@@ -55,7 +60,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         };
         let mut read: HashMap<String, Option<Coordinates<'_>>> = HashMap::new();
         for (part, textures) in parts {
-            // The mesh's own material is on what no subset takes.
+            // The mesh's own material is on the faces that are in no subset.
             let shown: Vec<usize> = if part == mesh {
                 let is_bound = |id: &&PrimId| !stage[**id].targets("material:binding").is_empty();
                 let taken: HashSet<usize> = subsets
@@ -94,7 +99,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The faces of a subset.
+/// Returns the faces of a subset.
 fn indices(subset: &Prim) -> impl Iterator<Item = usize> {
     let indices = subset
         .value("indices")
@@ -152,8 +157,8 @@ impl<'a> Coordinates<'a> {
         })
     }
 
-    /// The least and largest coordinate on the faces that are shown, along the axes in which the
-    /// texture does not repeat.
+    /// Returns the range of the coordinates on the shown faces, along the axes in which the texture
+    /// does not repeat.
     fn range(
         &self,
         corners: &Corners<'_>,

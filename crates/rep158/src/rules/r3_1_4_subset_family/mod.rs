@@ -18,8 +18,8 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.type_name == "GeomSubset")
+        .present()
+        .filter(|(_, prim)| prim.type_name == "GeomSubset")
     {
         if !prim.relationships.iter().any(|(name, binding)| {
             name.starts_with("material:binding") && !binding.targets.is_empty()
@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 format!("the subset {path} binds a material and has no familyName"),
             ),
         }
-        // Faces are what a subset is made of where it doesn't say.
+        // The default element type of a subset is the face.
         if let Some(other) = prim.text("elementType").filter(|kind| *kind != "face") {
             wrong(
                 "elementType",

@@ -14,7 +14,7 @@ rule! {
     keeps: ["robot.usda", "paint.png" = "8-bit RGB PNG"],
 }
 
-/// Inputs of UsdPreviewSurface that are data and no colours.
+/// Inputs of UsdPreviewSurface that are data, not colors.
 const DATA: [&str; 6] = [
     "normal",
     "metallic",
@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         else {
             continue;
         };
-        let Some(image) = texture.image.map(|index| &subject.shading.images[index]) else {
+        let Some(image) = subject.shading.image_of(texture) else {
             continue;
         };
         let Some(file) = &image.resolved else {

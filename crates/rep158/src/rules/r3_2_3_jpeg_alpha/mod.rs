@@ -25,7 +25,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         let Some((input, _)) = texture.feeds.iter().find(|(_, output)| output == "a") else {
             continue;
         };
-        let Some(image) = texture.image.map(|index| &subject.shading.images[index]) else {
+        let Some(image) = subject.shading.image_of(texture) else {
             continue;
         };
         let Some(file) = &image.resolved else {

@@ -22,8 +22,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     const NAME: &str = "inputs:texture:file";
     for (id, prim) in subject
         .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.type_name != "Shader")
+        .present()
+        .filter(|(_, prim)| prim.type_name != "Shader")
     {
         for (authored, resolved) in prim.value(NAME).map(asset_paths).unwrap_or_default() {
             let Some(file) = resolved else { continue };

@@ -18,8 +18,8 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let lights = subject
         .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.type_name != "Shader");
+        .present()
+        .filter(|(_, prim)| prim.type_name != "Shader");
     let of_lights = lights.flat_map(|(prim, light)| {
         let attribute = "inputs:texture:file";
         let paths = light.value(attribute).map(asset_paths).unwrap_or_default();

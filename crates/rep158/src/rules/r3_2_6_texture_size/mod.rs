@@ -14,7 +14,7 @@ rule! {
     keeps: ["robot.usda", "paint.png" = "8-bit L PNG 16384x1"],
 }
 
-/// What common graphics cards take, in pixels.
+/// Maximum texture size of common graphics cards, in pixels.
 const MOST: u32 = 16384;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {

@@ -15,7 +15,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for material in &subject.shading.materials {
-        // The first one is the surface, which has a rule of its own.
+        // The first shader is the surface, which is left to REP158-3.1.1.
         for &shader in material.shaders.iter().skip(1) {
             let prim = &subject.stage[shader];
             let id = prim.text("info:id");

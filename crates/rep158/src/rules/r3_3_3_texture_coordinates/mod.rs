@@ -49,9 +49,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .collect();
         for primvar in wanted {
             let name = format!("primvars:{primvar}");
-            // Those of prims above hold below.
+            // Primvars are inherited.
             let has = |id: PrimId| stage[id].attributes.contains_key(&name);
-            if !std::iter::once(mesh).chain(stage.ancestors(mesh)).any(has) {
+            if !stage.self_and_ancestors(mesh).any(has) {
                 let message = format!(
                     "the mesh {} shows a texture and has no {name}",
                     stage[mesh].path

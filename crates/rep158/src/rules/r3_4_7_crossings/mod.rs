@@ -14,9 +14,8 @@ rule! {
     section: ("Geometry Constraints", "§3.4"),
 }
 
-// The sentence has no exception for meshes that stand for their hull or box
-// (physics:approximation): other programs take such a mesh as it is, and masses are derived from
-// it.
+// REP-158 makes no exception for meshes that are approximated by their hull or box
+// (physics:approximation): other programs use such a mesh itself, and derive masses from it.
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for mesh in colliders(subject.stage) {
         let prim = &subject.stage[mesh];

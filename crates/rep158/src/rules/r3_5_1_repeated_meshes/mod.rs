@@ -18,8 +18,8 @@ rule! {
     keeps: ["robot.usda", "bolt.usda"],
 }
 
-/// So many of one mesh are repetitive.
-const MANY: usize = 3;
+/// Minimum number of equal meshes that are repetitive.
+const MIN_REPEATS: usize = 3;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
@@ -27,8 +27,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in stage.iter().filter(|(_, prim)| {
         prim.type_name == "Mesh" && prim.is_present() && prim.instance.is_none()
     }) {
-        // An instancer's prototypes are shared; a collider has to be a prim that its body can name.
-        let above = || std::iter::once(id).chain(stage.ancestors(id));
+        // Prototypes of an instancer are shared already; a collider has to be a prim of its own.
+        let above = || stage.self_and_ancestors(id);
         let is_shared = above().any(|above| stage[above].type_name == "PointInstancer");
         let is_collider = prim.has("PhysicsCollisionAPI")
             || above().any(|above| stage[above].text("purpose") == Some("guide"));
@@ -48,16 +48,20 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .hash(&mut hasher);
         same.entry(hasher.finish()).or_default().push(id);
     }
-    let mut many: Vec<Vec<PrimId>> = same.into_values().filter(|ids| ids.len() >= MANY).collect();
-    many.sort();
-    for ids in many {
+    let mut repeated: Vec<Vec<PrimId>> = same
+        .into_values()
+        .filter(|ids| ids.len() >= MIN_REPEATS)
+        .collect();
+    repeated.sort();
+    for ids in repeated {
+        let Some(&first) = ids.first() else { continue };
         let message = format!(
             "the mesh {} is there {} times, and none is an instance",
-            stage[ids[0]].path,
+            stage[first].path,
             ids.len()
         );
         findings.prim(
-            ids[0],
+            first,
             None,
             message,
             "reference one mesh from all of them, and set instanceable = true on the prims that do",

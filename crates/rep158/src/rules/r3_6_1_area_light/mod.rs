@@ -21,7 +21,7 @@ const AREA: [&str; 6] = [
 ];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in subject.stage.present() {
         let schema = ["MeshLightAPI", "VolumeLightAPI"]
             .into_iter()
             .find(|schema| prim.has(schema));

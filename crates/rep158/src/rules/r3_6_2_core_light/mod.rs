@@ -25,7 +25,7 @@ const CORE: [&str; 11] = [
 ];
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    for (id, prim) in subject.stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in subject.stage.present() {
         let kind = prim.type_name.as_str();
         if kind.ends_with("Light") && !CORE.contains(&kind) {
             let message = format!(

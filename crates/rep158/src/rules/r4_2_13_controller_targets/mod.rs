@@ -13,7 +13,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    // Actuators have a rule of their own.
+    // Actuators are left to REP158-4.2.4.
     for (id, prim) in control::controllers(subject.stage)
         .filter(|(_, prim)| !prim.has("ExtendedPhysicsActuatorAPI"))
     {

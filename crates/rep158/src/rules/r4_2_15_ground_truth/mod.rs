@@ -15,8 +15,8 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in subject
         .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && control::sensor_schema(prim).is_some())
+        .present()
+        .filter(|(_, prim)| control::sensor_schema(prim).is_some())
     {
         for name in prim
             .attributes
@@ -40,5 +40,5 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What only a simulator knows, in the names of attributes.
+/// Parts of attribute names that stand for ground truth.
 const TRUTHS: [&str; 4] = ["semantic", "segmentation", "boundingbox", "groundtruth"];

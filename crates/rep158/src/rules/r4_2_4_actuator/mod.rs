@@ -14,10 +14,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let stage = subject.stage;
     let name = "ext_physics:actuator:targets";
-    for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.has("ExtendedPhysicsActuatorAPI"))
-    {
+    for (id, prim) in stage.present_with("ExtendedPhysicsActuatorAPI") {
         let help = format!("let `rel {name}` lead to revolute or prismatic joints");
         if prim.targets(name).is_empty() {
             findings.prim(

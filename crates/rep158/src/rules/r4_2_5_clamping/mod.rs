@@ -22,11 +22,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
         "ext_physics:clamp_position:lookupEfforts",
     ];
     let schema = "ExtendedPhysicsPositionBasedClampingAPI";
-    for (id, prim) in subject
-        .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.has(schema))
-    {
+    for (id, prim) in subject.stage.present_with(schema) {
         let [positions, efforts] =
             names.map(|name| prim.value(name).and_then(double_array).unwrap_or_default());
         let path = &prim.path;
@@ -38,14 +34,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             );
             findings.prim(id, Some(names[1]), message, "give each position one effort");
         }
-        // NaN is not above anything either.
-        let falling = positions
-            .windows(2)
-            .find(|pair| pair[1].partial_cmp(&pair[0]) != Some(Ordering::Greater));
-        if let Some(pair) = falling {
+        // NaN is not greater than any number.
+        let mut pairs = positions.iter().zip(positions.iter().skip(1));
+        let falling = pairs.find(|(a, b)| b.partial_cmp(a) != Some(Ordering::Greater));
+        if let Some((before, after)) = falling {
             let message = format!(
-                "the positions in the table of {path} do not rise: {} follows {}",
-                pair[1], pair[0]
+                "the positions in the table of {path} do not rise: {after} follows {before}"
             );
             findings.prim(
                 id,

@@ -14,8 +14,8 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for (id, prim) in subject
         .stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.type_name != "Camera")
+        .present()
+        .filter(|(_, prim)| prim.type_name != "Camera")
     {
         let is_camera =
             |schema: &&String| schema.starts_with("Sensor") && schema.ends_with("CameraAPI");

@@ -17,7 +17,7 @@ rule! {
     section: ("General Extension Schema Rules", "§4.2.1"),
 }
 
-/// How names of such properties begin.
+/// Prefixes of the properties that are checked.
 const EXTENSIONS: &[&str] = &[
     "ext_physics",
     "ext_sensor",
@@ -27,7 +27,7 @@ const EXTENSIONS: &[&str] = &[
     "controller",
 ];
 
-/// What is ROS's to say, without underscores.
+/// Names of ROS transport metadata, without underscores.
 const TRANSPORT: &[&str] = &[
     "topic",
     "topicname",
