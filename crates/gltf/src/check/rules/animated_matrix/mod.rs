@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             .nodes
             .get(node)
             .is_some_and(|node| node.member("matrix").is_some());
-        // That a dof node has a matrix is another rule's.
+        // Matrices of dof nodes are left to kinematics-dof-node-matrix.
         if has_matrix && !matches!(channel.part, Some(Part::Dof(..))) && is_robots() {
             let message = format!("{}, which has a matrix", channel.subject);
             let help = "write translation, rotation and scale instead of the matrix";

@@ -12,7 +12,7 @@ rule! {
     section: ("Degrees of freedom", "#degrees-of-freedom"),
 }
 
-/// How far from 1 a length may be in single precision.
+/// Tolerance of a unit length in single precision.
 const ROUNDING: f64 = 1e-5;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {

@@ -33,7 +33,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// How many of the first nodes in the hierarchy's order draw something.
+/// Prefix sums of the drawn nodes, in the order of the hierarchy.
 struct Drawn(Vec<usize>);
 
 impl Drawn {
@@ -95,7 +95,7 @@ fn is_mesh_seen(mesh: &Json, materials: &[bool]) -> bool {
     mesh.list("primitives").iter().any(is_primitive_seen)
 }
 
-/// Whether a material shows at all.
+/// Whether a material is visible.
 fn is_seen(material: &Json) -> bool {
     let alpha = material
         .at(&["pbrMetallicRoughness", "baseColorFactor"])

@@ -20,7 +20,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
             at,
         } in configuration.numbers()
         {
-            // A follower is where its driver puts it.
+            // The position of a follower comes from its driver.
             let dof = joint.dofs.get(k).filter(|_| joint.mimic.is_none());
             let Some(range) = dof.and_then(|dof| dof.range_without(position)) else {
                 continue;

@@ -19,7 +19,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for configuration in configurations(subject) {
         for (joint, position, at) in configuration.entries() {
             let dofs = joint.dof_count();
-            // A number for a fixed joint is tolerated, which is another rule's.
+            // A number for a fixed joint is left to kinematics-configuration-form.
             if numbers(joint, position).is_some() || (dofs == 0 && position.number().is_some()) {
                 continue;
             }

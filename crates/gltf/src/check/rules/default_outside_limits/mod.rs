@@ -14,7 +14,7 @@ rule! {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for joint in subject.asset.joints() {
-        // A follower is where its driver puts it.
+        // The position of a follower comes from its driver.
         if joint.kind == Some(JointType::Continuous) || joint.mimic.is_some() {
             continue;
         }

@@ -16,7 +16,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for joint in subject.asset.joints() {
         let (dofs, count) = (joint.dofs.len(), joint.dof_count());
-        // That there are not as many nodes is another rule's.
+        // A different number of nodes is left to kinematics-dof-nodes.
         let Some(kind) = joint
             .kind
             .filter(|_| dofs != count && dofs == joint.dof_nodes.len())

@@ -29,7 +29,7 @@ fn loops(model: &Model<'_>, findings: &mut Findings<'_>) {
     for start in 0..model.links.len() {
         let mut at = start;
         while let Some(walk) = walk_of.get_mut(at).filter(|walk| **walk != Some(start)) {
-            // An earlier walk has been here, and seen where it leads.
+            // An earlier walk has visited the link.
             if walk.is_some() {
                 break;
             }

@@ -12,7 +12,7 @@ rule! {
 }
 
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
-    // A continuous joint should have no limits, which is another rule's.
+    // Continuous joints are left to kinematics-continuous-bounds.
     for joint in subject
         .asset
         .joints()

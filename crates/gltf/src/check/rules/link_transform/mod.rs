@@ -16,7 +16,7 @@ rule! {
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     for model in &subject.asset.models {
         for link in &model.links {
-            // The root's own transform is another rule's.
+            // The root node is left to kinematics-root-transform.
             let of_link = link.node.filter(|&node| Some(node) != model.root);
             let is_moved = |(_, t): &(usize, Transform)| t.is_rigid() && (t.moves() || t.turns());
             let Some((node, transform)) = transform_of(subject, of_link).filter(is_moved) else {

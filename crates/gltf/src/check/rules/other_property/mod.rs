@@ -16,7 +16,7 @@ rule! {
     section: ("Dynamics, safety, calibration", "#dynamics-safety-calibration"),
 }
 
-/// What each of the two objects of a joint has.
+/// The properties of a joint's `safety` and `calibration`.
 const SAFETY: &[&str] = &[
     "softLowerLimit",
     "softUpperLimit",
@@ -42,7 +42,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
                 (joint.read.calibration(), CALIBRATION),
             ] {
                 let Some(object) = object else { continue };
-                // By name, and a name that stands twice once.
+                // Sorted by name; a repeated name counts once.
                 let names: BTreeSet<&str> = object
                     .json
                     .members()

@@ -41,8 +41,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The link whose frame each node is in, as model and link: that of the nearest link's node above
-/// it, or its own.
+/// Returns for each node the link whose frame it is in, as model and link: its own, or that of the
+/// nearest link node above it.
 fn owners(subject: &Subject<'_>) -> Vec<Option<(usize, usize)>> {
     let hierarchy = &subject.hierarchy;
     let mut owners = vec![None; subject.asset.nodes.len()];
