@@ -17,6 +17,7 @@ pub mod codes;
 mod configurations;
 mod findings;
 mod hierarchy;
+mod json_schema;
 mod open;
 mod positions;
 mod rest;

@@ -2,13 +2,10 @@
 
 use std::sync::LazyLock;
 
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Registry, ValidationError, Validator};
-use serde_json::Value;
-
 use super::{Findings, Subject, rule};
 use crate::check::asset::Asset;
 use crate::check::findings::{MOST_PER_CODE, short};
+use crate::check::json_schema::{Fault, Schemas};
 use crate::extension::NAME;
 
 rule! {
@@ -21,96 +18,64 @@ rule! {
     turn: Last,
 }
 
-macro_rules! schema {
-    ($name:literal) => {
-        (
-            $name,
+macro_rules! schemas {
+    ($($name:literal),*) => {
+        &[$((
+            concat!($name, ".schema.json"),
             include_str!(concat!(
                 env!("CARGO_MANIFEST_DIR"),
                 "/EXT_robot_kinematics/schema/",
                 $name,
                 ".schema.json"
             )),
-        )
+        )),*]
     };
 }
 
-const ROOT: (&str, &str) = schema!("EXT_robot_kinematics");
+const ROOT: &str = "EXT_robot_kinematics.schema.json";
 
-/// What the root refers to, and what that refers to.
-const PARTS: &[(&str, &str)] = &[
-    schema!("model"),
-    schema!("link"),
-    schema!("joint"),
-    schema!("dof"),
-    schema!("limit"),
-    schema!("mimic"),
-    schema!("dynamics"),
-    schema!("safety"),
-    schema!("calibration"),
-    schema!("configuration"),
-    schema!("source"),
-    schema!("property"),
-    schema!("index"),
-];
+/// The schemas with their ids.
+const TEXTS: &[(&str, &str)] = schemas!(
+    "EXT_robot_kinematics",
+    "model",
+    "link",
+    "joint",
+    "dof",
+    "limit",
+    "mimic",
+    "dynamics",
+    "safety",
+    "calibration",
+    "configuration",
+    "source",
+    "property",
+    "index"
+);
 
-/// Where references between schemas are resolved: nowhere outside this program.
-const BASE: &str = "json-schema:///";
+static SCHEMAS: LazyLock<Schemas> = LazyLock::new(|| {
+    let schema = |&(id, text): &(_, _)| Some((id, serde_json::from_str(text).ok()?));
+    Schemas(TEXTS.iter().filter_map(schema).collect())
+});
 
-static VALIDATOR: LazyLock<Result<Validator, String>> =
-    LazyLock::new(|| build().map_err(|error| error.to_string()));
-
-fn build() -> Result<Validator, Box<dyn std::error::Error>> {
-    let mut registry = Registry::new();
-    for (name, text) in PARTS {
-        let schema: Value = serde_json::from_str(text)?;
-        registry = registry.add(format!("{BASE}{name}.schema.json"), schema)?;
-    }
-    let registry = registry.prepare()?;
-    let root = serde_json::from_str(ROOT.1)?;
-    Ok(jsonschema::options()
-        .with_base_uri(BASE)
-        .with_registry(&registry)
-        .build(&root)?)
-}
-
-/// What the schema refuses, but for what other rules have found already.
+/// Reports what the schema does not allow and no other rule has reported.
 fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let Some(extension) = &subject.extension else {
         return;
     };
-    let validator = match &*VALIDATOR {
-        Ok(validator) => validator,
-        Err(error) => {
-            let message = format!("the schema can't be used: {error}");
-            findings.report(
-                "",
-                message,
-                "this is a defect of urdf_usd: please report it",
-            );
-            return;
-        }
-    };
     let root = &extension.entry.at;
     let value = extension.entry.json.to_value();
-    for error in validator
-        .iter_errors(&value)
-        .take(MOST_PER_CODE * MOST_PER_CODE)
-    {
-        let pointer = format!("{root}{}", error.instance_path());
-        let Some((what, help)) = in_words(&error) else {
-            continue;
-        };
-        let missing = match error.kind() {
-            ValidationErrorKind::Required { property } => {
-                format!("{pointer}/{}", property.as_str().unwrap_or_default())
-            }
+    let faults = SCHEMAS.faults(ROOT, &value).into_iter();
+    for (at, fault) in faults.take(MOST_PER_CODE * MOST_PER_CODE) {
+        let pointer = format!("{root}{at}");
+        let missing = match &fault {
+            Fault::Missing(name) => format!("{pointer}/{name}"),
             _ => pointer.clone(),
         };
         if findings.is_covered(&pointer) || findings.is_covered(&missing) {
             continue;
         }
-        let (title, rest) = title(&subject.asset, error.instance_path().as_str());
+        let (what, help) = in_words(fault);
+        let (title, rest) = title(&subject.asset, &at);
         let at = match rest.strip_prefix('/') {
             Some(rest) => format!("{title}, {rest}"),
             None => title,
@@ -119,53 +84,32 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What is wrong, and what to do; `None` if it only follows from another error.
-fn in_words(error: &ValidationError<'_>) -> Option<(String, String)> {
-    Some(match error.kind() {
-        ValidationErrorKind::Required { property } => {
-            let property = property.as_str().unwrap_or_default();
+/// Returns what is wrong, and what to do.
+fn in_words(fault: Fault) -> (String, String) {
+    match fault {
+        Fault::Missing(name) => (format!("it has no `{name}`"), format!("add `{name}`")),
+        Fault::Unknown(names) => {
+            let names = names.iter().take(5);
+            let names: Vec<String> = names.map(|name| format!("`{}`", short(name))).collect();
+            let names = names.join(", ");
             (
-                format!("it has no `{property}`"),
-                format!("add `{property}`"),
-            )
-        }
-        ValidationErrorKind::UnevaluatedProperties { unexpected }
-        | ValidationErrorKind::AdditionalProperties { unexpected } => {
-            // Every object may have these two; they count as unknown where what is in them is
-            // wrong.
-            let unknown = unexpected
-                .iter()
-                .filter(|name| !matches!(name.as_str(), "extensions" | "extras"));
-            let names: Vec<String> = unknown
-                .take(5)
-                .map(|name| format!("`{}`", short(name)))
-                .collect();
-            if names.is_empty() {
-                return None;
-            }
-            (
-                format!(
-                    "it has {}, which the extension does not know",
-                    names.join(", ")
-                ),
+                format!("it has {names}, which the extension does not know"),
                 "move data of your own to `extras`".to_owned(),
             )
         }
-        ValidationErrorKind::FalseSchema => (
+        Fault::Forbidden => (
             "it may not be here".to_owned(),
             "leave it out, or move data of your own to `extras`".to_owned(),
         ),
-        _ => {
-            let message = error.masked_with("it").to_string();
-            (
-                short(&message).into_owned(),
-                "see the schema of the object in the specification".to_owned(),
-            )
-        }
-    })
+        Fault::Other(message) => (
+            short(&message).into_owned(),
+            "see the schema of the object in the specification".to_owned(),
+        ),
+    }
 }
 
-/// The link, joint or model that a pointer into the extension leads into, and the rest of the way.
+/// Returns the title of the link, joint or model that contains a pointer, and the rest of the
+/// pointer.
 fn title<'p>(asset: &Asset<'_>, pointer: &'p str) -> (String, &'p str) {
     let whole = || (NAME.to_owned(), pointer);
     let Some(("models", index, in_model)) = two_steps(pointer) else {
@@ -182,7 +126,7 @@ fn title<'p>(asset: &Asset<'_>, pointer: &'p str) -> (String, &'p str) {
     found.unwrap_or_else(|| (model.title(), in_model))
 }
 
-/// The list and the place in it that a pointer begins with, and the rest of it.
+/// Splits a pointer into the list and the index that it begins with, and the rest.
 fn two_steps(pointer: &str) -> Option<(&str, usize, &str)> {
     let (list, rest) = pointer.strip_prefix('/')?.split_once('/')?;
     let end = rest.find('/').unwrap_or(rest.len());
@@ -191,21 +135,62 @@ fn two_steps(pointer: &str) -> Option<(&str, usize, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::{SCHEMAS, TEXTS};
+    use crate::check::json_schema::KEYWORDS;
+
     #[test]
-    fn the_schemas_are_whole() {
-        super::build().unwrap();
+    fn all_schemas_are_read() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/EXT_robot_kinematics/schema");
-        let mut files: Vec<String> = std::fs::read_dir(folder)
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
-        files.sort();
-        let mut known: Vec<String> = super::PARTS
-            .iter()
-            .chain([&super::ROOT])
-            .map(|(name, _)| format!("{name}.schema.json"))
-            .collect();
-        known.sort();
-        assert_eq!(files, known);
+        assert_eq!(files, TEXTS.iter().map(|(id, _)| id.to_string()).collect());
+        assert_eq!(SCHEMAS.0.len(), TEXTS.len());
+        for (id, schema) in &SCHEMAS.0 {
+            assert_eq!(schema["$id"], *id);
+        }
+    }
+
+    /// Collects the keywords of a schema and of those in it.
+    fn keywords(schema: &Value, found: &mut BTreeSet<String>) {
+        for (keyword, argument) in schema.as_object().into_iter().flatten() {
+            found.insert(keyword.clone());
+            match (keyword.as_str(), argument) {
+                ("properties", Value::Object(schemas)) => {
+                    schemas.values().for_each(|schema| keywords(schema, found));
+                }
+                ("const" | "enum" | "default", _) => {}
+                (_, Value::Array(schemas)) => {
+                    schemas.iter().for_each(|schema| keywords(schema, found));
+                }
+                _ => keywords(argument, found),
+            }
+        }
+    }
+
+    #[test]
+    fn all_keywords_of_the_schemas_are_known() {
+        let mut found = BTreeSet::new();
+        for schema in SCHEMAS.0.values() {
+            keywords(schema, &mut found);
+            let unevaluated = schema.get("unevaluatedProperties");
+            assert!(unevaluated.is_none_or(|argument| argument == false));
+        }
+        let annotations = [
+            "$schema",
+            "$id",
+            "title",
+            "description",
+            "default",
+            "format",
+            "then",
+        ];
+        let known = KEYWORDS.split(' ').chain(annotations).map(str::to_owned);
+        assert_eq!(found, known.collect());
     }
 }
