@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+from random import Random
 
 import numpy as np
 import pytest
@@ -140,6 +141,44 @@ def test_what_is_broken_has_its_code(case, written):
 @pytest.mark.parametrize("case", [c for c in BROKEN if "/extensions/EXT_robot" in c["at"] or "/nodes" in c["at"]], ids=lambda case: case["name"])
 def test_an_independent_validator_refuses_what_the_schema_should(case):
     assert bool(refusals(patched(SAMPLER, case["patch"]))) == case["refused_by_schema"]
+
+
+def places(value, way=()):
+    """The ways to all values in a document, but to the document itself."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*way, key)
+        yield from places(item, (*way, key))
+
+
+ODD = [None, True, -1, 0, 0.5, 1.0, 1e300, "", "odd", "sha256:0f", "2026-01-02T03:04:05Z", [], {}, [[], {}], {"": 1}, [0, 0, 0], [0] * 7]
+NAMES = ["odd", "extras", "extensions", "mimic", "name", "uri", "hash", "resolvedAt", "format", "", "~/"]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_schema_is_held_as_by_an_independent_validator(seed, written):
+    """Over documents with a few random edits: what the schema refuses is an error, and `kinematics-schema` is only where it refuses."""
+    random = Random(seed)
+    document = copy.deepcopy(SAMPLER)
+    for _ in range(random.randint(1, 3)):
+        extension = document["extensions"][EXTENSION]
+        *way, last = random.choice(list(places(extension)) or [("models",)])
+        above = extension
+        for step in way:
+            above = above[step]
+        value = above.get(last) if isinstance(above, dict) else above[last]
+        match random.choice(["remove", "replace", "add"]):
+            case "add" if isinstance(value, dict):
+                value[random.choice(NAMES)] = copy.deepcopy(random.choice(ODD))
+            case "remove" if value is not None:
+                del above[last]
+            case _:
+                above[last] = copy.deepcopy(random.choice(ODD))
+    steps = [["extensions", EXTENSION, *error.absolute_path] for error in schema().iter_errors(document["extensions"][EXTENSION])]
+    refused = {"".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in way) for way in steps}
+    found = check(written(document))["diagnostics"]
+    assert not refused or any(d["severity"] == "error" for d in found)
+    assert {d["where"]["element"] for d in found if d["code"] == "kinematics-schema"} <= refused
 
 
 def test_a_finding_has_the_line_and_column_of_its_value(written):

@@ -18,13 +18,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use crate::diagnostic_codes as codes;
+pub use crate::diagnostic_rule as rule;
+pub use crate::diagnostic_rules as rules;
 pub use code::Code;
 pub use collector::{Collector, Most, Omitted};
 pub use escape::{
     Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list,
 };
 pub use group::{Group, count, groups, status};
-pub use rule::{Example, Rule, Turn, run_rules};
+pub use rule::{Example, IdForm, ModuleId, Rule, Turn, run_rules};
 pub use suggest::{Suggestions, did_you_mean, nearest};
 
 use serde::{Deserialize, Serialize};

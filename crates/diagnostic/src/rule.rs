@@ -1,61 +1,237 @@
-//! A rule of a specification, as a checker has it.
+//! The rules of a specification: what a checker reports, why, and an example of each.
 
 use std::fmt::{self, Write as _};
 
 use super::Code;
 
-/// What stands in some places of a file: each with its place and its text, `None` for nothing. What
-/// places and texts are, the list of rules says.
-pub type Example = &'static [(&'static str, Option<&'static str>)];
-
-/// What a specification demands, why, what that looks like, and the function that looks. `C` is the
-/// function's type.
+/// The parts of an example by their names, `None` for one that is left out.
 ///
-/// A rule is one file and reports one code, whose [`meaning`](Code::meaning) is what is wrong where
-/// the rule is broken, and whose [`outcome`](Code::outcome) is what comes of it: why there is the
-/// rule.
+/// The names are those of files, or places in one file; the list of rules says which.
+pub type Example = Vec<(&'static str, Option<&'static str>)>;
+
+/// A demand of a specification, and the function of type `C` that checks it.
+///
+/// A rule reports one code, whose [`meaning`](Code::meaning) is what is wrong where the rule is
+/// broken, and whose [`outcome`](Code::outcome) is what follows from that. Declare rules with
+/// [`rule!`](super::rule) and list them with [`rules!`](super::rules).
 #[derive(Debug)]
 pub struct Rule<C> {
-    /// What it reports.
+    /// The code that it reports.
     pub code: Code,
     /// The sentence of the specification.
     pub demand: &'static str,
-    /// The section of the specification that says so, and its anchor (`#joints`).
+    /// The section of the specification, and its anchor (`#joints`).
     pub section: (&'static str, &'static str),
-    /// What breaks it.
-    pub breaks: Example,
-    /// The same as it should be.
-    pub keeps: Example,
-    /// When it is looked at.
+    /// Returns an example that breaks the rule.
+    pub breaks: fn() -> Example,
+    /// Returns the same example, corrected.
+    pub keeps: fn() -> Example,
+    /// When the rule is checked.
     pub turn: Turn,
-    /// The function that looks.
+    /// The function that checks it.
     pub check: C,
 }
 
-/// When a rule is looked at.
+/// When a rule is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Where it is broken, nothing else is looked at.
+    /// In the order of the list. Where the rule is broken, no other is checked.
     Gate,
     /// In the order of the list.
     Usual,
-    /// After all others, so that it says only what none of them has said better.
+    /// After all others; reports only what no other rule has reported.
     Last,
 }
 
-/// Looks at `rules` one after the other: `look` returns whether a rule is broken.
-pub fn run_rules<C>(rules: &[&Rule<C>], mut look: impl FnMut(&Rule<C>) -> bool) {
+/// Checks `rules` in their order; `check` returns whether a rule is broken.
+pub fn run_rules<C>(rules: &[&'static Rule<C>], mut check: impl FnMut(&'static Rule<C>) -> bool) {
     for rule in rules.iter().filter(|rule| rule.turn != Turn::Last) {
-        if look(rule) && rule.turn == Turn::Gate {
+        if check(rule) && rule.turn == Turn::Gate {
             return;
         }
     }
     for rule in rules.iter().filter(|rule| rule.turn == Turn::Last) {
-        look(rule);
+        check(rule);
     }
 }
 
-/// The rule in Markdown, for people.
+/// Declares the rule of a module as the constant `RULE`, by the name `diagnostic::rule!`. The
+/// function that checks it is the module's `check`.
+///
+/// The parent module provides what all rules have in common:
+/// - `Rule`, the type of the rules,
+/// - `id`, a `const fn` from the path of a module to the [`ModuleId`] of its rule,
+/// - the macro `example!`, which makes an [`Example`] from `"breaks"` or `"keeps"` and from the
+///   value of the field of this name, where a rule gives one.
+///
+/// ```
+/// use urdf_usd_diagnostic::{self as diagnostic, IdForm, ModuleId};
+///
+/// type Rule = diagnostic::Rule<fn(u32) -> bool>;
+///
+/// const fn id(module: &str) -> ModuleId {
+///     ModuleId::new("example-", module, IdForm::Kebab)
+/// }
+///
+/// macro_rules! example {
+///     ($name:literal [$text:literal]) => {
+///         vec![("number", Some($text))]
+///     };
+/// }
+///
+/// mod even_number {
+///     urdf_usd_diagnostic::rule! {
+///         severity: Error,
+///         meaning: "A number is odd.",
+///         outcome: "It has no half.",
+///         demand: "Numbers MUST be even.",
+///         section: ("Numbers", "#numbers"),
+///         breaks: ["1"],
+///         keeps: ["2"],
+///     }
+///
+///     fn check(number: u32) -> bool {
+///         number.is_multiple_of(2)
+///     }
+/// }
+///
+/// fn main() {
+///     assert_eq!(even_number::RULE.code.id, "example-even-number");
+///     assert_eq!((even_number::RULE.breaks)(), [("number", Some("1"))]);
+/// }
+/// ```
+#[macro_export]
+macro_rules! diagnostic_rule {
+    (
+        severity: $severity:ident,
+        meaning: $meaning:literal,
+        outcome: $outcome:literal,
+        demand: $demand:literal,
+        section: $section:expr,
+        $(turn: $turn:ident,)?
+        $(breaks: $breaks:tt,)?
+        $(keeps: $keeps:tt,)?
+    ) => {
+        pub const RULE: super::Rule = super::Rule {
+            code: $crate::Code {
+                id: {
+                    const ID: &$crate::ModuleId = &super::id(module_path!());
+                    ID.as_str()
+                },
+                severity: $crate::Severity::$severity,
+                meaning: $meaning,
+                outcome: $outcome,
+            },
+            demand: $demand,
+            section: $section,
+            breaks: || example!("breaks" $($breaks)?),
+            keeps: || example!("keeps" $($keeps)?),
+            turn: $crate::diagnostic_rule!(@turn $($turn)?),
+            check,
+        };
+    };
+    (@turn) => {
+        $crate::Turn::Usual
+    };
+    (@turn $turn:ident) => {
+        $crate::Turn::$turn
+    };
+}
+
+/// Declares the modules of rules, by the name `diagnostic::rules!`, and lists their rules as `ALL`
+/// and the rules' codes as `CODES`, in the order given.
+#[macro_export]
+macro_rules! diagnostic_rules {
+    ($($name:ident,)*) => {
+        $(mod $name;)*
+
+        /// All rules, in the order of the specification.
+        pub const ALL: &[&Rule] = &[$(&$name::RULE),*];
+
+        /// Their codes.
+        pub const CODES: &[&$crate::Code] = &[$(&$name::RULE.code),*];
+    };
+}
+
+/// Maximum length of a code in bytes.
+const MAX_ID_BYTES: usize = 64;
+
+/// The id of a rule's code, derived at compile time from the name of the rule's module.
+#[derive(Debug)]
+pub struct ModuleId {
+    text: [u8; MAX_ID_BYTES],
+    length: usize,
+}
+
+/// What an id takes from the name of a module.
+#[derive(Clone, Copy, Debug)]
+pub enum IdForm {
+    /// The name in kebab-case: `dof-count` of `dof_count`.
+    Kebab,
+    /// The number that the name begins with: `3.5.1` of `r3_5_1_repeated_meshes`.
+    Number,
+}
+
+impl ModuleId {
+    /// Returns the id that begins with `prefix` and goes on with the name of the module at `path`.
+    pub const fn new(prefix: &str, path: &str, form: IdForm) -> Self {
+        let mut id = Self {
+            text: [0; MAX_ID_BYTES],
+            length: 0,
+        };
+        let mut rest = prefix.as_bytes();
+        while let [byte, following @ ..] = rest {
+            id.push(*byte);
+            rest = following;
+        }
+        rest = match (form, last_segment(path)) {
+            (IdForm::Number, [b'r', number @ ..]) => number,
+            (_, name) => name,
+        };
+        while let [byte, following @ ..] = rest {
+            id.push(match (form, byte, following) {
+                (IdForm::Number, b'_', [b'a'..=b'z', ..]) => break,
+                (IdForm::Number, b'_', _) => b'.',
+                (IdForm::Kebab, b'_', _) => b'-',
+                _ => *byte,
+            });
+            rest = following;
+        }
+        id
+    }
+
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "evaluated at compile time: an id that is too long does not compile"
+    )]
+    const fn push(&mut self, byte: u8) {
+        self.text[self.length] = byte;
+        self.length += 1;
+    }
+
+    /// Returns the id.
+    pub const fn as_str(&self) -> &str {
+        match str::from_utf8(self.text.split_at(self.length).0) {
+            Ok(text) => text,
+            Err(_) => "",
+        }
+    }
+}
+
+/// Returns the name of the module at `path`, without those of the modules that contain it.
+const fn last_segment(path: &str) -> &[u8] {
+    let mut segment = path.as_bytes();
+    let mut rest = segment;
+    while let [byte, following @ ..] = rest {
+        if *byte == b':' {
+            segment = following;
+        }
+        rest = following;
+    }
+    segment
+}
+
+/// The rule in Markdown.
 impl<C> fmt::Display for Rule<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Code {
@@ -74,8 +250,8 @@ impl<C> fmt::Display for Rule<C> {
             f,
             "What is wrong: {meaning}\n\nWhat comes of it: {outcome}\n"
         )?;
-        writeln!(f, "This breaks the rule:\n\n{}", Shown(self.breaks))?;
-        write!(f, "This keeps it:\n\n{}", Shown(self.keeps))
+        writeln!(f, "This breaks the rule:\n\n{}", Shown((self.breaks)()))?;
+        write!(f, "This keeps it:\n\n{}", Shown((self.keeps)()))
     }
 }
 
@@ -84,7 +260,7 @@ struct Shown(Example);
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, text) in self.0 {
+        for (place, text) in &self.0 {
             match text {
                 Some(text) => {
                     write!(f, "    {place}: ")?;
@@ -119,33 +295,45 @@ mod tests {
             },
             demand: "It MUST be even.",
             section: ("Numbers", "#numbers"),
-            breaks: &[("/n", Some("1")), ("/m", None)],
-            keeps: &[("/n", Some("2\n3"))],
+            breaks: || vec![("/n", Some("1")), ("/m", None)],
+            keeps: || vec![("/n", Some("2\n3"))],
             turn,
             check: false,
         }
     }
 
-    const RULES: [Rule<bool>; 4] = [
-        rule("gate", Turn::Gate),
-        rule("last", Turn::Last),
-        rule("one", Turn::Usual),
-        rule("two", Turn::Usual),
+    const RULES: [&Rule<bool>; 4] = [
+        &rule("gate", Turn::Gate),
+        &rule("last", Turn::Last),
+        &rule("one", Turn::Usual),
+        &rule("two", Turn::Usual),
     ];
 
-    fn looked_at(broken: &str) -> Vec<&'static str> {
-        let mut looked_at = Vec::new();
-        run_rules(&RULES.each_ref(), |rule| {
-            looked_at.push(rule.code.id);
+    fn checked(broken: &str) -> Vec<&'static str> {
+        let mut checked = Vec::new();
+        run_rules(&RULES, |rule| {
+            checked.push(rule.code.id);
             rule.code.id == broken
         });
-        looked_at
+        checked
     }
 
     #[test]
     fn rules_have_their_turns() {
-        assert_eq!(looked_at("one"), ["gate", "one", "two", "last"]);
-        assert_eq!(looked_at("gate"), ["gate"]);
+        assert_eq!(checked("one"), ["gate", "one", "two", "last"]);
+        assert_eq!(checked("gate"), ["gate"]);
+    }
+
+    #[test]
+    fn ids_are_the_names_of_modules() {
+        for (path, form, id) in [
+            ("a::b::dof_count", IdForm::Kebab, "x-dof-count"),
+            ("required", IdForm::Kebab, "x-required"),
+            ("a::r3_5_10_repeated_meshes", IdForm::Number, "x-3.5.10"),
+            ("r0_1", IdForm::Number, "x-0.1"),
+        ] {
+            assert_eq!(ModuleId::new("x-", path, form).as_str(), id);
+        }
     }
 
     #[test]

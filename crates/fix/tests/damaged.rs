@@ -101,8 +101,8 @@ fn seeds() -> Vec<Vec<(PathBuf, String)>> {
     let examples = RULES.iter().flat_map(|rule| [rule.breaks, rule.keeps]);
     let mut seeds: Vec<Vec<(PathBuf, String)>> = examples
         .map(|example| {
-            example
-                .iter()
+            example()
+                .into_iter()
                 .filter(|(name, _)| name.ends_with(".usda"))
                 .map(|(name, text)| (PathBuf::from(name), with_header(text.unwrap())))
                 .collect()

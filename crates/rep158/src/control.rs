@@ -21,9 +21,9 @@ fn is_named(schema: &str, start: &str) -> bool {
 
 /// All controllers of a stage.
 pub fn controllers(stage: &Stage) -> impl Iterator<Item = (PrimId, &Prim)> {
-    stage.iter().filter(|(_, prim)| {
-        prim.is_present() && prim.schemas.iter().any(|schema| is_controller(schema))
-    })
+    stage
+        .present()
+        .filter(|(_, prim)| prim.schemas.iter().any(|schema| is_controller(schema)))
 }
 
 /// What a controller moves: what its relationships and collections for targets name.

@@ -1,5 +1,10 @@
 //! Whether a mesh is convex.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "computes on the corners of faces, which are never empty"
+)]
+
 use nalgebra::Vector3;
 use urdf_usd_stage::{Prim, int_array, vectors};
 

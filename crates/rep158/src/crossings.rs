@@ -4,6 +4,11 @@
 //! another or ends at it within the precision of the points does not cross. The shortest such shift
 //! is across one of the two planes, or across an edge of each.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "computes on triangles, whose corners are checked, and on ranges of them"
+)]
+
 use nalgebra::Vector3;
 use urdf_usd_stage::{Prim, vectors};
 

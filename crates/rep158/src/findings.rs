@@ -1,5 +1,5 @@
-//! Findings as the rules make them, by prim and property or by layer, and as people and programs
-//! get them, by file.
+//! Findings as the rules report them, by prim and property or by layer, and as users get them, by
+//! file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,151 +8,40 @@ use std::sync::Arc;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place, Severity};
 use urdf_usd_stage::{LayerId, Places, PrimId, Site, Stage, asset_bytes};
 
-/// How many findings of one code are told apart; of the others, only how many there are.
+/// Maximum number of findings of one code that are listed; further ones are counted only.
 pub const MOST_PER_CODE: usize = 100;
 
-/// What the rules found.
-pub struct Findings<'a> {
-    stage: &'a Stage,
+/// The findings of all rules.
+pub struct Found {
     list: Collector,
-    /// The layers that are spoken of: their files, and what stands where in those that are text.
+    /// Files of the cited layers, with the positions in those that are text.
     layers: HashMap<LayerId, (Arc<Path>, Places)>,
 }
 
-impl<'a> Findings<'a> {
-    pub(super) fn new(stage: &'a Stage) -> Self {
+/// The findings of one rule.
+pub struct Findings<'a> {
+    code: &'static Code,
+    stage: &'a Stage,
+    found: &'a mut Found,
+}
+
+impl Default for Found {
+    fn default() -> Self {
         Self {
-            stage,
             list: Collector::new(Most::OfEachCode(MOST_PER_CODE)),
             layers: HashMap::new(),
         }
     }
+}
 
-    /// A finding about a composed prim, or a property of it. The layer with the strongest opinion
-    /// is named.
-    pub fn prim(
-        &mut self,
-        code: &'static Code,
-        prim: PrimId,
-        property: Option<&str>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.composed(
+impl Found {
+    /// Returns the findings about `stage` of the rule with `code`, to be added to these.
+    pub fn of_rule<'a>(&'a mut self, code: &'static Code, stage: &'a Stage) -> Findings<'a> {
+        Findings {
             code,
-            code.severity,
-            prim,
-            property,
-            message.into(),
-            help.into(),
-        );
-    }
-
-    /// What a rule could not look at, as a remark: [`Self::prim`] of severity info, whatever that
-    /// of the rule is.
-    pub fn remark(
-        &mut self,
-        code: &'static Code,
-        prim: PrimId,
-        property: Option<&str>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.composed(
-            code,
-            Severity::Info,
-            prim,
-            property,
-            message.into(),
-            help.into(),
-        );
-    }
-
-    fn composed(
-        &mut self,
-        code: &'static Code,
-        severity: Severity,
-        prim: PrimId,
-        property: Option<&str>,
-        message: String,
-        help: String,
-    ) {
-        let prim = &self.stage[prim];
-        let element =
-            property.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
-        let site = prim.site(property).cloned();
-        self.push(code, severity, site, element, message, help);
-    }
-
-    /// A finding about what stands in a layer: `path` is that of a prim or property in it, empty
-    /// for the layer itself.
-    pub fn layer(
-        &mut self,
-        code: &'static Code,
-        layer: LayerId,
-        path: impl Into<String>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        let path = path.into();
-        self.push(
-            code,
-            code.severity,
-            Some(Site {
-                layer,
-                path: path.clone(),
-            }),
-            path,
-            message.into(),
-            help.into(),
-        );
-    }
-
-    /// A finding about the stage as a whole: it is the root layer's.
-    pub fn stage(
-        &mut self,
-        code: &'static Code,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.layer(code, LayerId(0), "", message, help);
-    }
-
-    fn push(
-        &mut self,
-        code: &'static Code,
-        severity: Severity,
-        site: Option<Site>,
-        element: String,
-        message: String,
-        help: String,
-    ) {
-        let mut place = Place {
-            element,
-            ..Place::default()
-        };
-        if let Some(Site { layer: id, path }) =
-            site.filter(|site| site.layer.0 < self.stage.layers.len())
-        {
-            let layer = &self.stage[id];
-            let (file, places) = self.layers.entry(id).or_insert_with(|| {
-                let text = if layer.is_binary {
-                    None
-                } else {
-                    asset_bytes(&layer.path.to_string_lossy()).ok()
-                };
-                (
-                    layer.path.as_path().into(),
-                    text.map(|text| Places::of(&text)).unwrap_or_default(),
-                )
-            });
-            place.file = Some(Arc::clone(file));
-            (place.line, place.column) = places.at(&path).unwrap_or_default();
+            stage,
+            found: self,
         }
-        self.list.push(Diagnostic {
-            severity,
-            ..Diagnostic::new(code, place, message).help(help)
-        });
     }
 
     /// Whether there is a finding of this code.
@@ -160,8 +49,8 @@ impl<'a> Findings<'a> {
         self.list.has(code.id)
     }
 
-    /// All of them.
-    pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
+    /// Returns all findings.
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         let (mut diagnostics, mut omitted) = self.list.finish();
         omitted.sort_by_key(|more| more.code);
         for more in omitted {
@@ -178,5 +67,115 @@ impl<'a> Findings<'a> {
             );
         }
         diagnostics
+    }
+}
+
+impl Findings<'_> {
+    /// Reports a composed prim, or a property of it. The place is in the layer with the strongest
+    /// opinion.
+    pub fn prim(
+        &mut self,
+        prim: PrimId,
+        property: Option<&str>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.composed(
+            self.code.severity,
+            prim,
+            property,
+            message.into(),
+            help.into(),
+        );
+    }
+
+    /// Reports what the rule could not check: as [`Self::prim`], with severity info.
+    pub fn remark(
+        &mut self,
+        prim: PrimId,
+        property: Option<&str>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.composed(Severity::Info, prim, property, message.into(), help.into());
+    }
+
+    fn composed(
+        &mut self,
+        severity: Severity,
+        prim: PrimId,
+        property: Option<&str>,
+        message: String,
+        help: String,
+    ) {
+        let prim = &self.stage[prim];
+        let element =
+            property.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
+        let site = prim.site(property).cloned();
+        self.push(severity, site, element, message, help);
+    }
+
+    /// Reports what a layer says of the prim or property at `path`, or the layer itself where
+    /// `path` is empty.
+    pub fn layer(
+        &mut self,
+        layer: LayerId,
+        path: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let path = path.into();
+        let site = Site {
+            layer,
+            path: path.clone(),
+        };
+        self.push(
+            self.code.severity,
+            Some(site),
+            path,
+            message.into(),
+            help.into(),
+        );
+    }
+
+    /// Reports the stage as a whole; the place is the root layer.
+    pub fn stage(&mut self, message: impl Into<String>, help: impl Into<String>) {
+        self.layer(LayerId(0), "", message, help);
+    }
+
+    fn push(
+        &mut self,
+        severity: Severity,
+        site: Option<Site>,
+        element: String,
+        message: String,
+        help: String,
+    ) {
+        let mut place = Place {
+            element,
+            ..Place::default()
+        };
+        if let Some(Site { layer: id, path }) =
+            site.filter(|site| site.layer.0 < self.stage.layers.len())
+        {
+            let layer = &self.stage[id];
+            let (file, places) = self.found.layers.entry(id).or_insert_with(|| {
+                let text = if layer.is_binary {
+                    None
+                } else {
+                    asset_bytes(&layer.path.to_string_lossy()).ok()
+                };
+                (
+                    layer.path.as_path().into(),
+                    text.map(|text| Places::of(&text)).unwrap_or_default(),
+                )
+            });
+            place.file = Some(Arc::clone(file));
+            (place.line, place.column) = places.at(&path).unwrap_or_default();
+        }
+        self.found.list.push(Diagnostic {
+            severity,
+            ..Diagnostic::new(self.code, place, message).help(help)
+        });
     }
 }

@@ -28,18 +28,15 @@ impl Kind {
 
 /// All bodies, joints and frames that take part in the scene.
 pub fn kinematic(stage: &Stage) -> impl Iterator<Item = (PrimId, Kind)> + '_ {
-    stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present())
-        .filter_map(|(id, prim)| {
-            let kind = match prim {
-                prim if is_body(prim) => Kind::Body,
-                prim if is_joint(prim) => Kind::Joint,
-                prim if prim.has("RosFrameAPI") => Kind::Frame,
-                _ => return None,
-            };
-            Some((id, kind))
-        })
+    stage.present().filter_map(|(id, prim)| {
+        let kind = match prim {
+            prim if is_body(prim) => Kind::Body,
+            prim if is_joint(prim) => Kind::Joint,
+            prim if prim.has("RosFrameAPI") => Kind::Frame,
+            _ => return None,
+        };
+        Some((id, kind))
+    })
 }
 
 /// The operation that scales a prim, if one does.

@@ -1,14 +1,10 @@
-//! Holds an OpenUSD asset against REP-158: [`check`] is the entry point.
+//! Checks OpenUSD assets against REP-158: [`check`] is the entry point.
 //!
-//! Each rule is a file under `rules`, with its code, its sentence of the specification and its
-//! examples. The asset may be anybody's: nothing here knows how this project lays out its own.
+//! Each rule is a folder of `rules`, with its code, its sentence of the specification and its
+//! examples. The asset may be from any program: nothing here relies on the layout of this
+//! project's own assets.
 //!
-//! This module must not know URDF, ROS or the network; nothing in an asset makes it panic.
-
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
+//! This module must not know URDF, ROS or the network, and no asset makes it panic.
 
 pub mod codes;
 mod control;
@@ -34,17 +30,17 @@ use std::path::Path;
 use urdf_usd_diagnostic::{self as diagnostic, Diagnostic, run_rules};
 pub use urdf_usd_stage::{OpenError, Stage, VariantChoice};
 
-use findings::Findings;
+use findings::{Findings, Found};
 pub use layers::{Holds, holds, vendor};
 use subject::Subject;
 
 /// A rule of REP-158, whose function reports where an asset breaks it.
 ///
-/// The places of its examples are files of a small asset, the first of which is opened. The text of
-/// one that does not begin with `#usda` gets a header with the metadata that REP-158 asks for; one
-/// whose name ends in `.usdc` stands for the same in binary. That of an image says what is in it:
-/// `8-bit RGB PNG`, `16-bit L PNG`, `8-bit L PNG 20000x2`, `HDR`.
-pub type Rule = diagnostic::Rule<fn(&Subject<'_>, &mut Findings)>;
+/// Its examples are the files of a small asset, the first of which is opened. A text that does not
+/// begin with `#usda` gets a header with the metadata that REP-158 demands; a file whose name ends
+/// in `.usdc` is the same in binary. The text of an image describes it: `8-bit RGB PNG`,
+/// `16-bit L PNG`, `8-bit L PNG 20000x2`, `HDR`.
+pub type Rule = diagnostic::Rule<fn(&Subject<'_>, &mut Findings<'_>)>;
 
 /// All rules, in the order of the specification.
 pub const RULES: &[&Rule] = rules::ALL;
@@ -128,13 +124,13 @@ pub fn check_stage(entry: &Path, options: &Options) -> Result<(Stage, Vec<Diagno
 
 fn of_stage(stage: &Stage, options: &Options) -> Vec<Diagnostic> {
     let subject = Subject::of(stage, options);
-    let mut findings = Findings::new(stage);
+    let mut found = Found::default();
     run_rules(RULES, |rule| {
         if !options.wants(rule.code.id) {
             return false;
         }
-        (rule.check)(&subject, &mut findings);
-        findings.has(&rule.code)
+        (rule.check)(&subject, &mut found.of_rule(&rule.code, stage));
+        found.has(&rule.code)
     });
-    findings.into_diagnostics()
+    found.into_diagnostics()
 }

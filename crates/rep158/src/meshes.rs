@@ -1,5 +1,10 @@
 //! The surfaces of meshes (UsdGeomMesh): whether they are closed, and which side is out.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "computes on corners of faces, which `welded` maps to points"
+)]
+
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -80,8 +85,8 @@ pub fn visuals(stage: &Stage, shading: &Shading) -> Vec<PrimId> {
 }
 
 fn collides(stage: &Stage, id: PrimId) -> bool {
-    std::iter::once(id)
-        .chain(stage.ancestors(id))
+    stage
+        .self_and_ancestors(id)
         .any(|id| stage[id].has("PhysicsCollisionAPI"))
 }
 
@@ -94,10 +99,7 @@ fn distinct(
 ) -> Vec<PrimId> {
     let mut seen: HashSet<(LayerId, &str, Option<PrimId>)> = HashSet::new();
     let mut found = Vec::new();
-    for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.type_name == "Mesh")
-    {
+    for (id, prim) in stage.present().filter(|(_, prim)| prim.type_name == "Mesh") {
         let source = prim
             .attributes
             .get("points")

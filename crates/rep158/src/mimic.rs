@@ -39,10 +39,7 @@ pub fn is_single(prim: &Prim) -> bool {
 pub fn faults(stage: &Stage, schema: &str, relationship: &str) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut leaders: HashMap<PrimId, PrimId> = HashMap::new();
-    for (id, prim) in stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && prim.has(schema))
-    {
+    for (id, prim) in stage.present_with(schema) {
         let path = &prim.path;
         let mut fault = |about, message, help: &str| {
             faults.push(Fault {
@@ -132,7 +129,7 @@ fn circles(stage: &Stage, leaders: &HashMap<PrimId, PrimId>) -> Vec<Fault> {
             "the joint {} follows itself: {}, {}",
             stage[first].path,
             names.join(", "),
-            names[0]
+            stage[here].name()
         );
         let help = "let one of these joints follow none".to_owned();
         faults.push(Fault {

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use urdf_usd_stage::{Prim, PrimId, Stage, VariantSet};
 
+use super::layers::is_geometry;
+
 /// The bodies and joints of a stage.
 #[derive(Clone, Debug, Default)]
 pub struct Physics {
@@ -12,8 +14,8 @@ pub struct Physics {
     pub bodies: Vec<PrimId>,
     /// Prims of a joint type.
     pub joints: Vec<Joint>,
-    /// Which of `joints` lead to a body, as its second one, by the body.
-    pub joints_to: HashMap<PrimId, Vec<usize>>,
+    /// The indices of the joints whose second body is this, by body.
+    joints_to: HashMap<PrimId, Vec<usize>>,
 }
 
 /// A joint prim.
@@ -55,35 +57,16 @@ pub fn is_collider(prim: &Prim) -> bool {
     prim.has("PhysicsCollisionAPI")
 }
 
-/// Whether a prim's type is a shape that can be seen or touched (UsdGeomGprim).
+/// Whether a prim is a shape with a surface: one that can be seen or touched.
 pub fn is_shape(prim: &Prim) -> bool {
-    matches!(
-        prim.type_name.as_str(),
-        "Mesh"
-            | "Cube"
-            | "Sphere"
-            | "Cylinder"
-            | "Cylinder_1"
-            | "Capsule"
-            | "Capsule_1"
-            | "Cone"
-            | "Plane"
-            | "Points"
-            | "BasisCurves"
-            | "HermiteCurves"
-            | "NurbsCurves"
-            | "NurbsPatch"
-            | "TetMesh"
-            | "PointInstancer"
-            | "ParticleField3DGaussianSplat"
-    )
+    is_geometry(&prim.type_name) && prim.type_name != "Volume"
 }
 
 /// The purpose of a prim: its own, or that of the nearest prim above that has one; `default` if
 /// none has.
 pub fn purpose(stage: &Stage, id: PrimId) -> &str {
-    std::iter::once(id)
-        .chain(stage.ancestors(id))
+    stage
+        .self_and_ancestors(id)
         .find_map(|id| stage[id].text("purpose"))
         .unwrap_or("default")
 }
@@ -113,7 +96,7 @@ pub fn own(stage: &Stage, body: PrimId) -> Vec<PrimId> {
 
 /// The variant set `collision_fidelity` that a prim stands in, if it does.
 pub fn collision_fidelity(stage: &Stage, id: PrimId) -> Option<&VariantSet> {
-    let mut here = std::iter::once(id).chain(stage.ancestors(id));
+    let mut here = stage.self_and_ancestors(id);
     here.find_map(|id| {
         stage[id]
             .variant_sets
@@ -125,25 +108,23 @@ pub fn collision_fidelity(stage: &Stage, id: PrimId) -> Option<&VariantSet> {
 /// The material that is bound to a prim for physics: the prim that binds it, itself or one above,
 /// and the material's path. A binding for all purposes is none (§1.3.4).
 pub fn bound_material(stage: &Stage, id: PrimId) -> Option<(PrimId, String)> {
-    std::iter::once(id)
-        .chain(stage.ancestors(id))
-        .find_map(|holder| {
-            let prim = &stage[holder];
-            let of_collection = prim.relationships.iter().find_map(|(name, relationship)| {
-                let [collection, material] = relationship.targets.as_slice() else {
-                    return None;
-                };
-                let is_binding = name.starts_with("material:binding:collection:physics:");
-                (is_binding && is_member(stage, collection, &stage[id].path))
-                    .then(|| (holder, material.clone()))
-            });
-            of_collection.or_else(|| {
-                Some((
-                    holder,
-                    prim.targets("material:binding:physics").first()?.clone(),
-                ))
-            })
+    stage.self_and_ancestors(id).find_map(|holder| {
+        let prim = &stage[holder];
+        let of_collection = prim.relationships.iter().find_map(|(name, relationship)| {
+            let [collection, material] = relationship.targets.as_slice() else {
+                return None;
+            };
+            let is_binding = name.starts_with("material:binding:collection:physics:");
+            (is_binding && is_member(stage, collection, &stage[id].path))
+                .then(|| (holder, material.clone()))
+        });
+        of_collection.or_else(|| {
+            Some((
+                holder,
+                prim.targets("material:binding:physics").first()?.clone(),
+            ))
         })
+    })
 }
 
 /// Whether a collection (`/robot.collection:name`) includes a prim with all that stands below its
@@ -167,9 +148,15 @@ fn is_member(stage: &Stage, collection: &str, path: &str) -> bool {
 }
 
 impl Physics {
+    /// Returns the joints whose second body is `body`.
+    pub fn joints_to(&self, body: PrimId) -> impl Iterator<Item = &Joint> {
+        let indices = self.joints_to.get(&body).into_iter().flatten();
+        indices.filter_map(|&index| self.joints.get(index))
+    }
+
     pub(super) fn of(stage: &Stage) -> Self {
         let mut physics = Self::default();
-        for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
+        for (id, prim) in stage.present() {
             if is_body(prim) {
                 physics.bodies.push(id);
             }
@@ -202,8 +189,6 @@ fn end(stage: &Stage, target: Option<&String>) -> End {
     let Some(id) = stage.at(path) else {
         return End::Missing(path.clone());
     };
-    let body = std::iter::once(id)
-        .chain(stage.ancestors(id))
-        .find(|&id| is_body(&stage[id]));
+    let body = stage.self_and_ancestors(id).find(|&id| is_body(&stage[id]));
     body.map_or(End::Static(id), End::Body)
 }

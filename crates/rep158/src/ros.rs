@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use nalgebra::Matrix4;
 use urdf_usd_stage::{Prim, PrimId, Stage, Value};
 
+use super::findings::Findings;
 use super::layers::is_ros;
 use super::physics::{End, Physics, is_body};
 
@@ -137,15 +138,73 @@ impl<'a> Interface<'a> {
 
 /// All interfaces of a stage.
 pub fn interfaces(stage: &Stage) -> impl Iterator<Item = Interface<'_>> {
-    stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present())
-        .flat_map(|(id, prim)| {
-            Kind::ALL
-                .into_iter()
-                .filter(|kind| prim.has(kind.schema()))
-                .map(move |kind| Interface { id, prim, kind })
-        })
+    stage.present().flat_map(|(id, prim)| {
+        Kind::ALL
+            .into_iter()
+            .filter(|kind| prim.has(kind.schema()))
+            .map(move |kind| Interface { id, prim, kind })
+    })
+}
+
+/// All interfaces of a kind.
+pub fn of_kind(stage: &Stage, kind: Kind) -> impl Iterator<Item = Interface<'_>> {
+    interfaces(stage).filter(move |interface| interface.kind == kind)
+}
+
+/// Reports an attribute of the prim `id`, a `what`, whose value is not a Boolean.
+pub fn check_bool(findings: &mut Findings<'_>, stage: &Stage, id: PrimId, what: &str, name: &str) {
+    let prim = &stage[id];
+    if prim.value(name).is_some() && prim.flag(name).is_none() {
+        let message = format!(
+            "the {what} {} has a value for {name} that is no bool",
+            prim.path
+        );
+        findings.prim(
+            id,
+            Some(name),
+            message,
+            format!("author `bool {name}`, true or false"),
+        );
+    }
+}
+
+/// Reports interfaces of a kind whose `starts_enabled` is not a Boolean.
+pub fn check_starts_enabled(stage: &Stage, kind: Kind, findings: &mut Findings<'_>) {
+    for interface in of_kind(stage, kind) {
+        let name = interface.attribute("starts_enabled");
+        check_bool(findings, stage, interface.id, kind.word(), &name);
+    }
+}
+
+/// Reports services or actions without role, name or type, of which `example` is one.
+pub fn check_required(stage: &Stage, kind: Kind, example: &str, findings: &mut Findings<'_>) {
+    let word = kind.word();
+    for interface in of_kind(stage, kind) {
+        let path = &interface.prim.path;
+        for last in ["role", "name", "type"] {
+            let message = match interface.text(last) {
+                None => format!("the {word} {path} has no {last}"),
+                Some(role) if last == "role" && !kind.roles().contains(&role) => {
+                    format!("the {word} {path} has the role \"{role}\"")
+                }
+                Some(_) => continue,
+            };
+            let help = match last {
+                "role" => {
+                    let [one, other] = kind.roles();
+                    format!("author `token ros:{word}:role`, \"{one}\" or \"{other}\"")
+                }
+                "name" => format!("author `string ros:{word}:name`, relative to the namespace"),
+                _ => format!("author `string ros:{word}:type`, such as \"{example}\""),
+            };
+            findings.prim(
+                interface.id,
+                Some(&interface.attribute(last)),
+                message,
+                help,
+            );
+        }
+    }
 }
 
 /// The schemas for ROS that a prim bears.
@@ -184,15 +243,13 @@ pub fn is_context(prim: &Prim) -> bool {
 
 /// All contexts of a stage.
 pub fn contexts(stage: &Stage) -> impl Iterator<Item = (PrimId, &Prim)> {
-    stage
-        .iter()
-        .filter(|(_, prim)| prim.is_present() && is_context(prim))
+    stage.present().filter(|(_, prim)| is_context(prim))
 }
 
 /// The contexts at and above a prim, the nearest first.
 pub fn contexts_of(stage: &Stage, id: PrimId) -> impl Iterator<Item = PrimId> {
-    std::iter::once(id)
-        .chain(stage.ancestors(id))
+    stage
+        .self_and_ancestors(id)
         .filter(|&id| is_context(&stage[id]))
 }
 
@@ -324,7 +381,7 @@ pub fn frames<'a>(stage: &'a Stage, physics: &Physics) -> Vec<Frame<'a>> {
         })
         .collect();
     let mut frames = Vec::new();
-    for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
+    for (id, prim) in stage.present() {
         let is_explicit = prim.has("RosFrameAPI");
         if is_explicit || is_context(prim) || on_joints.contains(&id) && is_body(prim) {
             let named = prim

@@ -100,12 +100,17 @@ impl Image {
 }
 
 impl Shading {
+    /// Returns the image that a texture shows.
+    pub fn image_of(&self, texture: &Texture) -> Option<&Image> {
+        self.images.get(texture.image?)
+    }
+
     pub(super) fn of(stage: &Stage) -> Self {
         let mut shading = Self::default();
-        for (id, prim) in stage.iter().filter(|(_, prim)| prim.is_present()) {
+        for (id, prim) in stage.present() {
             let is_part = matches!(prim.type_name.as_str(), "Shader" | "NodeGraph" | "Material")
-                && std::iter::once(id)
-                    .chain(stage.ancestors(id))
+                && stage
+                    .self_and_ancestors(id)
                     .any(|id| stage[id].type_name == "Material");
             if is_part {
                 for image in images(id, prim) {
@@ -118,8 +123,8 @@ impl Shading {
             }
         }
         for (id, prim) in stage
-            .iter()
-            .filter(|(_, prim)| prim.is_present() && prim.type_name == "Material")
+            .present()
+            .filter(|(_, prim)| prim.type_name == "Material")
         {
             let has_outputs = prim
                 .attributes
@@ -136,19 +141,17 @@ impl Shading {
 
     /// The material that a prim shows: its own, or that of the nearest prim above which has one.
     pub fn material_of(&self, stage: &Stage, id: PrimId) -> Option<&Material> {
-        let bound = std::iter::once(id)
-            .chain(stage.ancestors(id))
-            .find_map(|id| {
-                let targets = [
-                    "material:binding:full",
-                    "material:binding:preview",
-                    "material:binding",
-                ]
-                .map(|name| stage[id].targets(name));
-                targets.into_iter().find_map(<[String]>::first)
-            })?;
+        let bound = stage.self_and_ancestors(id).find_map(|id| {
+            let targets = [
+                "material:binding:full",
+                "material:binding:preview",
+                "material:binding",
+            ]
+            .map(|name| stage[id].targets(name));
+            targets.into_iter().find_map(<[String]>::first)
+        })?;
         let prim = stage.at(bound)?;
-        self.by_prim.get(&prim).map(|&index| &self.materials[index])
+        self.materials.get(*self.by_prim.get(&prim)?)
     }
 
     fn material(&self, stage: &Stage, id: PrimId) -> Material {
@@ -192,8 +195,9 @@ impl Shading {
                 match prim.text("info:id") {
                     Some("UsdUVTexture") => {
                         let feed = (input_name.to_owned(), output);
-                        if let Some(&known) = textures.get(&shader) {
-                            material.textures[known].feeds.insert(feed);
+                        let known = textures.get(&shader);
+                        if let Some(texture) = known.and_then(|&at| material.textures.get_mut(at)) {
+                            texture.feeds.insert(feed);
                             continue;
                         }
                         let (texture, readers) = self.texture(stage, shader, feed);

@@ -46,7 +46,7 @@ fn image(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Writes the files of an example; returns the first.
-fn written(example: Example, folder: &Path) -> PathBuf {
+fn written(example: &Example, folder: &Path) -> PathBuf {
     for (name, text) in example {
         let (file, text) = (folder.join(name), text.unwrap());
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -83,9 +83,9 @@ fn examples_break_and_keep_their_rules() {
             select: vec![rule.code.id.to_owned()],
             ..options.clone()
         };
-        let found = |example| {
+        let found = |example: fn() -> Example| {
             let folder = tempfile::tempdir().unwrap();
-            check(&written(example, folder.path()), &options).unwrap()
+            check(&written(&example(), folder.path()), &options).unwrap()
         };
         assert!(
             found(rule.breaks)
@@ -734,7 +734,8 @@ fn no_text_makes_the_checker_panic() {
     };
     let mut opened = 0;
     for example in RULES.iter().flat_map(|rule| [rule.breaks, rule.keeps]) {
-        let text = format!("{HEADER}{}", example[0].1.unwrap());
+        let example = example()[0].1.unwrap();
+        let text = format!("{HEADER}{example}");
         let odd = [
             ("0", "-1"),
             ("1", "999999999999"),
@@ -747,7 +748,7 @@ fn no_text_makes_the_checker_panic() {
         let cut = text.len() / 2;
         let broken = odd
             .iter()
-            .map(|(from, to)| format!("{HEADER}{}", example[0].1.unwrap().replace(from, to)));
+            .map(|(from, to)| format!("{HEADER}{}", example.replace(from, to)));
         for text in broken
             .chain([text[..(cut..).find(|&at| text.is_char_boundary(at)).unwrap()].to_owned()])
         {

@@ -1,5 +1,10 @@
 //! Which bodies hang together by joints, and which joints close loops.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "computes on the array of a union-find, whose items are below its length"
+)]
+
 use std::collections::{HashMap, HashSet};
 
 use urdf_usd_stage::{PrimId, Stage};
@@ -67,11 +72,7 @@ impl Trees {
     pub fn robots(&self, stage: &Stage, physics: &Physics) -> Vec<Robot> {
         let is_root =
             |id: PrimId| stage[id].is_present() && stage[id].has("PhysicsArticulationRootAPI");
-        let above = |body: PrimId| {
-            std::iter::once(body)
-                .chain(stage.ancestors(body))
-                .filter(|&id| is_root(id))
-        };
+        let above = |body: PrimId| stage.self_and_ancestors(body).filter(|&id| is_root(id));
         let nearest: HashSet<PrimId> = physics
             .bodies
             .iter()

@@ -100,9 +100,24 @@ impl Stage {
             .map(|(index, prim)| (PrimId(index), prim))
     }
 
+    /// Returns the present prims ([`Prim::is_present`]) with their ids.
+    pub fn present(&self) -> impl Iterator<Item = (PrimId, &Prim)> {
+        self.iter().filter(|(_, prim)| prim.is_present())
+    }
+
+    /// Returns the present prims with an applied schema.
+    pub fn present_with(&self, schema: &str) -> impl Iterator<Item = (PrimId, &Prim)> {
+        self.present().filter(move |(_, prim)| prim.has(schema))
+    }
+
     /// The prims above one, the nearest first.
     pub fn ancestors(&self, id: PrimId) -> impl Iterator<Item = PrimId> {
         std::iter::successors(self[id].parent, |&above| self[above].parent)
+    }
+
+    /// Returns a prim and those above it, the nearest first.
+    pub fn self_and_ancestors(&self, id: PrimId) -> impl Iterator<Item = PrimId> {
+        std::iter::successors(Some(id), |&id| self[id].parent)
     }
 
     /// A prim and all below it, parents before their children.

@@ -1,4 +1,4 @@
-//! Findings as the rules make them, by JSON pointer, and as people and programs get them, by place.
+//! Findings as the rules report them, by JSON pointer, and as users get them, by position.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,20 +8,26 @@ use std::sync::Arc;
 use super::positions;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place, Severity};
 
-/// How many findings of one code are told apart; of the others, only how many there are.
+/// Maximum number of findings of one code that are listed; further ones are counted only.
 pub const MOST_PER_CODE: usize = 100;
 
-/// How much of a name or of a list is quoted.
+/// Maximum number of characters of a name or a list that a message quotes.
 const MOST_QUOTED: usize = 80;
 
-/// What the rules found.
-pub struct Findings {
+/// The findings of all rules.
+pub struct Found {
     list: Collector,
-    /// Where a rule has said what is wrong, so that the schema need not.
+    /// Pointers to what a rule has reported, so that the schema need not.
     covered: HashSet<String>,
 }
 
-impl Default for Findings {
+/// The findings of one rule.
+pub struct Findings<'a> {
+    code: &'static Code,
+    found: &'a mut Found,
+}
+
+impl Default for Found {
     fn default() -> Self {
         Self {
             list: Collector::new(Most::OfEachCode(MOST_PER_CODE)),
@@ -30,27 +36,10 @@ impl Default for Findings {
     }
 }
 
-impl Findings {
-    /// A finding at `pointer`, a JSON pointer into the document.
-    pub fn report(
-        &mut self,
-        code: &'static Code,
-        pointer: impl Into<String>,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        let pointer = pointer.into();
-        let place = Place {
-            element: pointer.clone(),
-            ..Place::default()
-        };
-        if self
-            .list
-            .push(Diagnostic::new(code, place, message).help(help))
-            && code.severity == Severity::Error
-        {
-            self.covered.insert(pointer);
-        }
+impl Found {
+    /// Returns the findings of the rule with `code`, to be added to these.
+    pub fn of_rule(&mut self, code: &'static Code) -> Findings<'_> {
+        Findings { code, found: self }
     }
 
     /// Whether there is a finding of this code.
@@ -58,19 +47,7 @@ impl Findings {
         self.list.has(code.id)
     }
 
-    /// Says that what is at `pointer` has been dealt with.
-    pub fn cover(&mut self, pointer: String) {
-        if self.covered.len() < MOST_PER_CODE * MOST_PER_CODE {
-            self.covered.insert(pointer);
-        }
-    }
-
-    /// Whether an error has been found at `pointer`.
-    pub fn is_covered(&self, pointer: &str) -> bool {
-        self.covered.contains(pointer)
-    }
-
-    /// All of them with their places; `text` is that of the .gltf, if the file is one.
+    /// Returns all findings with their positions; `text` is that of the .gltf, if the file is one.
     pub fn into_diagnostics(self, text: Option<&str>, file: Option<&Path>) -> Vec<Diagnostic> {
         let file: Option<Arc<Path>> = file.map(Into::into);
         let (mut diagnostics, mut omitted) = self.list.finish();
@@ -103,7 +80,39 @@ impl Findings {
     }
 }
 
-/// `text` as far as a message can quote it.
+impl Findings<'_> {
+    /// Reports what is at `pointer`, a JSON pointer into the document.
+    pub fn report(
+        &mut self,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let pointer = pointer.into();
+        let place = Place {
+            element: pointer.clone(),
+            ..Place::default()
+        };
+        let finding = Diagnostic::new(self.code, place, message).help(help);
+        if self.found.list.push(finding) && self.code.severity == Severity::Error {
+            self.found.covered.insert(pointer);
+        }
+    }
+
+    /// Keeps the schema from reporting what is at `pointer`.
+    pub fn cover(&mut self, pointer: String) {
+        if self.found.covered.len() < MOST_PER_CODE * MOST_PER_CODE {
+            self.found.covered.insert(pointer);
+        }
+    }
+
+    /// Whether an error has been reported at `pointer`.
+    pub fn is_covered(&self, pointer: &str) -> bool {
+        self.found.covered.contains(pointer)
+    }
+}
+
+/// Returns `text`, truncated to what a message can quote.
 pub fn short(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MOST_QUOTED) {
         Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),

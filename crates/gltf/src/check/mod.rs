@@ -1,13 +1,13 @@
-//! Holds a glTF 2.0 file against the specification of EXT_robot_kinematics: [`check`] is the entry
+//! Checks glTF 2.0 files against the specification of EXT_robot_kinematics: [`check`] is the entry
 //! point.
 //!
 //! The rules are those of `docs/EXT_robot_kinematics/README.md`, section "Validation rules": each
-//! has a file under `rules`, with its code, its sentence and its examples. The JSON schema of the
-//! same folder is one of them. Accessors, meshes, images and whatever else is core glTF are the
-//! business of the Khronos validator.
+//! is a folder of `rules`, with its code, its sentence and its examples. The JSON schema of the
+//! specification is one of them. Core glTF, such as accessors, meshes and images, is left to the
+//! Khronos validator.
 //!
-//! This module must not know robots, URDF, the file system or the network; nothing in a file makes
-//! it panic.
+//! This module must not know robots, URDF, the file system or the network, and no file makes it
+//! panic.
 
 mod animations;
 mod asset;
@@ -17,6 +17,7 @@ pub mod codes;
 mod configurations;
 mod findings;
 mod hierarchy;
+mod json_schema;
 mod open;
 mod positions;
 mod rest;
@@ -28,7 +29,7 @@ mod transform;
 use std::path::Path;
 
 use asset::Asset;
-use findings::Findings;
+use findings::{Findings, Found};
 use hierarchy::Hierarchy;
 
 use super::extension::{Extension, Json, NAME};
@@ -36,14 +37,15 @@ use urdf_usd_diagnostic::{self as diagnostic, Diagnostic};
 
 /// A rule of the extension, whose function reports where an asset breaks it.
 ///
-/// The places of its examples are JSON pointers into `docs/EXT_robot_kinematics/test/sampler.gltf`;
-/// those that do not begin with `/` are below the extension's object.
-pub type Rule = diagnostic::Rule<for<'a> fn(&Subject<'a>, &mut Findings)>;
+/// Its examples are values by their places: JSON pointers into
+/// `docs/EXT_robot_kinematics/test/sampler.gltf`, below the extension's object where they do not
+/// begin with `/`.
+pub type Rule = diagnostic::Rule<for<'a> fn(&Subject<'a>, &mut Findings<'_>)>;
 
 /// All rules, in the order of the specification's table.
 pub const RULES: &[&Rule] = rules::ALL;
 
-/// What the rules look at.
+/// The asset that the rules check.
 pub struct Subject<'a> {
     /// The document; null if it can't be read.
     root: &'a Json,
@@ -81,12 +83,11 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What the asset in `bytes`, a GLB or the text of a .gltf, breaks of the extension's rules;
-/// nothing if it follows them all.
+/// Returns where the asset in `bytes`, a GLB or the text of a .gltf, breaks the extension's rules.
 ///
-/// `file` is only named: where a finding is says the JSON pointer in
-/// [`Place::element`](diagnostic::Place::element), and for a .gltf also the line and the column. Of
-/// one rule, at most [`findings::MOST_PER_CODE`] findings are told apart.
+/// `file` is the name in the findings; it is not read. The place of a finding is a JSON pointer
+/// ([`Place::element`](diagnostic::Place::element)), for a .gltf with line and column. At most
+/// [`findings::MOST_PER_CODE`] findings of one rule are listed.
 pub fn check(bytes: &[u8], file: Option<&Path>) -> Vec<Diagnostic> {
     let opened = open::open(bytes);
     let subject = Subject::of(
@@ -95,15 +96,15 @@ pub fn check(bytes: &[u8], file: Option<&Path>) -> Vec<Diagnostic> {
             .map(|opened| &opened.json)
             .map_err(String::as_str),
     );
-    let mut findings = Findings::default();
+    let mut found = Found::default();
     diagnostic::run_rules(RULES, |rule| {
-        (rule.check)(&subject, &mut findings);
-        findings.has(&rule.code)
+        (rule.check)(&subject, &mut found.of_rule(&rule.code));
+        found.has(&rule.code)
     });
     let text = opened
         .as_ref()
         .ok()
         .filter(|opened| opened.is_text)
         .map(|opened| opened.text);
-    findings.into_diagnostics(text, file)
+    found.into_diagnostics(text, file)
 }

@@ -1,19 +1,37 @@
-//! The rules, one file each: what it demands, what that looks like, and the function that looks.
-//! Numbers up to those that the public checker (`ros-openusd-compliance-checker`) has mean what
-//! they mean there; later ones in a section are this program's.
+//! The rules of REP-158, a folder each.
+//!
+//! The folder of a rule has the number of its code and a name: `r3_5_1_repeated_meshes` reports
+//! `REP158-3.5.1`. Its `mod.rs` declares the rule and checks it; the files of its examples are in
+//! `breaks` and `keeps`. Numbers that the public checker (`ros-openusd-compliance-checker`) has
+//! mean the same there; later ones in a section are this program's.
+
+use urdf_usd_diagnostic::{IdForm, ModuleId, rule, rules};
 
 use super::Rule;
-use urdf_usd_diagnostic::Code;
+use super::findings::Findings;
+use super::subject::Subject;
 
-macro_rules! rules {
-    ($($name:ident,)*) => {
-        $(mod $name;)*
+const fn id(module: &str) -> ModuleId {
+    ModuleId::new("REP158-", module, IdForm::Number)
+}
 
-        /// All rules, in the order of the specification.
-        pub const ALL: &[&Rule] = &[$(&$name::RULE),*];
-
-        /// Their codes.
-        pub const CODES: &[&Code] = &[$(&$name::RULE.code),*];
+/// Makes an example of the files in a rule's folder `breaks` or `keeps`: those that are listed, or
+/// `robot.usda` alone. The content of a file can be `from` one of another name, or a text (`=`).
+macro_rules! example {
+    ($folder:literal) => {
+        example!($folder ["robot.usda"])
+    };
+    ($folder:literal [$($name:literal $(from $file:literal)? $(= $text:literal)?),+ $(,)?]) => {
+        vec![$(($name, Some(example!(@text $folder $name $(from $file)? $(= $text)?)))),+]
+    };
+    (@text $folder:literal $name:literal) => {
+        include_str!(concat!($folder, "/", $name)).trim_end()
+    };
+    (@text $folder:literal $name:literal from $file:literal) => {
+        example!(@text $folder $file)
+    };
+    (@text $folder:literal $name:literal = $text:literal) => {
+        $text
     };
 }
 

@@ -1,18 +1,35 @@
-//! The rules, one file each: what it demands, what that looks like, and the function that looks.
+//! The rules of EXT_robot_kinematics, a folder each.
+//!
+//! The folder of a rule has the name of its code: `dof_count` reports `kinematics-dof-count`. Its
+//! `mod.rs` declares the rule and checks it. Its examples are `breaks.json` and `keeps.json`: values
+//! by their places in the sampler, `null` for one that is left out.
 
-use super::Rule;
-use urdf_usd_diagnostic::Code;
+use std::collections::BTreeMap;
 
-macro_rules! rules {
-    ($($name:ident,)*) => {
-        $(mod $name;)*
+use serde_json::value::RawValue;
+use urdf_usd_diagnostic::{Example, IdForm, ModuleId, rule, rules};
 
-        /// All rules, in the order of the specification's table.
-        pub const ALL: &[&Rule] = &[$(&$name::RULE),*];
+use super::findings::Findings;
+use super::{Rule, Subject};
 
-        /// Their codes.
-        pub const CODES: &[&Code] = &[$(&$name::RULE.code),*];
+const fn id(module: &str) -> ModuleId {
+    ModuleId::new("kinematics-", module, IdForm::Kebab)
+}
+
+/// Makes the example `breaks` or `keeps` of a rule from the JSON file in its folder.
+macro_rules! example {
+    ($name:literal) => {
+        super::values(include_str!(concat!($name, ".json")))
     };
+}
+
+/// Returns the members of a JSON object, with their values as they are written.
+fn values(json: &'static str) -> Example {
+    serde_json::from_str::<BTreeMap<&str, Option<&RawValue>>>(json)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(place, value)| (place, value.map(RawValue::get)))
+        .collect()
 }
 
 rules! {

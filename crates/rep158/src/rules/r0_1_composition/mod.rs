@@ -1,0 +1,30 @@
+//! Every layer, arc and target of the asset resolves.
+
+use urdf_usd_stage::LayerId;
+
+use super::{Findings, Subject, rule};
+
+rule! {
+    severity: Error,
+    meaning: "A layer, an arc or a target is missing or can't be read.",
+    outcome: "Programs open the asset without a part of it, most of them silently.",
+    demand: "Assets must be self-contained: every layer, payload and reference they name must be \
+             there (OpenUSD composition).",
+    section: ("Asset Management", "§1.2.5"),
+    keeps: ["robot.usda", "geometry.usda"],
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    for error in &subject.stage.errors {
+        let layer = error.layer.as_ref().and_then(|name| {
+            subject
+                .stage
+                .layers
+                .iter()
+                .position(|layer| layer.identifier == *name)
+        });
+        let path = error.path.clone().unwrap_or_default();
+        let help = "put the file where the path leads, or correct the path";
+        findings.layer(LayerId(layer.unwrap_or(0)), path, &error.message, help);
+    }
+}

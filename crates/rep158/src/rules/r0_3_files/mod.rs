@@ -1,0 +1,53 @@
+//! Files named by attributes exist.
+
+use urdf_usd_stage::{Prim, SharedValue, asset_paths};
+
+use super::{Findings, Subject, rule};
+
+rule! {
+    severity: Error,
+    meaning: "An attribute names a file that is not there.",
+    outcome: "Programs lack what the file holds, most of them silently.",
+    demand: "For distributed, highly interoperable assets, all file dependencies should be \
+             self-contained.",
+    section: ("Asset Management", "§1.2.5"),
+    keeps: ["robot.usda", "meshes/shell.stl" = "solid"],
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    // Missing textures are left to REP158-3.2.5.
+    let is_texture =
+        |prim: &Prim, name: &str| prim.type_name == "Shader" || name == "inputs:texture:file";
+    for (id, prim) in subject
+        .stage
+        .iter()
+        .filter(|(_, prim)| prim.instance.is_none() && prim.is_present())
+    {
+        for (name, attribute) in prim
+            .attributes
+            .iter()
+            .filter(|(name, _)| !is_texture(prim, name))
+        {
+            for (path, found) in attribute
+                .value
+                .iter()
+                .filter_map(SharedValue::unless_large_array)
+                .flat_map(asset_paths)
+            {
+                // Without a resolver, the folders of packages are unknown.
+                let is_unknown =
+                    path.starts_with("package://") && subject.options.packages.is_none();
+                if found.is_some() || path.is_empty() || is_unknown || path.contains("<UDIM>") {
+                    continue;
+                }
+                let message = format!("{name} of {} names {path}, which is not there", prim.path);
+                findings.prim(
+                    id,
+                    Some(name),
+                    message,
+                    "put the file where the path leads, or correct the path",
+                );
+            }
+        }
+    }
+}

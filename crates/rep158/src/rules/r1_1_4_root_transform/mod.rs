@@ -1,0 +1,54 @@
+//! The default prim is neither rotated nor scaled nor animated.
+
+use urdf_usd_stage::OpKind;
+
+use super::{Findings, Subject, rule};
+
+rule! {
+    severity: Error,
+    meaning: "The default prim turns or scales all that is in it.",
+    outcome: "Programs that place the robot by its root prim overwrite that, and it lies on its \
+              side or has another size.",
+    demand: "Assets must not rely on root-node rotations to align geometry; points and normals \
+             should be transform-applied to Z-up.",
+    section: ("Coordinate Systems & Units", "§1.1"),
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    let Some(root) = subject.stage.default_prim else {
+        return;
+    };
+    let prim = &subject.stage[root];
+    let stack = prim.xform();
+    let help = "apply the transform to the points, joints and poses below, and remove it here";
+    if let Some(op) = stack.ops.iter().find(|op| op.is_animated) {
+        let message = format!(
+            "the default prim {} is animated by {}",
+            prim.path, op.attribute
+        );
+        findings.prim(
+            root,
+            Some(&op.attribute),
+            message,
+            "animate the prims below",
+        );
+    }
+    let is_moved_only = |matrix: nalgebra::Matrix4<f64>| {
+        (matrix.fixed_view::<3, 3>(0, 0) - nalgebra::Matrix3::identity()).amax() <= 1e-6
+    };
+    if is_moved_only(prim.local().matrix) {
+        return;
+    }
+    if let Some(op) = stack.ops.iter().find(|op| !is_moved_only(op.matrix)) {
+        let does = if op.kind == OpKind::Scale {
+            "scaled"
+        } else {
+            "turned"
+        };
+        let message = format!(
+            "the default prim {} is {does} by {}",
+            prim.path, op.attribute
+        );
+        findings.prim(root, Some(&op.attribute), message, help);
+    }
+}

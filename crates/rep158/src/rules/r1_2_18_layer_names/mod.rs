@@ -1,0 +1,67 @@
+//! Layers have the names that REP-158 gives to their contents.
+
+use urdf_usd_stage::LayerId;
+
+use super::{Findings, Subject, rule};
+use crate::layers::{Holds, contents, is_proprietary};
+
+rule! {
+    severity: Warning,
+    meaning: "A layer is not called what REP-158 calls a layer of its contents.",
+    outcome: "Tools and people that look for the layer by its name do not find it.",
+    demand: "The core data must be decomposed into granular, functional files: geometries.usdc, \
+             materials.usda, base.usda. Domain metadata must be isolated into overlay files: \
+             physics.usda, ros.usda.",
+    section: ("Schema Isolation and Functional Layering", "§1.2.1"),
+    breaks: ["robot.usda", "dynamics.usda"],
+    keeps: ["robot.usda", "physics.usda"],
+}
+
+/// Kinds of layers, with their names and the words that are accepted in other names.
+const NAMES: &[(Holds, &str, &[&str])] = &[
+    (Holds::Physics, "physics.usda", &["physics"]),
+    (Holds::Ros, "ros.usda", &["ros"]),
+    (
+        Holds::MeshData,
+        "geometries.usdc",
+        &["geometr", "geom", "geo", "mesh"],
+    ),
+    (Holds::Looks, "materials.usda", &["material", "mtl", "look"]),
+];
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    for (index, layer) in subject.stage.layers.iter().enumerate().skip(1) {
+        let contents = contents(layer);
+        // Mesh points imply geometry.
+        let kinds: Vec<Holds> = contents
+            .iter()
+            .map(|found| found.holds)
+            .filter(|holds| !matches!(holds, Holds::Geometry | Holds::Transforms))
+            .collect();
+        // Mixed layers are left to other rules; overlays have the names of their programs.
+        let [kind] = kinds.as_slice() else { continue };
+        let Some((_, name, words)) = NAMES.iter().find(|(holds, ..)| holds == kind) else {
+            continue;
+        };
+        let is_other = contents
+            .iter()
+            .any(|found| found.holds == Holds::Transforms)
+            && *kind != Holds::MeshData;
+        let written = layer.file_name().to_ascii_lowercase();
+        let is_named = words.iter().any(|word| written.contains(word))
+            || (*kind == Holds::Looks && written.contains("openpbr"));
+        if !is_named && !is_other && !is_proprietary(layer, &contents) {
+            let message = format!(
+                "{} holds only {}, and is not called {name}",
+                layer.file_name(),
+                kind.name()
+            );
+            findings.layer(
+                LayerId(index),
+                "",
+                message,
+                format!("call it {name}, or let that word be in its name"),
+            );
+        }
+    }
+}

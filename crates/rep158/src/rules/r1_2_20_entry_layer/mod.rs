@@ -1,0 +1,34 @@
+//! The root layer only composes other layers.
+
+use super::{Findings, Subject, rule};
+use crate::layers::{Holds, contents};
+
+rule! {
+    severity: Error,
+    meaning: "The root layer itself holds meshes, physics, materials or ROS interfaces.",
+    outcome: "Whoever opens it for one of them gets all, and no other entry can use the parts.",
+    demand: "The final distributed asset must be a lightweight interface layer that uses Payloads \
+             to load the Features.",
+    section: ("Schema Isolation and Functional Layering", "§1.2.1"),
+    keeps: ["robot.usda", "physics.usda"],
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    let Some(root) = subject.stage.root_layer() else {
+        return;
+    };
+    let own: Vec<String> = contents(root)
+        .iter()
+        .filter(|found| !matches!(found.holds, Holds::Transforms | Holds::Vendor))
+        .map(|found| format!("{} ({} at {})", found.holds.name(), found.what, found.path))
+        .collect();
+    if !own.is_empty() {
+        let message = format!(
+            "the root layer {} itself holds {}",
+            root.file_name(),
+            own.join(", ")
+        );
+        let help = "put them into layers that the root layer includes by sublayers, references or payloads";
+        findings.stage(message, help);
+    }
+}

@@ -1,0 +1,38 @@
+//! A fixed base is anchored by a fixed joint with an empty `body0`.
+
+use super::{Findings, Subject, rule};
+use crate::physics::End;
+
+rule! {
+    severity: Error,
+    meaning: "A joint holds a body to something that does not move, other than by an empty body0.",
+    outcome: "Programs do not see that the base is fixed, and the robot falls.",
+    demand: "A fixed robot base must be anchored by a PhysicsFixedJoint with an empty \
+             physics:body0.",
+    section: ("Physics", "§1.3"),
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    let stage = subject.stage;
+    for joint in &subject.physics.joints {
+        let prim = &stage[joint.prim];
+        let path = &prim.path;
+        let message = match &joint.ends {
+            [End::Body(body), End::World] => {
+                format!(
+                    "the joint {path} holds {} to the world, but as body0, with an empty body1",
+                    stage[*body].path
+                )
+            }
+            [End::Static(id), End::Body(body)] if prim.type_name == "PhysicsFixedJoint" => {
+                format!(
+                    "the joint {path} fixes {} to {}, which is no body",
+                    stage[*body].path, stage[*id].path
+                )
+            }
+            _ => continue,
+        };
+        let help = "name the body in physics:body1 and leave physics:body0 empty";
+        findings.prim(joint.prim, Some("physics:body0"), message, help);
+    }
+}

@@ -1,0 +1,75 @@
+//! Visual variants have the names that REP-158 defines.
+
+use super::{Findings, Subject, rule};
+use crate::physics::is_collider;
+
+rule! {
+    severity: Warning,
+    meaning: "A variant set visual_representation has other variants, another default or another \
+              place than programs look for.",
+    outcome: "Programs that choose a representation do not find it.",
+    demand: "visual_representation has mesh_medium by default, and mesh_high, mesh_low and \
+             volumetric_splat; colliders are not subject to it.",
+    section: ("Visual Representation", "§1.3.2"),
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    let stage = subject.stage;
+    for (id, prim) in stage.present().filter(|(_, prim)| prim.instance.is_none()) {
+        let Some(set) = prim
+            .variant_sets
+            .iter()
+            .find(|set| set.name == "visual_representation")
+        else {
+            continue;
+        };
+        let path = &prim.path;
+        let strange: Vec<&str> = set
+            .variants
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !NAMES.contains(name))
+            .collect();
+        if !strange.is_empty() {
+            let message = format!(
+                "visual_representation of {path} has the variant {}, which programs do not know",
+                strange.join(", ")
+            );
+            findings.prim(
+                id,
+                None,
+                message,
+                format!("name its variants {}", NAMES.join(", ")),
+            );
+        }
+        if !set.variants.iter().any(|name| name == NAMES[0]) {
+            let message = format!(
+                "visual_representation of {path} has no variant {}",
+                NAMES[0]
+            );
+            findings.prim(id, None, message, "give it this variant and select it");
+        } else if set.authored.as_deref().is_some_and(|name| name != NAMES[0]) {
+            let selected = set.authored.as_deref().unwrap_or_default();
+            let message = format!(
+                "visual_representation of {path} is {selected} by default, not {}",
+                NAMES[0]
+            );
+            findings.prim(id, None, message, format!("select {}", NAMES[0]));
+        }
+        if let Some(collider) = stage.subtree(id).find(|&id| is_collider(&stage[id])) {
+            let message = format!(
+                "visual_representation of {path} changes the collider {} too",
+                stage[collider].path
+            );
+            findings.prim(
+                id,
+                None,
+                message,
+                "put the variant set on the visual scope, and colliders elsewhere",
+            );
+        }
+    }
+}
+
+/// The variants that REP-158 defines, the default first.
+const NAMES: [&str; 4] = ["mesh_medium", "mesh_high", "mesh_low", "volumetric_splat"];

@@ -1,0 +1,32 @@
+//! ROS domain ids are between 0 and 232.
+
+use urdf_usd_stage::Value;
+
+use super::{Findings, Subject, rule};
+use crate::ros;
+
+rule! {
+    severity: Error,
+    meaning: "ros:context:domain_id is no number from 0 to 232.",
+    outcome: "Simulators can not join the domain.",
+    demand: "int ros:context:domain_id overrides the ROS domain; ROS has the domains 0 to 232.",
+    section: ("The ROS Context (RosContextAPI)", "§2.1"),
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    for (id, prim) in ros::contexts(subject.stage) {
+        let name = "ros:context:domain_id";
+        let said = match prim.value(name) {
+            None | Some(Value::Int(0..=232)) => continue,
+            Some(Value::Int(other)) => format!("{other}"),
+            Some(_) => "no int".to_owned(),
+        };
+        let message = format!("the ROS domain of {} is {said}", prim.path);
+        findings.prim(
+            id,
+            Some(name),
+            message,
+            "author an int from 0 to 232, or take it away: ROS_DOMAIN_ID counts then",
+        );
+    }
+}

@@ -1,0 +1,56 @@
+//! No two interfaces conflict over a name.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::{Findings, Subject, rule};
+use crate::ros::{self, Interface, Kind};
+
+rule! {
+    severity: Error,
+    meaning: "Two interfaces have the same name, and can not both be there.",
+    outcome: "ROS does not connect topics of different types, and of two servers either one \
+              answers.",
+    demand: "A topic has one type; a service or an action has one server (ROS 2).",
+    section: ("Interface Resolution", "§2.3"),
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    let stage = subject.stage;
+    let mut known: HashMap<(Kind, String), Interface<'_>> = HashMap::new();
+    for interface in ros::interfaces(stage) {
+        let Some(name) = interface.text("name") else {
+            continue;
+        };
+        let is_server = interface.text("role") == Some("server");
+        if interface.kind != Kind::Topic && !is_server {
+            continue;
+        }
+        let other = match known.entry((interface.kind, ros::resolved(stage, interface.id, name))) {
+            Entry::Vacant(free) => {
+                free.insert(interface);
+                continue;
+            }
+            Entry::Occupied(taken) => *taken.get(),
+        };
+        let (path, other_path) = (&interface.prim.path, &other.prim.path);
+        let message = match (interface.text("type"), other.text("type")) {
+            _ if is_server => format!(
+                "{path} and {other_path} are both servers of the {} {name}",
+                interface.kind.word()
+            ),
+            (Some(of), Some(other)) if of != other => {
+                format!(
+                    "{path} and {other_path} are the same topic {name}, but one of {of} and one of {other}"
+                )
+            }
+            _ => continue,
+        };
+        findings.prim(
+            interface.id,
+            Some(&interface.attribute("name")),
+            message,
+            "give one of them another name",
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! `ros:action:starts_enabled` is a Boolean.
+
+use super::{Findings, Subject, rule};
+use crate::ros::{self, Kind};
+
+rule! {
+    severity: Error,
+    meaning: "ros:action:starts_enabled is no truth value.",
+    outcome: "Simulators start the interface although it was meant to wait.",
+    demand: "bool ros:action:starts_enabled says whether the interface is enabled at load time.",
+    section: ("Interface Resolution", "§2.3"),
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    ros::check_starts_enabled(subject.stage, Kind::Action, findings);
+}

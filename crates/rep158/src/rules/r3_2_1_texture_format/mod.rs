@@ -1,0 +1,40 @@
+//! Textures are 8-bit PNG or JPEG files.
+
+use image::ImageFormat;
+
+use super::{Findings, Subject, rule};
+use crate::pictures::Picture;
+
+rule! {
+    severity: Error,
+    meaning: "A texture is neither an 8-bit PNG nor a JPEG.",
+    outcome: "glTF has no such textures, and lightweight programs can't read them.",
+    demand: "8-bit PNG and JPEG are the only permitted formats for materials; EXR, TIFF and other \
+             HDR/DCC formats must not be used.",
+    section: ("Texture File Formats", "§3.2"),
+    breaks: ["robot.usda", "paint.png" = "16-bit RGB PNG"],
+    keeps: ["robot.usda", "paint.png" = "8-bit RGB PNG"],
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    for image in &subject.shading.images {
+        let Some(file) = &image.resolved else {
+            continue;
+        };
+        let picture = subject.pictures.at(file);
+        if matches!(
+            &*picture,
+            Picture::Unreadable(_)
+                | Picture::Known {
+                    format: ImageFormat::Png | ImageFormat::Jpeg,
+                    bits: 8,
+                    ..
+                }
+        ) {
+            continue;
+        }
+        let message = format!("the texture {} is {}", image.authored, picture.name());
+        let help = "convert it to an 8-bit PNG, or to a JPEG if it is a colour without alpha";
+        findings.prim(image.prim, Some(&image.attribute), message, help);
+    }
+}

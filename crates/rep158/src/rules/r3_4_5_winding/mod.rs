@@ -1,0 +1,37 @@
+//! Faces of a collision mesh are wound consistently, with their fronts outside.
+
+use super::{Findings, Subject, rule};
+use crate::meshes::colliders;
+
+rule! {
+    severity: Error,
+    meaning: "Faces of a collision mesh are turned against each other, or its front is inside.",
+    outcome: "Engines push bodies into it instead of out, and masses that are derived from it are \
+              wrong.",
+    demand: "Counter-clockwise vertex winding is front-facing; collision meshes must be closed and \
+             manifold.",
+    section: ("Geometry Constraints", "§3.4"),
+}
+
+fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
+    for mesh in colliders(subject.stage) {
+        let prim = &subject.stage[mesh];
+        let surface = subject.meshes.of(prim);
+        let what = match surface.turned_edges {
+            0 if surface.is_inside_out() => {
+                "is inside out: the front of its faces is inside".to_owned()
+            }
+            0 => continue,
+            edges => {
+                format!("has faces that are turned against each other, along {edges} of its edges")
+            }
+        };
+        let message = format!("the collision mesh {} {what}", prim.path);
+        findings.prim(
+            mesh,
+            Some("faceVertexIndices"),
+            message,
+            "turn the faces so that their fronts are outside",
+        );
+    }
+}
