@@ -202,6 +202,14 @@ impl<T, V> ArenaMap<T, V> {
         }
     }
 
+    /// Computes another value of each element from the one that it has.
+    pub fn map<W>(&self, value: impl FnMut(&V) -> W) -> ArenaMap<T, W> {
+        ArenaMap {
+            values: self.values.iter().map(value).collect(),
+            element: PhantomData,
+        }
+    }
+
     /// Returns all values with the handles of their elements, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Handle<T>, &V)> + ExactSizeIterator {
         self.values

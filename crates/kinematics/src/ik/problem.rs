@@ -1,5 +1,10 @@
 //! What is wanted of links, and what joints may do for it.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "rows and columns of the normal matrix are made here; a chain's coordinates are those of its mechanism"
+)]
+
 use nalgebra::{Point3, Unit, UnitQuaternion, Vector3};
 use urdf_usd_robot::kinematics::Twist;
 use urdf_usd_robot::{JointId, LinkId, Pose};
@@ -135,7 +140,7 @@ impl<'m> Problem<'m> {
     /// those that they follow.
     ///
     /// # Errors
-    /// [`Error::NoLink`], [`Error::NoWay`].
+    /// [`Error::NoWay`].
     pub fn new(mechanism: &'m Mechanism, targets: &[Target]) -> Result<Self, Error> {
         let aimed = |target: &Target| {
             Ok(Aimed {
@@ -163,12 +168,8 @@ impl<'m> Problem<'m> {
     /// that one does.
     #[must_use]
     pub fn holding(mut self, joints: &[JointId]) -> Self {
-        let leader = |joint: &JointId| {
-            self.mechanism
-                .model
-                .driver(joint.0)
-                .map_or(*joint, |(leader, ..)| JointId(leader))
-        };
+        let followed = &self.mechanism.followed;
+        let leader = |&joint: &JointId| followed[joint].map_or(joint, |followed| followed.leader);
         self.held = joints.iter().map(leader).collect();
         self.settle();
         self
