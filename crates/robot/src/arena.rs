@@ -202,7 +202,7 @@ impl<T, V> ArenaMap<T, V> {
         }
     }
 
-    /// Computes another value of each element from the one that it has.
+    /// Computes another value of each element.
     pub fn map<W>(&self, value: impl FnMut(&V) -> W) -> ArenaMap<T, W> {
         ArenaMap {
             values: self.values.iter().map(value).collect(),
