@@ -67,13 +67,13 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where the last star was, and what it stood for up to now.
     let mut star = None;
-    while t < text.len() {
+    while let Some(&next) = text.get(t) {
         match pattern.get(p) {
             Some('*') => {
                 star = Some((p, t));
                 p += 1;
             }
-            Some(&c) if c == '?' || c == text[t] => (p, t) = (p + 1, t + 1),
+            Some(&c) if c == '?' || c == next => (p, t) = (p + 1, t + 1),
             _ => {
                 let Some((at, until)) = star else {
                     return false;
@@ -83,7 +83,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
             }
         }
     }
-    pattern[p..].iter().all(|&c| c == '*')
+    pattern.iter().skip(p).all(|&c| c == '*')
 }
 
 /// How a frame of the running robot stands to the asset.
@@ -224,9 +224,10 @@ pub fn check_frames(
         findings.extend(extra);
     } else {
         let asked = |id: &String| {
-            snapshot
-                .find(plain(id))
-                .map_or_else(|| snapshot.undeclared(id), |index| findings[index].clone())
+            let declared = snapshot.find(plain(id));
+            declared
+                .and_then(|index| findings.get(index).cloned())
+                .unwrap_or_else(|| snapshot.undeclared(id))
         };
         findings = only.iter().map(asked).collect();
     }
@@ -302,7 +303,7 @@ impl Snapshot<'_> {
     /// What was found about every frame of the asset.
     pub(crate) fn all(&self) -> Vec<Observation> {
         (0..self.expected.len())
-            .map(|index| self.frame(index))
+            .filter_map(|index| self.frame(index))
             .collect()
     }
 
@@ -350,9 +351,13 @@ impl Snapshot<'_> {
         self.limits.ignores(id) || display_name.is_some_and(|name| self.limits.ignores(plain(name)))
     }
 
-    /// Compares one frame with the tree.
-    pub(crate) fn frame(&self, index: usize) -> Observation {
-        let frame = &self.expected[index];
+    /// Compares the frame of the asset that has this index with the tree.
+    pub(crate) fn frame(&self, index: usize) -> Option<Observation> {
+        let frame = self.expected.get(index)?;
+        Some(self.compare(index, frame))
+    }
+
+    fn compare(&self, index: usize, frame: &AssetFrame) -> Observation {
         let id = plain(&frame.id);
         if self.ignores(id, frame.display_name.as_deref()) {
             return Finding::new(
@@ -437,10 +442,13 @@ impl Snapshot<'_> {
         }
         let (mut at, mut pose) = (self.find(is).filter(|_| frame.is_apart)?, Pose::identity());
         let mut frames_left = self.expected.len();
-        while plain(&self.expected[at].id) != says {
+        loop {
+            let between = self.expected.get(at)?;
+            if plain(&between.id) == says {
+                break;
+            }
             // Frames whose names differ by a leading slash may lead round in a circle.
             frames_left = frames_left.checked_sub(1)?;
-            let between = &self.expected[at];
             if between.kind != FrameKind::Frame || !between.is_static {
                 return None;
             }
