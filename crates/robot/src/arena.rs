@@ -127,6 +127,11 @@ impl<T> Arena<T> {
         self.elements.iter_mut()
     }
 
+    /// Returns all elements, in order, as they are laid out in memory.
+    pub fn as_slice(&self) -> &[T] {
+        &self.elements
+    }
+
     /// Returns the handles of all elements, in order.
     pub fn handles(
         &self,
