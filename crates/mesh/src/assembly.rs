@@ -1,6 +1,11 @@
 //! Puts triangles together into a [`Mesh`]: welds, transforms, drops what can't be used, computes
 //! missing normals, sorts by material. Knows no file format.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "`add` checks the corners of triangles; the rest refers to lists of the assembly itself"
+)]
+
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::ops::Range;
 

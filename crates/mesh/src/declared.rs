@@ -59,7 +59,7 @@ impl<'a> Iterator for Chunks<'a> {
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let length = u32::from_le_bytes(*length) as usize;
         self.0 = rest.get(length.next_multiple_of(2)..).unwrap_or_default();
-        Some((name, &rest[..length.min(rest.len())]))
+        Some((name, rest.get(..length).unwrap_or(rest)))
     }
 }
 
@@ -73,7 +73,7 @@ fn fields_fit(bytes: &[u8]) -> bool {
     let long = |at: usize| Some(order(*bytes.get(at..)?.first_chunk()?) as usize);
     let short = |at: usize| {
         let [a, b] = *bytes.get(at..)?.first_chunk()?;
-        Some(if bytes[0] == b'I' {
+        Some(if bytes.starts_with(b"I") {
             u16::from_le_bytes([a, b])
         } else {
             u16::from_be_bytes([a, b])

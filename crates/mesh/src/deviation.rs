@@ -4,6 +4,11 @@
 //! other. That is cheaper than the distance itself, since the search ends at the first triangle
 //! that is near enough. This module knows nothing but triangles.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "nodes and triangles of a tree of boxes are numbered here"
+)]
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Triangles in a box of the tree.

@@ -320,7 +320,8 @@ impl<'a> Reader<'a, '_, '_> {
                 *slot = true;
             }
         }
-        (0..has_parent.len()).filter(|&i| !has_parent[i]).collect()
+        let roots = has_parent.iter().enumerate().filter(|(_, has)| !**has);
+        roots.map(|(node, _)| node).collect()
     }
 
     /// Adds a node and all below it. A node that is come upon twice breaks the rules of the format
@@ -334,7 +335,8 @@ impl<'a> Reader<'a, '_, '_> {
                     .report(&codes::REFERENCE, format!("there is no node {index}"), "");
                 continue;
             };
-            if std::mem::replace(&mut self.visited[index], true) {
+            let visited = self.visited.get_mut(index);
+            if visited.is_none_or(|visited| std::mem::replace(visited, true)) {
                 self.source.report(
                     &codes::REFERENCE,
                     format!("node {index} has several parents, or itself for one"),
@@ -399,12 +401,14 @@ impl<'a> Reader<'a, '_, '_> {
         ];
         let count = counts.into_iter().flatten().min().unwrap_or(0);
         let at = |i: usize| {
-            let translation = translations.as_ref().map_or([0.0; 3], |all| all[i]);
-            let rotation = rotations
-                .as_ref()
-                .map_or([0.0, 0.0, 0.0, 1.0], |all| all[i]);
-            let scale = scales.as_ref().map_or([1.0; 3], |all| all[i]);
-            finite(moved(translation, rotation, scale))
+            let translation = translations.as_ref().and_then(|all| all.get(i));
+            let rotation = rotations.as_ref().and_then(|all| all.get(i));
+            let scale = scales.as_ref().and_then(|all| all.get(i));
+            finite(moved(
+                translation.copied().unwrap_or([0.0; 3]),
+                rotation.copied().unwrap_or([0.0, 0.0, 0.0, 1.0]),
+                scale.copied().unwrap_or([1.0; 3]),
+            ))
         };
         Ok((0..count).map(at).collect())
     }
@@ -512,7 +516,8 @@ impl<'a> Reader<'a, '_, '_> {
             uv: if uvs.is_empty() { NONE } else { i },
             color: if colors.is_empty() { NONE } else { i },
         };
-        let triangle = |corners: [usize; 3]| corners.map(|c| corner(indices[c]));
+        let triangle =
+            |corners: [usize; 3]| corners.map(|c| corner(indices.get(c).copied().unwrap_or(NONE)));
         let count = indices.len();
         let triangles: Vec<_> = match mode {
             Mode::TriangleStrip => (0..count.saturating_sub(2))
@@ -546,14 +551,14 @@ impl<'a> Reader<'a, '_, '_> {
         let Some((primitive, look)) = primitive else {
             return Ok(Vec::new());
         };
-        let set = look.map_or(0, |look| self.looks[look].texcoord);
+        let look = look.and_then(|look| self.looks.get(look));
+        let (set, placement) = look
+            .map(|look| (look.texcoord, look.placement))
+            .unwrap_or_default();
         let semantic = Checked::Valid(json::mesh::Semantic::TexCoords(set));
         let accessor = primitive.attributes.get(&semantic).copied();
         let uvs: Vec<[f64; 2]> =
             accessor.map_or(Ok(Vec::new()), |accessor| self.values(accessor))?;
-        let placement = look
-            .map(|look| self.looks[look].placement)
-            .unwrap_or_default();
         Ok(uvs
             .into_iter()
             .map(|uv| material::lower_left(uv.map(|x| x as f32), &placement))

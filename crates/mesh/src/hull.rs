@@ -8,6 +8,11 @@
 //! taken one by one where the hull so far misses most. It lies inside of the whole hull, and has
 //! its bounds.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "points, faces and their neighbours are numbered here"
+)]
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 

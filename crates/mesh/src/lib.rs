@@ -14,11 +14,6 @@
 //! [`resolve`](urdf_usd_resolve) only, and works within limits that follow from the size of the
 //! file, whatever the file says.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 mod assembly;
 mod cache;
 pub mod codes;

@@ -167,7 +167,9 @@ pub fn replace_by_mean(material: &mut Material, role: MapRole) -> &'static str {
         MapRole::ClearcoatRoughness => material.clearcoat_roughness *= value(),
         MapRole::Emissive => {
             let mean = texture::mean_color(&map.texture).unwrap_or([1.0; 4]);
-            material.emissive = std::array::from_fn(|k| material.emissive[k] * mean[k]);
+            for (emissive, mean) in material.emissive.iter_mut().zip(mean) {
+                *emissive *= mean;
+            }
         }
     }
     MEAN

@@ -1,5 +1,10 @@
 //! Normals from geometry, for corners whose source gives none.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "triangles of an assembly have been checked, and every table is as long as what its indices count"
+)]
+
 use std::ops::Range;
 
 use nalgebra::Vector3;

@@ -1,5 +1,10 @@
 //! Cuts polygons into triangles: concave ones and such with holes too.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "corners are numbered modulo their number, and axes from 0 to 2"
+)]
+
 use earcut::Earcut;
 use nalgebra::Vector3;
 

@@ -9,6 +9,11 @@
 //! second, on whole components, has less to do. Points and texture coordinates of a tier are some
 //! of the source's, and its normals are the source's or their means: nothing is moved or made.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "triangles of a mesh have been checked, and every table is as long as what its indices count"
+)]
+
 mod mend;
 mod proof;
 mod topology;

@@ -48,7 +48,7 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
 
 /// Whether the beginning holds `solid` and no byte that a text can't have.
 fn is_text(bytes: &[u8]) -> bool {
-    let start = &bytes[..bytes.len().min(1024)];
+    let start = bytes.get(..1024).unwrap_or(bytes);
     let text = start
         .strip_prefix(b"\xEF\xBB\xBF")
         .unwrap_or(start)
@@ -70,7 +70,7 @@ fn read_binary(bytes: &[u8], source: &mut Source, assembly: &mut Assembly) -> Re
             ),
         ));
     };
-    let body = &bytes[HEADER..];
+    let (header, body) = bytes.split_at_checked(HEADER).unwrap_or_default();
     let held = body.len() / RECORD;
     // Of a size that fits triangles exactly, the count is what's wrong; otherwise bytes are missing
     // or trail.
@@ -97,19 +97,24 @@ fn read_binary(bytes: &[u8], source: &mut Source, assembly: &mut Assembly) -> Re
     }
     let records = body.as_chunks::<RECORD>().0.iter().take(count);
     assembly.reserve(count);
-    let dialect = Dialect::of(&bytes[..80], records.clone().map(attribute));
+    // The count is no text.
+    let text = header.get(..80).unwrap_or_default();
+    let dialect = Dialect::of(text, records.clone().map(attribute));
     for record in records {
-        let float =
-            |i: usize| f32::from_le_bytes([record[i], record[i + 1], record[i + 2], record[i + 3]]);
         let color = dialect
             .as_ref()
             .and_then(|dialect| dialect.color(attribute(record)));
-        assembly.triangle(
-            [12, 24, 36].map(|i| [float(i), float(i + 4), float(i + 8)]),
-            color,
-        );
+        // The normal is computed instead: many files have none.
+        if let [_, a, b, c] = record.as_chunks::<12>().0 {
+            assembly.triangle([a, b, c].map(point), color);
+        }
     }
     Ok(())
+}
+
+fn point(bytes: &[u8; 12]) -> [f32; 3] {
+    let mut numbers = bytes.as_chunks::<4>().0.iter();
+    [(); 3].map(|()| numbers.next().map_or(f32::NAN, |&b| f32::from_le_bytes(b)))
 }
 
 /// The two bytes after a facet, which the format leaves to writers.
@@ -144,7 +149,8 @@ impl Dialect {
     /// some anything.
     fn of(header: &[u8], attributes: impl Iterator<Item = u16> + Clone) -> Option<Self> {
         let after = |mark: &[u8]| {
-            Some(&header[header.windows(mark.len()).position(|part| part == mark)? + mark.len()..])
+            let at = header.windows(mark.len()).position(|part| part == mark)?;
+            header.get(at + mark.len()..)
         };
         let Some(object) = after(Self::COLOR) else {
             // Meshmixer fills up with white (or nearly), others with ones; a flag alone is no
@@ -216,27 +222,32 @@ fn read_ascii(bytes: &[u8], assembly: &mut Assembly) {
                 .iter()
                 .position(|&b| b == b'\n' || b == b'\r')
                 .unwrap_or(rest.len());
-            rest = &rest[end..];
+            rest = rest.get(end..).unwrap_or_default();
         }
     }
     add_loop(&mut corners, assembly);
 }
 
 fn add_loop(corners: &mut Vec<[f32; 3]>, assembly: &mut Assembly) {
-    match corners.len() {
-        0 => {}
-        1 | 2 => assembly.unusable(1),
-        n => (2..n).for_each(|i| assembly.triangle([corners[0], corners[i - 1], corners[i]], None)),
+    match corners.as_slice() {
+        [] => {}
+        [_] | [_, _] => assembly.unusable(1),
+        [a, others @ ..] => {
+            for [b, c] in others.array_windows() {
+                assembly.triangle([*a, *b, *c], None);
+            }
+        }
     }
     corners.clear();
 }
 
 fn next_word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let start = rest.iter().position(|&b| b > b' ')?;
-    let from = &rest[start..];
+    let from = rest.get(start..)?;
     let end = from.iter().position(|&b| b <= b' ').unwrap_or(from.len());
-    *rest = &from[end..];
-    Some(&from[..end])
+    let (word, after) = from.split_at_checked(end)?;
+    *rest = after;
+    Some(word)
 }
 
 /// Not a number if the next word is none; the triangle is then unusable.

@@ -427,21 +427,10 @@ fn are_normals<const N: usize>(bytes: &[u8]) -> bool {
     /// The squares of the least and the greatest length that counts as one, of vectors of 255 to
     /// the unit: 0.85 and 1.15.
     const SQUARES: std::ops::RangeInclusive<u32> = 46_981..=85_995;
-    /// The squares of what bytes stand for.
-    const SQUARE: [u32; 256] = {
-        let mut squares = [0; 256];
-        let mut byte = 0;
-        while byte < 256 {
-            let value = 2 * byte as i32 - 255;
-            squares[byte] = (value * value) as u32;
-            byte += 1;
-        }
-        squares
-    };
+    let square = |byte: u8| (2 * i32::from(byte) - 255).pow(2).cast_unsigned();
     let is_normal = |pixel: &&[u8; N]| {
         let [x, y, z] = [pixel[0], pixel[1], pixel[2]];
-        let square = SQUARE[usize::from(x)] + SQUARE[usize::from(y)] + SQUARE[usize::from(z)];
-        z > 127 && z > x && z > y && SQUARES.contains(&square)
+        z > 127 && z > x && z > y && SQUARES.contains(&(square(x) + square(y) + square(z)))
     };
     let pixels = bytes.as_chunks::<N>().0;
     // Most images show soon that they hold something else.
@@ -666,7 +655,10 @@ fn mean_of(bytes: &[u8], is_color: bool) -> Option<[f32; 4]> {
     for pixel in image.pixels() {
         let [red, green, blue, alpha] = pixel.0;
         for (sum, channel) in sum.iter_mut().zip([red, green, blue]) {
-            *sum += linear[usize::from(channel)];
+            *sum += linear
+                .get(usize::from(channel))
+                .copied()
+                .unwrap_or_default();
         }
         sum[3] += f64::from(alpha) / 255.0;
     }

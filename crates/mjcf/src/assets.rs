@@ -13,8 +13,8 @@ use super::names::Unique;
 use super::{Findings, codes};
 use urdf_usd_mesh::{mean_color, write};
 use urdf_usd_robot::{
-    CacheEvicted, Corners, Geometry, ImageFormat, LazyMesh, LinkId, Material, Mesh, MeshArrays,
-    PLAIN_IOR, Part, Robot, Shape, Texture, Wrap, decimal,
+    ArenaMap, CacheEvicted, Corners, Geometry, ImageFormat, LazyMesh, Link, LinkId, Material, Mesh,
+    MeshArrays, PLAIN_IOR, Part, Robot, Shape, Texture, Wrap, decimal,
 };
 use urdf_usd_xml::{Attributes, Document, number, numbers};
 
@@ -42,7 +42,13 @@ struct MeshAsset {
 /// What identifies a mesh file: the mesh, and which part of it (`None`: its hull).
 type FileKey = (*const LazyMesh, Option<usize>);
 
-#[derive(Default)]
+/// The geometries of a link: of each visual, of each collision.
+#[derive(Clone, Debug, Default)]
+struct LinkGeoms {
+    visuals: Vec<Vec<Geom>>,
+    collisions: Vec<Vec<Geom>>,
+}
+
 pub(super) struct Assets {
     /// The files by name.
     pub files: BTreeMap<String, Vec<u8>>,
@@ -50,8 +56,7 @@ pub(super) struct Assets {
     /// The attributes of the textures and materials, in their order.
     textures: Vec<Attributes>,
     materials: Vec<Attributes>,
-    /// By link: of visuals, of collisions.
-    geoms: Vec<[Vec<Vec<Geom>>; 2]>,
+    geoms: ArenaMap<Link, LinkGeoms>,
 }
 
 impl Assets {
@@ -59,7 +64,13 @@ impl Assets {
         let mut maker = Maker {
             robot,
             findings,
-            assets: Self::default(),
+            assets: Self {
+                files: BTreeMap::new(),
+                meshes: Vec::new(),
+                textures: Vec::new(),
+                materials: Vec::new(),
+                geoms: ArenaMap::filled(robot.links(), LinkGeoms::default()),
+            },
             stems: Unique::default(),
             names: Unique::default(),
             known_files: HashMap::new(),
@@ -68,31 +79,31 @@ impl Assets {
             known_materials: Vec::new(),
             known_textures: HashMap::new(),
         };
-        for (index, link) in robot.links.iter().enumerate() {
-            let visuals = link
-                .visuals
-                .iter()
-                .map(|shape| maker.visual(shape))
-                .collect::<Result<_, _>>()?;
+        for (id, link) in robot.links().iter() {
+            let visuals = link.visuals.iter().map(|shape| maker.visual(shape));
+            let visuals = visuals.collect::<Result<_, _>>()?;
             let collisions = link
                 .collisions
                 .iter()
-                .map(|shape| maker.collision(shape, &robot.links[index].name));
+                .map(|shape| maker.collision(shape, link.name()));
             let collisions = collisions.collect::<Result<_, _>>()?;
-            maker.assets.geoms.push([visuals, collisions]);
+            maker.assets.geoms[id] = LinkGeoms {
+                visuals,
+                collisions,
+            };
         }
         Ok(maker.assets)
     }
 
     /// The geometries of a link's visual or collision.
     pub fn geoms(&self, link: LinkId, is_visual: bool, index: usize) -> &[Geom] {
-        let of_link = self
-            .geoms
-            .get(link.0)
-            .map(|geoms| &geoms[usize::from(!is_visual)]);
-        of_link
-            .and_then(|shapes| shapes.get(index))
-            .map_or(&[], Vec::as_slice)
+        let of_link = &self.geoms[link];
+        let shapes = if is_visual {
+            &of_link.visuals
+        } else {
+            &of_link.collisions
+        };
+        shapes.get(index).map_or(&[], Vec::as_slice)
     }
 
     /// Writes the definitions.
@@ -138,7 +149,7 @@ impl<'a> Maker<'a, '_> {
             return Ok(Vec::new());
         }
         let robot = self.robot;
-        let own = shape.material.and_then(|id| robot.materials.get(id.0));
+        let own = shape.material.map(|id| &robot.materials()[id]);
         let Geometry::Mesh { mesh, scale } = shape.geometry else {
             let material = own.map(|own| self.material(own, None, shape));
             return Ok(vec![Geom {
@@ -146,9 +157,7 @@ impl<'a> Maker<'a, '_> {
                 material,
             }]);
         };
-        let Some(source) = robot.meshes.get(mesh.0) else {
-            return Ok(Vec::new());
-        };
+        let source = &robot.meshes()[mesh];
         let loaded = source.mesh.load()?;
         let mut geoms = Vec::new();
         let mut looks: Vec<Option<usize>> = Vec::new();
@@ -210,9 +219,7 @@ impl<'a> Maker<'a, '_> {
                 material: None,
             }]);
         };
-        let Some(source) = self.robot.meshes.get(mesh.0) else {
-            return Ok(Vec::new());
-        };
+        let source = &self.robot.meshes()[mesh];
         let Some(hull) = &source.hull else {
             self.left_out(shape, "a collision has a mesh without a convex hull");
             return Ok(Vec::new());
@@ -320,7 +327,9 @@ impl<'a> Maker<'a, '_> {
     ) -> String {
         let mut material = material.clone();
         if let Some(corners) = corners {
-            (0..4).for_each(|k| material.base_color[k] *= corners[k]);
+            for (factor, corner) in material.base_color.iter_mut().zip(corners) {
+                *factor *= corner;
+            }
         }
         if let Some((_, name)) = self
             .known_materials
@@ -517,9 +526,12 @@ fn mean(colors: &Corners<[f32; 4]>) -> [f32; 4] {
         .iter()
         .flatten()
         .filter_map(|&index| colors.values.get(index as usize));
-    let sum = all.fold([0.0; 4], |sum, color| {
-        std::array::from_fn(|k| sum[k] + color[k])
-    });
+    let mut sum = [0.0; 4];
+    for color in all {
+        for (sum, part) in sum.iter_mut().zip(color) {
+            *sum += part;
+        }
+    }
     sum.map(|part| part / count)
 }
 
@@ -562,11 +574,9 @@ fn emission(material: &Material) -> Option<f64> {
     if material.base_color_texture.is_some() {
         return None;
     }
-    let most = (0..3)
-        .max_by(|&a, &b| material.base_color[a].total_cmp(&material.base_color[b]))
-        .unwrap_or(0);
-    let factor = material.emissive[most] / material.base_color[most];
-    let is_same =
-        (0..3).all(|k| (material.base_color[k] * factor - material.emissive[k]).abs() < 1e-4);
+    let parts = || material.base_color.into_iter().zip(material.emissive);
+    let (base, emitted) = parts().max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let factor = emitted / base;
+    let is_same = parts().all(|(base, emitted)| (base * factor - emitted).abs() < 1e-4);
     (factor.is_finite() && is_same).then_some(f64::from(factor))
 }

@@ -5,8 +5,8 @@ use nalgebra::{Unit, Vector3};
 use super::assets::Geom;
 use super::{Writer, codes, placed, quaternion};
 use urdf_usd_robot::{
-    Base, Geometry, Inertial, Joint, JointId, JointKind, LinkId, Mass, Pose, Robot, Role, Roles,
-    Shape, kinematics,
+    ArenaMap, Base, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass, Pose, Robot,
+    Role, Roles, Shape, kinematics,
 };
 use urdf_usd_xml::{Attributes, number, numbers};
 
@@ -29,52 +29,51 @@ pub(super) enum Motion {
 
 /// What links are in MuJoCo.
 pub(super) struct Bodies {
-    /// By link: the body that it is or is rigid in, and where it is in it. `None`: the world.
-    pub of: Vec<(Option<LinkId>, Pose)>,
-    /// By link: how the body moves, where the link is one.
-    pub motion: Vec<Option<Motion>>,
-    /// By link: whether it moves, and neither it nor what is fixed to it has a mass.
-    massless: Vec<bool>,
+    /// The body that each link is or is rigid in, and its pose there. `None`: the world.
+    pub of: ArenaMap<Link, (Option<LinkId>, Pose)>,
+    /// Motion of each link that is a body.
+    pub motion: ArenaMap<Link, Option<Motion>>,
+    /// Whether each link moves, and neither it nor what is fixed to it has a mass.
+    massless: ArenaMap<Link, bool>,
 }
 
 impl Bodies {
     pub fn of(robot: &Robot, base: Base) -> Self {
         let roles = Roles::new(robot, base);
-        let count = robot.links.len();
         let mut bodies = Self {
-            of: vec![(None, Pose::identity()); count],
-            motion: vec![None; count],
-            massless: vec![false; count],
+            of: ArenaMap::filled(robot.links(), (None, Pose::identity())),
+            motion: ArenaMap::filled(robot.links(), None),
+            massless: ArenaMap::filled(robot.links(), false),
         };
-        for &link in &robot.tree.order {
-            let parent = robot.tree.parent_joint[link.0];
+        for &link in robot.tree().order() {
+            let parent = robot.tree().parent_joint(link);
             let above = parent.map(|id| {
-                let joint = &robot.joints[id.0];
-                let (body, pose) = bodies.of[joint.parent.0];
+                let joint = &robot.joints()[id];
+                let (body, pose) = bodies.of[joint.parent()];
                 (id, joint, body, pose * joint.origin)
             });
             // A base that has another link's content leaves it to that link here: MuJoCo moves a
             // body by what is fixed to it.
-            let is_body = roles.of[link.0] == Role::Body
-                || roles.of[link.0] == Role::Frame && !robot.links[link.0].is_empty();
+            let is_body = roles.of[link] == Role::Body
+                || roles.of[link] == Role::Frame && !robot.links()[link].is_empty();
             if !is_body {
-                bodies.of[link.0] =
+                bodies.of[link] =
                     above.map_or((None, Pose::identity()), |(_, _, body, pose)| (body, pose));
                 continue;
             }
             let motion = match above {
                 None if base == Base::Fixed => Motion::Held,
                 None => Motion::Free,
-                Some((_, joint, ..)) if joint.kind == JointKind::Fixed => {
+                Some((_, joint, ..)) if joint.kind() == JointKind::Fixed => {
                     let is_let_go =
-                        base == Base::Floating && roles.of[joint.parent.0] == Role::World;
+                        base == Base::Floating && roles.of[joint.parent()] == Role::World;
                     if is_let_go {
                         Motion::Free
                     } else {
                         Motion::Held
                     }
                 }
-                Some((_, joint, None, _)) if joint.kind == JointKind::Floating => {
+                Some((_, joint, None, _)) if joint.kind() == JointKind::Floating => {
                     if base == Base::Fixed {
                         Motion::Held
                     } else {
@@ -83,24 +82,23 @@ impl Bodies {
                 }
                 Some((id, ..)) => Motion::Joint(id),
             };
-            bodies.of[link.0] = (Some(link), Pose::identity());
-            bodies.motion[link.0] = Some(motion);
+            bodies.of[link] = (Some(link), Pose::identity());
+            bodies.motion[link] = Some(motion);
         }
         // From the leaves: whether what is rigid in a body has a mass.
-        let mut has_mass: Vec<bool> = robot
-            .links
-            .iter()
-            .map(|link| link.inertial.as_ref().and_then(Mass::of).is_some())
-            .collect();
-        for &link in robot.tree.order.iter().rev() {
-            match bodies.motion[link.0] {
+        let mut has_mass = ArenaMap::new(robot.links(), |_, link| {
+            link.inertial.as_ref().and_then(Mass::of).is_some()
+        });
+        for &link in robot.tree().order().iter().rev() {
+            match bodies.motion[link] {
                 Some(Motion::Held) | None => {
-                    if let Some(joint) = robot.tree.parent_joint[link.0] {
-                        let parent = robot.joints[joint.0].parent;
-                        has_mass[parent.0] |= has_mass[link.0];
+                    if let Some(joint) = robot.tree().parent_joint(link) {
+                        let parent = robot.joints()[joint].parent();
+                        let carries_mass = has_mass[link];
+                        has_mass[parent] |= carries_mass;
                     }
                 }
-                Some(_) => bodies.massless[link.0] = !has_mass[link.0],
+                Some(_) => bodies.massless[link] = !has_mass[link],
             }
         }
         bodies
@@ -108,7 +106,7 @@ impl Bodies {
 
     /// The body that a link is or is rigid in.
     pub fn body(&self, link: LinkId) -> Option<LinkId> {
-        self.of[link.0].0
+        self.of[link].0
     }
 }
 
@@ -119,7 +117,7 @@ impl Writer<'_> {
         self.to.open("worldbody", Vec::new());
         let mut open: Vec<LinkId> = Vec::new();
         let mut below: Vec<(Option<LinkId>, LinkId)> = Vec::new();
-        for &link in &robot.tree.order {
+        for &link in robot.tree().order() {
             below.push((self.above(link), link));
         }
         for (above, link) in below {
@@ -127,15 +125,15 @@ impl Writer<'_> {
                 open.pop();
                 self.to.close();
             }
-            match self.bodies.motion[link.0] {
+            match self.bodies.motion[link] {
                 Some(motion) => {
                     self.body(link, motion);
                     open.push(link);
                 }
                 None if robot.world_root() == Some(link) => self.shapes(link),
                 None => {
-                    let name = self.names.links[link.0].clone();
-                    self.site(&name, &self.bodies.of[link.0].1.clone());
+                    let name = self.names.links[link].clone();
+                    self.site(&name, &self.bodies.of[link].1.clone());
                 }
             }
             self.sensor_sites(link);
@@ -149,11 +147,11 @@ impl Writer<'_> {
 
     /// The body that a link's body hangs on, or that the link is rigid in.
     fn above(&self, link: LinkId) -> Option<LinkId> {
-        if self.bodies.motion[link.0].is_none() {
+        if self.bodies.motion[link].is_none() {
             return self.bodies.body(link);
         }
-        let joint = self.robot.tree.parent_joint[link.0]?;
-        self.bodies.body(self.robot.joints[joint.0].parent)
+        let joint = self.robot.tree().parent_joint(link)?;
+        self.bodies.body(self.robot.joints()[joint].parent())
     }
 
     /// A site, whose name is free; gives it back.
@@ -169,22 +167,28 @@ impl Writer<'_> {
     /// Begins a body.
     fn body(&mut self, link: LinkId, motion: Motion) {
         let robot = self.robot;
-        let mut attributes = vec![("name", self.names.links[link.0].clone())];
-        if let Some(joint) = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]) {
+        let mut attributes = vec![("name", self.names.links[link].clone())];
+        if let Some(joint) = robot
+            .tree()
+            .parent_joint(link)
+            .map(|joint| &robot.joints()[joint])
+        {
             placed(
                 &mut attributes,
-                &(self.bodies.of[joint.parent.0].1 * joint.origin),
+                &(self.bodies.of[joint.parent()].1 * joint.origin),
             );
         }
         self.to.open("body", attributes);
         match motion {
             Motion::Held => {}
             Motion::Free => {
-                let joint = robot.tree.parent_joint[link.0]
-                    .filter(|joint| robot.joints[joint.0].kind == JointKind::Floating);
+                let joint = robot
+                    .tree()
+                    .parent_joint(link)
+                    .filter(|&joint| robot.joints()[joint].kind() == JointKind::Floating);
                 let name = joint
-                    .and_then(|joint| self.names.joints[joint.0].last())
-                    .unwrap_or(&self.names.free[link.0]);
+                    .and_then(|joint| self.names.joints[joint].last())
+                    .unwrap_or(&self.names.free[link]);
                 let name = name.clone();
                 self.to.leaf("freejoint", vec![("name", name)]);
             }
@@ -195,10 +199,10 @@ impl Writer<'_> {
     }
 
     fn inertial(&mut self, link: LinkId) {
-        let of = &self.robot.links[link.0];
+        let of = &self.robot.links()[link];
         let mass = of.inertial.as_ref().and_then(Mass::of);
-        let mass = if self.bodies.massless[link.0] {
-            let message = format!("link \"{}\" moves and has no mass", of.name);
+        let mass = if self.bodies.massless[link] {
+            let message = format!("link \"{}\" moves and has no mass", of.name());
             self.findings.report(
                 &codes::MASS,
                 &of.place,
@@ -218,7 +222,7 @@ impl Writer<'_> {
             return;
         };
         if let Some(Inertial { place, .. }) = of.inertial.as_ref().filter(|_| mass.repaired) {
-            let message = format!("the inertia of link \"{}\" is that of no body", of.name);
+            let message = format!("the inertia of link \"{}\" is that of no body", of.name());
             self.findings
                 .report(&codes::INERTIA, place, message, "correct the tensor");
         }
@@ -234,10 +238,10 @@ impl Writer<'_> {
     /// The joints of a body: as many as there are names for the robot's one.
     fn joint(&mut self, id: JointId) {
         let robot = self.robot;
-        let joint = &robot.joints[id.0];
-        let names = self.names.joints[id.0].clone();
+        let joint = &robot.joints()[id];
+        let names = self.names.joints[id].clone();
         let slides = |axis: &Unit<Vector3<f64>>| ("slide", Some(axis.into_inner()));
-        let parts: Vec<(&str, Option<Vector3<f64>>)> = match joint.kind {
+        let parts: Vec<(&str, Option<Vector3<f64>>)> = match joint.kind() {
             JointKind::Fixed => Vec::new(),
             JointKind::Revolute | JointKind::Continuous => {
                 vec![("hinge", Some(joint.axis.into_inner()))]
@@ -284,7 +288,7 @@ impl Writer<'_> {
 
     fn shapes(&mut self, link: LinkId) {
         let robot = self.robot;
-        let of = &robot.links[link.0];
+        let of = &robot.links()[link];
         let friction = of.contact.map(|contact| {
             numbers([
                 contact.dynamic_friction,

@@ -18,20 +18,20 @@ impl Writer<'_> {
     pub(super) fn loop_sites(&mut self, link: LinkId) {
         let robot = self.robot;
         for joint in robot
-            .joints
-            .iter()
-            .filter(|joint| joint.closes_loop && is_closed(joint.kind))
+            .joints()
+            .values()
+            .filter(|joint| joint.closes_loop() && is_closed(joint.kind()))
         {
             for (end, frame, is_this) in [
-                ("parent", joint.origin, joint.parent == link),
-                ("child", Pose::identity(), joint.child == link),
+                ("parent", joint.origin, joint.parent() == link),
+                ("child", Pose::identity(), joint.child() == link),
             ] {
                 if !is_this {
                     continue;
                 }
-                let at = self.bodies.of[link.0].1 * frame;
+                let at = self.bodies.of[link].1 * frame;
                 self.site(&site_name(joint, end, 0), &at);
-                if joint.kind != JointKind::Fixed {
+                if joint.kind() != JointKind::Fixed {
                     let along = Pose::translation(
                         joint.axis.x * ALONG_AXIS,
                         joint.axis.y * ALONG_AXIS,
@@ -47,14 +47,11 @@ impl Writer<'_> {
     pub(super) fn constraints(&mut self) {
         let robot = self.robot;
         self.to.open("contact", Vec::new());
-        for &(a, b) in &robot.disabled_collisions {
+        for (a, b) in robot.disabled_collisions.iter() {
             let [first, second] = [a, b].map(|link| self.bodies.body(link));
             if first != second {
                 let [first, second] = [first, second].map(|body| {
-                    body.map_or_else(
-                        || "world".to_owned(),
-                        |body| self.names.links[body.0].clone(),
-                    )
+                    body.map_or_else(|| "world".to_owned(), |body| self.names.links[body].clone())
                 });
                 self.to
                     .leaf("exclude", vec![("body1", first), ("body2", second)]);
@@ -62,18 +59,18 @@ impl Writer<'_> {
         }
         self.to.close();
         self.to.open("equality", Vec::new());
-        for (index, joint) in robot.joints.iter().enumerate() {
-            if joint.closes_loop {
+        for (id, joint) in robot.joints().iter() {
+            if joint.closes_loop() {
                 self.close_loop(joint);
                 continue;
             }
-            if let Some(mimic) = joint.mimic {
-                self.mimic(JointId(index), &mimic);
+            if let Some(mimic) = joint.mimic() {
+                self.mimic(id, &mimic);
             }
             if let Some((position, _)) = range(joint).filter(|(lower, upper)| lower == upper)
-                && self.moves(JointId(index))
+                && self.moves(id)
             {
-                for name in self.names.joints[index].clone() {
+                for name in self.names.joints[id].clone() {
                     self.to.leaf(
                         "joint",
                         vec![
@@ -82,7 +79,7 @@ impl Writer<'_> {
                         ],
                     );
                 }
-                let message = format!("joint \"{}\" can be at {position} alone", joint.name);
+                let message = format!("joint \"{}\" can be at {position} alone", joint.name());
                 self.findings.report(
                     &codes::RANGE,
                     &joint.place,
@@ -96,17 +93,26 @@ impl Writer<'_> {
 
     /// Whether a joint of the robot is one of MuJoCo's.
     fn moves(&self, joint: JointId) -> bool {
-        let child = self.robot.joints[joint.0].child;
-        self.bodies.motion[child.0] == Some(Motion::Joint(joint))
+        let child = self.robot.joints()[joint].child();
+        self.bodies.motion[child] == Some(Motion::Joint(joint))
+    }
+
+    /// The name of the one joint of MuJoCo that a joint of the robot becomes; `None` if it becomes
+    /// none or several.
+    fn single_name(&self, joint: JointId) -> Option<String> {
+        match self.names.joints[joint].as_slice() {
+            [name] if self.moves(joint) => Some(name.clone()),
+            _ => None,
+        }
     }
 
     fn mimic(&mut self, follower: JointId, mimic: &Mimic) {
         let robot = self.robot;
-        let [joint, leader] = [follower, mimic.joint].map(|id| &robot.joints[id.0]);
-        let is_single = |id: JointId| self.moves(id) && self.names.joints[id.0].len() == 1;
-        if is_single(follower) && is_single(mimic.joint) {
-            let [joint1, joint2] =
-                [follower, mimic.joint].map(|id| self.names.joints[id.0][0].clone());
+        let [joint, leader] = [follower, mimic.joint].map(|id| &robot.joints()[id]);
+        if let Some((joint1, joint2)) = self
+            .single_name(follower)
+            .zip(self.single_name(mimic.joint))
+        {
             let polynomial = numbers([mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0]);
             self.to.leaf(
                 "joint",
@@ -116,10 +122,11 @@ impl Writer<'_> {
                     ("polycoef", polynomial),
                 ],
             );
-        } else if leader.closes_loop {
+        } else if leader.closes_loop() {
             let message = format!(
                 "joint \"{}\" follows \"{}\", which closes a loop",
-                joint.name, leader.name
+                joint.name(),
+                leader.name()
             );
             self.findings.report(
                 &codes::LOOP,
@@ -130,7 +137,8 @@ impl Writer<'_> {
         } else {
             let message = format!(
                 "joint \"{}\" can't follow \"{}\" in MuJoCo",
-                joint.name, leader.name
+                joint.name(),
+                leader.name()
             );
             self.findings.report(
                 &codes::MIMIC,
@@ -142,36 +150,36 @@ impl Writer<'_> {
     }
 
     fn close_loop(&mut self, joint: &Joint) {
-        let kind = joint.kind.as_str();
-        if is_closed(joint.kind) {
+        let kind = joint.kind().as_str();
+        if is_closed(joint.kind()) {
             let sites = |number| {
                 [
                     ("site1", site_name(joint, "parent", number)),
                     ("site2", site_name(joint, "child", number)),
                 ]
             };
-            let constraint = if joint.kind == JointKind::Fixed {
+            let constraint = if joint.kind() == JointKind::Fixed {
                 "weld"
             } else {
                 "connect"
             };
-            let mut first: Attributes = vec![("name", joint.name.clone())];
+            let mut first: Attributes = vec![("name", joint.name().to_owned())];
             first.extend(sites(0));
             self.to.leaf(constraint, first);
-            if joint.kind != JointKind::Fixed {
-                let mut second: Attributes = vec![("name", format!("{}_axis", joint.name))];
+            if joint.kind() != JointKind::Fixed {
+                let mut second: Attributes = vec![("name", format!("{}_axis", joint.name()))];
                 second.extend(sites(1));
                 self.to.leaf(constraint, second);
             }
         }
         let has_more = range(joint).is_some()
             || joint.dynamics.is_some()
-            || joint.drive.is_some()
-            || joint.mimic.is_some();
-        if !is_closed(joint.kind) && joint.kind != JointKind::Floating {
+            || joint.drive().is_some()
+            || joint.mimic().is_some();
+        if !is_closed(joint.kind()) && joint.kind() != JointKind::Floating {
             let message = format!(
                 "{kind} joint \"{}\" closes a loop, and MuJoCo has no constraint for it",
-                joint.name
+                joint.name()
             );
             self.findings.report(
                 &codes::LOOP,
@@ -179,10 +187,10 @@ impl Writer<'_> {
                 message,
                 "close the loop at a joint that turns",
             );
-        } else if has_more && joint.kind != JointKind::Floating {
+        } else if has_more && joint.kind() != JointKind::Floating {
             let message = format!(
                 "{kind} joint \"{}\" closes a loop; its limits, dynamics and drive are not in the MJCF",
-                joint.name
+                joint.name()
             );
             self.findings.report(
                 &codes::LOOP,
@@ -197,14 +205,14 @@ impl Writer<'_> {
     pub(super) fn actuators(&mut self) {
         let robot = self.robot;
         self.to.open("actuator", Vec::new());
-        for (index, joint) in robot.joints.iter().enumerate() {
-            let Some(drive) = joint
-                .drive
-                .filter(|_| self.moves(JointId(index)) && is_single(joint.kind))
+        for (id, joint) in robot.joints().iter() {
+            let Some((drive, name)) = joint
+                .drive()
+                .filter(|_| is_single(joint.kind()))
+                .zip(self.single_name(id))
             else {
                 continue;
             };
-            let name = self.names.joints[index][0].clone();
             let effort = effort(joint);
             let (kind, control) = match drive.command {
                 Command::Effort => ("motor", effort.map(|effort| [-effort, effort])),
@@ -233,7 +241,7 @@ impl Writer<'_> {
             if kind != "motor" {
                 let message = format!(
                     "the {kind} actuator of joint \"{}\" has no gain",
-                    joint.name
+                    joint.name()
                 );
                 self.findings.report(
                     &codes::GAINS,
@@ -249,24 +257,24 @@ impl Writer<'_> {
     /// Named poses, and the positions that drives start at, as keyframes.
     pub(super) fn keyframes(&mut self) {
         let robot = self.robot;
-        let start = robot.joints.iter().enumerate();
-        let start = start.filter_map(|(index, joint)| {
-            Some((JointId(index), vec![joint.drive?.initial_position?]))
-        });
-        let start: Vec<_> = start
-            .filter(|(id, _)| is_single(robot.joints[id.0].kind))
+        let single = robot
+            .joints()
+            .iter()
+            .filter(|(_, joint)| is_single(joint.kind()));
+        let start: Vec<_> = single
+            .filter_map(|(id, joint)| Some((id, vec![joint.drive()?.initial_position?])))
             .collect();
         self.to.open("keyframe", Vec::new());
         let mut names = Unique::default();
         let is_shared = |pose: &NamedPose| {
             robot
-                .named_poses
+                .named_poses()
                 .iter()
                 .filter(|other| other.name == pose.name)
                 .count()
                 > 1
         };
-        for pose in &robot.named_poses {
+        for pose in robot.named_poses() {
             let name = match &pose.group {
                 Some(group) if is_shared(pose) => format!("{group}/{}", pose.name),
                 _ => pose.name.clone(),
@@ -285,17 +293,20 @@ impl Writer<'_> {
         let robot = self.robot;
         let mut at: BTreeMap<JointId, Vec<f64>> = positions.iter().cloned().collect();
         // Leaders before those that follow them, however long the chain.
-        let mut waiting: Vec<JointId> = (0..robot.joints.len())
-            .map(JointId)
-            .filter(|id| robot.joints[id.0].mimic.is_some())
+        let followers = robot
+            .joints()
+            .iter()
+            .filter(|(_, joint)| joint.mimic().is_some());
+        let mut waiting: Vec<JointId> = followers
+            .map(|(id, _)| id)
+            .filter(|id| !at.contains_key(id))
             .collect();
-        waiting.retain(|id| !at.contains_key(id));
         while let Some(index) = waiting.iter().position(|id| {
-            let leader = robot.joints[id.0].mimic.map(|mimic| mimic.joint);
+            let leader = robot.joints()[*id].mimic().map(|mimic| mimic.joint);
             leader.is_some_and(|leader| !waiting.contains(&leader))
         }) {
             let id = waiting.remove(index);
-            if let Some(mimic) = robot.joints[id.0].mimic {
+            if let Some(mimic) = robot.joints()[id].mimic() {
                 let led = at
                     .get(&mimic.joint)
                     .and_then(|positions| positions.first())
@@ -305,34 +316,34 @@ impl Writer<'_> {
             }
         }
         let mut qpos: Vec<f64> = Vec::new();
-        for &link in &robot.tree.order {
-            let joint = robot.tree.parent_joint[link.0];
+        for &link in robot.tree().order() {
+            let joint = robot.tree().parent_joint(link);
             let given = joint
                 .and_then(|joint| at.get(&joint))
                 .map_or(&[][..], Vec::as_slice);
-            match self.bodies.motion[link.0] {
+            match self.bodies.motion[link] {
                 None | Some(Motion::Held) => {}
                 Some(Motion::Free) => {
-                    let joint = joint.map(|joint| &robot.joints[joint.0]);
+                    let joint = joint.map(|joint| &robot.joints()[joint]);
                     let rest = joint.map_or_else(Pose::identity, |joint| {
-                        let moved = if joint.kind == JointKind::Floating {
+                        let moved = if joint.kind() == JointKind::Floating {
                             kinematics::motion(joint, given)
                         } else {
                             Pose::identity()
                         };
-                        self.bodies.of[joint.parent.0].1 * joint.origin * moved
+                        self.bodies.of[joint.parent()].1 * joint.origin * moved
                     });
                     let (at, turn) = (rest.translation.vector, rest.rotation);
                     qpos.extend([at.x, at.y, at.z, turn.w, turn.i, turn.j, turn.k]);
                 }
                 Some(Motion::Joint(id)) => {
-                    let joint = &robot.joints[id.0];
-                    if joint.kind == JointKind::Floating {
+                    let joint = &robot.joints()[id];
+                    if joint.kind() == JointKind::Floating {
                         let moved = kinematics::motion(joint, given);
                         let (at, turn) = (moved.translation.vector, moved.rotation);
                         qpos.extend([at.x, at.y, at.z, turn.w, turn.i, turn.j, turn.k]);
                     } else {
-                        let count = kinematics::position_count(joint.kind);
+                        let count = kinematics::position_count(joint.kind());
                         qpos.extend((0..count).map(|k| given.get(k).copied().unwrap_or(0.0)));
                     }
                 }
@@ -359,5 +370,5 @@ fn is_closed(kind: JointKind) -> bool {
 /// The name of the site at which a loop closes: one is at the joint, another along its axis.
 fn site_name(joint: &Joint, end: &str, number: usize) -> String {
     let axis = if number == 0 { "" } else { "_axis" };
-    format!("{}_{end}{axis}", joint.name)
+    format!("{}_{end}{axis}", joint.name())
 }

@@ -6,11 +6,6 @@
 //!
 //! This module must not know URDF, USD, glTF, or where files are.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 mod assets;
 mod bodies;
 pub mod codes;
@@ -58,7 +53,7 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
     let bodies = Bodies::of(robot, base);
     let assets = Assets::of(robot, &mut findings)?;
     let mut to = Document::default();
-    to.open("mujoco", vec![("model", robot.name.clone())]);
+    to.open("mujoco", vec![("model", robot.name().to_owned())]);
     to.leaf(
         "compiler",
         vec![
@@ -122,7 +117,10 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
     }
     let (text, is_changed) = to.finish();
     if is_changed {
-        let message = format!("names of robot \"{}\" have control characters", robot.name);
+        let message = format!(
+            "names of robot \"{}\" have control characters",
+            robot.name()
+        );
         findings.report(
             &codes::CHARACTERS,
             &robot.place,
@@ -165,7 +163,7 @@ impl Writer<'_> {
         let robot = self.robot;
         let has_custom = |custom: &urdf_usd_robot::Custom| custom.elements.len();
         let joints = |is: fn(&urdf_usd_robot::Joint) -> bool| {
-            robot.joints.iter().filter(|joint| is(joint)).count()
+            robot.joints().values().filter(|joint| is(joint)).count()
         };
         let interfaces = robot.interfaces.len()
             + robot
@@ -175,13 +173,13 @@ impl Writer<'_> {
                 .sum::<usize>();
         let custom = has_custom(&robot.custom)
             + robot
-                .links
-                .iter()
+                .links()
+                .values()
                 .map(|link| has_custom(&link.custom))
                 .sum::<usize>()
             + robot
-                .joints
-                .iter()
+                .joints()
+                .values()
                 .map(|joint| has_custom(&joint.custom))
                 .sum::<usize>();
         let bounces = |link: &&urdf_usd_robot::Link| {
@@ -200,7 +198,10 @@ impl Writer<'_> {
             ),
             ("soft limits", joints(|joint| joint.safety.is_some())),
             ("calibration", joints(|joint| joint.calibration.is_some())),
-            ("restitution", robot.links.iter().filter(bounces).count()),
+            (
+                "restitution",
+                robot.links().values().filter(bounces).count(),
+            ),
             ("ROS interfaces", interfaces),
             ("custom elements", custom),
         ];

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Findings, codes};
-use urdf_usd_robot::{JointKind, Robot};
+use urdf_usd_robot::{ArenaMap, Joint, JointKind, Link, Robot};
 
 /// Names of one kind of thing, each given once.
 #[derive(Default)]
@@ -27,12 +27,12 @@ impl Unique {
 
 /// The names of a robot's links and joints, and those of other kinds that are taken.
 pub(super) struct Names {
-    /// By link: of its body or site.
-    pub links: Vec<String>,
-    /// By joint: one for each of the joints of MuJoCo that it becomes.
-    pub joints: Vec<Vec<String>>,
-    /// By link: of the free joint, if it gets one that no joint of the robot stands for.
-    pub free: Vec<String>,
+    /// Name of the body or site of each link.
+    pub links: ArenaMap<Link, String>,
+    /// Names of the joints of MuJoCo that each joint becomes.
+    pub joints: ArenaMap<Joint, Vec<String>>,
+    /// Name of the free joint of each link, if it gets one that no joint of the robot stands for.
+    pub free: ArenaMap<Link, String>,
     /// By sensor: of its site, once there is one.
     pub sensor_sites: Vec<String>,
     pub sites: Unique,
@@ -46,16 +46,15 @@ impl Names {
         let mut taken = Unique::default();
         // That of the world itself, which its link may have.
         taken.0.insert("world".to_owned());
-        let mut links = Vec::new();
-        for (index, link) in robot.links.iter().enumerate() {
-            let is_world = robot.world_root().is_some_and(|world| world.0 == index);
-            let name = if is_world {
-                link.name.clone()
+        let world = robot.world_root();
+        let links = ArenaMap::new(robot.links(), |id, link| {
+            let name = if world == Some(id) {
+                link.name().to_owned()
             } else {
-                taken.name(&link.name, "link")
+                taken.name(link.name(), "link")
             };
-            if name != link.name {
-                let message = format!("link \"{}\" is called \"{name}\" in the MJCF", link.name);
+            if name != link.name() {
+                let message = format!("link \"{}\" is called \"{name}\" in the MJCF", link.name());
                 findings.report(
                     &codes::RENAMED,
                     &link.place,
@@ -63,22 +62,21 @@ impl Names {
                     "give the link a name of its own",
                 );
             }
-            links.push(name);
-        }
+            name
+        });
         let mut taken = Unique::default();
-        let mut joints = Vec::new();
-        for joint in &robot.joints {
-            let parts: &[&str] = match joint.kind {
+        let joints = ArenaMap::new(robot.joints(), |_, joint| {
+            let parts: &[&str] = match joint.kind() {
                 JointKind::Planar => &["_u", "_v"],
                 JointKind::Floating => &["_x", "_y", "_z", ""],
                 _ => &[""],
             };
-            let names = parts
+            let names: Vec<String> = parts
                 .iter()
-                .map(|part| taken.name(&format!("{}{part}", joint.name), "joint"));
-            joints.push(names.collect::<Vec<_>>());
-            if parts.len() == 1 && joints.last().is_some_and(|names| names[0] != joint.name) {
-                let message = format!("a joint of the MJCF is called \"{}\" already", joint.name);
+                .map(|part| taken.name(&format!("{}{part}", joint.name()), "joint"))
+                .collect();
+            if matches!(names.as_slice(), [name] if name != joint.name()) {
+                let message = format!("a joint of the MJCF is called \"{}\" already", joint.name());
                 findings.report(
                     &codes::RENAMED,
                     &joint.place,
@@ -86,12 +84,11 @@ impl Names {
                     "give the joint a name of its own",
                 );
             }
-        }
-        let free = robot
-            .links
-            .iter()
-            .map(|link| taken.name(&format!("{}_free", link.name), "free"))
-            .collect();
+            names
+        });
+        let free = ArenaMap::new(robot.links(), |_, link| {
+            taken.name(&format!("{}_free", link.name()), "free")
+        });
         let (sites, geoms, sensors, cameras) = Default::default();
         let sensor_sites = vec![String::new(); robot.sensors.len()];
         Self {

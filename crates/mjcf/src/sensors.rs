@@ -16,13 +16,15 @@ impl Writer<'_> {
             .enumerate()
             .filter(|(_, sensor)| sensor.link == link)
         {
-            let pose = self.bodies.of[link.0].1 * sensor.origin;
+            let pose = self.bodies.of[link].1 * sensor.origin;
             if let SensorKind::Camera(camera) = sensor.kind {
                 let name = self.names.cameras.name(&sensor.name, "camera");
                 self.to.leaf("camera", view(name, &camera, &pose));
             } else {
                 let name = self.site(&sensor.name, &pose);
-                self.names.sensor_sites[index] = name;
+                if let Some(site) = self.names.sensor_sites.get_mut(index) {
+                    *site = name;
+                }
             }
         }
     }
@@ -31,8 +33,8 @@ impl Writer<'_> {
     pub(super) fn sensors(&mut self) {
         let robot = self.robot;
         self.to.open("sensor", Vec::new());
-        for (index, sensor) in robot.sensors.iter().enumerate() {
-            let site = self.names.sensor_sites[index].clone();
+        let sites = std::mem::take(&mut self.names.sensor_sites);
+        for (sensor, site) in robot.sensors.iter().zip(sites) {
             let body = self.bodies.body(sensor.link);
             let lost = match sensor.kind {
                 SensorKind::Camera(_) => Some("from how near and how far it sees"),
@@ -59,10 +61,8 @@ impl Writer<'_> {
                     None
                 }
                 SensorKind::Contact => {
-                    let body = body.map_or_else(
-                        || "world".to_owned(),
-                        |body| self.names.links[body.0].clone(),
-                    );
+                    let body = body
+                        .map_or_else(|| "world".to_owned(), |body| self.names.links[body].clone());
                     let data = vec![
                         ("body1", body),
                         ("data", "found force".to_owned()),

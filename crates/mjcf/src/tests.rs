@@ -1,10 +1,12 @@
+use std::ops::DerefMut;
+
 use nalgebra::Vector3;
 use roxmltree::Document as Xml;
 
 use super::*;
 use urdf_usd_robot::{
-    Bounds, Command, Custom, Drive, Geometry, Inertial, Joint, JointId, JointKind, Limit, Link,
-    LinkId, Mimic, NamedPose, Shape, Tree,
+    Bounds, Command, Custom, Drive, Geometry, Inertial, Joint, JointKind, JointProperties, Limit,
+    Link, Mimic, NamedPose, Shape,
 };
 
 fn link(name: &str, mass: f64) -> Link {
@@ -15,15 +17,9 @@ fn link(name: &str, mass: f64) -> Link {
         is_assumed: false,
         place: Place::default(),
     };
-    Link {
-        name: name.to_owned(),
-        inertial: Some(inertial).filter(|inertial| inertial.mass > 0.0),
-        visuals: Vec::new(),
-        collisions: Vec::new(),
-        contact: None,
-        custom: Custom::default(),
-        place: Place::default(),
-    }
+    let mut link = Link::new(name);
+    link.inertial = Some(inertial).filter(|inertial| inertial.mass > 0.0);
+    link
 }
 
 fn ball(radius: f64) -> Shape {
@@ -39,29 +35,49 @@ fn ball(radius: f64) -> Shape {
     }
 }
 
-fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
-    let tree = Tree::build(links.len(), &mut joints);
-    Robot {
-        name: "r".to_owned(),
-        links,
-        joints,
-        tree,
-        materials: Vec::new(),
-        meshes: Vec::new(),
-        sensors: Vec::new(),
-        interfaces: Vec::new(),
-        lights: Vec::new(),
-        disabled_collisions: Vec::new(),
-        named_poses: Vec::new(),
-        look_variants: Vec::new(),
-        planning: urdf_usd_robot::Planning::default(),
-        custom: Custom::default(),
-        place: Place::default(),
-    }
+/// A joint between the links at these positions.
+#[derive(Clone)]
+struct TestJoint {
+    name: String,
+    kind: JointKind,
+    parent: usize,
+    child: usize,
+    properties: JointProperties,
 }
 
-fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> Joint {
-    Joint::new(name, kind, LinkId(parent), LinkId(child))
+fn robot(links: Vec<Link>, joints: Vec<TestJoint>) -> Robot {
+    let mut robot = Robot::new("r");
+    for link in links {
+        robot.add_link(link).unwrap();
+    }
+    for made in joints {
+        let [parent, child] = [made.parent, made.child].map(|k| robot.links().handle(k).unwrap());
+        let mut joint = Joint::new(made.name, made.kind, parent, child);
+        *joint.deref_mut() = made.properties;
+        robot.add_joint(joint).unwrap();
+    }
+    robot
+}
+
+/// Lets the second joint follow the first.
+fn follow(robot: &mut Robot, multiplier: f64, offset: f64) {
+    let [joint, follower] = [0, 1].map(|k| robot.joints().handle(k).unwrap());
+    let mimic = Mimic {
+        joint,
+        multiplier,
+        offset,
+    };
+    robot.set_mimics([(follower, Some(mimic))]).unwrap();
+}
+
+fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> TestJoint {
+    TestJoint {
+        name: name.to_owned(),
+        kind,
+        parent,
+        child,
+        properties: JointProperties::default(),
+    }
 }
 
 fn codes_of(written: &Written) -> Vec<&'static str> {
@@ -189,22 +205,17 @@ fn a_loop_closes_by_points_that_meet() {
 #[test]
 fn followers_locks_drives_and_poses_are_written() {
     let mut leader = joint("lead", JointKind::Revolute, 0, 1);
-    leader.limit = Some(Limit {
+    leader.properties.limit = Some(Limit {
         bounds: Bounds::between(Some(-1.0), None),
         effort: Some(5.0),
         velocity: None,
     });
-    leader.drive = Some(Drive {
+    leader.properties.commanded = Some(Drive {
         command: Command::Position,
         initial_position: Some(0.5),
     });
     let mut follower = joint("follow", JointKind::Prismatic, 1, 2);
-    follower.mimic = Some(Mimic {
-        joint: JointId(0),
-        multiplier: -2.0,
-        offset: 0.25,
-    });
-    follower.limit = Some(Limit {
+    follower.properties.limit = Some(Limit {
         bounds: Bounds::between(Some(0.5), Some(0.5)),
         effort: None,
         velocity: None,
@@ -213,15 +224,20 @@ fn followers_locks_drives_and_poses_are_written() {
         vec![link("a", 1.0), link("b", 1.0), link("c", 1.0)],
         vec![leader, follower],
     );
+    follow(&mut robot, -2.0, 0.25);
+    let driven = robot.joint_named("lead").unwrap();
     let pose = |group: &str, position| NamedPose {
         name: "up".to_owned(),
         group: Some(group.to_owned()),
         chain: None,
-        positions: vec![(JointId(0), vec![position])],
+        positions: vec![(driven, vec![position])],
         place: Place::default(),
     };
-    robot.named_poses = vec![pose("x", 1.0), pose("y", 2.0)];
-    robot.disabled_collisions = vec![(LinkId(0), LinkId(2))];
+    robot
+        .set_named_poses(vec![pose("x", 1.0), pose("y", 2.0)])
+        .unwrap();
+    let [a, c] = ["a", "c"].map(|name| robot.link_named(name).unwrap());
+    robot.disabled_collisions.insert(a, c);
     let written = write(&robot, Base::Auto, "f");
     let text = &written.text;
     assert_eq!(
@@ -279,8 +295,9 @@ fn a_floating_joint_below_a_link_that_moves_is_three_that_slide_and_a_ball() {
 #[test]
 fn what_has_no_extent_is_left_out() {
     let mut robot = robot(vec![link("a", 1.0)], Vec::new());
-    robot.links[0].visuals = vec![ball(0.5), ball(0.0)];
-    robot.links[0].collisions = vec![ball(0.25)];
+    let a = robot.link_mut(robot.link_named("a").unwrap());
+    a.visuals = vec![ball(0.5), ball(0.0)];
+    a.collisions = vec![ball(0.25)];
     let written = write(&robot, Base::Auto, "f");
     assert_eq!(values(&written.text, "geom", "size"), ["0.5", "0.25"]);
     assert_eq!(values(&written.text, "geom", "name"), ["ball", "ball_1"]);

@@ -15,9 +15,9 @@ struct End<'n> {
 impl Writer<'_> {
     pub(super) fn joints(&mut self) {
         let robot = self.robot;
-        for &link in &robot.tree.order {
-            let id = robot.tree.parent_joint[link.0];
-            match self.groups.motion[link.0] {
+        for &link in robot.tree().order() {
+            let id = robot.tree().parent_joint(link);
+            match self.groups.motion[link] {
                 Motion::Held => self.hold(link),
                 Motion::Joint(id) => self.joint(id),
                 // Two links of the SDF in one rigid part; else the lower one is a frame, or the
@@ -29,10 +29,11 @@ impl Writer<'_> {
                 }
                 Motion::Free => {
                     if let Some(joint) = id
-                        .map(|id| &robot.joints[id.0])
-                        .filter(|joint| joint.kind == JointKind::Planar)
+                        .map(|id| &robot.joints()[id])
+                        .filter(|joint| joint.kind() == JointKind::Planar)
                     {
-                        let message = format!("planar joint \"{}\" is not in the SDF", joint.name);
+                        let message =
+                            format!("planar joint \"{}\" is not in the SDF", joint.name());
                         self.findings.report(
                             &codes::PLANAR,
                             &joint.place,
@@ -43,18 +44,17 @@ impl Writer<'_> {
                 }
             }
         }
-        for (index, joint) in robot
-            .joints
+        for (id, joint) in robot
+            .joints()
             .iter()
-            .enumerate()
-            .filter(|(_, joint)| joint.closes_loop)
+            .filter(|(_, joint)| joint.closes_loop())
         {
             let [parent, child] =
-                [joint.parent, joint.child].map(|link| self.groups.carrier[link.0]);
-            match joint.kind {
+                [joint.parent(), joint.child()].map(|link| self.groups.carrier[link]);
+            match joint.kind() {
                 JointKind::Floating => {}
                 JointKind::Planar => {
-                    let message = format!("planar joint \"{}\" is not in the SDF", joint.name);
+                    let message = format!("planar joint \"{}\" is not in the SDF", joint.name());
                     self.findings.report(
                         &codes::PLANAR,
                         &joint.place,
@@ -62,10 +62,10 @@ impl Writer<'_> {
                         "close the loop at a joint that turns or slides",
                     );
                 }
-                _ if parent == child || self.is_world(joint.child) => {
+                _ if parent == child || self.is_world(joint.child()) => {
                     let message = format!(
                         "joint \"{}\" closes no loop of two links that move",
-                        joint.name
+                        joint.name()
                     );
                     self.findings.report(
                         &codes::LOOP,
@@ -74,7 +74,7 @@ impl Writer<'_> {
                         "close the loop between links that move",
                     );
                 }
-                _ => self.joint(JointId(index)),
+                _ => self.joint(id),
             }
         }
     }
@@ -82,19 +82,23 @@ impl Writer<'_> {
     /// Whether a link that is rigid in the one above it is held there by a joint: both are, or are
     /// in, different links of the SDF.
     pub(super) fn is_joined(&self, link: LinkId) -> bool {
-        let above = self.robot.tree.parent_joint[link.0].map(|id| self.robot.joints[id.0].parent);
-        self.groups.is_link(link) && above.is_some_and(|above| self.groups.carrier[above.0] != link)
+        let above = self
+            .robot
+            .tree()
+            .parent_joint(link)
+            .map(|id| self.robot.joints()[id].parent());
+        self.groups.is_link(link) && above.is_some_and(|above| self.groups.carrier[above] != link)
     }
 
     /// Whether a joint of the robot is one of the SDF that moves.
     fn moves(&self, id: JointId) -> bool {
-        let joint = &self.robot.joints[id.0];
+        let joint = &self.robot.joints()[id];
         let is_single = matches!(
-            joint.kind,
+            joint.kind(),
             JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic
         );
-        let [parent, child] = [joint.parent, joint.child].map(|link| self.groups.carrier[link.0]);
-        is_single && (!joint.closes_loop || parent != child && !self.is_world(joint.child))
+        let [parent, child] = [joint.parent(), joint.child()].map(|link| self.groups.carrier[link]);
+        is_single && (!joint.closes_loop() || parent != child && !self.is_world(joint.child()))
     }
 
     /// Fixes a link to the world.
@@ -104,16 +108,18 @@ impl Writer<'_> {
             return;
         }
         let robot = self.robot;
-        let own = robot.tree.parent_joint[link.0]
-            .filter(|id| robot.joints[id.0].kind == JointKind::Fixed);
+        let own = robot
+            .tree()
+            .parent_joint(link)
+            .filter(|&id| robot.joints()[id].kind() == JointKind::Fixed);
         let name = match own {
-            Some(id) => self.names.joints[id.0].clone(),
+            Some(id) => self.names.joints[id].clone(),
             None => {
-                let name = format!("{}_to_world", self.names.links[link.0]);
+                let name = format!("{}_to_world", self.names.links[link]);
                 self.names.model.first([name.as_str()])
             }
         };
-        let child = self.names.links[link.0].clone();
+        let child = self.names.links[link].clone();
         self.begin(&End {
             name,
             kind: "fixed",
@@ -142,19 +148,19 @@ impl Writer<'_> {
 
     fn joint(&mut self, id: JointId) {
         let robot = self.robot;
-        let joint = &robot.joints[id.0];
-        let parent = self.frame(joint.parent).to_owned();
-        let child = self.names.links[joint.child.0].clone();
+        let joint = &robot.joints()[id];
+        let parent = self.frame(joint.parent()).to_owned();
+        let child = self.names.links[joint.child()].clone();
         let on = if parent == MODEL { "world" } else { &parent };
-        let kind = joint.kind.as_str();
+        let kind = joint.kind().as_str();
         self.begin(&End {
-            name: self.names.joints[id.0].clone(),
+            name: self.names.joints[id].clone(),
             kind,
             parent: on,
             child: &child,
         });
         self.pose(Some(&parent), &joint.origin);
-        if joint.kind != JointKind::Fixed {
+        if joint.kind() != JointKind::Fixed {
             self.axis(id, joint);
         }
         self.joint_sensors(id);
@@ -191,7 +197,7 @@ impl Writer<'_> {
             }
             self.to.close();
         }
-        if let Some(mimic) = joint.mimic {
+        if let Some(mimic) = joint.mimic() {
             self.mimic(id, &mimic);
         }
         self.to.close();
@@ -200,10 +206,11 @@ impl Writer<'_> {
     fn mimic(&mut self, follower: JointId, mimic: &Mimic) {
         let robot = self.robot;
         if !self.moves(follower) || !self.moves(mimic.joint) {
-            let [joint, leader] = [follower, mimic.joint].map(|id| &robot.joints[id.0]);
+            let [joint, leader] = [follower, mimic.joint].map(|id| &robot.joints()[id]);
             let message = format!(
                 "joint \"{}\" can't follow \"{}\" in SDFormat",
-                joint.name, leader.name
+                joint.name(),
+                leader.name()
             );
             let help = "let joints with one degree of freedom follow each other";
             return self
@@ -212,7 +219,7 @@ impl Writer<'_> {
         }
         self.to.open(
             "mimic",
-            vec![("joint", self.names.joints[mimic.joint.0].clone())],
+            vec![("joint", self.names.joints[mimic.joint].clone())],
         );
         self.leaf("multiplier", &number(mimic.multiplier));
         self.leaf("offset", &number(mimic.offset));
@@ -223,13 +230,13 @@ impl Writer<'_> {
     /// Where a link or frame is: the frame that its place is given in, and its place there.
     pub(super) fn place(&self, link: LinkId) -> (String, Pose) {
         let robot = self.robot;
-        let Some(id) = robot.tree.parent_joint[link.0] else {
+        let Some(id) = robot.tree().parent_joint(link) else {
             return (MODEL.to_owned(), Pose::identity());
         };
-        let joint = &robot.joints[id.0];
-        match self.groups.motion[link.0] {
-            Motion::Joint(id) => (self.names.joints[id.0].clone(), Pose::identity()),
-            _ => (self.frame(joint.parent).to_owned(), joint.origin),
+        let joint = &robot.joints()[id];
+        match self.groups.motion[link] {
+            Motion::Joint(id) => (self.names.joints[id].clone(), Pose::identity()),
+            _ => (self.frame(joint.parent()).to_owned(), joint.origin),
         }
     }
 }

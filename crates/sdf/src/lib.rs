@@ -6,11 +6,6 @@
 //!
 //! This module must not know URDF, USD, glTF, or where files are.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 pub mod codes;
 mod groups;
 mod joints;
@@ -66,7 +61,7 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
     let names = Names::of(robot, &mut findings);
     let groups = Groups::of(robot, base);
     let mut to = Document::default();
-    let follows = robot.joints.iter().any(|joint| joint.mimic.is_some());
+    let follows = robot.joints().values().any(|joint| joint.mimic().is_some());
     to.open(
         "sdf",
         vec![(
@@ -78,7 +73,7 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
         "model",
         vec![(
             "name",
-            names::Scope::default().first([robot.name.as_str(), "robot"]),
+            names::Scope::default().first([robot.name(), "robot"]),
         )],
     );
     let mut writer = Writer {
@@ -98,7 +93,10 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
     } = writer;
     let (text, is_changed) = to.finish();
     if is_changed {
-        let message = format!("names of robot \"{}\" have control characters", robot.name);
+        let message = format!(
+            "names of robot \"{}\" have control characters",
+            robot.name()
+        );
         findings.report(
             &codes::CHARACTERS,
             &robot.place,
@@ -139,7 +137,7 @@ impl<'a> Writer<'a> {
         if self.is_world(link) {
             MODEL
         } else {
-            &self.names.links[link.0]
+            &self.names.links[link]
         }
     }
 
@@ -189,7 +187,7 @@ impl<'a> Writer<'a> {
         let robot = self.robot;
         let has_custom = |custom: &urdf_usd_robot::Custom| custom.elements.len();
         let joints = |is: fn(&urdf_usd_robot::Joint) -> bool| {
-            robot.joints.iter().filter(|joint| is(joint)).count()
+            robot.joints().values().filter(|joint| is(joint)).count()
         };
         let interfaces = robot.interfaces.len()
             + robot
@@ -207,13 +205,13 @@ impl<'a> Writer<'a> {
         let custom = has_custom(&robot.custom)
             - robot.custom.elements.iter().filter(written).count()
             + robot
-                .links
-                .iter()
+                .links()
+                .values()
                 .map(|link| has_custom(&link.custom))
                 .sum::<usize>()
             + robot
-                .joints
-                .iter()
+                .joints()
+                .values()
                 .map(|joint| has_custom(&joint.custom))
                 .sum::<usize>();
         let sticks = |link: &&urdf_usd_robot::Link| {
@@ -223,13 +221,16 @@ impl<'a> Writer<'a> {
         let counts = [
             ("soft limits", joints(|joint| joint.safety.is_some())),
             ("calibration", joints(|joint| joint.calibration.is_some())),
-            ("drives", joints(|joint| joint.drive.is_some())),
-            ("named poses", robot.named_poses.len()),
+            ("drives", joints(|joint| joint.drive().is_some())),
+            ("named poses", robot.named_poses().len()),
             (
                 "pairs of links that need no check for collision",
                 robot.disabled_collisions.len(),
             ),
-            ("static friction", robot.links.iter().filter(sticks).count()),
+            (
+                "static friction",
+                robot.links().values().filter(sticks).count(),
+            ),
             ("ROS interfaces", interfaces),
             ("custom elements", custom),
         ];

@@ -5,7 +5,8 @@ use nalgebra::{Matrix3, Vector3};
 use super::names::Scope;
 use super::{Writer, codes};
 use urdf_usd_robot::{
-    Geometry, Light, LightKind, LinkId, Mass, Material, MaterialId, PLAIN_IOR, Pose, Shape, decimal,
+    ArenaMap, Geometry, Light, LightKind, LinkId, Mass, Material, MaterialId, PLAIN_IOR, Pose,
+    Shape, decimal,
 };
 use urdf_usd_xml::{number, numbers};
 
@@ -31,17 +32,17 @@ impl Writer<'_> {
     /// All links, each with what is on it and on its frames, and all frames.
     pub(super) fn links(&mut self) {
         let robot = self.robot;
-        let mut frames: Vec<Vec<LinkId>> = vec![Vec::new(); robot.links.len()];
-        for &link in &robot.tree.order {
-            frames[self.groups.carrier[link.0].0].push(link);
+        let mut frames = ArenaMap::filled(robot.links(), Vec::new());
+        for &link in robot.tree().order() {
+            frames[self.groups.carrier[link]].push(link);
         }
-        for &link in &robot.tree.order {
+        for &link in robot.tree().order() {
             let is_needed = !self.is_world(link) || self.world_has_content();
             if self.groups.is_link(link) && is_needed {
-                self.link(link, &frames[link.0]);
+                self.link(link, &frames[link]);
             } else if !self.groups.is_link(link) {
-                let carrier = self.names.links[self.groups.carrier[link.0].0].clone();
-                let name = self.names.links[link.0].clone();
+                let carrier = self.names.links[self.groups.carrier[link]].clone();
+                let name = self.names.links[link].clone();
                 let (frame, pose) = self.place(link);
                 self.to
                     .open("frame", vec![("name", name), ("attached_to", carrier)]);
@@ -55,7 +56,7 @@ impl Writer<'_> {
     pub(super) fn world_has_content(&self) -> bool {
         let robot = self.robot;
         robot.world_root().is_some_and(|world| {
-            let of = &robot.links[world.0];
+            let of = &robot.links()[world];
             !of.visuals.is_empty()
                 || !of.collisions.is_empty()
                 || robot.sensors.iter().any(|sensor| sensor.link == world)
@@ -66,7 +67,7 @@ impl Writer<'_> {
     fn link(&mut self, link: LinkId, frames: &[LinkId]) {
         let robot = self.robot;
         self.to
-            .open("link", vec![("name", self.names.links[link.0].clone())]);
+            .open("link", vec![("name", self.names.links[link].clone())]);
         let (frame, pose) = self.place(link);
         self.pose(Some(&frame), &pose);
         self.inertial(link);
@@ -77,9 +78,9 @@ impl Writer<'_> {
         for &of in frames {
             for is_visual in [true, false] {
                 let shapes = if is_visual {
-                    &robot.links[of.0].visuals
+                    &robot.links()[of].visuals
                 } else {
-                    &robot.links[of.0].collisions
+                    &robot.links()[of].collisions
                 };
                 for (index, shape) in shapes.iter().enumerate() {
                     self.shape((link, of), is_visual, (index, shape), &mut inside);
@@ -98,14 +99,14 @@ impl Writer<'_> {
     /// The frame to name for what is on `of`, which is in the link `link` of the SDF; none if they
     /// are the same.
     pub(super) fn frame_in(&self, (link, of): (LinkId, LinkId)) -> Option<String> {
-        (link != of).then(|| self.names.links[of.0].clone())
+        (link != of).then(|| self.names.links[of].clone())
     }
 
     fn inertial(&mut self, link: LinkId) {
-        let of = &self.robot.links[link.0];
+        let of = &self.robot.links()[link];
         let given = of.inertial.as_ref();
-        let mass = if self.groups.massless[link.0] {
-            let message = format!("link \"{}\" moves and has no mass", of.name);
+        let mass = if self.groups.massless[link] {
+            let message = format!("link \"{}\" moves and has no mass", of.name());
             self.findings.report(
                 &codes::MASS,
                 &of.place,
@@ -122,7 +123,7 @@ impl Writer<'_> {
             return;
         };
         if let Some(inertial) = given.filter(|_| mass.repaired) {
-            let message = format!("the inertia of link \"{}\" is that of no body", of.name);
+            let message = format!("the inertia of link \"{}\" is that of no body", of.name());
             self.findings.report(
                 &codes::INERTIA,
                 &inertial.place,
@@ -133,7 +134,7 @@ impl Writer<'_> {
         // As it is given, if it can stay so; otherwise along the principal axes.
         let moments = sound(mass.moments);
         let (pose, tensor) = match given
-            .filter(|_| !self.groups.massless[link.0] && !mass.repaired && moments == mass.moments)
+            .filter(|_| !self.groups.massless[link] && !mass.repaired && moments == mass.moments)
         {
             Some(inertial) => (inertial.origin, inertial.inertia),
             None => (
@@ -174,7 +175,7 @@ impl Writer<'_> {
             &self.files.collisions
         };
         let file = files
-            .get(place.1.0)
+            .get(place.1.index())
             .and_then(|files| files.get(index)?.clone());
         let is_mesh = matches!(
             shape.geometry,
@@ -194,7 +195,7 @@ impl Writer<'_> {
                 "give it a form with a surface or volume",
             );
         }
-        let own = format!("{}_{what}", self.names.links[place.1.0]);
+        let own = format!("{}_{what}", self.names.links[place.1]);
         let name = inside.name(shape.name.as_deref().unwrap_or_default(), &own);
         if !is_visual {
             inside.collisions.push((place.1, name.clone()));
@@ -252,7 +253,7 @@ impl Writer<'_> {
 
     /// What contact is like, if the robot says.
     fn surface(&mut self, link: LinkId) {
-        let Some(contact) = self.robot.links[link.0].contact else {
+        let Some(contact) = self.robot.links()[link].contact else {
             return;
         };
         self.to.open("surface", Vec::new());
@@ -272,10 +273,8 @@ impl Writer<'_> {
     }
 
     fn material(&mut self, id: MaterialId, shape: &Shape) {
-        let Some(material) = self.robot.materials.get(id.0) else {
-            return;
-        };
-        let file = self.files.textures.get(id.0).cloned().flatten();
+        let material = &self.robot.materials()[id];
+        let file = self.files.textures.get(id.index()).cloned().flatten();
         let mut lost: Vec<&str> = material.maps.keys().map(|role| role.name()).collect();
         lost.extend((material.ior != PLAIN_IOR).then_some("index of refraction"));
         if !lost.is_empty() {

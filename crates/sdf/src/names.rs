@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::{Findings, codes};
-use urdf_usd_robot::Robot;
+use urdf_usd_robot::{ArenaMap, Joint, Link, Robot};
 
 /// Names in one scope, each given once.
 #[derive(Default)]
@@ -33,10 +33,10 @@ impl Scope {
 
 /// The names of a robot's links and joints.
 pub(super) struct Names {
-    /// By link, whether it is a link of the SDF or a frame.
-    pub links: Vec<String>,
-    /// By joint.
-    pub joints: Vec<String>,
+    /// Name of each link, whether it is a link of the SDF or a frame.
+    pub links: ArenaMap<Link, String>,
+    /// Name of each joint.
+    pub joints: ArenaMap<Joint, String>,
     /// Of all in the model.
     pub model: Scope,
 }
@@ -44,18 +44,17 @@ pub(super) struct Names {
 impl Names {
     pub fn of(robot: &Robot, findings: &mut Findings) -> Self {
         let mut model = Scope::default();
-        let mut links = Vec::new();
-        let world = robot.world_root().map(|world| world.0);
-        for (index, link) in robot.links.iter().enumerate() {
-            let fallback = if link.name.trim().is_empty() {
+        let world = robot.world_root();
+        let links = ArenaMap::new(robot.links(), |id, link| {
+            let fallback = if link.name().trim().is_empty() {
                 "link"
             } else {
-                &link.name
+                link.name()
             };
-            let name = model.first([link.name.as_str(), fallback]);
+            let name = model.first([link.name(), fallback]);
             // The world is not called so, but is the world.
-            if name != link.name && world != Some(index) {
-                let message = format!("link \"{}\" is called \"{name}\" in the SDF", link.name);
+            if name != link.name() && world != Some(id) {
+                let message = format!("link \"{}\" is called \"{name}\" in the SDF", link.name());
                 findings.report(
                     &codes::RENAMED,
                     &link.place,
@@ -63,13 +62,12 @@ impl Names {
                     "give the link a name of its own",
                 );
             }
-            links.push(name);
-        }
-        let mut joints = Vec::new();
-        for joint in &robot.joints {
-            let name = model.first([joint.name.as_str(), &format!("{}_joint", joint.name)]);
-            if name != joint.name {
-                let message = format!("joint \"{}\" is called \"{name}\" in the SDF", joint.name);
+            name
+        });
+        let joints = ArenaMap::new(robot.joints(), |_, joint| {
+            let name = model.first([joint.name(), &format!("{}_joint", joint.name())]);
+            if name != joint.name() {
+                let message = format!("joint \"{}\" is called \"{name}\" in the SDF", joint.name());
                 findings.report(
                     &codes::RENAMED,
                     &joint.place,
@@ -77,8 +75,8 @@ impl Names {
                     "give the joint a name that no link and no other joint has",
                 );
             }
-            joints.push(name);
-        }
+            name
+        });
         Self {
             links,
             joints,

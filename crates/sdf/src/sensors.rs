@@ -139,14 +139,14 @@ impl<'a> Writer<'a> {
             .iter()
             .filter(|sensor| sensor.kind == SensorKind::ForceTorque)
         {
-            if robot.tree.parent_joint[sensor.link.0] != Some(id) {
+            if robot.tree().parent_joint(sensor.link) != Some(id) {
                 continue;
             }
             let kind = "force_torque";
             let name = inside.first([sensor.name.as_str(), kind]);
             self.to
                 .open("sensor", vec![("name", name), ("type", kind.to_owned())]);
-            let frame = self.names.links[sensor.link.0].clone();
+            let frame = self.names.links[sensor.link].clone();
             self.pose(Some(&frame), &sensor.origin);
             let source = self.source(sensor);
             self.settings(sensor, source, "");
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
 
     /// Whether the SDF has the joint that moves or holds a sensor's link.
     fn has_joint(&self, sensor: &Sensor) -> bool {
-        match self.groups.motion[sensor.link.0] {
+        match self.groups.motion[sensor.link] {
             Motion::Joint(_) => true,
             Motion::Rigid => self.is_joined(sensor.link),
             Motion::Held | Motion::Free => false,

@@ -1,10 +1,12 @@
+use std::ops::DerefMut;
+
 use nalgebra::Vector3;
 use roxmltree::Document as Xml;
 
 use super::*;
 use urdf_usd_robot::{
-    Bounds, Camera, Custom, Geometry, Inertial, Joint, JointId, JointKind, Light, LightKind, Limit,
-    Link, Mimic, Planning, Sensor, SensorKind, Shape, Tree,
+    Bounds, Camera, Custom, Geometry, Inertial, Joint, JointKind, JointProperties, Light,
+    LightKind, Limit, Link, Mimic, Sensor, SensorKind, Shape,
 };
 
 fn link(name: &str, mass: f64) -> Link {
@@ -15,15 +17,9 @@ fn link(name: &str, mass: f64) -> Link {
         is_assumed: false,
         place: Place::default(),
     };
-    Link {
-        name: name.to_owned(),
-        inertial: Some(inertial).filter(|inertial| inertial.mass > 0.0),
-        visuals: Vec::new(),
-        collisions: Vec::new(),
-        contact: None,
-        custom: Custom::default(),
-        place: Place::default(),
-    }
+    let mut link = Link::new(name);
+    link.inertial = Some(inertial).filter(|inertial| inertial.mass > 0.0);
+    link
 }
 
 fn ball(radius: f64) -> Shape {
@@ -39,31 +35,51 @@ fn ball(radius: f64) -> Shape {
     }
 }
 
-fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> Joint {
-    Joint {
-        origin: Pose::translation(1.0, 0.0, 0.0),
-        ..Joint::new(name, kind, LinkId(parent), LinkId(child))
-    }
+/// A joint between the links at these positions.
+#[derive(Clone)]
+struct TestJoint {
+    name: String,
+    kind: JointKind,
+    parent: usize,
+    child: usize,
+    properties: JointProperties,
 }
 
-fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
-    let tree = Tree::build(links.len(), &mut joints);
-    Robot {
-        name: "r".to_owned(),
-        links,
-        joints,
-        tree,
-        materials: Vec::new(),
-        meshes: Vec::new(),
-        sensors: Vec::new(),
-        interfaces: Vec::new(),
-        lights: Vec::new(),
-        disabled_collisions: Vec::new(),
-        named_poses: Vec::new(),
-        look_variants: Vec::new(),
-        planning: Planning::default(),
-        custom: Custom::default(),
-        place: Place::default(),
+fn robot(links: Vec<Link>, joints: Vec<TestJoint>) -> Robot {
+    let mut robot = Robot::new("r");
+    for link in links {
+        robot.add_link(link).unwrap();
+    }
+    for made in joints {
+        let [parent, child] = [made.parent, made.child].map(|k| robot.links().handle(k).unwrap());
+        let mut joint = Joint::new(made.name, made.kind, parent, child);
+        *joint.deref_mut() = made.properties;
+        robot.add_joint(joint).unwrap();
+    }
+    robot
+}
+
+/// Lets the second joint follow the first.
+fn follow(robot: &mut Robot, multiplier: f64, offset: f64) {
+    let [joint, follower] = [0, 1].map(|k| robot.joints().handle(k).unwrap());
+    let mimic = Mimic {
+        joint,
+        multiplier,
+        offset,
+    };
+    robot.set_mimics([(follower, Some(mimic))]).unwrap();
+}
+
+fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> TestJoint {
+    TestJoint {
+        name: name.to_owned(),
+        kind,
+        parent,
+        child,
+        properties: JointProperties {
+            origin: Pose::translation(1.0, 0.0, 0.0),
+            ..JointProperties::default()
+        },
     }
 }
 
@@ -136,7 +152,8 @@ fn what_is_on_the_world_is_fixed_to_it() {
         vec![link("world", 0.0), link("b", 1.0)],
         vec![joint("j", JointKind::Continuous, 0, 1)],
     );
-    scene.links[0].collisions = vec![ball(1.0)];
+    let world = scene.link_named("world").unwrap();
+    scene.link_mut(world).collisions = vec![ball(1.0)];
     let text = written(&scene, Base::Auto).text;
     assert_eq!(
         (ends(&text), values(&text, "joint", "type")),
@@ -167,7 +184,8 @@ fn a_link_without_a_mass_is_a_frame_in_one_that_has_one() {
             joint("beside", JointKind::Fixed, 1, 4),
         ],
     );
-    four.links[3].visuals = vec![ball(1.0)];
+    let d = four.link_named("d").unwrap();
+    four.link_mut(d).visuals = vec![ball(1.0)];
     let sdf = written(&four, Base::Auto);
     let text = &sdf.text;
     assert_eq!(codes_of(&sdf), Vec::<&str>::new());
@@ -214,8 +232,9 @@ fn what_moves_has_a_mass() {
 #[test]
 fn inertia_is_what_libsdformat_takes() {
     let mut one = robot(vec![link("a", 1.0)], Vec::new());
+    let a = one.link_named("a").unwrap();
     let mut moments = |x, y, z| {
-        one.links[0].inertial.as_mut().unwrap().inertia =
+        one.link_mut(a).inertial.as_mut().unwrap().inertia =
             nalgebra::Matrix3::from_diagonal(&Vector3::new(x, y, z));
         let sdf = written(&one, Base::Auto);
         let number = |name| texts(&sdf.text, name)[0].parse::<f64>().unwrap();
@@ -239,23 +258,19 @@ fn inertia_is_what_libsdformat_takes() {
 #[test]
 fn limits_are_as_they_are_given() {
     let mut hinge = joint("j", JointKind::Revolute, 0, 1);
-    hinge.limit = Some(Limit {
+    hinge.properties.limit = Some(Limit {
         bounds: Bounds::between(Some(-1.0), None),
         effort: Some(0.0),
         velocity: Some(f64::INFINITY),
     });
-    let mut follower = joint("k", JointKind::Prismatic, 1, 2);
-    follower.mimic = Some(Mimic {
-        joint: JointId(0),
-        multiplier: -2.0,
-        offset: 0.25,
-    });
-    let links = || vec![link("a", 1.0), link("b", 1.0), link("c", 1.0)];
-    let text = written(
-        &robot(links(), vec![hinge.clone(), follower.clone()]),
-        Base::Auto,
-    )
-    .text;
+    let follower = joint("k", JointKind::Prismatic, 1, 2);
+    let write = |hinge: &TestJoint| {
+        let links = vec![link("a", 1.0), link("b", 1.0), link("c", 1.0)];
+        let mut robot = robot(links, vec![hinge.clone(), follower.clone()]);
+        follow(&mut robot, -2.0, 0.25);
+        written(&robot, Base::Auto)
+    };
+    let text = write(&hinge).text;
     assert_eq!(
         (texts(&text, "lower"), texts(&text, "effort")),
         (vec!["-1".to_owned()], vec!["0".to_owned()])
@@ -273,7 +288,7 @@ fn limits_are_as_they_are_given() {
         (vec!["-2".to_owned()], vec!["0.25".to_owned()])
     );
     hinge.kind = JointKind::Planar;
-    let planar = written(&robot(links(), vec![hinge, follower]), Base::Auto);
+    let planar = write(&hinge);
     assert_eq!(
         (ends(&planar.text), codes_of(&planar)),
         (vec!["b>c".to_owned()], vec!["sdf-planar", "sdf-mimic"])
@@ -333,8 +348,8 @@ fn names_are_told_apart() {
         ]
     );
     let mut shapes = robot(vec![link("a", 1.0)], Vec::new());
-    (shapes.links[0].visuals, shapes.links[0].collisions) =
-        (vec![ball(1.0), ball(0.0)], vec![ball(1.0)]);
+    let a = shapes.link_mut(shapes.link_named("a").unwrap());
+    (a.visuals, a.collisions) = (vec![ball(1.0), ball(0.0)], vec![ball(1.0)]);
     let sdf = written(&shapes, Base::Auto);
     assert_eq!(
         (
@@ -360,11 +375,11 @@ fn element(name: &str, text: &str, line: u32, children: Vec<Element>) -> Element
     }
 }
 
-fn sensor(name: &str, kind: SensorKind, link: usize, line: u32) -> Sensor {
+fn sensor(name: &str, kind: SensorKind, link: LinkId, line: u32) -> Sensor {
     Sensor {
         name: name.to_owned(),
         kind,
-        link: LinkId(link),
+        link,
         origin: Pose::translation(0.0, 0.0, 2.0),
         frame: None,
         frame_name: None,
@@ -405,13 +420,14 @@ fn sensors_are_as_far_as_sdf_knows_them() {
         far: 9.0,
         parallel_width: None,
     };
+    let [a, b] = ["a", "b"].map(|name| robot.link_named(name).unwrap());
     robot.sensors = vec![
-        sensor("rays", SensorKind::Lidar, 0, 7),
-        sensor("blind", SensorKind::Lidar, 0, 0),
-        sensor("eye", SensorKind::Camera(view), 1, 0),
-        sensor("wrist", SensorKind::ForceTorque, 1, 0),
-        sensor("foot", SensorKind::ForceTorque, 0, 0),
-        sensor("touch", SensorKind::Contact, 1, 0),
+        sensor("rays", SensorKind::Lidar, a, 7),
+        sensor("blind", SensorKind::Lidar, a, 0),
+        sensor("eye", SensorKind::Camera(view), b, 0),
+        sensor("wrist", SensorKind::ForceTorque, b, 0),
+        sensor("foot", SensorKind::ForceTorque, a, 0),
+        sensor("touch", SensorKind::Contact, b, 0),
     ];
     let kind = LightKind::Spot {
         radius: 0.1,
@@ -423,7 +439,7 @@ fn sensors_are_as_far_as_sdf_knows_them() {
     robot.lights = vec![Light {
         name: String::new(),
         kind,
-        link: LinkId(1),
+        link: b,
         origin,
         color,
         intensity,

@@ -497,6 +497,6 @@ impl<'a, 'input> Scope<'a, 'input> {
     }
 }
 
-fn linear(colour: [f64; 4]) -> [f32; 3] {
-    [0, 1, 2].map(|i| Material::linear(colour[i].clamp(0.0, 1.0)) as f32)
+fn linear([red, green, blue, _]: [f64; 4]) -> [f32; 3] {
+    [red, green, blue].map(|part| Material::linear(part.clamp(0.0, 1.0)) as f32)
 }

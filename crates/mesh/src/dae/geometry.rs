@@ -508,8 +508,9 @@ impl<T, const N: usize> Values<T, N> {
             let mut value = [self.missing; N];
             let mut seen = 0;
             for (i, word) in words.by_ref().take(stride).enumerate() {
-                if let Some(component) = columns.iter().position(|column| *column == Some(i)) {
-                    value[component] = float(word);
+                let component = columns.iter().position(|column| *column == Some(i));
+                if let Some(value) = component.and_then(|component| value.get_mut(component)) {
+                    *value = float(word);
                 }
                 seen = i + 1;
             }
@@ -528,7 +529,11 @@ fn columns<const N: usize>(names: &[&str], usual: [&str; N]) -> [Option<usize>; 
     if by_name.iter().take(3).all(Option::is_some) {
         return by_name;
     }
-    let named: Vec<usize> = (0..names.len()).filter(|&i| !names[i].is_empty()).collect();
+    let named = names
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| !name.is_empty());
+    let named: Vec<usize> = named.map(|(i, _)| i).collect();
     std::array::from_fn(|i| {
         if named.len() >= N.min(3) {
             named.get(i).copied()

@@ -195,7 +195,7 @@ fn decode(bytes: &[u8]) -> Cow<'_, str> {
             if let Ok(text) = str::from_utf8(bytes) {
                 return Cow::Borrowed(text);
             }
-            let declaration = bytes[..bytes.len().min(200)].to_ascii_lowercase();
+            let declaration = bytes.get(..200).unwrap_or(bytes).to_ascii_lowercase();
             let says = |name: &[u8]| declaration.windows(name.len()).any(|w| w == name);
             if says(b"iso-8859-1") || says(b"windows-1252") || says(b"latin1") {
                 return Cow::Owned(bytes.iter().map(|&b| char::from(b)).collect());

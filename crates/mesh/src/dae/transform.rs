@@ -72,8 +72,8 @@ fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
 }
 
 /// At the eye, -z towards the point of interest, y up.
-fn look_at(n: [f64; 9]) -> Option<Matrix4<f64>> {
-    let [eye, interest, up] = [0, 3, 6].map(|i| Vector3::new(n[i], n[i + 1], n[i + 2]));
+fn look_at([a, b, c, d, e, f, g, h, i]: [f64; 9]) -> Option<Matrix4<f64>> {
+    let [eye, interest, up] = [[a, b, c], [d, e, f], [g, h, i]].map(Vector3::from);
     let forward = (interest - eye).try_normalize(0.0)?;
     let right = forward.cross(&up).try_normalize(0.0)?;
     let up = right.cross(&forward);

@@ -321,12 +321,12 @@ impl Layout {
         if bytes.len() < needed {
             return None;
         }
-        let value =
-            |i: usize| std::array::from_fn(|k| self.number(&bytes[i * stride + k * size..]));
+        let number = |at: usize| self.number(bytes.get(at..).unwrap_or_default());
+        let value = |i: usize| std::array::from_fn(|k| number(i * stride + k * size));
         Some((0..count).map(value).collect())
     }
 
-    /// The number at the beginning of `bytes`, which are long enough.
+    /// Returns the number at the beginning of `bytes`; NaN if they are too short.
     fn number(&self, bytes: &[u8]) -> f64 {
         let (value, largest) = match (self.component, bytes) {
             (ComponentType::I8, [a, ..]) => (f64::from(a.cast_signed()), f64::from(i8::MAX)),

@@ -110,13 +110,16 @@ impl<'a> Reader<'a, '_, '_> {
             );
             return None;
         };
-        if let Some(known) = self.look_index[index] {
+        if let Some(known) = self.look_index.get(index).copied().flatten() {
             return Some(known);
         }
         let look = self.read_material(material);
         self.looks.push(look);
-        self.look_index[index] = Some(self.looks.len() - 1);
-        self.look_index[index]
+        let new = self.looks.len() - 1;
+        if let Some(known) = self.look_index.get_mut(index) {
+            *known = Some(new);
+        }
+        Some(new)
     }
 
     /// The material of a primitive in the assembly, and the colours of its vertices with the base
@@ -126,7 +129,7 @@ impl<'a> Reader<'a, '_, '_> {
         look: Option<usize>,
         mut colors: Vec<[f32; 4]>,
     ) -> (u32, Vec<[f32; 4]>) {
-        let Some(look) = look.map(|look| &mut self.looks[look]) else {
+        let Some(look) = look.and_then(|look| self.looks.get_mut(look)) else {
             // What has no material is opaque.
             colors.iter_mut().for_each(|color| color[3] = 1.0);
             return (NONE, colors);
@@ -145,7 +148,9 @@ impl<'a> Reader<'a, '_, '_> {
             );
         }
         for color in &mut colors {
-            *color = std::array::from_fn(|i| color[i] * look.material.base_color[i]);
+            for (part, factor) in color.iter_mut().zip(look.material.base_color) {
+                *part *= factor;
+            }
             color[3] = look.opacity.seen(color[3], has_image);
         }
         let material = look.shown(true);

@@ -66,7 +66,7 @@ impl<'a> Meshes<'a, '_, '_> {
         let look = self
             .0
             .look(Some(Index::new(u32::try_from(index).unwrap_or(u32::MAX))))?;
-        Some(self.0.looks[look].shown(has_colors))
+        Some(self.0.looks.get(look)?.shown(has_colors))
     }
 
     /// The values of an accessor; none, reported, if they can't be had.

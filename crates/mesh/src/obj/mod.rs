@@ -25,7 +25,7 @@ pub(super) fn looks_like(text: &[u8]) -> bool {
     const WORDS: &[&str] = &[
         "v", "vt", "vn", "vp", "f", "o", "g", "s", "l", "p", "mtllib", "usemtl",
     ];
-    let mut first_words = lines(&text[..text.len().min(4096)]).filter_map(|line| {
+    let mut first_words = lines(text.get(..4096).unwrap_or(text)).filter_map(|line| {
         let text = String::from_utf8_lossy(&line).into_owned();
         text.split_ascii_whitespace()
             .next()
@@ -61,7 +61,12 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
     let runs: Vec<_> = object
         .runs
         .iter()
-        .map(|run| (run.triangles.clone(), materials[run.material]))
+        .map(|run| {
+            (
+                run.triangles.clone(),
+                *materials.get(run.material).unwrap_or(&NONE),
+            )
+        })
         .collect();
     object.bind_colors();
     let Object {
@@ -132,7 +137,7 @@ impl Object {
                     u,
                     words
                         .next()
-                        .filter(|word| word[0] != b'#')
+                        .filter(|word| !word.starts_with(b"#"))
                         .map_or(0.0, |word| number(word) as f32),
                 ]);
             }
@@ -153,7 +158,7 @@ impl Object {
 
     /// `x y z`, `x y z w`, `x y z r g b`, `x y z r g b a`.
     fn vertex<'a>(&mut self, words: impl Iterator<Item = &'a [u8]>) {
-        let mut values = words.map_while(|word| (word[0] != b'#').then(|| number(word)));
+        let mut values = words.map_while(|word| (!word.starts_with(b"#")).then(|| number(word)));
         let mut position = [(); 3].map(|()| values.next().unwrap_or(f64::NAN));
         match [(); 4].map(|()| values.next()) {
             [Some(w), None, ..] if w != 0.0 => position = position.map(|x| x / w),
@@ -170,11 +175,11 @@ impl Object {
     fn face<'a>(&mut self, words: impl Iterator<Item = &'a [u8]>, triangulator: &mut Triangulator) {
         let mut face = std::mem::take(&mut self.face);
         face.clear();
-        face.extend(words.map_while(|word| (word[0] != b'#').then(|| self.corner(word))));
+        face.extend(words.map_while(|word| (!word.starts_with(b"#")).then(|| self.corner(word))));
         let before = self.triangles.len();
-        match face.len() {
-            0..=2 => self.unusable += 1,
-            3 => self.triangles.push([face[0], face[1], face[2]]),
+        match face.as_slice() {
+            [] | [_] | [_, _] => self.unusable += 1,
+            &[a, b, c] => self.triangles.push([a, b, c]),
             _ => {
                 let at = |c: &Corner| {
                     self.positions
@@ -183,7 +188,11 @@ impl Object {
                         .unwrap_or([f64::NAN; 3])
                 };
                 let outline: Vec<_> = face.iter().map(at).collect();
-                triangulator.cut(&outline, &[], |t| self.triangles.push(t.map(|i| face[i])));
+                triangulator.cut(&outline, &[], |triangle| {
+                    if let [Some(&a), Some(&b), Some(&c)] = triangle.map(|i| face.get(i)) {
+                        self.triangles.push([a, b, c]);
+                    }
+                });
             }
         }
         self.face = face;
@@ -197,7 +206,7 @@ impl Object {
             return;
         }
         if let Some(run) = self.runs.last_mut()
-            && self.names[run.material] == self.material
+            && self.names.get(run.material) == Some(&self.material)
         {
             run.triangles.end = end;
             return;
@@ -298,11 +307,12 @@ impl Object {
     /// Applies a texture's scale and offset to the corners that have the material `index`.
     fn place_texture(&mut self, index: usize, placement: &mtl::Placement) {
         for run in self.runs.iter().filter(|run| run.material == index) {
-            for corner in self.triangles[run.triangles.clone()].iter_mut().flatten() {
-                if let Some(uv) = self.uvs.get(corner.uv as usize) {
-                    let uv = [0, 1].map(|k| uv[k] * placement.scale[k] + placement.offset[k]);
+            let triangles = self.triangles.get_mut(run.triangles.clone());
+            for corner in triangles.into_iter().flatten().flatten() {
+                if let Some(&[u, v]) = self.uvs.get(corner.uv as usize) {
+                    let ([by_u, by_v], [to_u, to_v]) = (placement.scale, placement.offset);
                     corner.uv = self.uvs.len() as u32;
-                    self.uvs.push(uv);
+                    self.uvs.push([u * by_u + to_u, v * by_v + to_v]);
                 }
             }
         }

@@ -155,7 +155,7 @@ impl Library {
                 self.materials.extend(current.replace(next));
             } else if let Some((_, definition)) = &mut current {
                 let numbers = words
-                    .map_while(|word| (word[0] != b'#').then(|| number(word)))
+                    .map_while(|word| (!word.starts_with(b"#")).then(|| number(word)))
                     .collect::<Vec<_>>();
                 definition.set(&keyword, &numbers, || name_after(&line, keyword.len()));
             }

@@ -72,12 +72,13 @@ pub fn obj(
         let _ = writeln!(text, "vn {x} {y} {z}");
     }
     for part in &mesh.parts {
-        match shown(part)
-            .filter(is_named)
-            .and_then(|material| used.iter().position(|other| *other == material))
-        {
-            Some(index) => {
-                let _ = writeln!(text, "usemtl {}", names[index]);
+        match shown(part).filter(is_named).and_then(|material| {
+            used.iter()
+                .zip(&names)
+                .find(|(other, _)| **other == material)
+        }) {
+            Some((_, name)) => {
+                let _ = writeln!(text, "usemtl {name}");
             }
             // Nothing else ends what the last line of this kind began.
             None if !used.is_empty() => text.push_str("usemtl\n"),
@@ -87,14 +88,16 @@ pub fn obj(
             text.push('f');
             for corner in 0..3 {
                 let of = |indices: &[[u32; 3]]| {
-                    indices
+                    let index = indices
                         .get(triangle)
-                        .map_or(1, |indices| u64::from(indices[corner]) + 1)
+                        .and_then(|corners| corners.get(corner));
+                    index.map_or(1, |&index| u64::from(index) + 1)
                 };
                 let position = vertices
                     .corners
                     .get(triangle)
-                    .map_or(1, |corners| corners[corner] + 1);
+                    .and_then(|corners| corners.get(corner))
+                    .map_or(1, |vertex| vertex + 1);
                 let uv = mesh
                     .uvs
                     .as_ref()
@@ -152,7 +155,7 @@ impl Vertices {
         };
         let triangles = mesh.triangles.iter().zip(&colors.indices);
         let corners = triangles
-            .map(|(points, colors)| [0, 1, 2].map(|k| vertex(points[k], colors[k])))
+            .map(|(&[a, b, c], &[d, e, f])| [vertex(a, d), vertex(b, e), vertex(c, f)])
             .collect();
         Self { list, corners }
     }
