@@ -19,11 +19,6 @@
 //! This crate must not know URDF, files, ROS or HTTP: meshes and textures are in the
 //! [`Robot`](urdf_usd_robot::Robot) already.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 mod axes;
 mod cameras;
 pub mod check;

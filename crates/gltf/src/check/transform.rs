@@ -46,15 +46,17 @@ impl Transform {
     }
 
     /// Of a matrix in columns.
-    fn of_matrix(m: &[f64; 16]) -> Self {
-        let column = |k: usize| Vector3::new(m[4 * k], m[4 * k + 1], m[4 * k + 2]);
-        let [x, y, z] = [column(0), column(1), column(2)];
+    fn of_matrix(matrix: &[f64; 16]) -> Self {
+        let [a, b, c, _, d, e, f, _, g, h, i, _, j, k, l, _] = *matrix;
+        let columns = [[a, b, c], [d, e, f], [g, h, i], [j, k, l]];
+        let [x, y, z, translation] = columns.map(Vector3::from);
         let sign = if x.cross(&y).dot(&z) < 0.0 { -1.0 } else { 1.0 };
         let scale = Vector3::new(sign * x.norm(), y.norm(), z.norm());
         let axes = [x / scale.x, y / scale.y, z / scale.z];
-        let is_orthogonal = [(0, 1), (1, 2), (2, 0)]
+        let [a, b, c] = &axes;
+        let is_orthogonal = [(a, b), (b, c), (c, a)]
             .iter()
-            .all(|&(a, b)| axes[a].dot(&axes[b]).abs() <= ROUNDING);
+            .all(|(one, other)| one.dot(other).abs() <= ROUNDING);
         let rotation = match is_orthogonal {
             true => UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(
                 Matrix3::from_columns(&axes),
@@ -62,7 +64,7 @@ impl Transform {
             false => UnitQuaternion::identity(),
         };
         Self {
-            translation: column(3),
+            translation,
             rotation,
             scale,
             is_sheared: !is_orthogonal,

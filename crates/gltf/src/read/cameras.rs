@@ -42,12 +42,11 @@ pub fn at_node(entry: &Entry<'_>, pose: Pose) -> Option<Draft> {
     })
 }
 
-/// The cameras of a model. `drafts`: by link.
-pub fn read(root: &Json, drafts: &[Drafts], findings: &mut Findings) -> Vec<Sensor> {
+/// Reads the cameras of a model.
+pub fn read(root: &Json, drafts: &[(LinkId, Drafts)], findings: &mut Findings) -> Vec<Sensor> {
     let all = root.get("cameras").map_or(&[][..], Json::items);
     let of_links = drafts
         .iter()
-        .enumerate()
         .flat_map(|(link, drafts)| drafts.cameras.iter().map(move |draft| (link, draft)));
     let mut read = Vec::new();
     for (link, draft) in of_links {
@@ -77,7 +76,7 @@ pub fn read(root: &Json, drafts: &[Drafts], findings: &mut Findings) -> Vec<Sens
                 .or_else(|| draft.name.clone())
                 .unwrap_or_else(|| "camera".to_owned()),
             kind: SensorKind::Camera(camera),
-            link: LinkId(link),
+            link: *link,
             origin: draft.pose,
             frame: None,
             frame_name: None,

@@ -10,49 +10,46 @@ use super::joints::Draft;
 use super::placement::Placement;
 use super::scene::{Base, Scene, is_one};
 use crate::extension::Motion;
-use urdf_usd_robot::{JointKind, Tree};
+use urdf_usd_robot::{ArenaMap, Joint, JointKind, JointProperties, Link, Robot};
 
 /// Finds the frame of every link, and sets the origins of the joints. `nodes`: the links' own
 /// nodes.
 pub fn place(
     scene: &Scene<'_>,
-    drafts: &mut [Draft<'_>],
-    tree: &Tree,
-    nodes: &[Option<usize>],
+    drafts: &[Draft<'_>],
+    robot: &mut Robot,
+    nodes: &ArenaMap<Link, Option<usize>>,
     findings: &mut Findings,
-) -> Vec<Option<Base>> {
-    let mut bases: Vec<Option<Base>> = vec![None; nodes.len()];
+) -> ArenaMap<Link, Option<Base>> {
+    let mut bases: ArenaMap<Link, Option<Base>> = ArenaMap::filled(robot.links(), None);
     let mut starts = HashSet::new();
-    for &link in &tree.order {
-        let node = nodes.get(link.0).copied().flatten();
-        let draft = tree
-            .parent_joint
-            .get(link.0)
-            .copied()
-            .flatten()
-            .and_then(|id| drafts.get_mut(id.0));
-        let base = match draft {
+    let order = robot.tree().order().to_vec();
+    for link in order {
+        let node = nodes[link];
+        let draft = robot.tree().parent_joint(link);
+        let draft = draft.and_then(|id| drafts.get(id.index()));
+        bases[link] = match draft {
             None => node.map(|node| scene.base(node)),
             Some(draft) => {
-                let parent = bases.get(draft.joint.parent.0).copied().flatten();
-                let (origin, base) = frames(scene, draft, parent, node, &starts, findings);
-                draft.set_origin(&origin, findings);
+                let joint = &robot.joints()[draft.id];
+                let parent = bases[joint.parent()];
+                let (origin, base) = frames(scene, draft, joint, parent, node, &starts, findings);
+                draft.set_origin(robot.joint_mut(draft.id), &origin, findings);
                 base
             }
         };
-        starts.extend(base.map(|base| base.node));
-        if let Some(slot) = bases.get_mut(link.0) {
-            *slot = base;
-        }
+        starts.extend(bases[link].map(|base| base.node));
     }
     // Those that the writer kept in the model's extras have no nodes.
-    for draft in drafts.iter_mut().filter(|draft| draft.joint.closes_loop) {
-        let parent = bases.get(draft.joint.parent.0).copied().flatten();
-        if let (Some(parent), Some(node)) =
-            (parent, draft.origin_node.filter(|&node| node < scene.len()))
-        {
+    for draft in drafts {
+        let joint = &robot.joints()[draft.id];
+        if !joint.closes_loop() {
+            continue;
+        }
+        let origin_node = draft.origin_node.filter(|&node| node < scene.len());
+        if let Some((parent, node)) = bases[joint.parent()].zip(origin_node) {
             let (origin, _) = scene.relative(&parent, node);
-            draft.set_origin(&origin, findings);
+            draft.set_origin(robot.joint_mut(draft.id), &origin, findings);
         }
     }
     bases
@@ -63,6 +60,7 @@ pub fn place(
 fn frames(
     scene: &Scene<'_>,
     draft: &Draft<'_>,
+    joint: &Joint,
     parent: Option<Base>,
     node: Option<usize>,
     starts: &HashSet<usize>,
@@ -74,7 +72,7 @@ fn frames(
     let last = draft.dof_nodes.last().copied().filter(known);
     // A link without a node has the frame that its joints hang in.
     let parent =
-        parent.or_else(|| Some(scene.base(scene.parents[origin_node.or(first).or(node)?]?)));
+        parent.or_else(|| Some(scene.base(scene.parent(origin_node.or(first).or(node)?)?)));
     let in_parent = |node: usize, findings: &mut Findings| match &parent {
         Some(parent) => {
             let (placement, is_below) = scene.relative(parent, node);
@@ -83,12 +81,12 @@ fn frames(
             }
             placement
         }
-        None => scene.world[node],
+        None => scene.world(node),
     };
     if origin_node.is_none() {
         draft.report("has no origin node", findings);
     }
-    if draft.joint.kind == JointKind::Fixed {
+    if joint.kind() == JointKind::Fixed {
         let target = node.or(origin_node);
         if let (Some(node), Some(origin)) = (node, origin_node)
             && !scene.is_below(node, origin)
@@ -105,14 +103,14 @@ fn frames(
         && draft.dof_nodes.iter().all(known)
         && draft
             .dof_nodes
-            .windows(2)
-            .all(|pair| scene.is_below(pair[1], pair[0]))
+            .array_windows()
+            .all(|&[above, below]| scene.is_below(below, above))
         && node
             .zip(last)
             .is_none_or(|(node, last)| scene.is_below(node, last));
     match first.filter(|first| is_chain && !starts.contains(first)) {
         Some(first) => {
-            let above = scene.parents[first];
+            let above = scene.parent(first);
             if origin_node
                 .zip(above)
                 .is_some_and(|(origin, above)| !scene.is_below(above, origin))
@@ -120,7 +118,7 @@ fn frames(
                 draft.report("has dof nodes that are not below its origin node", findings);
             }
             // What else the first node has comes before a rotation, and after a translation.
-            let local = scene.local[first];
+            let local = *scene.local(first);
             let (before, below) = match draft.dofs.first().map(|dof| dof.motion) {
                 Some(Motion::Rotation) => (
                     Placement::of(local.pose.translation.into()),
@@ -132,7 +130,7 @@ fn frames(
                 .map_or_else(Placement::default, |above| in_parent(above, findings))
                 .then(&before);
             let world = above
-                .map_or_else(Placement::default, |above| scene.world[above])
+                .map_or_else(Placement::default, |above| scene.world(above))
                 .then(&before);
             draft.check_rest(scene, findings);
             (
@@ -166,10 +164,10 @@ impl Draft<'_> {
     }
 
     /// Reports a joint of the model itself that closes a loop.
-    pub fn report_loop(&self, findings: &mut Findings) {
+    pub fn report_loop(&self, robot: &Robot, findings: &mut Findings) {
         // One of the model's extras is there because it does.
         let is_extra = self.at().contains("/extras/");
-        if self.joint.closes_loop && !is_extra {
+        if robot.joints()[self.id].closes_loop() && !is_extra {
             let message = format!(
                 "joint {} closes a loop: its child link has a joint above it already",
                 self.label()
@@ -179,8 +177,8 @@ impl Draft<'_> {
         }
     }
 
-    fn set_origin(&mut self, origin: &Placement, findings: &mut Findings) {
-        self.joint.origin = origin.pose;
+    fn set_origin(&self, joint: &mut JointProperties, origin: &Placement, findings: &mut Findings) {
+        joint.origin = origin.pose;
         if origin.is_sheared {
             let message = format!("the frame of joint {} is sheared", self.label());
             findings.report(

@@ -12,7 +12,8 @@ use super::names::Names;
 use crate::axes;
 use crate::extension::{self, Entry, JointType, Misfits, Model, Motion};
 use urdf_usd_robot::{
-    Calibration, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety, kinematics,
+    ArenaMap, Calibration, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Robot,
+    Safety, kinematics,
 };
 
 /// How far an axis may be from unit length without a word: figures in files are rounded.
@@ -20,9 +21,9 @@ const UNIT_TOLERANCE: f64 = 1e-3;
 /// How far an axis may be from unit length to be taken as it is.
 const UNIT: f64 = 1e-12;
 
-/// A joint that is being read.
+/// A joint of the robot, with what its frame and the named poses are still to be read from.
 pub struct Draft<'a> {
-    pub joint: Joint,
+    pub id: JointId,
     pub dofs: Vec<Dof>,
     /// As the file has it.
     read: extension::Joint<'a>,
@@ -53,11 +54,12 @@ pub fn driven(model: &Model<'_>, driven: &mut HashSet<(usize, Motion)>) {
     }
 }
 
-/// Reads the joints of a model with `links` links, and for each entry of the model which joint it
-/// became. Where their nodes are plays no part yet.
+/// Adds the joints of a model to a robot that has its links. Returns a draft for each joint of the
+/// robot, and for each entry of the model which joint it became. Where their nodes are plays no
+/// part yet.
 pub fn drafts<'a>(
     model: &Model<'a>,
-    links: usize,
+    robot: &mut Robot,
     findings: &mut Findings,
 ) -> (Vec<Draft<'a>>, Vec<Option<JointId>>) {
     let mut drafts = Vec::new();
@@ -65,43 +67,46 @@ pub fn drafts<'a>(
     let joints = model.joints().or_report(findings).unwrap_or_default();
     let mut names = Names::of("joint", joints.iter().map(|joint| joint.name().value()));
     for joint in joints {
-        let ends = ends(&joint, links, findings);
-        ids.push(ends.map(|_| JointId(drafts.len())));
-        if let Some((parent, child)) = ends {
+        let ends = ends(&joint, robot, findings);
+        let draft = ends.and_then(|ends| {
             let name = names.give(&joint.entry.at, joint.name(), None, findings);
-            drafts.push(draft(joint, name, parent, child, findings));
-        }
+            draft(joint, name, ends, robot, findings)
+        });
+        ids.push(draft.as_ref().map(|draft| draft.id));
+        drafts.extend(draft);
     }
     let extras = model.entry.get("extras");
     let of_loops = extras
         .and_then(|extras| extras.list("loops").or_report(findings))
         .unwrap_or_default();
     for joint in of_loops.into_iter().map(extension::Joint::from) {
-        if let Some((parent, child)) = ends(&joint, links, findings) {
+        if let Some(ends) = ends(&joint, robot, findings) {
             let name = names.give(&joint.entry.at, joint.name(), None, findings);
-            drafts.push(of_loop(joint, name, parent, child, findings));
+            drafts.extend(of_loop(joint, name, ends, robot, findings));
         }
     }
     (drafts, ids)
 }
 
-/// The links that a joint joins. None, reported, if they are not there.
-fn ends(
-    joint: &extension::Joint<'_>,
-    links: usize,
-    findings: &mut Findings,
-) -> Option<(LinkId, LinkId)> {
+/// The links that a joint connects.
+#[derive(Clone, Copy)]
+struct Ends {
+    parent: LinkId,
+    child: LinkId,
+}
+
+/// Returns the links that a joint connects; none, reported, if they do not exist.
+fn ends(joint: &extension::Joint<'_>, robot: &Robot, findings: &mut Findings) -> Option<Ends> {
     let (parent, child) = (
         joint.parent_link().or_report(findings),
         joint.child_link().or_report(findings),
     );
-    let why = match (parent, child) {
-        (Some(parent), Some(child)) if parent == child => "joins a link to itself",
-        (Some(parent), Some(child)) if parent < links && child < links => {
-            return Some((LinkId(parent), LinkId(child)));
-        }
-        (Some(_), Some(_)) => "joins a link that the model does not have",
-        _ => "does not say which links it joins",
+    let link = |index: Option<usize>| robot.links().handle(index?);
+    let why = match (link(parent), link(child)) {
+        _ if parent.is_none() || child.is_none() => "does not say which links it joins",
+        _ if parent == child => "joins a link to itself",
+        (Some(parent), Some(child)) => return Some(Ends { parent, child }),
+        _ => "joins a link that the model does not have",
     };
     findings.report(
         &codes::JOINT_LINKS,
@@ -123,10 +128,10 @@ fn label(joint: &extension::Joint<'_>) -> String {
 fn draft<'a>(
     read: extension::Joint<'a>,
     name: String,
-    parent: LinkId,
-    child: LinkId,
+    ends: Ends,
+    robot: &mut Robot,
     findings: &mut Findings,
-) -> Draft<'a> {
+) -> Option<Draft<'a>> {
     let entry = &read.entry;
     let dofs = read.dofs().or_report(findings).unwrap_or_default();
     let dofs: Vec<Dof> = dofs
@@ -155,66 +160,50 @@ fn draft<'a>(
         k_position: entry.number("kPosition").or_report(findings),
         k_velocity: entry.number("kVelocity").or_report(findings),
     });
-    let joint = Joint {
-        axis: axis(kind, &dofs, &read, findings),
-        limit,
-        dynamics,
-        safety,
-        calibration: calibration(&read, findings),
-        custom: extras::custom(entry, findings),
-        ..plain(name, kind, parent, child, entry, findings)
-    };
+    let mut joint = Joint::new(name, kind, ends.parent, ends.child);
+    joint.axis = axis(kind, &dofs, &read, findings);
+    joint.limit = limit;
+    joint.dynamics = dynamics;
+    joint.safety = safety;
+    joint.calibration = calibration(&read, findings);
+    joint.custom = extras::custom(entry, findings);
+    joint.place = findings.place(&entry.at);
     let origin_node = read.origin_node().or_report(findings);
     let dof_nodes = read.dof_nodes().or_report(findings).unwrap_or_default();
-    Draft {
-        joint,
+    Some(Draft {
+        id: robot.add_joint(joint).ok()?,
         dofs,
         read,
         origin_node,
         dof_nodes,
-    }
-}
-
-fn plain(
-    name: String,
-    kind: JointKind,
-    parent: LinkId,
-    child: LinkId,
-    entry: &Entry<'_>,
-    findings: &Findings,
-) -> Joint {
-    Joint {
-        place: findings.place(&entry.at),
-        ..Joint::new(name, kind, parent, child)
-    }
+    })
 }
 
 /// A joint that the writer kept in the model's extras, since no node stands for it.
 fn of_loop<'a>(
     read: extension::Joint<'a>,
     name: String,
-    parent: LinkId,
-    child: LinkId,
+    ends: Ends,
+    robot: &mut Robot,
     findings: &mut Findings,
-) -> Draft<'a> {
+) -> Option<Draft<'a>> {
     let kind = read
         .type_word()
         .or_report(findings)
         .and_then(JointType::of)
         .map_or(JointKind::Fixed, JointKind::from);
-    let joint = Joint {
-        origin: extras::placement(&read.entry, "origin", findings),
-        axis: unit(&read.entry, findings),
-        limit: extras::kept_limit(&read.entry, findings),
-        ..plain(name, kind, parent, child, &read.entry, findings)
-    };
-    Draft {
-        joint,
+    let mut joint = Joint::new(name, kind, ends.parent, ends.child);
+    joint.origin = extras::placement(&read.entry, "origin", findings);
+    joint.axis = unit(&read.entry, findings);
+    joint.limit = extras::kept_limit(&read.entry, findings);
+    joint.place = findings.place(&read.entry.at);
+    Some(Draft {
+        id: robot.add_joint(joint).ok()?,
         dofs: Vec::new(),
         read,
         origin_node: None,
         dof_nodes: Vec::new(),
-    }
+    })
 }
 
 fn calibration(joint: &extension::Joint<'_>, findings: &mut Findings) -> Option<Calibration> {
@@ -375,7 +364,7 @@ impl Draft<'_> {
 
     /// The positions that the model has for this joint where the file has `positions`: its planes
     /// and free bodies may have other axes.
-    pub fn positions(&self, positions: &[f64]) -> Vec<f64> {
+    pub fn positions(&self, joint: &Joint, positions: &[f64]) -> Vec<f64> {
         let are = |axes: &[Unit<Vector3<f64>>]| {
             let is_same = |(dof, axis): (&Dof, &Unit<Vector3<f64>>)| {
                 (dof.axis.into_inner() - axis.into_inner()).amax() < UNIT
@@ -388,9 +377,9 @@ impl Draft<'_> {
                 .map(|(dof, q)| dof.axis.into_inner() * *q)
                 .sum::<Vector3<f64>>()
         };
-        match self.joint.kind {
+        match joint.kind() {
             JointKind::Planar => {
-                let (u, v) = kinematics::planar_basis(&self.joint.axis);
+                let (u, v) = kinematics::planar_basis(&joint.axis);
                 let at = along(&self.dofs);
                 if are(&[u, v]) {
                     positions.to_vec()
@@ -426,24 +415,30 @@ impl Draft<'_> {
     }
 }
 
-/// Lets joints follow others: after this, no mimic is circular.
-pub fn follow(drafts: &mut [Draft<'_>], ids: &[Option<JointId>], findings: &mut Findings) {
-    for index in 0..drafts.len() {
-        let mimic = mimic(index, drafts, ids, findings);
-        if let Some(draft) = drafts.get_mut(index) {
-            draft.joint.mimic = mimic;
-        }
+/// Lets joints follow others. A joint that follows itself through others follows none.
+pub fn follow(
+    drafts: &[Draft<'_>],
+    ids: &[Option<JointId>],
+    robot: &mut Robot,
+    findings: &mut Findings,
+) {
+    let mut mimics: ArenaMap<Joint, Option<Mimic>> = ArenaMap::filled(robot.joints(), None);
+    for draft in drafts {
+        mimics[draft.id] = mimic(draft, ids, robot, findings);
     }
-    let mut met = vec![None; drafts.len()];
-    for start in 0..drafts.len() {
+    let mut met: ArenaMap<Joint, Option<JointId>> = ArenaMap::filled(robot.joints(), None);
+    for draft in drafts {
+        let start = draft.id;
         let mut at = start;
         while met[at].is_none() {
             met[at] = Some(start);
-            at = drafts[at].joint.mimic.map_or(at, |mimic| mimic.joint.0);
+            at = mimics[at].map_or(at, |mimic| mimic.joint);
         }
         // Met again in the same walk, by following a mimic: a circle.
-        if met[at] == Some(start) && drafts[at].joint.mimic.take().is_some() {
-            let read = &drafts[at].read;
+        if met[at] == Some(start)
+            && mimics[at].take().is_some()
+            && let Some(Draft { read, .. }) = drafts.get(at.index())
+        {
             let message = format!(
                 "joint {} follows itself through the joints that it follows",
                 label(read)
@@ -456,32 +451,35 @@ pub fn follow(drafts: &mut [Draft<'_>], ids: &[Option<JointId>], findings: &mut 
             );
         }
     }
+    // No circle is left.
+    let is_valid = robot
+        .set_mimics(mimics.iter().map(|(id, mimic)| (id, *mimic)))
+        .is_ok();
+    debug_assert!(is_valid);
 }
 
-/// What joint `index` follows.
+/// Returns how a joint follows another.
 fn mimic(
-    index: usize,
-    drafts: &[Draft<'_>],
+    follower: &Draft<'_>,
     ids: &[Option<JointId>],
+    robot: &Robot,
     findings: &mut Findings,
 ) -> Option<Mimic> {
-    let follower = drafts.get(index)?;
     let read = follower.read.mimic()?;
     let leader = read
         .joint()
         .or_report(findings)
         .and_then(|number| *ids.get(number)?);
-    let mimic = Mimic {
-        joint: leader.unwrap_or(JointId(index)),
-        multiplier: read.multiplier().or_report(findings).unwrap_or(1.0),
-        offset: read.offset().or_report(findings).unwrap_or(0.0),
-    };
-    let has_position = |draft: &Draft<'_>| kinematics::position_count(draft.joint.kind) == 1;
-    let can_lead = leader
-        .and_then(|leader| drafts.get(leader.0))
-        .is_some_and(has_position);
-    if mimic.joint.0 != index && can_lead && has_position(follower) {
-        return Some(mimic);
+    let multiplier = read.multiplier().or_report(findings).unwrap_or(1.0);
+    let offset = read.offset().or_report(findings).unwrap_or(0.0);
+    let has_position = |id: JointId| kinematics::position_count(robot.joints()[id].kind()) == 1;
+    let leader = leader.filter(|&leader| leader != follower.id && has_position(leader));
+    if let Some(joint) = leader.filter(|_| has_position(follower.id)) {
+        return Some(Mimic {
+            joint,
+            multiplier,
+            offset,
+        });
     }
     let message = format!(
         "joint {} can't follow the joint that its mimic names",

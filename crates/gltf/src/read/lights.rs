@@ -41,8 +41,8 @@ pub fn at_node(entry: &Entry<'_>, pose: Pose) -> Option<Draft> {
     })
 }
 
-/// The lights of a model. `drafts`: by link.
-pub fn read(root: &Json, drafts: &[Drafts], findings: &mut Findings) -> Vec<Light> {
+/// Reads the lights of a model.
+pub fn read(root: &Json, drafts: &[(LinkId, Drafts)], findings: &mut Findings) -> Vec<Light> {
     let document = Entry {
         json: root,
         at: String::new(),
@@ -53,12 +53,11 @@ pub fn read(root: &Json, drafts: &[Drafts], findings: &mut Findings) -> Vec<Ligh
     let all = all.unwrap_or_default();
     let of_links = drafts
         .iter()
-        .enumerate()
         .flat_map(|(link, drafts)| drafts.lights.iter().map(move |draft| (link, draft)));
     let mut read = Vec::new();
     for (link, draft) in of_links {
         match draft.light.and_then(|light| all.get(light)) {
-            Some(entry) => read.extend(light(entry, LinkId(link), draft, findings)),
+            Some(entry) => read.extend(light(entry, *link, draft, findings)),
             None => {
                 let message = format!("{} has a light that does not exist", draft.at);
                 findings.report(&codes::LIGHT, &draft.at, message, "correct the index");

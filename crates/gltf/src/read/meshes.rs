@@ -20,8 +20,7 @@ use urdf_usd_mesh::gltf::{Meshes, Wanted, WantedPrimitive};
 use urdf_usd_mesh::{self as mesh, digest};
 use urdf_usd_resolve::{File, Files};
 use urdf_usd_robot::{
-    Geometry, LinkId, LookVariant, Material, MaterialId, MeshId, MeshSource, Robot, Shape,
-    VisualPart,
+    Geometry, LookVariant, Material, MaterialId, MeshId, MeshSource, Robot, Shape, VisualPart,
 };
 
 /// So many meshes of the document are compared with another at most.
@@ -294,8 +293,8 @@ impl Group {
         (0..self.wanted.len())
             .map(|number| {
                 members
-                    .windows(2)
-                    .any(|pair| paint(&pair[0], number) != paint(&pair[1], number))
+                    .array_windows()
+                    .any(|[a, b]| paint(a, number) != paint(b, number))
             })
             .collect()
     }
@@ -367,11 +366,9 @@ fn look_names(root: &Json) -> Vec<String> {
             .and_then(Json::text)
             .filter(|name| !name.is_empty());
         let name = name.map_or_else(|| format!("look_{number}"), str::to_owned);
-        names.push(if names.contains(&name) {
-            format!("{name}_{number}")
-        } else {
-            name
-        });
+        let numbered = (number..).map(|number| format!("{name}_{number}"));
+        let mut candidates = std::iter::once(name.clone()).chain(numbered);
+        names.extend(candidates.find(|name| !names.contains(name)));
     }
     names
 }
@@ -394,7 +391,7 @@ impl Maker<'_> {
     fn model(mut self, model: &mut Draft, mut meshes: Option<&mut Meshes<'_, '_, '_>>) {
         let mut groups = Groups::default();
         // The model's mesh of each group, which has to be known before the shapes are made.
-        for shapes in &model.shapes {
+        for (_, shapes) in &model.shapes {
             for (list, is_visible) in [(&shapes.visuals, true), (&shapes.collisions, false)] {
                 for shape in list {
                     if let Form::Mesh {
@@ -409,7 +406,7 @@ impl Maker<'_> {
             }
         }
         let robot = &mut model.robot;
-        robot.look_variants = self
+        let mut variants: Vec<LookVariant> = self
             .looks
             .iter()
             .map(|name| LookVariant {
@@ -432,7 +429,7 @@ impl Maker<'_> {
             .iter()
             .map(|group| group.varying(self.drawn, None))
             .collect();
-        for (index, shapes) in std::mem::take(&mut model.shapes).into_iter().enumerate() {
+        for (link, shapes) in std::mem::take(&mut model.shapes) {
             let mut make = |list: Vec<shapes::Draft>, is_visible: bool| -> Vec<Shape> {
                 let mut shapes = Vec::with_capacity(list.len());
                 for draft in list {
@@ -457,18 +454,12 @@ impl Maker<'_> {
                         None => shapes.push(shape),
                     }
                     for (look, part, material) in looks {
-                        let Some(look) = robot.look_variants.get_mut(look) else {
+                        let Some(look) = variants.get_mut(look) else {
                             continue;
                         };
                         for visual in first..shapes.len() {
-                            look.materials.insert(
-                                VisualPart {
-                                    link: LinkId(index),
-                                    visual,
-                                    part,
-                                },
-                                material.clone(),
-                            );
+                            look.materials
+                                .insert(VisualPart { link, visual, part }, material.clone());
                         }
                     }
                 }
@@ -476,9 +467,13 @@ impl Maker<'_> {
             };
             let (visuals, collisions) =
                 (make(shapes.visuals, true), make(shapes.collisions, false));
-            if let Some(link) = robot.links.get_mut(index) {
-                (link.visuals, link.collisions) = (visuals, collisions);
-            }
+            let link = robot.link_mut(link);
+            (link.visuals, link.collisions) = (visuals, collisions);
+        }
+        for variant in variants {
+            // `look_names` gives each name once.
+            let is_added = robot.add_look_variant(variant).is_ok();
+            debug_assert!(is_added);
         }
     }
 
@@ -724,8 +719,7 @@ impl Maker<'_> {
             let material = meshes
                 .material(paint.0, paint.1)
                 .filter(|material| !is_default(material, paint.1))?;
-            robot.materials.push(material);
-            Some(MaterialId(robot.materials.len() - 1))
+            Some(robot.add_material(material))
         })
     }
 }

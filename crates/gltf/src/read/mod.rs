@@ -50,7 +50,7 @@ use crate::source::Source;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files};
-use urdf_usd_robot::{Joint, Link, Robot, Tree};
+use urdf_usd_robot::{ArenaMap, Link, LinkId, LinkProperties, Robot};
 
 /// So many models are read at most.
 const MAX_MODELS: usize = 64;
@@ -82,8 +82,7 @@ struct Draft {
     robot: Robot,
     source: Option<Source>,
     configurations: Vec<String>,
-    /// By link.
-    shapes: Vec<shapes::Drafts>,
+    shapes: Vec<(LinkId, shapes::Drafts)>,
 }
 
 /// Reads the robots in a GLB or in the JSON of a glTF file; `file` is where the bytes are from, for
@@ -209,63 +208,51 @@ fn model(
     }
     let nodes = link_nodes(&links, scene, findings);
     let mut names = Names::of("link", links.iter().map(|link| link.name().value()));
-    let named: Vec<String> = links
-        .iter()
-        .zip(&nodes)
-        .map(|(link, node)| {
-            names.give(
-                &link.entry.at,
-                link.name(),
-                node.and_then(|node| scene.name(node)),
-                findings,
-            )
-        })
-        .collect();
-    let (mut drafts, ids) = joints::drafts(read, links.len(), findings);
-    let mut bare: Vec<Joint> = drafts.iter().map(|draft| draft.joint.clone()).collect();
-    let tree = Tree::build(links.len(), &mut bare);
-    for (draft, joint) in drafts.iter_mut().zip(bare) {
-        draft.joint.closes_loop = joint.closes_loop;
-        draft.report_loop(findings);
+    let mut robot = Robot::new("");
+    for (link, node) in links.iter().zip(&nodes) {
+        let name = names.give(
+            &link.entry.at,
+            link.name(),
+            node.and_then(|node| scene.name(node)),
+            findings,
+        );
+        // `names` gives each name once.
+        let is_added = robot.add_link(Link::new(name)).is_ok();
+        debug_assert!(is_added);
     }
-    joints::follow(&mut drafts, &ids, findings);
-    let bases = frames::place(scene, &mut drafts, &tree, &nodes, findings);
-    let named = links
-        .iter()
-        .zip(named)
-        .enumerate()
-        .map(|(index, (read, name))| {
-            let frame = nodes
-                .get(index)
-                .copied()
-                .flatten()
-                .zip(bases.get(index).copied().flatten());
-            link(&read.entry, name, frame, scene, findings)
-        });
-    let named: Vec<Link> = named.collect();
-    let shapes =
-        shapes::Lists::of(&links, &nodes, &bases, findings).shapes(scene, meshes, taken, findings);
-    let mut robot = Robot {
-        name: robot_name(read, scene, file, findings),
-        links: named,
-        joints: drafts.iter().map(|draft| draft.joint.clone()).collect(),
-        tree,
-        materials: Vec::new(),
-        meshes: Vec::new(),
-        sensors: Vec::new(),
-        lights: Vec::new(),
-        interfaces: Vec::new(),
-        disabled_collisions: Vec::new(),
-        named_poses: Vec::new(),
-        look_variants: Vec::new(),
-        planning: urdf_usd_robot::Planning::default(),
-        custom: extras::custom(entry, findings),
-        place: findings.place(&entry.at),
-    };
+    let nodes = ArenaMap::new(robot.links(), |link, _| {
+        nodes.get(link.index()).copied().flatten()
+    });
+    let (drafts, ids) = joints::drafts(read, &mut robot, findings);
+    for draft in &drafts {
+        draft.report_loop(&robot, findings);
+    }
+    joints::follow(&drafts, &ids, &mut robot, findings);
+    let bases = frames::place(scene, &drafts, &mut robot, &nodes, findings);
+    for (read, id) in links.iter().zip(robot.links().handles()) {
+        let frame = nodes[id].zip(bases[id]);
+        let properties = link(
+            &read.entry,
+            robot.links()[id].name(),
+            frame,
+            scene,
+            findings,
+        );
+        *robot.link_mut(id) = properties;
+    }
+    let shapes = shapes::Lists::of(&links, nodes.as_slice(), bases.as_slice(), findings)
+        .shapes(scene, meshes, taken, findings);
+    let shapes: Vec<_> = robot.links().handles().zip(shapes).collect();
+    robot.rename(robot_name(read, scene, file, findings));
+    robot.custom = extras::custom(entry, findings);
+    robot.place = findings.place(&entry.at);
     robot.lights = lights::read(scene.root, &shapes, findings);
     robot.sensors = cameras::read(scene.root, &shapes, findings);
-    robot.named_poses = poses::read(read, &drafts, &ids, &robot, findings);
-    robot.planning = planning::read(read, &ids, &robot, findings);
+    let poses = poses::read(read, &drafts, &ids, &robot, findings);
+    let planning = planning::read(read, &ids, &robot, findings);
+    // Both have left out what does not fit the robot.
+    let is_valid = robot.set_named_poses(poses).is_ok() && robot.set_planning(planning).is_ok();
+    debug_assert!(is_valid);
     let configurations = read
         .configurations()
         .into_iter()
@@ -309,14 +296,14 @@ fn link_nodes(
     links.iter().map(&mut node).collect()
 }
 
-/// A link without its shapes. `frame`: its node and its frame.
+/// Reads a link without its shapes. `frame`: its node and its frame.
 fn link(
     entry: &Entry<'_>,
-    name: String,
+    name: &str,
     frame: Option<(usize, Base)>,
     scene: &Scene<'_>,
     findings: &mut Findings,
-) -> Link {
+) -> LinkProperties {
     let mut inertial = extras::inertial(entry, findings);
     if let Some((node, base)) = frame {
         let (moved, _) = scene.relative(&base, node);
@@ -341,14 +328,11 @@ fn link(
             }
         }
     }
-    Link {
-        name,
+    LinkProperties {
         inertial,
-        visuals: Vec::new(),
-        collisions: Vec::new(),
-        contact: None,
         custom: extras::custom(entry, findings),
         place: findings.place(&entry.at),
+        ..LinkProperties::default()
     }
 }
 

@@ -54,9 +54,9 @@ impl Placement {
     /// That of a node, reported where it is broken.
     pub fn of_node(node: &Entry<'_>, findings: &mut Findings) -> Self {
         if let Some(matrix) = node.numbers::<16>("matrix").or_report(findings) {
-            let column = |k: usize| [matrix[4 * k], matrix[4 * k + 1], matrix[4 * k + 2]];
-            let linear = axes::to_linear([0, 1, 2].map(column));
-            let placement = Self::of_linear(&linear, axes::to_vector(column(3)));
+            let [a, b, c, _, d, e, f, _, g, h, i, _, j, k, l, _] = matrix;
+            let linear = axes::to_linear([[a, b, c], [d, e, f], [g, h, i]]);
+            let placement = Self::of_linear(&linear, axes::to_vector([j, k, l]));
             if placement.is_sheared {
                 let message = format!(
                     "the matrix of {} is no rotation, translation and scale",

@@ -1,7 +1,7 @@
 //! What motion planners need to know of a robot, from the extras of its model
 //! ([`crate::json::planning`] says what).
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use nalgebra::Point3;
 
@@ -10,7 +10,8 @@ use crate::axes;
 use crate::extension::{Entry, Misfits, Model};
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{
-    Coordinate, JointId, LinkId, Planning, PlanningCollision, Robot, Sphere, SphereGroup,
+    Arena, Coordinate, JointId, Link, LinkId, Planning, PlanningCollision, Robot, Sphere,
+    SphereGroup,
 };
 
 /// Numbers beyond this are as good as infinite.
@@ -32,7 +33,7 @@ pub fn read(
         return Planning::default();
     };
     let mut reader = Reader {
-        links: robot.links.len(),
+        links: robot.links(),
         findings,
     };
     let mut planning = Planning {
@@ -45,8 +46,8 @@ pub fn read(
         let id = joint
             .and_then(|joint| ids.get(joint).copied().flatten())
             .filter(|id| {
-                let joint = &robot.joints[id.0];
-                position_count(joint.kind) == 1 && joint.mimic.is_none() && seen.insert(*id)
+                let joint = &robot.joints()[*id];
+                position_count(joint.kind()) == 1 && joint.mimic().is_none() && seen.insert(*id)
             });
         let Some(joint) = id else {
             reader.findings.misfit(
@@ -80,6 +81,7 @@ pub fn read(
     }
     planning.collision = reader.collision(&entry, "collision", planning.groups.len());
     planning.self_collision = reader.collision(&entry, "selfCollision", planning.groups.len());
+    let links = reader.links;
     let pairs = entry
         .json
         .list("ignoredPairs")
@@ -90,26 +92,27 @@ pub fn read(
                 [one, other] => one.index().zip(other.index()),
                 _ => None,
             };
-            let is_pair = pair.filter(|(a, b)| a != b && *a.max(b) < reader.links);
-            if is_pair.is_none() {
+            let pair = pair.and_then(|(a, b)| Some((links.handle(a)?, links.handle(b)?)));
+            let pair = pair.filter(|(a, b)| a != b);
+            if pair.is_none() {
                 reader.findings.misfit(
                     &entry.below(&format!("ignoredPairs/{index}")),
                     "a pair of links of the model",
                 );
             }
-            is_pair.map(|(a, b)| (LinkId(a.min(b)), LinkId(a.max(b))))
+            pair
         });
-    planning.ignored = pairs.collect::<BTreeSet<_>>().into_iter().collect();
+    planning.ignored = pairs.collect();
     planning
 }
 
-struct Reader<'f> {
-    /// How many links the model has.
-    links: usize,
+struct Reader<'r, 'f> {
+    /// Links of the model.
+    links: &'r Arena<Link>,
     findings: &'f mut Findings,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     fn list<'a>(&mut self, owner: &Entry<'a>, key: &str) -> Vec<Entry<'a>> {
         if owner.json.get(key).is_none() {
             return Vec::new();
@@ -118,12 +121,13 @@ impl Reader<'_> {
     }
 
     fn link(&mut self, owner: &Entry<'_>) -> Option<LinkId> {
-        let link = owner.index("link").or_report(self.findings)?;
-        if link >= self.links {
+        let index = owner.index("link").or_report(self.findings)?;
+        let link = self.links.handle(index);
+        if link.is_none() {
             self.findings
                 .misfit(&owner.below("link"), "a link of the model");
         }
-        Some(LinkId(link)).filter(|link| link.0 < self.links)
+        link
     }
 
     fn frames(&mut self, owner: &Entry<'_>) -> Vec<LinkId> {
@@ -134,18 +138,18 @@ impl Reader<'_> {
             .indices("toolFrames")
             .or_report(self.findings)
             .unwrap_or_default();
-        let mut seen = HashSet::new();
-        let (there, gone): (Vec<usize>, Vec<usize>) =
-            frames.into_iter().partition(|frame| *frame < self.links);
-        if !gone.is_empty() {
+        let count = frames.len();
+        let mut frames: Vec<LinkId> = frames
+            .into_iter()
+            .filter_map(|frame| self.links.handle(frame))
+            .collect();
+        if frames.len() < count {
             self.findings
                 .misfit(&owner.below("toolFrames"), "a list of links of the model");
         }
-        there
-            .into_iter()
-            .filter(|frame| seen.insert(*frame))
-            .map(LinkId)
-            .collect()
+        let mut seen = HashSet::new();
+        frames.retain(|frame| seen.insert(*frame));
+        frames
     }
 
     fn limit(&mut self, owner: &Entry<'_>, key: &str) -> Option<f64> {

@@ -6,7 +6,7 @@ use super::codes;
 use super::findings::Findings;
 use super::joints::Draft;
 use crate::extension::{Configuration, Json, Model};
-use urdf_usd_robot::{JointId, NamedPose, Robot, kinematics};
+use urdf_usd_robot::{ArenaMap, Joint, JointId, NamedPose, Robot, kinematics};
 
 /// What the writer calls the pose that it gives every robot.
 const HOME: &str = "home";
@@ -32,7 +32,7 @@ pub fn read(
     let at_home = home(robot);
     let is_home = |pose: &NamedPose| {
         let same = |(id, positions): &(JointId, Vec<f64>)| {
-            let home = at_home.get(id.0).copied().unwrap_or(0.0);
+            let home = at_home[*id];
             positions.iter().all(|q| (q - home).abs() < SAME)
         };
         pose.name == HOME && pose.group.is_none() && pose.positions.iter().all(same)
@@ -50,7 +50,7 @@ pub fn read(
         );
     }
     for (name, read) in configurations.iter().take(MAX_CONFIGURATIONS) {
-        poses.extend(configuration(name, read, drafts, ids, findings));
+        poses.extend(configuration(name, read, drafts, ids, robot, findings));
     }
     if let ([pose], [(_, read)]) = (&poses[..], &configurations[..])
         && read.entry.get("extras").is_none()
@@ -60,15 +60,13 @@ pub fn read(
     }
     without_groups(&mut poses);
     if configurations.is_empty() {
-        let positions = drafts
+        let joints = drafts
             .iter()
-            .enumerate()
-            .filter(|(_, draft)| is_free(draft));
-        let positions = positions.map(|(index, draft)| {
-            (
-                JointId(index),
-                draft.positions(&draft.dofs.iter().map(|dof| dof.default).collect::<Vec<_>>()),
-            )
+            .map(|draft| (draft, &robot.joints()[draft.id]))
+            .filter(|(_, joint)| is_free(joint));
+        let positions = joints.map(|(draft, joint)| {
+            let defaults: Vec<f64> = draft.dofs.iter().map(|dof| dof.default).collect();
+            (draft.id, draft.positions(joint, &defaults))
         });
         let place = findings.place(&model.entry.at);
         let pose = NamedPose {
@@ -110,9 +108,8 @@ fn without_groups(poses: &mut [NamedPose]) {
 }
 
 /// Whether a pose can set the joint.
-fn is_free(draft: &Draft<'_>) -> bool {
-    let joint = &draft.joint;
-    !joint.closes_loop && joint.mimic.is_none() && kinematics::position_count(joint.kind) > 0
+fn is_free(joint: &Joint) -> bool {
+    !joint.closes_loop() && joint.mimic().is_none() && kinematics::position_count(joint.kind()) > 0
 }
 
 fn configuration(
@@ -120,6 +117,7 @@ fn configuration(
     read: &Configuration<'_>,
     drafts: &[Draft<'_>],
     ids: &[Option<JointId>],
+    robot: &Robot,
     findings: &mut Findings,
 ) -> Option<NamedPose> {
     let entry = &read.entry;
@@ -131,7 +129,7 @@ fn configuration(
     let counts: Vec<usize> = ids
         .iter()
         .map(|id| {
-            id.and_then(|id| drafts.get(id.0))
+            id.and_then(|id| drafts.get(id.index()))
                 .map_or(0, |draft| draft.dofs.len())
         })
         .collect();
@@ -151,10 +149,13 @@ fn configuration(
     let mut set = Vec::new();
     let mut misfits = 0;
     for (number, (id, given)) in ids.iter().zip(given).enumerate() {
-        let draft = id.and_then(|id| Some((id, drafts.get(id.0)?)));
-        let Some((id, draft)) = draft.filter(|(_, draft)| is_free(draft)) else {
+        let Some(draft) = id.and_then(|id| drafts.get(id.index())) else {
             continue;
         };
+        let joint = &robot.joints()[draft.id];
+        if !is_free(joint) {
+            continue;
+        }
         if partial
             .as_ref()
             .is_some_and(|joints| !joints.contains(&number))
@@ -162,7 +163,7 @@ fn configuration(
             continue;
         }
         match given.filter(|given| given.len() == draft.dofs.len()) {
-            Some(given) => set.push((id, draft.positions(&given))),
+            Some(given) => set.push((draft.id, draft.positions(joint, &given))),
             None => misfits += 1,
         }
     }
@@ -206,25 +207,21 @@ fn positions(read: &Configuration<'_>, counts: &[usize]) -> Option<Vec<Option<Ve
     )
 }
 
-/// For each joint the position nearest to zero that its limits allow, followers where their leaders
-/// put them.
-fn home(robot: &Robot) -> Vec<f64> {
+/// Returns the position nearest to zero that each joint's limits allow, followers where their
+/// leaders put them.
+fn home(robot: &Robot) -> ArenaMap<Joint, f64> {
     let model = kinematics::Model::of(robot);
     let mut positions = model.flat(
         &robot
-            .joints
-            .iter()
+            .joints()
+            .values()
             .map(|joint| [joint.bounds().nearest(0.0)])
             .collect::<Vec<_>>(),
     );
     model.follow(&mut positions);
-    let first = |joint: usize| {
-        positions
-            .get(model.range(joint))
-            .and_then(|positions| positions.first())
-            .copied()
-    };
-    (0..robot.joints.len())
-        .map(|joint| first(joint).unwrap_or(0.0))
-        .collect()
+    ArenaMap::new(robot.joints(), |joint, _| {
+        let of_joint = positions.get(model.range(joint.index()));
+        let first = of_joint.and_then(|positions| positions.first());
+        first.copied().unwrap_or(0.0)
+    })
 }

@@ -1,6 +1,11 @@
 //! The nodes of a document: their tree, and where they are at rest, which is with every joint at
 //! zero.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "nodes are numbered below `len`, and every table has an entry for each"
+)]
+
 use std::collections::HashSet;
 
 use nalgebra::Vector3;
@@ -19,12 +24,10 @@ pub struct Scene<'a> {
     /// The document.
     pub root: &'a Json,
     nodes: &'a [Json],
-    pub parents: Vec<Option<usize>>,
-    pub children: Vec<Vec<usize>>,
-    /// In the parent, with what joints set at zero.
-    pub local: Vec<Placement>,
-    /// In the root of the node's tree.
-    pub world: Vec<Placement>,
+    parents: Vec<Option<usize>>,
+    children: Vec<Vec<usize>>,
+    local: Vec<Placement>,
+    world: Vec<Placement>,
     /// When each node comes depth first, and after how many the last below it.
     spans: Vec<(usize, usize)>,
 }
@@ -132,6 +135,26 @@ impl<'a> Scene<'a> {
                 self.spans[parent].1 += self.spans[node].1 + 1;
             }
         }
+    }
+
+    /// Returns the node above a node, if there is one.
+    pub fn parent(&self, node: usize) -> Option<usize> {
+        self.parents[node]
+    }
+
+    /// Returns the nodes directly below a node.
+    pub fn children(&self, node: usize) -> &[usize] {
+        &self.children[node]
+    }
+
+    /// Returns where a node is in its parent, with what joints set at zero.
+    pub fn local(&self, node: usize) -> &Placement {
+        &self.local[node]
+    }
+
+    /// Returns where a node is in the root of its tree.
+    pub fn world(&self, node: usize) -> Placement {
+        self.world[node]
     }
 
     /// How many nodes there are.

@@ -221,11 +221,11 @@ impl Reader<'_, '_> {
             let entry = self.scene.entry(node);
             let listed = self.lists.listed.get(&node).copied().unwrap_or(above);
             let is_hidden = is_hidden || is_hidden_by(&entry);
-            let children = self.scene.children[node].iter().rev();
+            let children = self.scene.children(node).iter().rev();
             let child = |&child: &usize| {
                 (
                     child,
-                    placement.then(&self.scene.local[child]),
+                    placement.then(self.scene.local(child)),
                     listed,
                     is_hidden,
                 )
@@ -291,13 +291,13 @@ impl Reader<'_, '_> {
         let mut mesh = self.mesh(entry);
         if mesh.is_none() && extras::is_shape(entry) {
             // A mesh with coordinates of its own is in a node below, which gives them back.
-            let inner = self.scene.children[node].iter().copied().find(|&child| {
+            let inner = self.scene.children(node).iter().copied().find(|&child| {
                 let child = self.scene.entry(child);
                 child.json.get("mesh").is_some() && !extras::is_shape(&child)
             });
             if let Some(inner) = inner {
                 self.taken.insert(inner);
-                baked = self.scene.local[inner];
+                baked = *self.scene.local(inner);
                 mesh = self.mesh(&self.scene.entry(inner));
             }
         }

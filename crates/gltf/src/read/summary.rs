@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Model, Outcome};
 use urdf_usd_diagnostic::{Diagnostic, Escaped};
-use urdf_usd_robot::{Bounds, Geometry, Joint, JointKind, MeshId, Pose, Robot, Shape};
+use urdf_usd_robot::{ArenaMap, Bounds, Geometry, Joint, JointKind, MeshId, Pose, Robot, Shape};
 
 /// What a glTF file holds.
 #[derive(Clone, Debug, Serialize)]
@@ -125,34 +125,16 @@ impl Summary {
 impl RobotSummary {
     fn of(model: &Model) -> Self {
         let robot = &model.robot;
-        let name = |link: urdf_usd_robot::LinkId| {
-            robot
-                .links
-                .get(link.0)
-                .map(|link| link.name.clone())
-                .unwrap_or_default()
-        };
-        let mut depths = vec![0; robot.links.len()];
+        let name = |link: urdf_usd_robot::LinkId| robot.links()[link].name().to_owned();
+        let mut depths = ArenaMap::filled(robot.links(), 0);
         let mut links = Vec::new();
-        for &id in &robot.tree.order {
-            let above = robot
-                .tree
-                .parent_joint
-                .get(id.0)
-                .copied()
-                .flatten()
-                .and_then(|joint| robot.joints.get(joint.0));
-            let depth = above
-                .and_then(|joint| depths.get(joint.parent.0))
-                .map_or(0, |depth| depth + 1);
-            let Some(link) = robot.links.get(id.0) else {
-                continue;
-            };
-            if let Some(slot) = depths.get_mut(id.0) {
-                *slot = depth;
-            }
+        for &id in robot.tree().order() {
+            let above = robot.tree().parent_joint(id);
+            let depth = above.map_or(0, |joint| depths[robot.joints()[joint].parent()] + 1);
+            depths[id] = depth;
+            let link = &robot.links()[id];
             links.push(LinkSummary {
-                name: link.name.clone(),
+                name: link.name().to_owned(),
                 depth,
                 mass: link.inertial.as_ref().map(|inertial| inertial.mass),
                 mass_assumed: link
@@ -171,24 +153,24 @@ impl RobotSummary {
             } = joint.origin;
             let limit = joint.limit.unwrap_or_default();
             // Those of a planar joint hold in each direction; they are not one range.
-            let bounds = if joint.kind == JointKind::Planar {
+            let bounds = if joint.kind() == JointKind::Planar {
                 Bounds::NONE
             } else {
                 joint.bounds()
             };
             let (lower, upper) = (bounds.lower(), bounds.upper());
             let is_limited = lower.is_finite() || upper.is_finite();
-            let unit = if joint.kind == JointKind::Prismatic {
+            let unit = if joint.kind() == JointKind::Prismatic {
                 "m"
             } else {
                 "rad"
             };
-            let has_axis = !matches!(joint.kind.as_str(), "fixed" | "floating");
+            let has_axis = !matches!(joint.kind().as_str(), "fixed" | "floating");
             JointSummary {
-                name: joint.name.clone(),
-                kind: joint.kind.as_str(),
-                parent: name(joint.parent),
-                child: name(joint.child),
+                name: joint.name().to_owned(),
+                kind: joint.kind().as_str(),
+                parent: name(joint.parent()),
+                child: name(joint.child()),
                 translation: translation.vector.into(),
                 rotation: rotation.coords.into(),
                 axis: has_axis.then(|| joint.axis.into_inner().into()),
@@ -198,28 +180,27 @@ impl RobotSummary {
                 velocity: limit.velocity,
                 effort: limit.effort,
                 mimics: joint
-                    .mimic
-                    .and_then(|mimic| robot.joints.get(mimic.joint.0))
-                    .map(|joint| joint.name.clone()),
-                closes_loop: joint.closes_loop,
+                    .mimic()
+                    .map(|mimic| robot.joints()[mimic.joint].name().to_owned()),
+                closes_loop: joint.closes_loop(),
             }
         };
         let shapes = || {
             robot
-                .links
-                .iter()
+                .links()
+                .values()
                 .flat_map(|link| link.visuals.iter().chain(&link.collisions))
         };
         let used: HashSet<MeshId> = meshes(shapes()).collect();
         let triangles = used
             .iter()
-            .filter_map(|mesh| Some(robot.meshes.get(mesh.0)?.mesh.outline().triangles))
+            .map(|mesh| robot.meshes()[*mesh].mesh.outline().triangles)
             .sum();
         Self {
-            name: robot.name.clone(),
+            name: robot.name().to_owned(),
             source: model.source.clone(),
             links,
-            joints: robot.joints.iter().map(joint).collect(),
+            joints: robot.joints().values().map(joint).collect(),
             configurations: configurations(robot, &model.configurations),
             meshes: count_meshes(shapes()),
             triangles,
@@ -249,7 +230,7 @@ fn count_meshes<'a>(shapes: impl Iterator<Item = &'a Shape> + Clone) -> usize {
 fn configurations(robot: &Robot, names: &[String]) -> Vec<ConfigurationSummary> {
     let plain = names
         .iter()
-        .filter(|name| robot.named_poses.iter().all(|pose| pose.name != **name));
+        .filter(|name| robot.named_poses().iter().all(|pose| pose.name != **name));
     let plain = plain.map(|name| ConfigurationSummary {
         name: name.clone(),
         group: None,
@@ -257,15 +238,15 @@ fn configurations(robot: &Robot, names: &[String]) -> Vec<ConfigurationSummary> 
     });
     let pose = |pose: &urdf_usd_robot::NamedPose| {
         let position = |(id, positions): &(urdf_usd_robot::JointId, Vec<f64>)| {
-            Some((robot.joints.get(id.0)?.name.clone(), positions.clone()))
+            (robot.joints()[*id].name().to_owned(), positions.clone())
         };
         ConfigurationSummary {
             name: pose.name.clone(),
             group: pose.group.clone(),
-            positions: pose.positions.iter().filter_map(position).collect(),
+            positions: pose.positions.iter().map(position).collect(),
         }
     };
-    plain.chain(robot.named_poses.iter().map(pose)).collect()
+    plain.chain(robot.named_poses().iter().map(pose)).collect()
 }
 
 impl fmt::Display for Summary {

@@ -11,9 +11,8 @@ use serde_json::{Value, json};
 use super::{Model, Outcome, read};
 use urdf_usd_resolve::{Files, Options, Resolver};
 use urdf_usd_robot::{
-    Camera, Channel, Geometry, ImagePlacement, JointKind, Light, LightKind, LinkId, LookVariant,
-    Map, MapRole, Material, MaterialId, Pose, Robot, Sensor, SensorKind, Texture, VisualPart, Wrap,
-    kinematics,
+    Camera, Channel, Geometry, ImagePlacement, JointKind, Light, LightKind, LookVariant, Map,
+    MapRole, Material, Pose, Robot, Sensor, SensorKind, Texture, VisualPart, Wrap, kinematics,
 };
 
 mod corrupted;
@@ -79,9 +78,9 @@ fn the_documents_own_example() {
     });
     let (robot, codes) = robot(&with_triangle(document(nodes, model)));
     assert!(codes.is_empty(), "{codes:?}");
-    let joint = &robot.joints[0];
+    let joint = &robot.joints().as_slice()[0];
     assert_eq!(
-        (joint.kind, robot.name.as_str()),
+        (joint.kind(), robot.name()),
         (JointKind::Revolute, "my_robot")
     );
     // glTF's y is up, which is ROS' z; glTF's z is forward, which is ROS' x.
@@ -92,14 +91,14 @@ fn the_documents_own_example() {
         (limit.bounds.sides(), limit.velocity, limit.effort),
         ((Some(-1.57), Some(1.57)), Some(2.0), Some(50.0))
     );
-    assert!(robot.links[0].visuals.is_empty() && robot.named_poses.is_empty());
-    let mesh = robot.meshes[0].mesh.arrays().unwrap();
+    assert!(robot.links().as_slice()[0].visuals.is_empty() && robot.named_poses().is_empty());
+    let mesh = robot.meshes().as_slice()[0].mesh.arrays().unwrap();
     assert_eq!(
         mesh.points,
         [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]]
     );
     assert_eq!(mesh.normals.values, [[1.0, 0.0, 0.0]]);
-    assert_ne!(robot.meshes[0].mesh.digest, [0; 32]);
+    assert_ne!(robot.meshes().as_slice()[0].mesh.digest, [0; 32]);
 }
 
 /// A joint of one degree of freedom about ROS' z between links 0 and 1.
@@ -129,7 +128,7 @@ fn transforms_on_the_way_are_composed() {
         ["gltf-read-link-moved"],
         "the link's node is two metres from where it turns"
     );
-    let joint = &robot.joints[0];
+    let joint = &robot.joints().as_slice()[0];
     // The origin node turns forward into left; the dof node's own translation comes before its
     // rotation.
     assert!(
@@ -147,7 +146,7 @@ fn transforms_on_the_way_are_composed() {
             ))
             < 1e-9
     );
-    let arm = &robot.links[1];
+    let arm = &robot.links().as_slice()[1];
     assert!(close(
         arm.visuals[0].origin.translation.vector,
         [4.0, 0.0, 8.0]
@@ -175,7 +174,7 @@ fn transforms_on_the_way_are_composed() {
         ),
         (3.0, 5.0, 2.0)
     );
-    assert_eq!(robot.meshes.len(), 1, "one mesh, twice");
+    assert_eq!(robot.meshes().len(), 1, "one mesh, twice");
 }
 
 #[test]
@@ -188,7 +187,7 @@ fn a_dof_node_that_is_not_at_zero_does_not_move_the_joint() {
     let mut model = json!({"name": "r", "links": links, "joints": [revolute(1, 2)]});
     let (found, codes) = robot(&document(nodes.clone(), model.clone()));
     assert_eq!(
-        (codes, found.joints[0].origin.rotation.angle()),
+        (codes, found.joints().as_slice()[0].origin.rotation.angle()),
         (vec!["gltf-read-dof-at-rest"], 0.0)
     );
     model["joints"][0]["dofs"][0]["default"] = json!(FRAC_PI_4);
@@ -196,8 +195,8 @@ fn a_dof_node_that_is_not_at_zero_does_not_move_the_joint() {
     assert_eq!(codes, [""; 0]);
     assert_eq!(
         (
-            found.named_poses[0].name.as_str(),
-            found.named_poses[0].positions[0].1[0]
+            found.named_poses()[0].name.as_str(),
+            found.named_poses()[0].positions[0].1[0]
         ),
         ("home", FRAC_PI_4)
     );
@@ -224,7 +223,8 @@ fn the_limit_of_a_planar_joint_is_that_of_both_directions() {
             json!({"name": "r", "links": links, "joints": [plane]}),
         ))
         .0
-        .joints[0]
+        .joints()
+        .as_slice()[0]
             .limit
     };
     let one = json!({"lower": -1, "upper": 2, "velocity": 3});
@@ -276,7 +276,7 @@ fn other_bases_of_planes_and_free_bodies_keep_their_poses() {
     let (robot, codes) = robot(&document(json!(nodes), model));
     assert_eq!(codes, ["gltf-read-configuration"]);
     let names: Vec<_> = robot
-        .named_poses
+        .named_poses()
         .iter()
         .map(|pose| {
             (
@@ -295,14 +295,14 @@ fn other_bases_of_planes_and_free_bodies_keep_their_poses() {
         ]
     );
     assert_eq!(
-        robot.named_poses[1].positions,
-        robot.named_poses[2].positions
+        robot.named_poses()[1].positions,
+        robot.named_poses()[2].positions
     );
     let mut positions = vec![Vec::new(); 2];
-    for (joint, at) in &robot.named_poses[2].positions {
-        positions[joint.0] = at.clone();
+    for (joint, at) in &robot.named_poses()[2].positions {
+        positions[joint.index()] = at.clone();
     }
-    assert_eq!(robot.joints[0].axis, Vector3::z_axis());
+    assert_eq!(robot.joints().as_slice()[0].axis, Vector3::z_axis());
     let poses = {
         let model = kinematics::Model::of(&robot);
         model.poses(&model.flat(&positions))
@@ -329,15 +329,15 @@ fn scaled_frames_keep_everything_in_its_place() {
     )));
     assert_eq!(codes, ["gltf-read-scaled-frame"]);
     assert!(close(
-        robot.joints[0].origin.translation.vector,
+        robot.joints().as_slice()[0].origin.translation.vector,
         [0.0, 1.0, 0.0]
     ));
-    let shape = &robot.links[1].visuals[0];
+    let shape = &robot.links().as_slice()[1].visuals[0];
     assert!(close(shape.origin.translation.vector, [0.0, 0.0, 2.0]));
     assert_eq!(
         shape.geometry,
         Geometry::Mesh {
-            mesh: urdf_usd_robot::MeshId(0),
+            mesh: robot.meshes().handle(0).unwrap(),
             scale: Vector3::repeat(0.01)
         }
     );
@@ -357,11 +357,11 @@ fn shapes_are_what_hangs_below_links_and_lists_say_what_collides() {
         json!({"name": "r", "links": links}),
     )));
     assert_eq!(
-        robot.links[0].visuals.len(),
+        robot.links().as_slice()[0].visuals.len(),
         3,
         "the hidden one is left out, the lost one stands for itself"
     );
-    assert_eq!(robot.links[0].collisions.len(), 1);
+    assert_eq!(robot.links().as_slice()[0].collisions.len(), 1);
     assert_eq!(
         codes,
         [
@@ -375,12 +375,15 @@ fn shapes_are_what_hangs_below_links_and_lists_say_what_collides() {
     let missing = Geometry::Missing {
         scale: Vector3::repeat(1.0),
     };
-    let shapes = robot.links[0]
+    let shapes = robot.links().as_slice()[0]
         .visuals
         .iter()
         .map(|shape| shape.geometry == missing)
         .collect::<Vec<_>>();
-    assert_eq!((robot.meshes.len(), shapes), (1, vec![false, false, true]));
+    assert_eq!(
+        (robot.meshes().len(), shapes),
+        (1, vec![false, false, true])
+    );
 }
 
 #[test]
@@ -395,8 +398,8 @@ fn a_mesh_in_coordinates_of_its_own_is_in_those_of_the_shape_again() {
         json!({"name": "r", "links": [{"name": "base", "node": 0}]}),
     )));
     assert_eq!(codes, [""; 0]);
-    let [shape] = &robot.links[0].visuals[..] else {
-        panic!("{:?}", robot.links[0].visuals)
+    let [shape] = &robot.links().as_slice()[0].visuals[..] else {
+        panic!("{:?}", robot.links().as_slice()[0].visuals)
     };
     assert!(close(shape.origin.translation.vector, [3.0, 1.0, 2.0]));
     let Geometry::Mesh { mesh, scale } = shape.geometry else {
@@ -404,7 +407,7 @@ fn a_mesh_in_coordinates_of_its_own_is_in_those_of_the_shape_again() {
     };
     assert_eq!(scale, Vector3::new(-2.0, 2.0, 2.0));
     assert_eq!(
-        robot.meshes[mesh.0].mesh.arrays().unwrap().points,
+        robot.meshes()[mesh].mesh.arrays().unwrap().points,
         [[0.0, 0.0, 1.0], [0.0, 3.0, 1.0], [0.0, 0.0, 2.0]]
     );
 }
@@ -438,31 +441,31 @@ fn the_examples_of_the_specification_are_read_without_a_finding() {
         let model = &document["extensions"]["EXT_robot_kinematics"]["models"][0];
         let list = |value: &Value| value.as_array().map_or(0, Vec::len);
         assert_eq!(
-            robot.links.len(),
+            robot.links().len(),
             list(&model["links"]),
             "{}",
             path.display()
         );
         let loops = list(&model["extras"]["loops"]);
         assert_eq!(
-            robot.joints.len(),
+            robot.joints().len(),
             list(&model["joints"]) + loops,
             "{}",
             path.display()
         );
         assert_eq!(
             robot
-                .joints
-                .iter()
-                .filter(|joint| joint.closes_loop)
+                .joints()
+                .values()
+                .filter(|joint| joint.closes_loop())
                 .count(),
             loops,
             "{}",
             path.display()
         );
         let shown = robot
-            .links
-            .iter()
+            .links()
+            .values()
             .filter(|link| !link.visuals.is_empty())
             .count();
         let with_visuals = |link: &&Value| list(&link["visualNodes"]) > 0;
@@ -479,7 +482,7 @@ fn the_examples_of_the_specification_are_read_without_a_finding() {
         );
         let is_home_alone = *configurations == ["home"];
         assert_eq!(
-            robot.named_poses.len(),
+            robot.named_poses().len(),
             if is_home_alone {
                 0
             } else {
@@ -604,10 +607,13 @@ fn materials_come_back_with_where_their_images_lie() {
         ..Material::plain("leaf", [1.0; 4])
     };
     let (robot, again) = there_and_back(|robot| {
-        robot.materials = vec![metal, leaf];
-        (0..2).for_each(|n| robot.links[0].visuals[n].material = Some(MaterialId(n)));
+        let materials = [metal, leaf].map(|material| robot.add_material(material));
+        let link = robot.link_mut(robot.links().handle(0).unwrap());
+        for (visual, material) in link.visuals.iter_mut().zip(materials) {
+            visual.material = Some(material);
+        }
     });
-    for (a, b) in robot.materials.iter().zip(&again.materials) {
+    for (a, b) in robot.materials().values().zip(again.materials().values()) {
         // Images are called as they are in the file, and one image is one, whatever it is called.
         let unnamed = |material: &Material| {
             let mut material = material.clone();
@@ -626,20 +632,21 @@ fn materials_come_back_with_where_their_images_lie() {
         };
         assert_eq!(unnamed(a), unnamed(b));
     }
-    assert_eq!(again.materials.len(), 2);
+    assert_eq!(again.materials().len(), 2);
 }
 
 #[test]
 fn looks_come_back() {
     let (robot, again) = there_and_back(|robot| {
+        let link = robot.links().handle(0).unwrap();
         let at = |visual| VisualPart {
-            link: LinkId(0),
+            link,
             visual,
             part: 0,
         };
         let paint = |name: &str, red| Some(Material::plain(name, [red, 0.5, 0.25, 1.0]));
-        robot.materials.extend(paint("grey", 0.5));
-        robot.links[0].visuals[0].material = Some(MaterialId(0));
+        let grey = robot.add_material(paint("grey", 0.5).unwrap());
+        robot.link_mut(link).visuals[0].material = Some(grey);
         let textured = Material {
             base_color_texture: Some(image("wood", 255)),
             ..Material::plain("wood", [1.0; 4])
@@ -651,14 +658,16 @@ fn looks_come_back() {
                 .map(|(visual, material)| (at(visual), material))
                 .collect(),
         };
-        robot.look_variants = vec![
+        for look in [
             of("plain", vec![(0, paint("grey", 0.5)), (1, None)]),
             of("red", vec![(0, paint("red", 1.0)), (1, paint("red", 1.0))]),
             of("wood", vec![(0, Some(textured))]),
-        ];
+        ] {
+            robot.add_look_variant(look).unwrap();
+        }
     });
-    assert_eq!(robot.look_variants, again.look_variants);
-    let materials: Vec<_> = again.links[0]
+    assert_eq!(robot.look_variants(), again.look_variants());
+    let materials: Vec<_> = again.links().as_slice()[0]
         .visuals
         .iter()
         .map(|shape| again.material_of(shape, 0).map(|m| m.name.as_str()))
@@ -687,11 +696,12 @@ fn cameras_come_back() {
         },
     ];
     let (robot, again) = there_and_back(|robot| {
+        let link = robot.links().handle(0).unwrap();
         robot.sensors = cameras
             .map(|camera| Sensor {
                 name: "eye".into(),
                 kind: SensorKind::Camera(camera),
-                link: LinkId(0),
+                link,
                 origin: Pose::from_parts(
                     Vector3::new(1.0, 2.0, 3.0).into(),
                     UnitQuaternion::from_euler_angles(0.1, 0.2, 0.3),
@@ -752,7 +762,7 @@ proptest! {
         robot.lights.push(Light {
             name: if named { "lamp".into() } else { "b_light_0".into() },
             kind,
-            link: LinkId(1),
+            link: robot.link_named("b").unwrap(),
             origin: Pose::from_parts(Vector3::new(n[3], n[4], n[5]).into(), UnitQuaternion::from_scaled_axis(Vector3::new(n[6], n[7], n[8]))),
             color: [1.0, n[3].abs() as f32, n[4].abs() as f32],
             intensity: 1.0 + n[5],
@@ -786,10 +796,10 @@ fn several_models_are_several_robots() {
     } = outcome(&both);
     let names: Vec<Vec<&str>> = models
         .iter()
-        .map(|m| m.robot.links.iter().map(|l| l.name.as_str()).collect())
+        .map(|m| m.robot.links().values().map(|l| l.name()).collect())
         .collect();
     assert_eq!(names, [vec!["n"], vec!["x", "x_2"]]);
-    assert_eq!(models[1].robot.name, "robot");
+    assert_eq!(models[1].robot.name(), "robot");
     let source = models[1].source.as_ref().unwrap();
     assert_eq!(
         (source.format.as_str(), source.resolved_at.as_deref()),
@@ -846,9 +856,9 @@ fn what_is_broken_is_a_finding_and_the_rest_is_read() {
         json!({"name": "r", "links": links, "joints": joints}),
     ));
     let kinds: Vec<_> = robot
-        .joints
-        .iter()
-        .map(|joint| (joint.name.as_str(), joint.kind.as_str(), joint.closes_loop))
+        .joints()
+        .values()
+        .map(|joint| (joint.name(), joint.kind().as_str(), joint.closes_loop()))
         .collect();
     let expected = [
         ("j1", "revolute", false),
@@ -859,16 +869,16 @@ fn what_is_broken_is_a_finding_and_the_rest_is_read() {
     ];
     assert_eq!(kinds, expected);
     assert_eq!(
-        robot.joints[0]
+        robot.joints().as_slice()[0]
             .limit
             .map(|limit| (limit.bounds.sides(), limit.effort)),
         Some(((Some(-1.0), Some(1.0)), Some(3.0)))
     );
     assert_eq!(
         robot
-            .joints
-            .iter()
-            .filter(|joint| joint.mimic.is_some())
+            .joints()
+            .values()
+            .filter(|joint| joint.mimic().is_some())
             .count(),
         1,
         "the circle is cut"
@@ -939,8 +949,8 @@ fn deep_and_many_nodes_end() {
         json!({"links": links, "joints": joints}),
     ));
     let Model { robot, .. } = &outcome.models[0];
-    assert_eq!(robot.links.len(), count);
-    assert!(robot.joints.iter().all(|joint| {
+    assert_eq!(robot.links().len(), count);
+    assert!(robot.joints().values().all(|joint| {
         joint
             .origin
             .translation

@@ -3,25 +3,20 @@
 use super::nodes::{Nodes, placed};
 use crate::cameras;
 use crate::json::document::{Camera, CameraExtras, Node, Orthographic, Perspective, View};
-use urdf_usd_robot::{self as robot, Robot, SensorKind};
+use urdf_usd_robot::{self as robot, ArenaMap, Robot, SensorKind};
 
 /// Adds the cameras of `robot`.
 pub fn add(robot: &Robot, nodes: &mut Nodes) -> Vec<Camera> {
-    let mut count = vec![0; robot.links.len()];
+    let mut count = ArenaMap::filled(robot.links(), 0);
     let mut list = Vec::new();
     for sensor in &robot.sensors {
         let SensorKind::Camera(camera) = &sensor.kind else {
             continue;
         };
-        let (Some(link), Some(above)) = (
-            robot.links.get(sensor.link.0),
-            nodes.links.get(sensor.link.0),
-        ) else {
-            continue;
-        };
-        let name = format!("{}_camera_{}", link.name, count[sensor.link.0]);
-        count[sensor.link.0] += 1;
-        let frame = above.frame;
+        let link = robot.links()[sensor.link].name();
+        let name = format!("{link}_camera_{}", count[sensor.link]);
+        count[sensor.link] += 1;
+        let frame = nodes.links[sensor.link].frame;
         nodes.add(
             Node {
                 camera: Some(list.len()),

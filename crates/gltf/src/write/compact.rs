@@ -1,6 +1,8 @@
 //! Surfaces in fewer bytes: numbers of 8 and 16 bits (`KHR_mesh_quantization`), in streams of
 //! meshoptimizer's codec (`EXT_meshopt_compression`). Knows numbers and streams, not where they go.
 
+#![allow(clippy::indexing_slicing, reason = "a point has components 0 to 2")]
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -20,19 +20,18 @@ use crate::unpainted::UNPAINTED;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_mesh::MAX_PIXELS_TOGETHER;
 use urdf_usd_robot::{
-    self as robot, CacheEvicted, Geometry, LinkId, MapRole, Material, Part, Robot, Shape,
-    VisualPart,
+    self as robot, ArenaMap, CacheEvicted, Geometry, Link, LinkId, MapRole, Material, Part, Robot,
+    Shape, VisualPart,
 };
 use urdf_usd_store::{self as store, Store};
 use urdf_usd_time_limit::TimeLimit;
 
 /// What shapes are drawn with, and all that it takes.
-#[derive(Default)]
 pub struct Drawings {
     /// For each link and visual the mesh; `None` where there is nothing to draw.
-    pub visuals: Vec<Vec<Option<Index>>>,
+    pub visuals: ArenaMap<Link, Vec<Option<Index>>>,
     /// The same for what collides.
-    pub collisions: Vec<Vec<Option<Index>>>,
+    pub collisions: ArenaMap<Link, Vec<Option<Index>>>,
     pub meshes: Vec<Mesh>,
     /// For each mesh the grid that its positions are counted in, if they are no metres.
     pub grids: Vec<Option<Grid>>,
@@ -55,16 +54,20 @@ pub enum Unpainted {
 /// If a mesh is no longer in the cache.
 pub fn draw(
     robot: &Robot,
-    (options, unpainted): (&Options, Unpainted),
+    options: &Options,
+    unpainted: Unpainted,
     store: &Store,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Drawings, CacheEvicted> {
     let forms = Forms::of(robot);
     let (binary, stored) = forms.stored(options.extent.compression, store, &options.limit)?;
     let mut drawings = Drawings {
+        visuals: ArenaMap::filled(robot.links(), Vec::new()),
+        collisions: ArenaMap::filled(robot.links(), Vec::new()),
+        meshes: Vec::new(),
+        grids: Vec::new(),
         paint: Paint::new(images(robot, options, store, diagnostics)),
         binary,
-        ..Drawings::default()
     };
     let (known, told) = (HashMap::new(), HashSet::new());
     let mut meshes = Meshes {
@@ -76,18 +79,18 @@ pub fn draw(
         told,
         diagnostics,
     };
-    for (index, link) in robot.links.iter().enumerate() {
+    for (id, link) in robot.links().iter() {
         let visuals = link.visuals.iter().enumerate();
         let visuals = visuals
-            .map(|(n, shape)| meshes.visual((LinkId(index), n), shape, &mut drawings))
+            .map(|(n, shape)| meshes.visual(id, n, shape, &mut drawings))
             .collect();
-        drawings.visuals.push(visuals);
+        drawings.visuals[id] = visuals;
         let collisions = link
             .collisions
             .iter()
             .map(|shape| meshes.collision(shape, &mut drawings))
             .collect();
-        drawings.collisions.push(collisions);
+        drawings.collisions[id] = collisions;
     }
     Ok(drawings)
 }
@@ -100,19 +103,19 @@ fn images(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> HashMap<String, Option<Made>> {
     let of_meshes = robot
-        .meshes
-        .iter()
+        .meshes()
+        .values()
         .flat_map(|source| &source.mesh.materials);
     let mut room = MAX_PIXELS_TOGETHER;
     let mut distinct: HashMap<String, Option<Picture<'_>>> = HashMap::new();
     let mut left_out = 0;
     let of_looks = robot
-        .look_variants
+        .look_variants()
         .iter()
         .flat_map(|look| look.materials.values().flatten());
     for picture in robot
-        .materials
-        .iter()
+        .materials()
+        .values()
         .chain(of_meshes)
         .chain(of_looks)
         .flat_map(|material| Pictures::of(material).all())
@@ -206,13 +209,13 @@ impl Form<'_> {
             grid,
         })
     }
+}
 
-    /// Whether the colours of the mesh's corners show where `material` does: where there is no
-    /// material, or where it says so.
-    fn shows_colors(&self, material: Option<&Material>) -> bool {
-        self.mesh.is_some_and(|mesh| mesh.outline().has_colors)
-            && material.is_none_or(|material| material.shows_corner_colors)
-    }
+/// Returns whether the colours of the mesh's corners show where `material` does: where there is no
+/// material, or where it says so.
+fn shows_colors(mesh: Option<&robot::LazyMesh>, material: Option<&Material>) -> bool {
+    mesh.is_some_and(|mesh| mesh.outline().has_colors)
+        && material.is_none_or(|material| material.shows_corner_colors)
 }
 
 /// What makes two geometries the same form. A scale does not tell them apart: it is the node's.
@@ -228,7 +231,7 @@ impl Key {
             |kind, a: f64, b: f64, c: f64| Some(Self::Solid(kind, [a, b, c].map(f64::to_bits)));
         match *geometry {
             Geometry::Mesh { mesh, .. } => {
-                Some(Self::Mesh(Arc::as_ptr(&robot.meshes.get(mesh.0)?.mesh)))
+                Some(Self::Mesh(Arc::as_ptr(&robot.meshes()[mesh].mesh)))
             }
             Geometry::Missing { .. } => None,
             Geometry::Box { size } => solid(0, size.x, size.y, size.z),
@@ -249,7 +252,7 @@ struct Forms<'a> {
 impl<'a> Forms<'a> {
     fn of(robot: &'a Robot) -> Self {
         let mut forms = Self::default();
-        for (index, link) in robot.links.iter().enumerate() {
+        for (id, link) in robot.links().iter() {
             for (visual, shape) in link.visuals.iter().enumerate() {
                 let Some(form) = forms
                     .add(robot, &shape.geometry)
@@ -257,24 +260,23 @@ impl<'a> Forms<'a> {
                 else {
                     continue;
                 };
-                for part in 0..form.wanted.len() {
+                for (part, wanted) in form.wanted.iter_mut().enumerate() {
                     let at = VisualPart {
-                        link: LinkId(index),
+                        link: id,
                         visual,
                         part,
                     };
                     let of_looks = robot
-                        .look_variants
+                        .look_variants()
                         .iter()
                         .filter_map(|look| look.materials.get(&at).map(Option::as_ref));
                     for material in of_looks.chain([robot.material_of(shape, part)]) {
                         let uvs = material.is_some_and(Material::has_textures);
                         let tangents = material
                             .is_some_and(|material| material.maps.contains_key(&MapRole::Normal));
-                        let colors = form.shows_colors(material);
-                        form.wanted[part].uvs |= uvs;
-                        form.wanted[part].tangents |= tangents;
-                        form.wanted[part].colors |= colors;
+                        wanted.uvs |= uvs;
+                        wanted.tangents |= tangents;
+                        wanted.colors |= shows_colors(form.mesh, material);
                     }
                 }
             }
@@ -346,11 +348,8 @@ impl<'a> Forms<'a> {
         Some(*self.index.entry(key).or_insert_with(|| {
             let (name, mesh) = match *geometry {
                 Geometry::Mesh { mesh, .. } => {
-                    let source = robot.meshes.get(mesh.0);
-                    (
-                        source.map(robot::MeshSource::stem).unwrap_or_default(),
-                        source.map(|source| &*source.mesh),
-                    )
+                    let source = &robot.meshes()[mesh];
+                    (source.stem(), Some(&*source.mesh))
                 }
                 Geometry::Box { .. } => ("box", None),
                 Geometry::Cylinder { .. } => ("cylinder", None),
@@ -385,7 +384,8 @@ struct Meshes<'a> {
 impl<'a> Meshes<'a> {
     fn visual(
         &mut self,
-        (link, visual): (LinkId, usize),
+        link: LinkId,
+        visual: usize,
         shape: &Shape,
         drawings: &mut Drawings,
     ) -> Option<Index> {
@@ -398,7 +398,7 @@ impl<'a> Meshes<'a> {
             let material = robot.material_of(shape, part);
             let at = VisualPart { link, visual, part };
             let of_looks: Vec<(usize, Option<&Material>)> = robot
-                .look_variants
+                .look_variants()
                 .iter()
                 .enumerate()
                 .filter_map(|(n, look)| Some((n, look.materials.get(&at)?.as_ref())))
@@ -426,7 +426,9 @@ impl<'a> Meshes<'a> {
             let tangent = accessors
                 .tangent
                 .filter(|_| uv.is_some() && all().flatten().any(has_normals));
-            let color = accessors.color.filter(|_| form.shows_colors(material));
+            let color = accessors
+                .color
+                .filter(|_| shows_colors(form.mesh, material));
             let mut paint = |material: Option<&Material>| {
                 let ground = Ground {
                     textured: uv.is_some(),

@@ -75,7 +75,7 @@ impl JointExtras {
     pub fn of(joint: &robot::Joint) -> Self {
         let limit = joint
             .limit
-            .filter(|_| !limits_its_dofs(joint.kind))
+            .filter(|_| !limits_its_dofs(joint.kind()))
             .map(|limit| Limit::of(&limit))
             .filter(|limit| *limit != Limit::default());
         let reference_position = finite(joint.calibration.and_then(|c| c.reference_position));

@@ -4,24 +4,20 @@ use super::nodes::{Nodes, placed};
 use crate::json::document::{Node, NodeExtensions};
 use crate::json::lights::{Light, LightExtras, LightReference, Lights, Spot};
 use crate::lights;
-use urdf_usd_robot::{self as robot, LightKind, Robot};
+use urdf_usd_robot::{self as robot, ArenaMap, LightKind, Robot};
 
 /// Adds the lights of `robot`.
 pub fn add(robot: &Robot, nodes: &mut Nodes) -> Lights {
-    let mut count = vec![0; robot.links.len()];
+    let mut count = ArenaMap::filled(robot.links(), 0);
     for (index, light) in robot.lights.iter().enumerate() {
-        let (Some(link), Some(above)) =
-            (robot.links.get(light.link.0), nodes.links.get(light.link.0))
-        else {
-            continue;
-        };
-        let name = format!("{}_light_{}", link.name, count[light.link.0]);
-        count[light.link.0] += 1;
+        let link = robot.links()[light.link].name();
+        let name = format!("{link}_light_{}", count[light.link]);
+        count[light.link] += 1;
         let extensions = NodeExtensions {
             light: Some(LightReference { light: index }),
             ..NodeExtensions::default()
         };
-        let frame = above.frame;
+        let frame = nodes.links[light.link].frame;
         nodes.add(
             Node {
                 extensions,

@@ -19,7 +19,7 @@ impl Limit {
 
 /// The limits of each of a joint's degrees of freedom.
 pub fn limit(joint: &robot::Joint) -> Option<Limit> {
-    let limit = joint.limit.filter(|_| limits_its_dofs(joint.kind))?;
+    let limit = joint.limit.filter(|_| limits_its_dofs(joint.kind()))?;
     Some(Limit::of(&robot::Limit {
         bounds: joint.bounds(),
         ..limit

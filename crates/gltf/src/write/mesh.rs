@@ -6,10 +6,7 @@ use super::drawings::{self, Unpainted};
 use super::{GlbError, Options, Written};
 use crate::json::document::{Document, Node, Scene};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{
-    Custom, Geometry, Link, Material, MaterialId, Mesh, MeshId, MeshSource, Pose, Robot, Shape,
-    Tree,
-};
+use urdf_usd_robot::{Custom, Geometry, Link, Material, Mesh, MeshSource, Pose, Robot, Shape};
 use urdf_usd_store::Store;
 
 /// Writes `mesh` as a GLB with all that it shows. `material` is what shows where the mesh has none
@@ -32,11 +29,12 @@ pub fn write_mesh(
     let mut diagnostics = Vec::new();
     let drawings = drawings::draw(
         &robot,
-        (&Options::default(), Unpainted::Bare),
+        &Options::default(),
+        Unpainted::Bare,
         store,
         &mut diagnostics,
     )?;
-    let shown = drawings.visuals.into_iter().flatten().flatten().next();
+    let shown = drawings.visuals.values().flatten().flatten().next();
     let document = Document {
         extensions_used: drawings.paint.extensions().collect(),
         scenes: vec![Scene {
@@ -45,7 +43,7 @@ pub fn write_mesh(
         }],
         nodes: vec![Node {
             name: name.to_owned(),
-            mesh: shown,
+            mesh: shown.copied(),
             ..Node::default()
         }],
         meshes: drawings.meshes,
@@ -82,49 +80,29 @@ fn turned(mesh: &Mesh) -> Mesh {
 
 /// A robot that shows the mesh and nothing else.
 fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -> Robot {
+    let mut robot = Robot::new(name);
+    let source = MeshSource::new(format!("{name}.glb"), place.clone(), Arc::new(mesh.into()));
     let shape = Shape {
         name: None,
         origin: Pose::identity(),
         geometry: Geometry::Mesh {
-            mesh: MeshId(0),
+            mesh: robot.add_mesh(source),
             scale: nalgebra::Vector3::repeat(1.0),
         },
-        material: material.is_some().then_some(MaterialId(0)),
+        material: material.map(|material| robot.add_material(material)),
         stand_in_for: None,
         instancer: None,
         custom: Custom::default(),
         place: place.clone(),
     };
-    let link = Link {
-        name: name.to_owned(),
-        inertial: None,
-        visuals: vec![shape],
-        collisions: Vec::new(),
-        contact: None,
-        custom: Custom::default(),
-        place: place.clone(),
-    };
-    Robot {
-        name: name.to_owned(),
-        links: vec![link],
-        joints: Vec::new(),
-        tree: Tree::build(1, &mut []),
-        materials: material.into_iter().collect(),
-        meshes: vec![MeshSource::new(
-            format!("{name}.glb"),
-            place.clone(),
-            Arc::new(mesh.into()),
-        )],
-        sensors: Vec::new(),
-        lights: Vec::new(),
-        interfaces: Vec::new(),
-        disabled_collisions: Vec::new(),
-        named_poses: Vec::new(),
-        look_variants: Vec::new(),
-        planning: urdf_usd_robot::Planning::default(),
-        custom: Custom::default(),
-        place: place.clone(),
-    }
+    let mut link = Link::new(name);
+    link.visuals = vec![shape];
+    link.place = place.clone();
+    // The first link of a robot has no name that another has.
+    let is_added = robot.add_link(link).is_ok();
+    debug_assert!(is_added);
+    robot.place = place.clone();
+    robot
 }
 
 #[cfg(test)]

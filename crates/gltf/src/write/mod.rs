@@ -128,7 +128,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
         ..
     } = options.extent;
     let mut diagnostics = Vec::new();
-    let mut drawings = drawings::draw(robot, (options, Unpainted::Grey), store, &mut diagnostics)?;
+    let mut drawings = drawings::draw(robot, options, Unpainted::Grey, store, &mut diagnostics)?;
     let mut nodes = nodes::build(robot, &mut drawings, physics);
     let (shapes, rigid_bodies) = if physics {
         physics::add(robot, options.base, &mut nodes)
@@ -167,15 +167,18 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
         has("EXT_robot_kinematics", true),
         has(
             "KHR_node_visibility",
-            robot.links.iter().any(|link| !link.collisions.is_empty()),
+            robot
+                .links()
+                .values()
+                .any(|link| !link.collisions.is_empty()),
         ),
         has(crate::lights::NAME, !lights.is_empty()),
         has("KHR_implicit_shapes", !shapes.is_empty()),
         has("KHR_physics_rigid_bodies", is_physical),
-        has("KHR_materials_variants", !robot.look_variants.is_empty()),
+        has("KHR_materials_variants", !robot.look_variants().is_empty()),
     ];
     let variants = robot
-        .look_variants
+        .look_variants()
         .iter()
         .map(|look| Variant {
             name: look.name.clone(),
@@ -192,7 +195,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
             .collect(),
         extensions_required: needed.into_iter().flatten().collect(),
         scenes: vec![Scene {
-            name: robot.name.clone(),
+            name: robot.name().to_owned(),
             nodes: vec![nodes.root],
         }],
         nodes: nodes.list,

@@ -21,7 +21,10 @@ use crate::json::kinematics::{
 };
 use crate::json::limit::Limit;
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::{self as robot, JointId, JointKind, NamedPose, Robot, kinematics};
+use urdf_usd_robot::{self as robot, ArenaMap, JointId, JointKind, NamedPose, Robot, kinematics};
+
+/// The number of each joint in the model's list; `None` for those that close loops.
+pub type Numbers = ArenaMap<robot::Joint, Option<usize>>;
 
 /// The model of `robot`, whose nodes are `nodes`.
 pub fn build(
@@ -31,34 +34,33 @@ pub fn build(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Model {
     // Joints that close loops have no nodes, so the model's numbers are not the robot's.
-    let present: Vec<(usize, &JointNodes)> = nodes
+    let present: Vec<(JointId, &JointNodes)> = nodes
         .joints
         .iter()
-        .enumerate()
         .filter_map(|(id, n)| Some((id, n.as_ref()?)))
         .collect();
-    let mut number = vec![None; robot.joints.len()];
+    let mut number = Numbers::filled(robot.joints(), None);
     for (index, &(id, _)) in present.iter().enumerate() {
         number[id] = Some(index);
     }
     let kinematics = kinematics::Model::of(robot);
     let mimics: Vec<Option<Mimic>> = present
         .iter()
-        .map(|&(id, _)| mimic(robot, &kinematics, JointId(id), &number, diagnostics))
+        .map(|&(id, _)| mimic(robot, &kinematics, id, &number, diagnostics))
         .collect();
     let limits: Vec<Option<Limit>> = present
         .iter()
-        .map(|&(id, _)| limit(&robot.joints[id]))
+        .map(|&(id, _)| limit(&robot.joints()[id]))
         .collect();
     let home = home(&limits, &mimics);
     let mut joints = Vec::with_capacity(present.len());
     for (((&(id, nodes), mimic), limit), home) in present.iter().zip(mimics).zip(limits).zip(home) {
-        let joint = &robot.joints[id];
+        let joint = &robot.joints()[id];
         joints.push(joint_entry(joint, nodes, dofs(joint, limit, home), mimic));
     }
     let configurations = configurations(robot, &joints, &number);
     Model {
-        name: robot.name.clone(),
+        name: robot.name().to_owned(),
         root_node: nodes.root,
         links: links(robot, nodes),
         joints,
@@ -74,13 +76,14 @@ pub fn build(
 
 fn links(robot: &Robot, nodes: &Nodes) -> Vec<Link> {
     let entry = |(link, nodes): (&robot::Link, &LinkNodes)| Link {
-        name: link.name.clone(),
+        name: link.name().to_owned(),
         node: nodes.frame,
         visual_nodes: nodes.visuals.clone(),
         collision_nodes: nodes.collisions.clone(),
         extras: LinkExtras::of(link),
     };
-    robot.links.iter().zip(&nodes.links).map(entry).collect()
+    let links = robot.links().values().zip(nodes.links.values());
+    links.map(entry).collect()
 }
 
 fn joint_entry(
@@ -104,10 +107,10 @@ fn joint_entry(
         falling: finite(c.falling),
     });
     Joint {
-        name: joint.name.clone(),
-        kind: joint.kind.into(),
-        parent_link: joint.parent.0,
-        child_link: joint.child.0,
+        name: joint.name().to_owned(),
+        kind: joint.kind().into(),
+        parent_link: joint.parent().index(),
+        child_link: joint.child().index(),
         origin_node: nodes.origin,
         dof_nodes: nodes.dofs.clone(),
         dofs,
@@ -122,12 +125,12 @@ fn joint_entry(
 /// The degrees of freedom, in the order in which their nodes are chained. `limit` and `default` are
 /// those of each of them; a floating joint has none.
 fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
-    let (limit, default) = if joint.kind == JointKind::Floating {
+    let (limit, default) = if joint.kind() == JointKind::Floating {
         (None, 0.0)
     } else {
         (limit, default)
     };
-    let along = match joint.kind {
+    let along = match joint.kind() {
         JointKind::Planar => {
             let (u, v) = kinematics::planar_basis(&joint.axis);
             vec![u.into_inner(), v.into_inner()]
@@ -141,7 +144,7 @@ fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
         limit,
         default,
     };
-    JointType::from(joint.kind)
+    JointType::from(joint.kind())
         .motions()
         .iter()
         .zip(along)
@@ -150,7 +153,7 @@ fn dofs(joint: &robot::Joint, limit: Option<Limit>, default: f64) -> Vec<Dof> {
 }
 
 fn has_one_position(joint: &robot::Joint) -> bool {
-    kinematics::position_count(joint.kind) == 1
+    kinematics::position_count(joint.kind()) == 1
 }
 
 /// The joint that sets joint `id` in the end, and how: chains are resolved, since a loader follows
@@ -159,13 +162,14 @@ fn mimic(
     robot: &Robot,
     kinematics: &kinematics::Model,
     id: JointId,
-    number: &[Option<usize>],
+    number: &Numbers,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Mimic> {
-    let follower = &robot.joints[id.0];
-    let (leader, multiplier, offset) = kinematics.driver(id.0)?;
-    let driver = robot.joints.get(leader)?;
-    match number.get(leader).copied().flatten() {
+    let follower = &robot.joints()[id];
+    let (leader, multiplier, offset) = kinematics.driver(id.index())?;
+    let leader = robot.joints().handle(leader)?;
+    let driver = &robot.joints()[leader];
+    match number[leader] {
         Some(joint) if has_one_position(follower) && has_one_position(driver) => Some(Mimic {
             joint,
             multiplier,
@@ -174,10 +178,10 @@ fn mimic(
         _ => {
             let message = format!(
                 "joint \"{}\" ({}) can't follow joint \"{}\" ({}) in the GLB",
-                follower.name,
-                follower.kind.as_str(),
-                driver.name,
-                driver.kind.as_str()
+                follower.name(),
+                follower.kind().as_str(),
+                driver.name(),
+                driver.kind().as_str()
             );
             let help = "a mimic needs two joints of one degree of freedom, and a driver that closes no loop";
             diagnostics.push(
@@ -199,11 +203,14 @@ fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
             + 0.0
     };
     let alone: Vec<f64> = limits.iter().map(nearest).collect();
-    let follow = |(index, mimic): (usize, &Option<Mimic>)| match mimic {
-        Some(mimic) => mimic.multiplier * alone[mimic.joint] + mimic.offset + 0.0,
-        None => alone[index],
+    let follow = |(mimic, &alone_at): (&Option<Mimic>, &f64)| match mimic {
+        Some(mimic) => {
+            let driver = alone.get(mimic.joint).copied().unwrap_or(0.0);
+            mimic.multiplier * driver + mimic.offset + 0.0
+        }
+        None => alone_at,
     };
-    mimics.iter().enumerate().map(follow).collect()
+    mimics.iter().zip(&alone).map(follow).collect()
 }
 
 /// The robot's named poses, or `home` if it has none: for every joint what the pose says, or its
@@ -211,13 +218,13 @@ fn home(limits: &[Option<Limit>], mimics: &[Option<Mimic>]) -> Vec<f64> {
 fn configurations(
     robot: &Robot,
     joints: &[Joint],
-    number: &[Option<usize>],
+    number: &Numbers,
 ) -> Vec<(String, Configuration)> {
     let home: Vec<Vec<f64>> = joints
         .iter()
         .map(|joint| joint.dofs.iter().map(|dof| dof.default).collect())
         .collect();
-    if robot.named_poses.is_empty() {
+    if robot.named_poses().is_empty() {
         let joint_positions = home.into_iter().map(Positions::of).collect();
         return vec![(
             "home".to_owned(),
@@ -234,26 +241,29 @@ fn configurations(
     let mut taken = HashSet::new();
     let mut count: HashMap<&str, usize> = HashMap::new();
     robot
-        .named_poses
+        .named_poses()
         .iter()
         .for_each(|pose| *count.entry(&pose.name).or_default() += 1);
-    let mut configurations = Vec::with_capacity(robot.named_poses.len());
-    for pose in &robot.named_poses {
+    let mut configurations = Vec::with_capacity(robot.named_poses().len());
+    for pose in robot.named_poses() {
         let mut positions = home.clone();
         let set: BTreeMap<usize, &Vec<f64>> = pose
             .positions
             .iter()
-            .filter_map(|(joint, at)| Some(((*number.get(joint.0)?)?, at)))
+            .filter_map(|(joint, at)| Some((number[*joint]?, at)))
             .collect();
         for (&joint, at) in &set {
-            for (position, at) in positions[joint].iter_mut().zip(*at) {
+            let of_joint = positions.get_mut(joint);
+            for (position, at) in of_joint.into_iter().flatten().zip(*at) {
                 *position = at + 0.0;
             }
         }
         for (index, joint) in joints.iter().enumerate() {
-            if let Some(mimic) = &joint.mimic {
-                let driver = positions[mimic.joint].first().copied().unwrap_or(0.0);
-                positions[index] = vec![mimic.multiplier * driver + mimic.offset + 0.0];
+            let Some(mimic) = &joint.mimic else { continue };
+            let driver = positions.get(mimic.joint).and_then(|at| at.first());
+            let position = mimic.multiplier * driver.unwrap_or(&0.0) + mimic.offset + 0.0;
+            if let Some(follower) = positions.get_mut(index) {
+                *follower = vec![position];
             }
         }
         let is_whole = set.len() == settable;
@@ -305,21 +315,21 @@ impl Positions {
 }
 
 fn loops(robot: &Robot, diagnostics: &mut Vec<Diagnostic>) -> Vec<Loop> {
-    let closing = robot.joints.iter().filter(|joint| joint.closes_loop);
+    let closing = robot.joints().values().filter(|joint| joint.closes_loop());
     let entry = |joint: &robot::Joint| {
         let message = format!(
             "joint \"{}\" closes a loop, which glTF can't hold: nothing moves by it",
-            joint.name
+            joint.name()
         );
         diagnostics.push(
             Diagnostic::new(&codes::LOOP_JOINT, joint.place.clone(), message)
                 .help("nothing to do if a program of yours closes the loop; its joint is in the model's extras"),
         );
         Loop {
-            name: joint.name.clone(),
-            kind: joint.kind.as_str(),
-            parent_link: joint.parent.0,
-            child_link: joint.child.0,
+            name: joint.name().to_owned(),
+            kind: joint.kind().as_str(),
+            parent_link: joint.parent().index(),
+            child_link: joint.child().index(),
             origin: Placement::of(&joint.origin),
             axis: axes::vector(&joint.axis),
             limit: joint

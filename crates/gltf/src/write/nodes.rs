@@ -11,18 +11,19 @@ use crate::axes;
 use crate::json::document::{InstanceAttributes, Instances, Node, NodeExtensions, Visibility};
 use crate::json::extras::{NodeExtras, ShapeExtras};
 use crate::json::values::Index;
-use urdf_usd_robot::{Geometry, Joint, Link, LinkId, Pose, Robot, Shape, kinematics};
+use urdf_usd_robot::{
+    ArenaMap, Geometry, Joint, JointId, Link, LinkId, Pose, Robot, Shape, kinematics,
+};
 
 /// The tree, and which node is what.
-#[derive(Default)]
 pub struct Nodes {
     pub list: Vec<Node>,
     /// Named as the robot; everything hangs on it.
     pub root: Index,
-    /// As [`Robot::links`].
-    pub links: Vec<LinkNodes>,
-    /// As [`Robot::joints`]; `None` for those that close loops.
-    pub joints: Vec<Option<JointNodes>>,
+    /// The nodes of each link.
+    pub links: ArenaMap<Link, LinkNodes>,
+    /// The nodes of each joint; `None` for those that close loops.
+    pub joints: ArenaMap<Joint, Option<JointNodes>>,
 }
 
 /// The nodes of a link.
@@ -43,30 +44,27 @@ pub struct JointNodes {
 /// The node tree of `robot`. With `each_collider` every collider has a node of its own, for physics
 /// to refer to.
 pub fn build(robot: &Robot, drawings: &mut Drawings, each_collider: bool) -> Nodes {
-    let mut nodes = Nodes {
-        links: vec![LinkNodes::default(); robot.links.len()],
-        joints: vec![None; robot.joints.len()],
-        ..Nodes::default()
-    };
-    nodes.list.push(Node {
-        name: robot.name.clone(),
+    let root = Node {
+        name: robot.name().to_owned(),
         ..Node::default()
-    });
-    let above_roots = if robot.tree.roots.len() > 1 {
+    };
+    let mut nodes = Nodes {
+        list: vec![root],
+        root: 0,
+        links: ArenaMap::filled(robot.links(), LinkNodes::default()),
+        joints: ArenaMap::filled(robot.joints(), None),
+    };
+    let above_roots = if robot.tree().roots().len() > 1 {
         nodes.named("world".to_owned(), nodes.root)
     } else {
         nodes.root
     };
-    for &id in &robot.tree.order {
-        let Some(link) = robot.links.get(id.0) else {
-            continue;
-        };
-        let joint = robot.tree.parent_joint.get(id.0).copied().flatten();
-        let above = match joint.and_then(|id| Some((id.0, robot.joints.get(id.0)?))) {
-            Some((index, joint)) => nodes.joint(index, joint),
+    for &id in robot.tree().order() {
+        let above = match robot.tree().parent_joint(id) {
+            Some(joint) => nodes.joint(joint, &robot.joints()[joint]),
             None => above_roots,
         };
-        nodes.link(id, link, above, drawings, each_collider);
+        nodes.link(id, &robot.links()[id], above, drawings, each_collider);
     }
     nodes
 }
@@ -76,7 +74,9 @@ impl Nodes {
     pub fn add(&mut self, node: Node, parent: Index) -> Index {
         let index = self.list.len();
         self.list.push(node);
-        self.list[parent].children.push(index);
+        if let Some(parent) = self.list.get_mut(parent) {
+            parent.children.push(index);
+        }
         index
     }
 
@@ -90,21 +90,21 @@ impl Nodes {
         )
     }
 
-    /// The chain of joint `index` under its parent link; the last node of it.
-    fn joint(&mut self, index: usize, joint: &Joint) -> Index {
-        let name = format!("joint_{}_origin", joint.name);
+    /// Adds the chain of a joint under its parent link, and returns its last node.
+    fn joint(&mut self, id: JointId, joint: &Joint) -> Index {
+        let name = format!("joint_{}_origin", joint.name());
         let origin = self.add(
             placed(name, &joint.origin),
-            self.links[joint.parent.0].frame,
+            self.links[joint.parent()].frame,
         );
         let mut last = origin;
-        let dofs: Vec<Index> = (0..kinematics::position_count(joint.kind))
+        let dofs: Vec<Index> = (0..kinematics::position_count(joint.kind()))
             .map(|k| {
-                last = self.named(format!("joint_{}_dof{k}", joint.name), last);
+                last = self.named(format!("joint_{}_dof{k}", joint.name()), last);
                 last
             })
             .collect();
-        self.joints[index] = Some(JointNodes { origin, dofs });
+        self.joints[id] = Some(JointNodes { origin, dofs });
         last
     }
 
@@ -151,7 +151,7 @@ impl Nodes {
         frame: Index,
     ) -> Index {
         let grid = drawings.grids.get(mesh).copied().flatten();
-        let mut places: [Vec<[f32; 3]>; 2] = Default::default();
+        let (mut translations, mut scales) = (Vec::new(), Vec::new());
         let mut turns = Vec::with_capacity(shapes.len());
         for shape in shapes {
             let rotation = axes::rotation(&shape.origin.rotation);
@@ -160,22 +160,20 @@ impl Nodes {
                 scale_of(shape),
             );
             if let Some(grid) = &grid {
-                let corner = Vector3::from_fn(|k, _| scale[k] * f64::from(grid.corner[k]));
+                let corner = Vector3::from(grid.corner.map(f64::from));
+                let corner = Vector3::from(scale).component_mul(&corner);
                 let turn = UnitQuaternion::new_unchecked(Quaternion::from(Vector4::from(rotation)));
-                let corner = turn * corner;
-                (at, scale) = (
-                    std::array::from_fn(|k| at[k] + corner[k]),
-                    scale.map(|factor| factor * f64::from(grid.side)),
-                );
+                at = (Vector3::from(at) + turn * corner).into();
+                scale = scale.map(|factor| factor * f64::from(grid.side));
             }
-            places[0].push(at.map(|x| x as f32));
-            places[1].push(scale.map(|x| x as f32));
+            translations.push(at.map(|x| x as f32));
+            scales.push(scale.map(|x| x as f32));
             turns.push(rotation.map(|x| x as f32));
         }
         let attributes = InstanceAttributes {
-            translation: drawings.binary.samples(&places[0], "VEC3"),
+            translation: drawings.binary.samples(&translations, "VEC3"),
             rotation: drawings.binary.samples(&turns, "VEC4"),
-            scale: drawings.binary.samples(&places[1], "VEC3"),
+            scale: drawings.binary.samples(&scales, "VEC3"),
         };
         let visibility = hidden.then_some(Visibility { visible: false });
         let extensions = NodeExtensions {
@@ -207,40 +205,39 @@ impl Nodes {
         each_collider: bool,
     ) {
         let extras = Some(NodeExtras::Link {
-            link: link.name.clone(),
+            link: link.name().to_owned(),
         });
         let frame = self.add(
             Node {
-                name: link.name.clone(),
+                name: link.name().to_owned(),
                 extras,
                 ..Node::default()
             },
             above,
         );
-        let of_link = |of: &[Vec<Option<Index>>]| of.get(id.0).cloned().unwrap_or_default();
-        let (seen, touched) = (of_link(&drawings.visuals), of_link(&drawings.collisions));
+        let seen = drawings.visuals[id].clone();
+        let touched = drawings.collisions[id].clone();
         let mut shapes =
             |kind: &str, shapes: &[Shape], meshes: &[Option<Index>], hidden: bool| -> Vec<Index> {
                 let mesh = |n: usize| meshes.get(n).copied().flatten();
                 let batches = batches(shapes, mesh, hidden && each_collider);
                 let shape_node = |batch: Vec<usize>| {
-                    let first = *batch.first()?;
-                    let name = format!("{}_{kind}_{first}", link.name);
-                    Some(match (mesh(first), &batch[1..]) {
-                        (Some(mesh), [_, ..]) => {
-                            let copies: Vec<&Shape> = batch.iter().map(|&n| &shapes[n]).collect();
-                            self.copies(name, &copies, mesh, drawings, hidden, frame)
+                    let number = *batch.first()?;
+                    let name = format!("{}_{kind}_{number}", link.name());
+                    let batch: Vec<&Shape> = batch.iter().filter_map(|&n| shapes.get(n)).collect();
+                    let &first = batch.first()?;
+                    Some(match mesh(number) {
+                        Some(mesh) if batch.len() > 1 => {
+                            self.copies(name, &batch, mesh, drawings, hidden, frame)
                         }
-                        (mesh, _) => {
-                            self.shape(name, &shapes[first], mesh, drawings, hidden, frame)
-                        }
+                        mesh => self.shape(name, first, mesh, drawings, hidden, frame),
                     })
                 };
                 batches.into_iter().filter_map(shape_node).collect()
             };
         let visuals = shapes("visual", &link.visuals, &seen, false);
         let collisions = shapes("collision", &link.collisions, &touched, true);
-        self.links[id.0] = LinkNodes {
+        self.links[id] = LinkNodes {
             frame,
             visuals,
             collisions,
@@ -264,8 +261,9 @@ fn batches(shapes: &[Shape], mesh: impl Fn(usize) -> Option<Index>, each: bool) 
     for (n, shape) in shapes.iter().enumerate() {
         let key = shape.instancer.zip(mesh(n)).filter(|_| !each);
         let key = key.map(|(instancer, mesh)| (instancer, mesh, shape.name.as_deref()));
-        match key.and_then(|key| known.get(&key)) {
-            Some(&batch) => batches[batch].push(n),
+        let batch = key.and_then(|key| known.get(&key));
+        match batch.and_then(|&batch| batches.get_mut(batch)) {
+            Some(batch) => batch.push(n),
             None => {
                 known.extend(key.map(|key| (key, batches.len())));
                 batches.push(vec![n]);

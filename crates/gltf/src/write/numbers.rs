@@ -17,13 +17,11 @@ pub fn sixteen_bits(share: f32) -> u16 {
 
 /// The smallest and largest coordinates.
 pub fn bounds<'a>(positions: impl IntoIterator<Item = &'a [f32; 3]>) -> ([f32; 3], [f32; 3]) {
-    positions.into_iter().fold(
-        ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]),
-        |(low, high), p| {
-            (
-                std::array::from_fn(|k| low[k].min(p[k])),
-                std::array::from_fn(|k| high[k].max(p[k])),
-            )
-        },
-    )
+    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    for position in positions {
+        for ((low, high), &part) in low.iter_mut().zip(&mut high).zip(position) {
+            (*low, *high) = (low.min(part), high.max(part));
+        }
+    }
+    (low, high)
 }

@@ -19,7 +19,8 @@ use crate::json::physics::{
 };
 use crate::json::values::{Index, position_or_push};
 use urdf_usd_robot::{
-    Base, Contact, Geometry, Joint, JointKind, Link, LinkId, Mass, Pose, Robot, Role, Roles,
+    ArenaMap, Base, Contact, Geometry, Joint, JointId, JointKind, Link, LinkId, Mass, Pose, Robot,
+    Role, Roles,
 };
 
 /// Adds to `nodes` what the robot is to an engine, and returns what belongs to the document's root.
@@ -32,13 +33,13 @@ pub fn add(robot: &Robot, base: Base, nodes: &mut Nodes) -> (Shapes, RigidBodies
         bodies: RigidBodies::default(),
     };
     let filters = physics.filters(robot);
-    for ((index, link), filter) in robot.links.iter().enumerate().zip(&filters) {
-        physics.add_colliders(link, index, *filter, nodes);
+    for (id, link) in robot.links().iter() {
+        physics.add_colliders(id, link, filters[id], nodes);
     }
-    for (index, joint) in robot.joints.iter().enumerate() {
+    for (id, joint) in robot.joints().iter() {
         // A joint within what is static holds nothing.
-        if bodies.moves(joint.parent) || bodies.moves(joint.child) {
-            physics.add_joint(joint, index, nodes);
+        if bodies.moves(joint.parent()) || bodies.moves(joint.child()) {
+            physics.add_joint(id, joint, nodes);
         }
     }
     (physics.shapes, physics.bodies)
@@ -47,35 +48,35 @@ pub fn add(robot: &Robot, base: Base, nodes: &mut Nodes) -> (Shapes, RigidBodies
 /// Which links are one body.
 struct Bodies {
     /// For each link the topmost link of its body, and its pose in that link's frame.
-    of_link: Vec<(LinkId, Pose)>,
+    of_link: ArenaMap<Link, (LinkId, Pose)>,
     /// Whether the body whose topmost link this is moves.
-    moving: Vec<bool>,
+    moving: ArenaMap<Link, bool>,
 }
 
 impl Bodies {
     fn of(robot: &Robot, base: Base) -> Self {
         let roles = Roles::new(robot, base);
-        let mut of_link: Vec<(LinkId, Pose)> = (0..robot.links.len())
-            .map(|id| (LinkId(id), Pose::identity()))
-            .collect();
-        let mut moving = vec![false; robot.links.len()];
-        for &id in &robot.tree.order {
-            let joint = robot.tree.parent_joint[id.0].map(|joint| &robot.joints[joint.0]);
+        let mut of_link = ArenaMap::new(robot.links(), |id, _| (id, Pose::identity()));
+        let mut moving = ArenaMap::filled(robot.links(), false);
+        for &id in robot.tree().order() {
+            let joint = robot
+                .tree()
+                .parent_joint(id)
+                .map(|joint| &robot.joints()[joint]);
             let is_let_go =
-                |joint: &Joint| base == Base::Floating && roles.of[joint.parent.0] == Role::World;
-            match joint.filter(|joint| joint.kind == JointKind::Fixed && !is_let_go(joint)) {
+                |joint: &Joint| base == Base::Floating && roles.of[joint.parent()] == Role::World;
+            match joint.filter(|joint| joint.kind() == JointKind::Fixed && !is_let_go(joint)) {
                 Some(joint) => {
-                    let (top, pose) = of_link[joint.parent.0];
-                    of_link[id.0] = (top, pose * joint.origin);
+                    let (top, pose) = of_link[joint.parent()];
+                    of_link[id] = (top, pose * joint.origin);
                 }
                 None => {
                     // No joint moves a base, and nothing is above it but the world.
                     let is_base = joint.is_none_or(|joint| {
-                        matches!(joint.kind, JointKind::Fixed | JointKind::Floating)
-                            && roles.body[joint.parent.0].is_none()
+                        matches!(joint.kind(), JointKind::Fixed | JointKind::Floating)
+                            && roles.body[joint.parent()].is_none()
                     });
-                    moving[id.0] =
-                        roles.of[id.0] == Role::Body && !(is_base && base == Base::Fixed);
+                    moving[id] = roles.of[id] == Role::Body && !(is_base && base == Base::Fixed);
                 }
             }
         }
@@ -83,17 +84,16 @@ impl Bodies {
     }
 
     fn moves(&self, link: LinkId) -> bool {
-        self.moving[self.of_link[link.0].0.0]
+        self.moving[self.of_link[link].0]
     }
 
     fn add_motions(&self, robot: &Robot, nodes: &mut Nodes) {
         let mut masses: BTreeMap<LinkId, Vec<Mass>> = BTreeMap::new();
-        for (link, (top, pose)) in robot
-            .links
-            .iter()
-            .zip(&self.of_link)
-            .filter(|(_, (top, _))| self.moving[top.0])
-        {
+        for (id, link) in robot.links().iter() {
+            let (top, pose) = &self.of_link[id];
+            if !self.moving[*top] {
+                continue;
+            }
             let mass = link
                 .inertial
                 .as_ref()
@@ -103,8 +103,10 @@ impl Bodies {
         }
         for (top, masses) in masses {
             let mass = Mass::together(&masses).unwrap_or_else(|| Mass::stand_in(Vector3::zeros()));
-            let frame = nodes.links[top.0].frame;
-            nodes.list[frame].extensions.rigid_body.motion = Some(Motion::of(&mass));
+            let frame = nodes.links[top].frame;
+            if let Some(node) = nodes.list.get_mut(frame) {
+                node.extensions.rigid_body.motion = Some(Motion::of(&mass));
+            }
         }
     }
 }
@@ -188,23 +190,18 @@ struct Physics {
 }
 
 impl Physics {
-    /// For each link its filter: a system of its own for each that does not meet all others.
-    fn filters(&mut self, robot: &Robot) -> Vec<Option<Index>> {
+    /// Makes the filter of each link: a system of its own for each that does not meet all others.
+    fn filters(&mut self, robot: &Robot) -> ArenaMap<Link, Option<Index>> {
         let mut others: BTreeMap<LinkId, Vec<String>> = BTreeMap::new();
-        for &(a, b) in &robot.disabled_collisions {
-            others
-                .entry(a)
-                .or_default()
-                .push(robot.links[b.0].name.clone());
-            others
-                .entry(b)
-                .or_default()
-                .push(robot.links[a.0].name.clone());
+        let name = |link: LinkId| robot.links()[link].name().to_owned();
+        for (a, b) in robot.disabled_collisions.iter() {
+            others.entry(a).or_default().push(name(b));
+            others.entry(b).or_default().push(name(a));
         }
-        let mut filters = vec![None; robot.links.len()];
+        let mut filters = ArenaMap::filled(robot.links(), None);
         for (link, not_collide_with_systems) in others {
-            filters[link.0] = Some(self.bodies.collision_filters.len());
-            let collision_systems = vec![robot.links[link.0].name.clone()];
+            filters[link] = Some(self.bodies.collision_filters.len());
+            let collision_systems = vec![name(link)];
             self.bodies.collision_filters.push(CollisionFilter {
                 collision_systems,
                 not_collide_with_systems,
@@ -215,12 +212,12 @@ impl Physics {
 
     fn add_colliders(
         &mut self,
+        id: LinkId,
         link: &Link,
-        index: usize,
         collision_filter: Option<Index>,
         nodes: &mut Nodes,
     ) {
-        for (shape, &node) in link.collisions.iter().zip(&nodes.links[index].collisions) {
+        for (shape, &node) in link.collisions.iter().zip(&nodes.links[id].collisions) {
             let geometry = match Shape::of(&shape.geometry) {
                 Some(shape) => ColliderGeometry::Shape {
                     shape: position_or_push(&mut self.shapes.shapes, shape),
@@ -234,24 +231,26 @@ impl Physics {
             let contact = link.contact.as_ref().map(PhysicsMaterial::of);
             let physics_material = contact
                 .map(|contact| position_or_push(&mut self.bodies.physics_materials, contact));
-            nodes.list[node].extensions.rigid_body.collider = Some(Collider {
-                geometry,
-                physics_material,
-                collision_filter,
-            });
+            if let Some(node) = nodes.list.get_mut(node) {
+                node.extensions.rigid_body.collider = Some(Collider {
+                    geometry,
+                    physics_material,
+                    collision_filter,
+                });
+            }
         }
     }
 
     /// Frames on both bodies, whose x is the joint's axis, and the joint between them.
-    fn add_joint(&mut self, joint: &Joint, index: usize, nodes: &mut Nodes) {
+    fn add_joint(&mut self, id: JointId, joint: &Joint, nodes: &mut Nodes) {
         let Some(limits) = limits(joint) else { return };
-        let frame_of = |link: LinkId| nodes.links[link.0].frame;
-        let (child, parent) = (frame_of(joint.child), frame_of(joint.parent));
-        let above = match nodes.joints.get(index) {
-            Some(Some(chain)) => chain.origin,
+        let frame_of = |link: LinkId| nodes.links[link].frame;
+        let (child, parent) = (frame_of(joint.child()), frame_of(joint.parent()));
+        let above = match &nodes.joints[id] {
+            Some(chain) => chain.origin,
             // A joint that closes a loop has no nodes of its own.
-            _ => nodes.add(
-                placed(format!("joint_{}_origin", joint.name), &joint.origin),
+            None => nodes.add(
+                placed(format!("joint_{}_origin", joint.name()), &joint.origin),
                 parent,
             ),
         };
@@ -262,21 +261,23 @@ impl Physics {
             ..Node::default()
         };
         let extras = Some(NodeExtras::Anchor {
-            anchor: joint.name.clone(),
+            anchor: joint.name().to_owned(),
         });
         let connected_node = nodes.add(
             Node {
                 extras,
-                ..anchor(format!("joint_{}_anchor", joint.name))
+                ..anchor(format!("joint_{}_anchor", joint.name()))
             },
             child,
         );
-        let frame = nodes.add(anchor(format!("joint_{}_frame", joint.name)), above);
+        let frame = nodes.add(anchor(format!("joint_{}_frame", joint.name())), above);
         let joint = position_or_push(&mut self.bodies.physics_joints, PhysicsJoint { limits });
-        nodes.list[frame].extensions.rigid_body.joint = Some(Attachment {
-            connected_node,
-            joint,
-        });
+        if let Some(node) = nodes.list.get_mut(frame) {
+            node.extensions.rigid_body.joint = Some(Attachment {
+                connected_node,
+                joint,
+            });
+        }
     }
 }
 
@@ -298,21 +299,21 @@ fn limits(joint: &Joint) -> Option<Vec<PhysicsLimit>> {
     let none = Some(0.0);
     let (lower, upper) = joint.bounds().sides();
     let is_limited = lower.or(upper).is_some();
-    let mut limits = match joint.kind {
+    let mut limits = match joint.kind() {
         JointKind::Revolute | JointKind::Continuous => {
             vec![linear(&[0, 1, 2], none, none), angular(&[1, 2], none, none)]
         }
         JointKind::Prismatic => vec![linear(&[1, 2], none, none), angular(&[0, 1, 2], none, none)],
         JointKind::Planar => vec![linear(&[0], none, none), angular(&[1, 2], none, none)],
         // Within a body this is the body; across a loop it holds two bodies together.
-        JointKind::Fixed if joint.closes_loop => vec![
+        JointKind::Fixed if joint.closes_loop() => vec![
             linear(&[0, 1, 2], none, none),
             angular(&[0, 1, 2], none, none),
         ],
         JointKind::Fixed | JointKind::Floating => return None,
     };
     if is_limited {
-        match joint.kind {
+        match joint.kind() {
             JointKind::Revolute => limits.push(angular(&[0], lower, upper)),
             JointKind::Prismatic => limits.push(linear(&[0], lower, upper)),
             _ => {}

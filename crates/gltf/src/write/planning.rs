@@ -1,18 +1,18 @@
 //! What motion planners need to know of a robot, for the extras of its model.
 
+use super::model::Numbers;
 use crate::axes;
 use crate::json::planning::{Buffer, Collision, Coordinate, Planning, Sphere, SphereGroup};
 use urdf_usd_robot::{self as robot, PlanningCollision, Robot};
 
-/// What the model says; `None` if that is nothing. `number`: by joint, its place in the model's
-/// list.
-pub fn planning(robot: &Robot, number: &[Option<usize>]) -> Option<Planning> {
-    let planning = &robot.planning;
+/// Returns what the model says; `None` if that is nothing.
+pub fn planning(robot: &Robot, number: &Numbers) -> Option<Planning> {
+    let planning = robot.planning();
     if planning.is_empty() {
         return None;
     }
     let coordinate = |coordinate: &robot::Coordinate| {
-        let joint = number.get(coordinate.joint.0).copied().flatten()?;
+        let joint = number[coordinate.joint]?;
         Some(Coordinate {
             joint,
             acceleration_limit: coordinate.acceleration,
@@ -21,7 +21,7 @@ pub fn planning(robot: &Robot, number: &[Option<usize>]) -> Option<Planning> {
     };
     let group = |group: &robot::SphereGroup| {
         let of_link = |(link, spheres): &(robot::LinkId, Vec<robot::Sphere>)| {
-            let link = link.0;
+            let link = link.index();
             let sphere = move |sphere: &robot::Sphere| Sphere {
                 link,
                 center: axes::vector(&sphere.center.coords),
@@ -40,17 +40,25 @@ pub fn planning(robot: &Robot, number: &[Option<usize>]) -> Option<Planning> {
             .buffers
             .iter()
             .map(|&(link, distance)| Buffer {
-                link: link.0,
+                link: link.index(),
                 distance,
             })
             .collect(),
     };
     Some(Planning {
         coordinates: planning.coordinates.iter().filter_map(coordinate).collect(),
-        tool_frames: planning.tool_frames.iter().map(|link| link.0).collect(),
+        tool_frames: planning
+            .tool_frames
+            .iter()
+            .map(|link| link.index())
+            .collect(),
         sphere_groups: planning.groups.iter().map(group).collect(),
         collision: planning.collision.as_ref().map(collision),
         self_collision: planning.self_collision.as_ref().map(collision),
-        ignored_pairs: planning.ignored.iter().map(|(a, b)| [a.0, b.0]).collect(),
+        ignored_pairs: planning
+            .ignored
+            .iter()
+            .map(|(a, b)| [a.index(), b.index()])
+            .collect(),
     })
 }

@@ -1,6 +1,11 @@
 //! Triangles as a graphics card draws them: one set of indexed vertices with one material, in glTF
 //! axes.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "a triangle has corners 0 to 2, and every list has an entry for each triangle"
+)]
+
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;

@@ -2,6 +2,11 @@
 //! each corner the direction in which the image goes to its right, projected onto the vertex' plane
 //! and weighted by the corner's angle, mirrored images apart.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "vertices are numbered below the length of all lists of a surface"
+)]
+
 use std::collections::HashMap;
 
 use nalgebra::Vector3;

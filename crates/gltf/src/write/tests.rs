@@ -12,20 +12,21 @@ use urdf_usd_robot::*;
 use urdf_usd_store::Store;
 
 fn link(name: &str, visuals: Vec<Shape>, collisions: Vec<Shape>) -> Link {
-    Link {
-        name: name.into(),
-        inertial: None,
-        visuals,
-        collisions,
-        contact: None,
-        custom: Custom::default(),
-        place: Place::default(),
-    }
+    let mut link = Link::new(name);
+    (link.visuals, link.collisions) = (visuals, collisions);
+    link
+}
+
+/// The first and the second material of any robot, and its mesh.
+fn handles() -> ([MaterialId; 2], MeshId) {
+    let mut robot = Robot::new("");
+    let materials = [(); 2].map(|()| robot.add_material(Material::plain("", [1.0; 4])));
+    (materials, robot.add_mesh(mesh_source("", sheet())))
 }
 
 fn shape(geometry: Geometry, material: Option<usize>) -> Shape {
     let origin = pose([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]);
-    let material = material.map(MaterialId);
+    let material = material.map(|index| handles().0[index]);
     Shape {
         name: None,
         origin,
@@ -45,13 +46,17 @@ fn pose(xyz: [f64; 3], [roll, pitch, yaw]: [f64; 3]) -> Pose {
     )
 }
 
+/// A joint between two of the first links of any robot.
 fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> Joint {
+    let mut robot = Robot::new("");
+    let links: Vec<LinkId> = (0..=parent.max(child))
+        .map(|n| robot.add_link(Link::new(n.to_string())).unwrap())
+        .collect();
     let n = child as f64;
-    Joint {
-        origin: pose([0.3 * n, -0.2, 0.1 * n], [0.3, -1.2 + n, 0.4 * n]),
-        axis: Unit::new_normalize(Vector3::new(0.3 + n, -0.5, 0.8)),
-        ..Joint::new(name, kind, LinkId(parent), LinkId(child))
-    }
+    let mut joint = Joint::new(name, kind, links[parent], links[child]);
+    joint.origin = pose([0.3 * n, -0.2, 0.1 * n], [0.3, -1.2 + n, 0.4 * n]);
+    joint.axis = Unit::new_normalize(Vector3::new(0.3 + n, -0.5, 0.8));
+    joint
 }
 
 fn limit(lower: f64, upper: f64) -> Option<Limit> {
@@ -62,16 +67,7 @@ fn limit(lower: f64, upper: f64) -> Option<Limit> {
     })
 }
 
-fn mimic(joint: usize, multiplier: f64, offset: f64) -> Option<Mimic> {
-    Some(Mimic {
-        joint: JointId(joint),
-        multiplier,
-        offset,
-    })
-}
-
-fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
-    let tree = Tree::build(links.len(), &mut joints);
+fn robot(links: Vec<Link>, joints: Vec<Joint>) -> Robot {
     let checker = Texture {
         name: "checker".into(),
         format: ImageFormat::Png,
@@ -81,26 +77,18 @@ fn robot(links: Vec<Link>, mut joints: Vec<Joint>) -> Robot {
     };
     let mut textured = Material::plain("checker", [0.5, 0.5, 0.5, 1.0]);
     textured.base_color_texture = Some(Arc::new(checker));
-    Robot {
-        name: "größe 1".into(),
-        links,
-        joints,
-        tree,
-        materials: vec![Material::plain("red", [1.0, 0.0, 0.0, 1.0]), textured],
-        meshes: vec![mesh_source("package://p/meshes/sheet.stl", sheet())],
-        sensors: Vec::new(),
-        lights: Vec::new(),
-        interfaces: Vec::new(),
-        disabled_collisions: Vec::new(),
-        named_poses: Vec::new(),
-        look_variants: Vec::new(),
-        planning: Planning::default(),
-        custom: Custom {
-            attributes: vec![("version".into(), "1.0".into())],
-            elements: Vec::new(),
-        },
-        place: Place::default(),
+    let mut robot = Robot::new("größe 1");
+    for link in links {
+        robot.add_link(link).unwrap();
     }
+    for joint in joints {
+        robot.add_joint(joint).unwrap();
+    }
+    robot.add_material(Material::plain("red", [1.0, 0.0, 0.0, 1.0]));
+    robot.add_material(textured);
+    robot.add_mesh(mesh_source("package://p/meshes/sheet.stl", sheet()));
+    robot.custom.attributes = vec![("version".into(), "1.0".into())];
+    robot
 }
 
 fn mesh_source(uri: &str, mesh: Mesh) -> MeshSource {
@@ -155,10 +143,8 @@ fn everything() -> Robot {
     let cube = || Geometry::Box {
         size: Vector3::new(1.0, 2.0, 3.0),
     };
-    let mesh = |scale| Geometry::Mesh {
-        mesh: MeshId(0),
-        scale,
-    };
+    let (_, sheet) = handles();
+    let mesh = |scale| Geometry::Mesh { mesh: sheet, scale };
     let mirrored = Vector3::new(-1.0, 2.0, 3.0);
     let missing = || Geometry::Missing { scale: mirrored };
     let mut links: Vec<Link> = (0..9)
@@ -204,13 +190,25 @@ fn everything() -> Robot {
     joints[3].limit = limit(2.0, -2.0);
     joints[4].limit = limit(0.25, 0.75);
     joints[5].limit = limit(0.25, 0.75);
-    joints[6].mimic = mimic(7, 2.0, 0.25);
-    joints[7].mimic = mimic(1, -3.0, 0.5);
     joints.insert(4, joint("ring", JointKind::Revolute, 1, 4));
+    // A leader before and after its follower.
     joints.swap(4, 8);
-    // `swap` moved j7 to 4 and the ring to 8.
-    joints[7].mimic = mimic(4, 2.0, 0.25);
-    robot(links, joints)
+    let mut robot = robot(links, joints);
+    let follows = |follower: &str, leader: &str, multiplier: f64, offset: f64| {
+        let [follower, joint] = [follower, leader].map(|name| robot.joint_named(name).unwrap());
+        let mimic = Mimic {
+            joint,
+            multiplier,
+            offset,
+        };
+        (follower, Some(mimic))
+    };
+    let mimics = [
+        follows("j6", "j7", 2.0, 0.25),
+        follows("j7", "j1", -3.0, 0.5),
+    ];
+    robot.set_mimics(mimics).unwrap();
+    robot
 }
 
 struct Glb {
@@ -356,12 +354,11 @@ fn the_extensions_pose_algorithm_moves_links_as_the_robot_does() {
         let mut positions: Vec<f64> = (0..model.positions()).map(|_| random()).collect();
         model.follow(&mut positions);
         let expected = model.poses(&positions);
-        let of = |(index, _): (usize, _)| positions[model.range(index)].to_vec();
+        let of = |(id, _): (JointId, _)| positions[model.range(id.index())].to_vec();
         let present: Vec<Vec<f64>> = robot
-            .joints
+            .joints()
             .iter()
-            .enumerate()
-            .filter(|(_, j)| !j.closes_loop)
+            .filter(|(_, j)| !j.closes_loop())
             .map(of)
             .collect();
         let axes = Pose::from_parts(Translation3::identity(), to_gltf());
@@ -389,7 +386,7 @@ fn the_model_says_what_the_robot_says() {
             .find(|joint| joint["name"] == name)
             .unwrap()
     };
-    assert_eq!(glb.list(&model["links"]).len(), robot.links.len());
+    assert_eq!(glb.list(&model["links"]).len(), robot.links().len());
     assert!(
         glb.list(&model["joints"])
             .iter()
@@ -526,20 +523,18 @@ fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_sa
         sheet
     });
     let mut robot = robot(vec![link("base", Vec::new(), Vec::new())], Vec::new());
-    robot.meshes = sheets
-        .into_iter()
-        .map(|sheet| mesh_source("sheet.stl", sheet))
-        .collect();
-    let mesh = |id| Geometry::Mesh {
-        mesh: MeshId(id),
+    let meshes = sheets.map(|sheet| robot.add_mesh(mesh_source("sheet.stl", sheet)));
+    let mesh = |index: usize| Geometry::Mesh {
+        mesh: meshes[index],
         scale: Vector3::new(1.0, 1.0, 1.0),
     };
-    robot.links[0].visuals = vec![
+    let base = robot.link_mut(robot.link_named("base").unwrap());
+    base.visuals = vec![
         shape(mesh(0), None),
         shape(mesh(0), Some(0)),
         shape(mesh(1), None),
     ];
-    robot.links[0].collisions = vec![shape(mesh(0), None)];
+    base.collisions = vec![shape(mesh(0), None)];
     let glb = Glb::of(&robot);
     let nodes = glb.list(&glb.json["nodes"]);
     // For each primitive of a visual the colours of its vertices, if any, the material's colour,
@@ -651,7 +646,7 @@ fn copies_of_a_mesh_have_one_node_and_come_back() {
             instancer,
             ..shape(
                 Geometry::Mesh {
-                    mesh: MeshId(0),
+                    mesh: handles().1,
                     scale,
                 },
                 Some(0),
@@ -673,7 +668,7 @@ fn copies_of_a_mesh_have_one_node_and_come_back() {
             let Geometry::Mesh { mesh, scale } = shape.geometry else {
                 panic!()
             };
-            let points = &robot.meshes[mesh.0].mesh.arrays().unwrap().points;
+            let points = &robot.meshes()[mesh].mesh.arrays().unwrap().points;
             points
                 .iter()
                 .map(|p| {
@@ -724,7 +719,7 @@ fn copies_of_a_mesh_have_one_node_and_come_back() {
             } = crate::read(&written.glb().unwrap(), None, &files);
             assert!(diagnostics.is_empty(), "{diagnostics:?}");
             let read = &models[0].robot;
-            let list = &read.links[0].visuals;
+            let list = &read.links().as_slice()[0].visuals;
             let made: Vec<bool> = list.iter().map(|shape| shape.instancer.is_some()).collect();
             assert_eq!(
                 made,
@@ -733,7 +728,7 @@ fn copies_of_a_mesh_have_one_node_and_come_back() {
             );
             // In the order of the file.
             let ordered: Vec<Shape> = [0, 2, 3, 1, 4]
-                .map(|n| robot.links[0].visuals[n].clone())
+                .map(|n| robot.links().as_slice()[0].visuals[n].clone())
                 .into();
             for (a, b) in points(&robot, &ordered).iter().zip(points(read, list)) {
                 let nearest = |a: &Vector3<f64>| {

@@ -31,12 +31,12 @@ static GLB: LazyLock<Vec<u8>> = LazyLock::new(|| {
 
 /// What the model promises, whatever was read.
 fn check(robot: &Robot) {
-    assert!(!robot.links.is_empty() && !robot.name.is_empty());
+    assert!(!robot.links().is_empty() && !robot.name().is_empty());
     let model = kinematics::Model::of(robot);
     let mut positions = vec![0.1; model.positions()];
     model.follow(&mut positions);
-    assert_eq!(model.poses(&positions).len(), robot.links.len());
-    for link in &robot.links {
+    assert_eq!(model.poses(&positions).len(), robot.links().len());
+    for link in robot.links().values() {
         for shape in link.visuals.iter().chain(&link.collisions) {
             assert!(
                 shape
@@ -49,11 +49,11 @@ fn check(robot: &Robot) {
             assert!(
                 shape
                     .material
-                    .is_none_or(|material| material.0 < robot.materials.len())
+                    .is_none_or(|material| robot.materials().contains(material))
             );
         }
     }
-    for joint in &robot.joints {
+    for joint in robot.joints().values() {
         assert!(
             joint
                 .origin
@@ -65,17 +65,17 @@ fn check(robot: &Robot) {
         );
         assert!((joint.axis.norm() - 1.0).abs() < 1e-9);
     }
-    for pose in &robot.named_poses {
+    for pose in robot.named_poses() {
         for (joint, positions) in &pose.positions {
             assert_eq!(
                 positions.len(),
-                kinematics::position_count(robot.joints[joint.0].kind)
+                kinematics::position_count(robot.joints()[*joint].kind())
             );
         }
     }
     robot
-        .meshes
-        .iter()
+        .meshes()
+        .values()
         .for_each(|source| urdf_usd_robot::invariants::check(&source.mesh.load().unwrap()));
 }
 
