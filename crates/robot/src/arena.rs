@@ -128,6 +128,11 @@ impl<T> Arena<T> {
         self.elements.iter_mut()
     }
 
+    /// Returns all elements, in order, as they are laid out in memory.
+    pub fn as_slice(&self) -> &[T] {
+        &self.elements
+    }
+
     /// Returns the handles of all elements, in order.
     pub fn handles(
         &self,
@@ -199,6 +204,14 @@ impl<T, V> ArenaMap<T, V> {
     {
         Self {
             values: vec![value; arena.len()],
+            element: PhantomData,
+        }
+    }
+
+    /// Computes another value of each element.
+    pub fn map<W>(&self, value: impl FnMut(&V) -> W) -> ArenaMap<T, W> {
+        ArenaMap {
+            values: self.values.iter().map(value).collect(),
             element: PhantomData,
         }
     }

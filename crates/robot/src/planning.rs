@@ -3,7 +3,7 @@
 
 use nalgebra::{Point3, Vector3};
 
-use super::{ArenaMap, JointId, Link, LinkId, LinkPairs, NamedPose, Pose, Robot};
+use super::{JointId, LinkId, LinkPairs, NamedPose, Pose, Robot};
 use crate::kinematics::{Model, position_count};
 
 /// The name of the pose that a planner takes where none is named: that of the robot as a whole.
@@ -121,15 +121,16 @@ impl Planning {
 }
 
 /// Which of `spheres` (by link, each link once) touch those of another link where the links are at
-/// `poses`; but for pairs of links in `ignored`, which is sorted, the lower first. Sorted.
+/// `poses` (by index of the link), without the pairs in `ignored`. Sorted.
 pub fn touches(
     spheres: &[(LinkId, Vec<Sphere>)],
-    poses: &ArenaMap<Link, Pose>,
+    poses: &[Pose],
     ignored: &LinkPairs,
 ) -> Vec<Touch> {
-    let placed = spheres
-        .iter()
-        .map(|(link, spheres)| (*link, PlacedSpheres::new(spheres, &poses[*link])));
+    let placed = spheres.iter().filter_map(|(link, spheres)| {
+        let pose = poses.get(link.index())?;
+        Some((*link, PlacedSpheres::new(spheres, pose)))
+    });
     let placed: Vec<(LinkId, PlacedSpheres)> = placed.collect();
     let mut found = Vec::new();
     for (index, (one, balls)) in placed.iter().enumerate() {

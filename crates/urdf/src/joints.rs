@@ -9,7 +9,8 @@ use super::links::origin;
 use super::xml::{Node, Xml, children, name_of, short};
 use urdf_usd_diagnostic::{did_you_mean, nearest};
 use urdf_usd_robot::{
-    Bounds, Calibration, Custom, Dynamics, Joint, JointId, JointKind, Limit, LinkId, Mimic, Safety,
+    ArenaMap, Bounds, Calibration, Custom, Dynamics, Joint, JointId, JointKind, JointProperties,
+    Limit, Link, LinkId, Mimic, Robot, Safety,
 };
 
 /// The most steps from a joint through those that it follows to the one that follows none. Whatever
@@ -19,61 +20,57 @@ const MAX_FOLLOWED: usize = 64;
 /// How far an axis may be from unit length without a word: figures in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
 
-/// Reads all joints of a robot, each with the element that it was read from. Their custom data is
-/// still empty.
-pub(super) fn joints<'n>(
-    xml: &mut Xml<'_>,
-    robot: Node<'n>,
-    links: &HashMap<String, LinkId>,
-) -> Vec<(Joint, Node<'n>)> {
-    let mut joints: Vec<(Joint, Node<'n>)> = Vec::new();
-    let mut names = Names::of(robot);
+/// Reads all joints of a robot, and returns their elements in the order of joints. Their custom data
+/// is still empty.
+pub(super) fn joints<'n>(xml: &mut Xml<'_>, root: Node<'n>, robot: &mut Robot) -> Vec<Node<'n>> {
+    let mut nodes: Vec<Node<'n>> = Vec::new();
+    let mut names = Names::of(root);
     let mut left_out = Vec::new();
-    for node in children(robot, "joint") {
-        let ends = ends(xml, node, links);
-        let before = name_of(node)
-            .and_then(|name| names.taken.get(name))
-            .and_then(|id| joints.get(id.0))
-            .map(|(joint, _)| joint);
-        let is_repeated =
-            ends.is_some() && before.map(|before| (before.parent, before.child)) == ends;
-        let name = match ends {
-            Some(_) if is_repeated => {
-                let message = format!(
-                    "{} is there already and joins the same links; the first counts",
-                    xml.label(node)
-                );
-                xml.report(&codes::DUPLICATE_JOINT, node, message, "remove one of them");
-                None
-            }
-            Some(_) => Some(names.give(xml, node, JointId(joints.len()))),
-            None => {
-                names.pass_over(xml, node);
-                None
-            }
-        };
-        // A joint that is left out is read too: whatever else is wrong with it is told at once.
-        let (parent, child) = ends.unwrap_or((LinkId(0), LinkId(0)));
-        let joint = joint(xml, node, name.clone().unwrap_or_default(), parent, child);
-        if name.is_some() {
-            joints.push((joint, node));
-        } else {
+    for node in children(root, "joint") {
+        let Some((parent, child)) = ends(xml, node, robot) else {
+            names.pass_over(xml, node, robot);
+            // Read it all the same: report whatever else is wrong with it at once.
+            properties(xml, node);
             xml.leave_out(node);
             left_out.push(node);
+            continue;
+        };
+        let before = name_of(node).and_then(|name| robot.joint_named(name));
+        let is_repeated = before
+            .map(|id| &robot.joints()[id])
+            .is_some_and(|before| (before.parent(), before.child()) == (parent, child));
+        if is_repeated {
+            let message = format!(
+                "{} is there already and joins the same links; the first counts",
+                xml.label(node)
+            );
+            xml.report(&codes::DUPLICATE_JOINT, node, message, "remove one of them");
+        }
+        let name = (!is_repeated).then(|| names.give(xml, node, robot));
+        let (kind, properties) = properties(xml, node);
+        let added = name.map(|name| robot.add_joint(Joint::new(name, kind, parent, child)));
+        match added {
+            Some(Ok(id)) => {
+                *robot.joint_mut(id) = properties;
+                nodes.push(node);
+            }
+            _ => {
+                xml.leave_out(node);
+                left_out.push(node);
+            }
         }
     }
-    mimics(xml, &mut joints, &names);
+    mimics(xml, robot, &nodes, &names);
     for node in left_out {
         if let Some(mimic) = xml.child(node, "mimic") {
-            leader(xml, mimic, &names);
+            leader(xml, mimic, robot, &names);
         }
     }
-    joints
+    nodes
 }
 
 /// Names of joints, each given once.
 struct Names<'n> {
-    taken: HashMap<String, JointId>,
     /// Those of joints that are left out.
     passed_over: HashSet<&'n str>,
     /// All that the text has: a made-up name must not be one of them.
@@ -83,10 +80,9 @@ struct Names<'n> {
 }
 
 impl<'n> Names<'n> {
-    fn of(robot: Node<'n>) -> Self {
-        let written = children(robot, "joint").filter_map(name_of).collect();
+    fn of(root: Node<'n>) -> Self {
+        let written = children(root, "joint").filter_map(name_of).collect();
         Self {
-            taken: HashMap::new(),
             passed_over: HashSet::new(),
             written,
             last: HashMap::new(),
@@ -95,10 +91,10 @@ impl<'n> Names<'n> {
 
     /// Reports what is wrong with the name of the joint `node`, which is left out and so takes no
     /// name from others.
-    fn pass_over(&mut self, xml: &mut Xml<'_>, node: Node<'n>) {
+    fn pass_over(&mut self, xml: &mut Xml<'_>, node: Node<'n>, robot: &Robot) {
         match name_of(node) {
             Some(name) => {
-                if !self.passed_over.insert(name) || self.taken.contains_key(name) {
+                if !self.passed_over.insert(name) || robot.joint_named(name).is_some() {
                     Self::report_another(xml, node, name);
                 }
             }
@@ -124,16 +120,16 @@ impl<'n> Names<'n> {
 
     /// The name of the joint `node`: its own, or a reported other one if it has none or that is
     /// taken.
-    fn give(&mut self, xml: &mut Xml<'_>, node: Node<'_>, id: JointId) -> String {
-        let name = match name_of(node) {
-            Some(name) if !self.taken.contains_key(name) => {
+    fn give(&mut self, xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot) -> String {
+        match name_of(node) {
+            Some(name) if robot.joint_named(name).is_none() => {
                 if self.passed_over.contains(name) {
                     Self::report_another(xml, node, name);
                 }
                 name.to_owned()
             }
             Some(name) => {
-                let new = self.numbered(name);
+                let new = self.numbered(name, robot);
                 let message = format!(
                     "there is another joint \"{}\"; this one becomes \"{}\"",
                     short(name),
@@ -148,22 +144,20 @@ impl<'n> Names<'n> {
                 new
             }
             None => {
-                let new = self.numbered("unnamed_joint");
+                let new = self.numbered("unnamed_joint", robot);
                 let message = format!("a joint has no name; it becomes \"{new}\"");
                 xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
                 new
             }
-        };
-        self.taken.insert(name.clone(), id);
-        name
+        }
     }
 
-    fn numbered(&mut self, base: &str) -> String {
+    fn numbered(&mut self, base: &str, robot: &Robot) -> String {
         let last = self.last.entry(base.to_owned()).or_insert(1);
         loop {
             *last += 1;
             let name = format!("{base}_{last}");
-            if !self.taken.contains_key(&name) && !self.written.contains(name.as_str()) {
+            if robot.joint_named(&name).is_none() && !self.written.contains(name.as_str()) {
                 return name;
             }
         }
@@ -171,13 +165,9 @@ impl<'n> Names<'n> {
 }
 
 /// The links that a joint joins. None, reported, if it does not say, or if they are not there.
-fn ends(
-    xml: &mut Xml<'_>,
-    node: Node<'_>,
-    links: &HashMap<String, LinkId>,
-) -> Option<(LinkId, LinkId)> {
-    let parent = end(xml, node, "parent", links);
-    let child = end(xml, node, "child", links);
+fn ends(xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot) -> Option<(LinkId, LinkId)> {
+    let parent = end(xml, node, "parent", robot);
+    let child = end(xml, node, "child", robot);
     let (parent, child) = (parent?, child?);
     if parent == child {
         let message = format!("{} joins a link to itself", xml.label(node));
@@ -192,12 +182,7 @@ fn ends(
     Some((parent, child))
 }
 
-fn end(
-    xml: &mut Xml<'_>,
-    joint: Node<'_>,
-    which: &str,
-    links: &HashMap<String, LinkId>,
-) -> Option<LinkId> {
+fn end(xml: &mut Xml<'_>, joint: Node<'_>, which: &str, robot: &Robot) -> Option<LinkId> {
     let node = xml.child(joint, which);
     let Some((node, name)) = node.and_then(|node| {
         Some((
@@ -215,43 +200,38 @@ fn end(
         );
         return None;
     };
-    let link = links.get(name).copied();
+    let link = robot.link_named(name);
     if link.is_none() {
         let message = format!(
             "{} has the {which} link \"{}\", which the robot does not have",
             xml.label(joint),
             short(name)
         );
-        let alike = |known: &&String| known.trim().eq_ignore_ascii_case(name.trim());
+        let alike = |known: &&str| known.trim().eq_ignore_ascii_case(name.trim());
         // Looking at every link for every joint is worth it only for findings that are shown.
         let near = if xml.is_full(&codes::UNKNOWN_LINK) {
             None
         } else {
-            links.keys().filter(alike).min()
+            robot.links().values().map(Link::name).filter(alike).min()
         };
-        let help = did_you_mean(near.map(|near| short(near)))
+        let help = did_you_mean(near.map(short))
             .unwrap_or_else(|| "correct the name, or add the link".to_owned());
         xml.report_at(&codes::UNKNOWN_LINK, node, "link", message, help);
     }
     link
 }
 
-fn joint(xml: &mut Xml<'_>, node: Node<'_>, name: String, parent: LinkId, child: LinkId) -> Joint {
+fn properties(xml: &mut Xml<'_>, node: Node<'_>) -> (JointKind, JointProperties) {
     let (kind, unknown) = kind(xml, node);
     let attributes = unknown
         .into_iter()
         .map(|kind| ("type".to_owned(), kind))
         .collect();
-    Joint {
-        name,
-        kind,
-        parent,
-        child,
+    let properties = JointProperties {
         origin: origin(xml, node),
         axis: axis(xml, node, kind),
         limit: limit(xml, node, kind),
         dynamics: xml.child(node, "dynamics").map(|node| dynamics(xml, node)),
-        mimic: None,
         safety: xml
             .child(node, "safety_controller")
             .map(|node| safety(xml, node)),
@@ -260,14 +240,14 @@ fn joint(xml: &mut Xml<'_>, node: Node<'_>, name: String, parent: LinkId, child:
             falling: optional(xml, node, "falling"),
             reference_position: optional(xml, node, "reference_position"),
         }),
-        drive: None,
-        closes_loop: false,
+        commanded: None,
         custom: Custom {
             attributes,
             elements: Vec::new(),
         },
         place: xml.place(node),
-    }
+    };
+    (kind, properties)
 }
 
 fn optional(xml: &mut Xml<'_>, node: Node<'_>, name: &str) -> Option<f64> {
@@ -482,65 +462,64 @@ fn magnitude(xml: &mut Xml<'_>, node: Node<'_>, name: &str, value: f64) -> f64 {
     value.abs()
 }
 
-/// Lets joints follow others: after this, every mimic has a leader, and none leads round in a
-/// circle.
-fn mimics(xml: &mut Xml<'_>, joints: &mut [(Joint, Node<'_>)], names: &Names<'_>) {
-    for index in 0..joints.len() {
-        let node = joints[index].1;
+/// The mimics that the description asks for, joint by joint.
+type Mimics = ArenaMap<Joint, Option<Mimic>>;
+
+/// Lets joints follow others, as far as the result has no circle and no chain that is too long.
+fn mimics(xml: &mut Xml<'_>, robot: &mut Robot, nodes: &[Node<'_>], names: &Names<'_>) {
+    let mut mimics: Mimics = ArenaMap::filled(robot.joints(), None);
+    for (&node, id) in nodes.iter().zip(robot.joints().handles()) {
         if let Some(mimic) = xml.child(node, "mimic") {
-            joints[index].0.mimic = self::mimic(xml, mimic, index, joints, names);
-            if joints[index].0.mimic.is_none() {
+            mimics[id] = self::mimic(xml, mimic, (id, node), robot, names);
+            if mimics[id].is_none() {
                 xml.leave_out(mimic);
             }
         }
     }
-    for index in circular(joints) {
-        let (joint, node) = &mut joints[index];
-        joint.mimic = None;
-        if let Some(mimic) = children(*node, "mimic").next() {
-            let message = format!(
-                "{} follows itself through the joints that it follows",
-                xml.label(*node)
-            );
-            xml.report(
-                &codes::MIMIC_CYCLE,
-                mimic,
-                message,
-                "remove one of the mimics of the circle",
-            );
-            xml.leave_out(mimic);
+    let mut drop = |mimics: &mut Mimics, joints: Vec<JointId>, code, what: &str, help: &str| {
+        for id in joints {
+            mimics[id] = None;
+            let Some(&node) = nodes.get(id.index()) else {
+                continue;
+            };
+            if let Some(mimic) = children(node, "mimic").next() {
+                let message = format!("{} {what}", xml.label(node));
+                xml.report(code, mimic, message, help);
+                xml.leave_out(mimic);
+            }
         }
-    }
-    for index in too_long(joints) {
-        let (joint, node) = &mut joints[index];
-        joint.mimic = None;
-        if let Some(mimic) = children(*node, "mimic").next() {
-            let message = format!(
-                "{} follows through more than {MAX_FOLLOWED} other joints",
-                xml.label(*node)
-            );
-            xml.report(
-                &codes::MIMIC_TOO_LONG,
-                mimic,
-                message,
-                "let it follow the joint that leads the others",
-            );
-            xml.leave_out(mimic);
-        }
-    }
+    };
+    let found = circular(&mimics);
+    drop(
+        &mut mimics,
+        found,
+        &codes::MIMIC_CYCLE,
+        "follows itself through the joints that it follows",
+        "remove one of the mimics of the circle",
+    );
+    let found = too_long(&mimics);
+    drop(
+        &mut mimics,
+        found,
+        &codes::MIMIC_TOO_LONG,
+        &format!("follows through more than {MAX_FOLLOWED} other joints"),
+        "let it follow the joint that leads the others",
+    );
+    let set = robot.set_mimics(mimics.iter().map(|(id, mimic)| (id, *mimic)));
+    debug_assert_eq!(set, Ok(()));
 }
 
 /// Joints whose mimics, none of them circular, have to go so that no chain is longer than
 /// [`MAX_FOLLOWED`].
-fn too_long(joints: &[(Joint, Node<'_>)]) -> Vec<usize> {
+fn too_long(mimics: &Mimics) -> Vec<JointId> {
     let mut cut = Vec::new();
-    let mut steps: Vec<Option<usize>> = vec![None; joints.len()];
-    for start in 0..joints.len() {
+    let mut steps: ArenaMap<Joint, Option<usize>> = mimics.map(|_| None);
+    for (start, _) in mimics.iter() {
         let (mut path, mut at) = (Vec::new(), start);
         while steps[at].is_none() {
             path.push(at);
-            match joints[at].0.mimic {
-                Some(mimic) => at = mimic.joint.0,
+            match mimics[at] {
+                Some(mimic) => at = mimic.joint,
                 None => break,
             }
         }
@@ -561,22 +540,17 @@ fn too_long(joints: &[(Joint, Node<'_>)]) -> Vec<usize> {
     cut
 }
 
-/// What a `mimic` element says. None, reported, if no joint can do that.
+/// Reads a `mimic` element of the joint `follower`. None, reported, if no joint can do that.
 fn mimic(
     xml: &mut Xml<'_>,
     node: Node<'_>,
-    follower: usize,
-    joints: &[(Joint, Node<'_>)],
+    (follower, joint): (JointId, Node<'_>),
+    robot: &Robot,
     names: &Names<'_>,
 ) -> Option<Mimic> {
-    let (leader, multiplier, offset) = leader(xml, node, names)?;
-    if leader.0 == follower {
-        let message = format!(
-            "{} follows itself",
-            joints
-                .get(follower)
-                .map_or_else(String::new, |&(_, joint)| xml.label(joint))
-        );
+    let mimic = leader(xml, node, robot, names)?;
+    if mimic.joint == follower {
+        let message = format!("{} follows itself", xml.label(joint));
         xml.report_at(
             &codes::MIMIC_CYCLE,
             node,
@@ -586,18 +560,15 @@ fn mimic(
         );
         return None;
     }
-    let still = [leader.0, follower]
+    let still = [mimic.joint, follower]
+        .map(|id| &robot.joints()[id])
         .into_iter()
-        .filter_map(|index| joints.get(index))
-        .map(|(joint, _)| joint);
-    if let Some(still) = still
-        .into_iter()
-        .find(|joint| urdf_usd_robot::kinematics::position_count(joint.kind) != 1)
-    {
+        .find(|joint| urdf_usd_robot::kinematics::position_count(joint.kind()) != 1);
+    if let Some(still) = still {
         let message = format!(
             "the joint \"{}\" is {}, so it has no position to follow or be followed",
-            short(&still.name),
-            still.kind.as_str()
+            short(still.name()),
+            still.kind().as_str()
         );
         xml.report(
             &codes::MIMIC_WITHOUT_POSITION,
@@ -607,16 +578,12 @@ fn mimic(
         );
         return None;
     }
-    Some(Mimic {
-        joint: leader,
-        multiplier,
-        offset,
-    })
+    Some(mimic)
 }
 
 /// Which joint a `mimic` element follows, by what multiplier and offset. None, reported, if that
 /// joint is not there.
-fn leader(xml: &mut Xml<'_>, node: Node<'_>, names: &Names<'_>) -> Option<(JointId, f64, f64)> {
+fn leader(xml: &mut Xml<'_>, node: Node<'_>, robot: &Robot, names: &Names<'_>) -> Option<Mimic> {
     let multiplier = xml.number(node, "multiplier", "1 is used").unwrap_or(1.0);
     let offset = xml.number(node, "offset", "0 is used").unwrap_or(0.0);
     let Some(name) = node
@@ -633,7 +600,7 @@ fn leader(xml: &mut Xml<'_>, node: Node<'_>, names: &Names<'_>) -> Option<(Joint
         );
         return None;
     };
-    let leader = names.taken.get(name).copied();
+    let leader = robot.joint_named(name);
     if leader.is_none() {
         let (what, help) = match names.passed_over.contains(name) {
             true => ("is left out", "mend that joint first"),
@@ -645,25 +612,29 @@ fn leader(xml: &mut Xml<'_>, node: Node<'_>, names: &Names<'_>) -> Option<(Joint
         );
         xml.report_at(&codes::DANGLING_MIMIC, node, "joint", message, help);
     }
-    Some((leader?, multiplier, offset))
+    Some(Mimic {
+        joint: leader?,
+        multiplier,
+        offset,
+    })
 }
 
 /// For each circle of mimics, the joint in it that is met first.
-fn circular(joints: &[(Joint, Node<'_>)]) -> Vec<usize> {
+fn circular(mimics: &Mimics) -> Vec<JointId> {
     let mut circular = Vec::new();
     // The walk in which each joint was met.
-    let mut met = vec![None; joints.len()];
-    for start in 0..joints.len() {
+    let mut met: ArenaMap<Joint, Option<JointId>> = mimics.map(|_| None);
+    for (start, _) in mimics.iter() {
         let mut at = start;
         while met[at].is_none() {
             met[at] = Some(start);
-            match joints[at].0.mimic {
-                Some(mimic) => at = mimic.joint.0,
+            match mimics[at] {
+                Some(mimic) => at = mimic.joint,
                 None => break,
             }
         }
         // Met again in the same walk, by following a mimic: a circle.
-        if met[at] == Some(start) && joints[at].0.mimic.is_some() {
+        if met[at] == Some(start) && mimics[at].is_some() {
             circular.push(at);
         }
     }

@@ -28,14 +28,13 @@ pub mod xacro;
 pub(crate) mod xml;
 pub mod xrdf;
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 pub use decode::decode;
 pub use extensions::set_controllers;
 use joints::joints;
-use links::{Assets, collisions, inertial, visuals};
+use links::{Assets, ShapeKind, inertial, shapes};
 use materials::Materials;
 pub use references::{MeshReference, References};
 pub use source::MAX_TEXT;
@@ -45,7 +44,7 @@ pub use write::write;
 use xml::{Node, Xml, children, elements, name_of, qualified_name, short};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
-use urdf_usd_robot::{Joint, Link, LinkId, Robot, Tree};
+use urdf_usd_robot::{Link, LinkId, LinkProperties, Robot};
 
 /// The remedy for what is still xacro.
 const RUN_XACRO: &str = "name the file robot.urdf.xacro, so that it is expanded, or run xacro first: xacro robot.urdf.xacro > robot.urdf";
@@ -362,59 +361,26 @@ fn robot(xml: &mut Xml<'_>, root: Node<'_>, file: Option<&Path>) -> Option<(Robo
         );
         return None;
     }
-    let name = robot_name(xml, root, file);
+    let mut robot = Robot::new(robot_name(xml, root, file));
     version(xml, root);
-    let mut assets = Assets::new(Materials::read(xml, root));
-    let (links, link_ids) = links(xml, root, &mut assets);
-    let joints = joints(xml, root, &link_ids);
-    let custom_of = |xml: &mut Xml<'_>, (mut joint, node): (Joint, Node<'_>)| {
+    let mut assets = Assets::new(Materials::read(xml, root, &mut robot));
+    links(xml, root, &mut robot, &mut assets);
+    let nodes = joints(xml, root, &mut robot);
+    for (&node, id) in nodes.iter().zip(robot.joints().handles()) {
         let custom = xml.custom(node, &custom::JOINT);
-        joint.custom.attributes.extend(custom.attributes);
-        joint.custom.elements.extend(custom.elements);
-        joint
-    };
-    let (nodes, joints): (Vec<_>, Vec<_>) = joints
-        .into_iter()
-        .map(|pair| (pair.1, custom_of(xml, pair)))
-        .unzip();
-    let mut joints = joints;
-    let tree = Tree::build(links.len(), &mut joints);
-    report_shape(xml, root, &tree, &links, &joints, &nodes);
-    let Assets {
-        materials:
-            Materials {
-                list: materials,
-                textures,
-                ..
-            },
-        meshes,
-        ..
-    } = assets;
-    let (custom, place) = (xml.custom(root, &custom::ROBOT), xml.place(root));
-    let mut robot = Robot {
-        name,
-        links,
-        joints,
-        tree,
-        materials,
-        meshes: Vec::new(),
-        sensors: Vec::new(),
-        lights: Vec::new(),
-        interfaces: Vec::new(),
-        disabled_collisions: Vec::new(),
-        named_poses: Vec::new(),
-        look_variants: Vec::new(),
-        planning: urdf_usd_robot::Planning::default(),
-        custom,
-        place,
-    };
+        let joint = &mut robot.joint_mut(id).custom;
+        joint.attributes.extend(custom.attributes);
+        joint.elements.extend(custom.elements);
+    }
+    report_shape(xml, root, &robot, &nodes);
+    (robot.custom, robot.place) = (xml.custom(root, &custom::ROBOT), xml.place(root));
     let (controller_files, found) = extensions::read(&mut robot);
     found.into_iter().for_each(|finding| xml.push(finding));
     Some((
         robot,
         References {
-            meshes,
-            textures,
+            meshes: assets.meshes,
+            textures: assets.materials.textures,
             controller_files,
         },
     ))
@@ -502,14 +468,8 @@ fn version(xml: &mut Xml<'_>, root: Node<'_>) {
     }
 }
 
-/// Reads all links, and gives their numbers by name.
-fn links(
-    xml: &mut Xml<'_>,
-    root: Node<'_>,
-    assets: &mut Assets,
-) -> (Vec<Link>, HashMap<String, LinkId>) {
-    let mut links = Vec::new();
-    let mut ids: HashMap<String, LinkId> = HashMap::new();
+/// Reads all links.
+fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Assets) {
     let written: std::collections::HashSet<&str> =
         children(root, "link").filter_map(name_of).collect();
     let mut unnamed = 0_usize;
@@ -533,8 +493,9 @@ fn links(
                 name
             }
         };
-        if let Some(&LinkId(first)) = ids.get(&name) {
-            let line = links.get(first).map_or(0, |link: &Link| link.place.line);
+        let Ok(id) = robot.add_link(Link::new(name.clone())) else {
+            let first = robot.link_named(&name);
+            let line = first.map_or(0, |first| robot.links()[first].place.line);
             let message = format!(
                 "there is another link \"{}\" on line {line}; that one counts",
                 short(&name)
@@ -545,25 +506,30 @@ fn links(
                 message,
                 "rename or remove one of them",
             );
-            // It is read all the same, for what else is wrong with it; its meshes are nobody's.
-            let mut apart = Assets::new(std::mem::take(&mut assets.materials));
-            link(xml, node, name, LinkId(links.len()), &mut apart);
-            assets.materials = apart.materials;
+            // Read it all the same, for what else is wrong with it; its meshes are not loaded.
+            if let Some(first) = first {
+                let mut apart = Assets::new(std::mem::take(&mut assets.materials));
+                link(xml, node, first, &mut apart, robot);
+                assets.materials = apart.materials;
+            }
             xml.leave_out(node);
             continue;
-        }
-        ids.insert(name.clone(), LinkId(links.len()));
-        links.push(link(xml, node, name, LinkId(links.len()), assets));
+        };
+        *robot.link_mut(id) = link(xml, node, id, assets, robot);
     }
-    (links, ids)
 }
 
-fn link(xml: &mut Xml<'_>, node: Node<'_>, name: String, id: LinkId, assets: &mut Assets) -> Link {
-    Link {
-        name,
+fn link(
+    xml: &mut Xml<'_>,
+    node: Node<'_>,
+    id: LinkId,
+    assets: &mut Assets,
+    robot: &mut Robot,
+) -> LinkProperties {
+    LinkProperties {
         inertial: inertial(xml, node),
-        visuals: visuals(xml, node, id, assets),
-        collisions: collisions(xml, node, id, assets),
+        visuals: shapes(xml, node, ShapeKind::Visual, id, assets, robot),
+        collisions: shapes(xml, node, ShapeKind::Collision, id, assets, robot),
         contact: None,
         custom: xml.custom(node, &custom::LINK),
         place: xml.place(node),
@@ -571,36 +537,24 @@ fn link(xml: &mut Xml<'_>, node: Node<'_>, name: String, id: LinkId, assets: &mu
 }
 
 /// Reports loops and several roots, and what becomes of them.
-fn report_shape(
-    xml: &mut Xml<'_>,
-    root: Node<'_>,
-    tree: &Tree,
-    links: &[Link],
-    joints: &[Joint],
-    nodes: &[Node<'_>],
-) {
-    let link_name = |id: LinkId| {
-        links
-            .get(id.0)
-            .map_or_else(String::new, |link| short(&link.name))
-    };
-    for (joint, &node) in joints
-        .iter()
+fn report_shape(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot, nodes: &[Node<'_>]) {
+    let tree = robot.tree();
+    let link_name = |id: LinkId| short(robot.links()[id].name());
+    for (joint, &node) in robot
+        .joints()
+        .values()
         .zip(nodes)
-        .filter(|(joint, _)| joint.closes_loop)
+        .filter(|(joint, _)| joint.closes_loop())
     {
-        let (label, child) = (xml.label(node), link_name(joint.child));
+        let (label, child) = (xml.label(node), link_name(joint.child()));
         let above = tree
-            .parent_joint
-            .get(joint.child.0)
-            .copied()
-            .flatten()
-            .and_then(|id| joints.get(id.0));
+            .parent_joint(joint.child())
+            .map(|id| &robot.joints()[id]);
         let stays = above.map_or_else(
             || format!("\"{child}\" is the root"),
-            |above| format!("\"{child}\" hangs on the joint \"{}\"", short(&above.name)),
+            |above| format!("\"{child}\" hangs on the joint \"{}\"", short(above.name())),
         );
-        let loops = if tree.is_below(joint.parent, joint.child) {
+        let loops = if tree.is_below(joint.parent(), joint.child()) {
             format!("makes the link \"{child}\" its own ancestor")
         } else {
             "closes a loop".to_owned()
@@ -615,21 +569,21 @@ fn report_shape(
             "if the loop is not meant, correct the joint's parent or child",
         );
     }
-    if tree.roots.len() > 1 {
+    if tree.roots().len() > 1 {
         let names: Vec<String> = tree
-            .roots
+            .roots()
             .iter()
             .take(MAX_NAMES)
             .map(|&id| format!("\"{}\"", link_name(id)))
             .collect();
-        let more = if tree.roots.len() > MAX_NAMES {
+        let more = if tree.roots().len() > MAX_NAMES {
             ", …"
         } else {
             ""
         };
         let message = format!(
             "the robot has {} roots, where URDF has one: {}{more}; each is kept with what hangs on it, side by side at the origin",
-            tree.roots.len(),
+            tree.roots().len(),
             names.join(", ")
         );
         let help = "add the joints that are missing, or remove links that are left over; robot_state_publisher takes one root only";

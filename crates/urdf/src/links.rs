@@ -9,7 +9,7 @@ use super::custom::{COLLISION, Known, VISUAL};
 use super::materials::Materials;
 use super::references::MeshReference;
 use super::xml::{Node, Xml, children, elements, name_of, qualified_name, short};
-use urdf_usd_robot::{Geometry, Inertial, LinkId, Pose, Shape};
+use urdf_usd_robot::{Geometry, Inertial, LinkId, Pose, Robot, Shape};
 
 /// The thickness that a flat box or cylinder gets, in metres.
 const MIN_THICKNESS: f64 = 1e-4;
@@ -213,60 +213,59 @@ fn impossible(inertia: &Matrix3<f64>) -> Option<String> {
     }
 }
 
-/// What a link shows: its `visual` elements.
-pub(super) fn visuals(
-    xml: &mut Xml<'_>,
-    link: Node<'_>,
-    id: LinkId,
-    assets: &mut Assets,
-) -> Vec<Shape> {
-    shapes(xml, (link, id), assets, &VISUAL, "visual", |reference| {
-        &mut reference.visuals
-    })
+/// The kinds of shapes of a link.
+#[derive(Clone, Copy)]
+pub(super) enum ShapeKind {
+    Visual,
+    Collision,
 }
 
-/// What of a link collides: its `collision` elements.
-pub(super) fn collisions(
-    xml: &mut Xml<'_>,
-    link: Node<'_>,
-    id: LinkId,
-    assets: &mut Assets,
-) -> Vec<Shape> {
-    shapes(
-        xml,
-        (link, id),
-        assets,
-        &COLLISION,
-        "collision",
-        |reference| &mut reference.collisions,
-    )
+impl ShapeKind {
+    /// Returns the name of the element.
+    fn element(self) -> &'static str {
+        match self {
+            Self::Visual => "visual",
+            Self::Collision => "collision",
+        }
+    }
+
+    /// Returns the attributes and elements that the model has words for.
+    fn known(self) -> &'static Known {
+        match self {
+            Self::Visual => &VISUAL,
+            Self::Collision => &COLLISION,
+        }
+    }
 }
 
-/// The shapes that elements called `name` describe; `users` is where a mesh file lists those that
-/// refer to it.
-fn shapes(
+/// Reads the shapes of a kind that the element `link` describes, and lists them with the mesh files
+/// that they refer to as those of `id`.
+pub(super) fn shapes(
     xml: &mut Xml<'_>,
-    (link, id): (Node<'_>, LinkId),
+    link: Node<'_>,
+    kind: ShapeKind,
+    id: LinkId,
     assets: &mut Assets,
-    known: &Known,
-    name: &str,
-    users: fn(&mut MeshReference) -> &mut Vec<(LinkId, usize)>,
+    robot: &mut Robot,
 ) -> Vec<Shape> {
     let mut shapes = Vec::new();
-    for node in children(link, name) {
+    for node in children(link, kind.element()) {
         let origin = origin(xml, node);
-        let material = if name == "visual" {
-            xml.child(node, "material")
-        } else {
-            None
+        let material = match kind {
+            ShapeKind::Visual => xml.child(node, "material"),
+            ShapeKind::Collision => None,
         };
-        let material = material.and_then(|material| assets.materials.of(xml, material));
+        let material = material.and_then(|material| assets.materials.of(xml, material, robot));
         match geometry(xml, node, assets) {
             Some((geometry, reference)) => {
-                if let Some(reference) = reference {
-                    users(&mut assets.meshes[reference]).push((id, shapes.len()));
+                if let Some(reference) = reference.and_then(|index| assets.meshes.get_mut(index)) {
+                    let users = match kind {
+                        ShapeKind::Visual => &mut reference.visuals,
+                        ShapeKind::Collision => &mut reference.collisions,
+                    };
+                    users.push((id, shapes.len()));
                 }
-                let custom = xml.custom(node, known);
+                let custom = xml.custom(node, kind.known());
                 let name = name_of(node).map(str::to_owned);
                 shapes.push(Shape {
                     name,

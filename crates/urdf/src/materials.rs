@@ -11,7 +11,7 @@ use roxmltree::NodeId;
 use super::codes;
 use super::xml::{Node, Xml, children, name_of, short};
 use urdf_usd_diagnostic::Place;
-use urdf_usd_robot::{Material, MaterialId};
+use urdf_usd_robot::{Material, MaterialId, Robot};
 
 /// What a surface looks like that nobody described: mid grey, in sRGB.
 const GREY: [f64; 4] = [0.5, 0.5, 0.5, 1.0];
@@ -21,7 +21,6 @@ const WHITE: [f64; 4] = [1.0, 1.0, 1.0, 1.0];
 /// The materials that were read.
 #[derive(Default)]
 pub(super) struct Materials {
-    pub list: Vec<Material>,
     /// References to images: the material, the reference, where it stands.
     pub textures: Vec<(MaterialId, String, Place)>,
     /// What a name stands for, and the line of its definition.
@@ -43,10 +42,10 @@ struct Looks<'n> {
 }
 
 impl Materials {
-    /// Reads all materials of a robot.
-    pub fn read(xml: &mut Xml<'_>, robot: Node<'_>) -> Self {
+    /// Reads all materials of the robot element `root`.
+    pub fn read(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot) -> Self {
         let mut materials = Self::default();
-        for node in children(robot, "material") {
+        for node in children(root, "material") {
             let looks = looks(xml, node);
             if looks.is_empty() {
                 let message = format!(
@@ -93,10 +92,10 @@ impl Materials {
                 }
                 continue;
             }
-            let id = materials.define(xml, node, looks);
+            let id = materials.define(xml, node, robot, looks);
             materials.name(xml, node, id);
         }
-        let visuals = children(robot, "link").flat_map(|link| children(link, "visual"));
+        let visuals = children(root, "link").flat_map(|link| children(link, "visual"));
         for node in visuals.filter_map(|visual| children(visual, "material").next()) {
             let looks = looks(xml, node);
             if looks.is_empty() {
@@ -110,11 +109,11 @@ impl Materials {
                 );
                 xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
             }
-            let before = materials.list.len();
-            let id = materials.define(xml, node, looks);
+            let before = robot.materials().len();
+            let id = materials.define(xml, node, robot, looks);
             materials.inline.insert(node.id(), id);
             // Once for each looks: hands and feet repeat theirs many times.
-            if !materials.name(xml, node, id) && materials.list.len() > before {
+            if !materials.name(xml, node, id) && robot.materials().len() > before {
                 let name = name_of(node).unwrap_or_default();
                 let line = materials.named.get(name).map_or(0, |&(_, line)| line);
                 let message = format!(
@@ -130,7 +129,12 @@ impl Materials {
     }
 
     /// The material that the `material` element of a visual stands for.
-    pub fn of(&mut self, xml: &mut Xml<'_>, node: Node<'_>) -> Option<MaterialId> {
+    pub fn of(
+        &mut self,
+        xml: &mut Xml<'_>,
+        node: Node<'_>,
+        robot: &mut Robot,
+    ) -> Option<MaterialId> {
         if let Some(&id) = self.inline.get(&node.id()) {
             return Some(id);
         }
@@ -160,6 +164,7 @@ impl Materials {
         let id = self.define(
             xml,
             node,
+            robot,
             Looks {
                 color: None,
                 texture: None,
@@ -182,14 +187,19 @@ impl Materials {
     }
 
     /// The material with the name of `node` and these looks; a new one unless there is one already.
-    fn define(&mut self, xml: &Xml<'_>, node: Node<'_>, looks: Looks<'_>) -> MaterialId {
+    fn define(
+        &mut self,
+        xml: &Xml<'_>,
+        node: Node<'_>,
+        robot: &mut Robot,
+        looks: Looks<'_>,
+    ) -> MaterialId {
         let key = key(node, &looks);
         if let Some(&id) = self.known.get(&key) {
             return id;
         }
-        let id = MaterialId(self.list.len());
-        self.list
-            .push(Material::plain(key.0.clone(), key.1.map(f32::from_bits)));
+        let material = Material::plain(key.0.clone(), key.1.map(f32::from_bits));
+        let id = robot.add_material(material);
         self.textures
             .extend(looks.texture.map(|(uri, node)| (id, uri, xml.place(node))));
         self.known.insert(key, id);

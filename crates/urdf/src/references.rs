@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use urdf_usd_diagnostic::Place;
-use urdf_usd_robot::{Geometry, LazyMesh, LinkId, MaterialId, MeshId, MeshSource, Robot, Shape};
+use urdf_usd_robot::{
+    ArenaMap, Geometry, LazyMesh, Link, LinkId, MaterialId, MeshId, MeshSource, Robot, Shape,
+};
 
 /// The files that a description refers to. Its [`Robot`] is complete without them; whoever reads
 /// them adds what they hold.
@@ -20,13 +22,12 @@ pub struct References {
 }
 
 impl References {
-    /// Follows links that have other numbers now, or are gone: `now` has them by the number that
-    /// each had.
-    pub fn renumber(&mut self, now: &[Option<LinkId>]) {
+    /// Follows links that have other handles now, or were removed.
+    pub fn renumber(&mut self, now: &ArenaMap<Link, Option<LinkId>>) {
         for reference in &mut self.meshes {
             for users in [&mut reference.visuals, &mut reference.collisions] {
                 users.retain_mut(|(link, _)| {
-                    now.get(link.0).copied().flatten().is_some_and(|now| {
+                    now[*link].is_some_and(|now| {
                         *link = now;
                         true
                     })
@@ -62,20 +63,10 @@ impl MeshReference {
             }
         };
         for &(link, index) in &self.visuals {
-            give(
-                robot
-                    .links
-                    .get_mut(link.0)
-                    .and_then(|link| link.visuals.get_mut(index)),
-            );
+            give(robot.link_mut(link).visuals.get_mut(index));
         }
         for &(link, index) in &self.collisions {
-            give(
-                robot
-                    .links
-                    .get_mut(link.0)
-                    .and_then(|link| link.collisions.get_mut(index)),
-            );
+            give(robot.link_mut(link).collisions.get_mut(index));
         }
         id
     }

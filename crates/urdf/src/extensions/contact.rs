@@ -58,7 +58,7 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<(LinkId, Contact)> {
             None => scope.report_unknown("link", reference, &block.place),
         }
     }
-    for (index, link) in robot.links.iter().enumerate() {
+    for (index, link) in robot.links().iter() {
         for element in link
             .custom
             .elements
@@ -67,7 +67,7 @@ pub(super) fn read(scope: &mut Scope<'_>) -> Vec<(LinkId, Contact)> {
         {
             let mut given = Given::default();
             bullet(scope, element, &mut given);
-            links.entry(LinkId(index)).or_default().complete(given);
+            links.entry(index).or_default().complete(given);
         }
     }
     links

@@ -6,7 +6,7 @@ use super::scope::{Scope, attribute, child, children, text_of};
 use crate::codes;
 use crate::xml::short;
 use urdf_usd_diagnostic::Place;
-use urdf_usd_robot::{Command, Drive, Element, Joint, JointId, JointKind};
+use urdf_usd_robot::{Command, Drive, Element, JointId, JointKind};
 
 /// The most controller files that a robot may have.
 const MAX_FILES: usize = 100;
@@ -126,7 +126,7 @@ fn initial_position(scope: &mut Scope<'_>, node: &Element, id: JointId) -> Optio
         &param.place,
         "it counts as not given",
     )?;
-    let held = scope.joint_of(id)?.bounds().nearest(value);
+    let held = scope.joint_of(id).bounds().nearest(value);
     if held != value {
         let otherwise = format!("{held} is used");
         scope.report_setting(
@@ -231,20 +231,17 @@ fn hardware_interfaces(element: &Element) -> impl Iterator<Item = Hardware> {
 
 /// Whether a joint can have a drive; if not, that is reported.
 fn is_drivable(scope: &mut Scope<'_>, id: JointId, place: &Place) -> bool {
-    let Some(joint) = scope.joint_of(id) else {
-        return false;
-    };
-    let why = match joint {
-        Joint { mimic: Some(_), .. } => "follows another joint".to_owned(),
-        Joint {
-            kind: JointKind::Fixed | JointKind::Floating | JointKind::Planar,
-            ..
-        } => format!("is {}", joint.kind.as_str()),
+    let joint = scope.joint_of(id);
+    let why = match joint.kind() {
+        _ if joint.mimic().is_some() => "follows another joint".to_owned(),
+        kind @ (JointKind::Fixed | JointKind::Floating | JointKind::Planar) => {
+            format!("is {}", kind.as_str())
+        }
         _ => return true,
     };
     let message = format!(
         "the joint \"{}\" {why}, so it has no drive",
-        short(&joint.name)
+        short(joint.name())
     );
     scope.report(
         &codes::NOT_DRIVABLE,

@@ -140,15 +140,13 @@ fn below(scope: &Scope<'_>, link: LinkId, pose: Pose) -> Option<LinkId> {
         }
         let joints = scope
             .robot
-            .tree
-            .child_joints
-            .get(link.0)
-            .into_iter()
-            .flatten();
+            .tree()
+            .child_joints(link)
+            .iter();
         let fixed = joints
-            .filter_map(|&joint| scope.joint_of(joint))
-            .filter(|joint| joint.kind == JointKind::Fixed);
-        queue.extend(fixed.map(|joint| (joint.child, at * joint.origin)));
+            .map(|&joint| scope.joint_of(joint))
+            .filter(|joint| joint.kind() == JointKind::Fixed);
+        queue.extend(fixed.map(|joint| (joint.child(), at * joint.origin)));
     }
     None
 }

@@ -40,14 +40,10 @@ pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>)
     }
     let joints = drives.joints;
     for (id, contact) in contact {
-        if let Some(link) = robot.links.get_mut(id.0) {
-            link.contact = Some(contact);
-        }
+        robot.link_mut(id).contact = Some(contact);
     }
     for (id, drive) in joints {
-        if let Some(joint) = robot.joints.get_mut(id.0) {
-            joint.drive = Some(drive);
-        }
+        robot.joint_mut(id).commanded = Some(drive);
     }
     robot.sensors = sensors;
     robot.interfaces = interfaces;

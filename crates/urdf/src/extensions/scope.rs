@@ -1,27 +1,30 @@
 //! What everything that reads extensions shares: the robot's names, rest poses, and findings.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use nalgebra::{Translation3, UnitQuaternion};
 
 use crate::codes;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Code, Diagnostic, Place, Suggestions, did_you_mean};
-use urdf_usd_robot::{Element, Joint, JointId, LinkId, Pose, Robot, kinematics};
+use urdf_usd_robot::{ArenaMap, Element, Joint, JointId, Link, LinkId, Pose, Robot, kinematics};
 
 /// Numbers beyond this are as good as infinite.
 const MAX_MAGNITUDE: f64 = 1e30;
 
-/// Where links are with all joints at zero: the pose of each in its root, and that root.
-type Rest = (Vec<Pose>, Vec<LinkId>);
+/// A link with all joints at zero.
+#[derive(Clone, Copy)]
+struct Rest {
+    root: LinkId,
+    /// In the root.
+    pose: Pose,
+}
 
 /// A robot whose extensions are being read.
 pub(super) struct Scope<'a> {
     pub robot: &'a Robot,
-    links: HashMap<&'a str, LinkId>,
-    joints: HashMap<&'a str, JointId>,
-    rest: OnceCell<Rest>,
+    rest: OnceCell<ArenaMap<Link, Rest>>,
     suggestions: Suggestions,
     /// Plugins that have been reported as unknown.
     pub unknown_plugins: HashSet<String>,
@@ -34,18 +37,6 @@ impl<'a> Scope<'a> {
     pub fn new(robot: &'a Robot) -> Self {
         Self {
             robot,
-            links: robot
-                .links
-                .iter()
-                .enumerate()
-                .map(|(id, link)| (link.name.as_str(), LinkId(id)))
-                .collect(),
-            joints: robot
-                .joints
-                .iter()
-                .enumerate()
-                .map(|(id, joint)| (joint.name.as_str(), JointId(id)))
-                .collect(),
             rest: OnceCell::new(),
             suggestions: Suggestions::default(),
             unknown_plugins: HashSet::new(),
@@ -64,47 +55,26 @@ impl<'a> Scope<'a> {
     }
 
     pub fn link(&self, name: &str) -> Option<LinkId> {
-        self.links.get(name.trim()).copied()
+        self.robot.link_named(name.trim())
     }
 
     pub fn joint(&self, name: &str) -> Option<JointId> {
-        self.joints.get(name.trim()).copied()
+        self.robot.joint_named(name.trim())
     }
 
-    pub fn joint_of(&self, id: JointId) -> Option<&'a Joint> {
-        self.robot.joints.get(id.0)
+    pub fn joint_of(&self, id: JointId) -> &'a Joint {
+        &self.robot.joints()[id]
     }
 
     pub fn link_name(&self, id: LinkId) -> &'a str {
-        self.robot.links.get(id.0).map_or("", |link| &link.name)
+        self.robot.links()[id].name()
     }
 
     /// Where `link` is in `other` with all joints at zero. None if no joints connect them.
     pub fn rest_pose(&self, link: LinkId, other: LinkId) -> Option<Pose> {
-        let (poses, roots) = self
-            .rest
-            .get_or_init(|| (kinematics::Model::of(self.robot).poses(&[]), self.roots()));
-        (roots.get(link.0)? == roots.get(other.0)?).then_some(())?;
-        Some(poses.get(other.0)?.inverse() * poses.get(link.0)?)
-    }
-
-    /// The root above each link.
-    fn roots(&self) -> Vec<LinkId> {
-        let mut roots: Vec<LinkId> = (0..self.robot.links.len()).map(LinkId).collect();
-        for &link in &self.robot.tree.order {
-            let joint = self
-                .robot
-                .tree
-                .parent_joint
-                .get(link.0)
-                .copied()
-                .flatten()
-                .and_then(|id| self.joint_of(id));
-            if let Some(joint) = joint {
-                roots[link.0] = roots[joint.parent.0];
-            }
-        }
-        roots
+        let rest = self.rest.get_or_init(|| rest(self.robot));
+        let (link, other) = (rest[link], rest[other]);
+        (link.root == other.root).then(|| other.pose.inverse() * link.pose)
     }
 
     pub fn report(
@@ -125,8 +95,8 @@ impl<'a> Scope<'a> {
             place.element,
             short(name)
         );
-        let links = self.links.keys().copied().filter(|_| what != "joint");
-        let joints = self.joints.keys().copied().filter(|_| what != "link");
+        let links = self.robot.links().values().map(Link::name).filter(|_| what != "joint");
+        let joints = self.robot.joints().values().map(Joint::name).filter(|_| what != "link");
         let near = self.suggestions.nearest(name, links.chain(joints));
         let help = did_you_mean(near.iter().map(|name| short(name)))
             .unwrap_or_else(|| format!("correct the name, or add the {what}"));
@@ -299,4 +269,22 @@ pub(super) fn is_true(text: &str) -> bool {
         text.trim().to_ascii_lowercase().as_str(),
         "true" | "1" | "yes"
     )
+}
+
+fn rest(robot: &Robot) -> ArenaMap<Link, Rest> {
+    let mut rest = ArenaMap::new(robot.links(), |root, _| Rest {
+        root,
+        pose: Pose::identity(),
+    });
+    for &link in robot.tree().order() {
+        if let Some(joint) = robot.tree().parent_joint(link) {
+            let joint = &robot.joints()[joint];
+            let above = rest[joint.parent()];
+            rest[link] = Rest {
+                root: above.root,
+                pose: above.pose * joint.origin * kinematics::motion(joint, &[]),
+            };
+        }
+    }
+    rest
 }

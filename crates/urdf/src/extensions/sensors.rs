@@ -120,7 +120,7 @@ fn gazebo_seat(scope: &mut Scope<'_>, block: &Element, sensor: &Element) -> Opti
         attribute(sensor, "type").and_then(Kind::of_type) == Some(Kind::ForceTorque);
     let seat = match (link, joint) {
         (Some(link), _) if !prefers_joint || joint.is_none() => Some(on_link(scope, link)),
-        (_, Some(joint)) => on_joint(scope, joint),
+        (_, Some(joint)) => Some(on_joint(scope, joint)),
         _ => None,
     };
     if seat.is_none() {
@@ -141,7 +141,7 @@ fn urdf_seat(scope: &mut Scope<'_>, sensor: &Element) -> Option<Seat> {
                 name,
             ),
             Some((None, Some(name))) => (
-                scope.joint(name).and_then(|joint| on_joint(scope, joint)),
+                scope.joint(name).map(|joint| on_joint(scope, joint)),
                 "joint",
                 name,
             ),
@@ -165,15 +165,18 @@ fn urdf_seat(scope: &mut Scope<'_>, sensor: &Element) -> Option<Seat> {
 fn on_link(scope: &Scope<'_>, link: LinkId) -> Seat {
     Seat {
         link,
-        joint: scope.robot.tree.parent_joint.get(link.0).copied().flatten(),
+        joint: scope
+            .robot
+            .tree()
+            .parent_joint(link),
     }
 }
 
-fn on_joint(scope: &Scope<'_>, joint: JointId) -> Option<Seat> {
-    Some(Seat {
-        link: scope.joint_of(joint)?.child,
+fn on_joint(scope: &Scope<'_>, joint: JointId) -> Seat {
+    Seat {
+        link: scope.joint_of(joint).child(),
         joint: Some(joint),
-    })
+    }
 }
 
 /// Reads one sensor; several cameras in one are as many sensors.
@@ -352,9 +355,7 @@ fn frame(
     let (link, name) = match frames::named(element, None) {
         Some(name) => frames::meant(scope, Some(name), &element.place),
         None if kind == Kind::ForceTorque && stated == Some("parent") => (
-            seat.joint
-                .and_then(|joint| scope.joint_of(joint))
-                .map(|joint| joint.parent),
+            seat.joint.map(|joint| scope.joint_of(joint).parent()),
             None,
         ),
         None => (None, None),

@@ -46,28 +46,27 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
         ))
     });
     if let Some((pairs, poses, frames)) = found {
+        let mut planning = robot.planning().clone();
         for frame in frames {
-            if !robot.planning.tool_frames.contains(&frame) {
-                robot.planning.tool_frames.push(frame);
+            if !planning.tool_frames.contains(&frame) {
+                planning.tool_frames.push(frame);
             }
         }
-        let known = robot
-            .disabled_collisions
-            .drain(..)
-            .chain(pairs)
-            .collect::<BTreeSet<Pair>>();
-        robot.disabled_collisions = known.into_iter().collect();
-        robot.named_poses.extend(poses);
+        robot.disabled_collisions.extend(pairs);
+        // Tool frames have no invariants, and the states were read of the joints of this robot.
+        let is_valid = robot.set_planning(planning).is_ok()
+            && poses.into_iter().all(|pose| robot.add_named_pose(pose).is_ok());
+        debug_assert!(is_valid);
     }
     diagnostics
 }
 
 fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
-    if let Some(name) = name_of(root).filter(|name| *name != robot.name) {
+    if let Some(name) = name_of(root).filter(|name| *name != robot.name()) {
         let message = format!(
             "it is about the robot \"{}\", not \"{}\"",
             short(name),
-            short(&robot.name)
+            short(robot.name())
         );
         xml.report_at(
             &codes::OTHER_ROBOT,
@@ -82,10 +81,9 @@ fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
 /// The links of a robot by name.
 fn links_of(robot: &Robot) -> Names<'_, LinkId> {
     let ids = robot
-        .links
+        .links()
         .iter()
-        .enumerate()
-        .map(|(id, link)| (link.name.as_str(), LinkId(id)))
+        .map(|(id, link)| (link.name(), id))
         .collect();
     Names {
         what: "link",
@@ -133,11 +131,10 @@ fn pairs(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> BTreeSet<Pair> {
 fn default_pairs(xml: &mut Xml<'_>, root: Node<'_>, links: &mut Links<'_>) -> BTreeSet<Pair> {
     let robot = links.robot;
     let colliding: Vec<LinkId> = robot
-        .links
+        .links()
         .iter()
-        .enumerate()
         .filter(|(_, link)| !link.collisions.is_empty())
-        .map(|(id, _)| LinkId(id))
+        .map(|(id, _)| id)
         .collect();
     let mut pairs = BTreeSet::new();
     for node in children(root, "disable_default_collisions") {

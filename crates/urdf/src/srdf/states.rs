@@ -27,7 +27,7 @@ pub(super) fn poses(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) -> Vec<Nam
     let mut poses: Vec<NamedPose> = Vec::new();
     let mut places: HashMap<(Option<String>, String), usize> = HashMap::new();
     let most = MAX_STATES
-        .min(MAX_POSITIONS / robot.joints.len().max(1))
+        .min(MAX_POSITIONS / robot.joints().len().max(1))
         .max(1);
     for (count, node) in children(root, "group_state").enumerate() {
         if count == most {
@@ -105,12 +105,8 @@ fn chains<'a>(
                 let (base, tip) = (end(BASE), end(TIP));
                 let (base, tip) = (base?, tip?);
                 let up = |link: &LinkId| {
-                    Some(
-                        robot
-                            .joints
-                            .get(robot.tree.parent_joint.get(link.0).copied()??.0)?
-                            .parent,
-                    )
+                    let joint = robot.tree().parent_joint(*link)?;
+                    Some(robot.joints()[joint].parent())
                 };
                 if std::iter::successors(Some(tip), up).any(|link| link == base) {
                     return Some((base, tip));
@@ -151,10 +147,9 @@ impl<'a> Known<'a> {
         groups: HashMap<&'a str, Option<(LinkId, LinkId)>>,
     ) -> Self {
         let ids = robot
-            .joints
+            .joints()
             .iter()
-            .enumerate()
-            .map(|(id, joint)| (joint.name.as_str(), JointId(id)))
+            .map(|(id, joint)| (joint.name(), id))
             .collect();
         let virtual_joints = children(root, "virtual_joint")
             .filter_map(name_of)
@@ -193,12 +188,7 @@ impl<'a> Known<'a> {
             if positions.contains_key(&id) || followers.contains_key(&id) {
                 let message = format!("{} is there already; the first counts", xml.label(joint));
                 xml.report(&codes::REPEATED_JOINT, joint, message, "remove one of them");
-            } else if self
-                .robot
-                .joints
-                .get(id.0)
-                .is_some_and(|joint| joint.mimic.is_some())
-            {
+            } else if self.robot.joints()[id].mimic().is_some() {
                 followers.insert(id, (joint, values));
             } else {
                 positions.insert(id, values);
@@ -286,8 +276,8 @@ impl<'a> Known<'a> {
             return None;
         }
         let id = self.joints.find(xml, node, "name", name)?;
-        let joint = self.robot.joints.get(id.0)?;
-        if joint.kind == JointKind::Fixed {
+        let joint = &self.robot.joints()[id];
+        if joint.kind() == JointKind::Fixed {
             let message = format!("{} is fixed: it has no position", xml.label(node));
             xml.report_at(
                 &codes::FIXED_JOINT,
@@ -311,15 +301,13 @@ impl<'a> Known<'a> {
         values: &[f64],
         positions: &BTreeMap<JointId, Vec<f64>>,
     ) {
-        let Some((driver, multiplier, offset)) = self.model.driver(id.0) else {
+        let Some((driver, multiplier, offset)) = self.model.driver(id.index()) else {
             return;
         };
-        let driver = JointId(driver);
-        let name = self
-            .robot
-            .joints
-            .get(driver.0)
-            .map_or_else(String::new, |joint| short(&joint.name));
+        let Some(driver) = self.robot.joints().handle(driver) else {
+            return;
+        };
+        let name = short(self.robot.joints()[driver].name());
         let label = xml.label(node);
         let Some(at) = positions.get(&driver).and_then(|at| at.first()) else {
             let message =
@@ -357,7 +345,7 @@ impl<'a> Known<'a> {
 /// The model's positions for MoveIt's values. None, reported, if there are too many or too few, or
 /// they make no sense.
 fn positions(xml: &mut Xml<'_>, node: Node<'_>, joint: &Joint, values: &[f64]) -> Option<Vec<f64>> {
-    match (joint.kind, values) {
+    match (joint.kind(), values) {
         (JointKind::Revolute | JointKind::Continuous | JointKind::Prismatic, &[value]) => {
             let bounds = joint.bounds();
             if !bounds.contains(value) {

@@ -250,11 +250,11 @@ fn group_states_are_named_poses_in_the_robots_order() {
     );
     assert_eq!(
         up.positions,
-        [(JointId(1), vec![1.5]), (JointId(3), vec![0.05])]
+        [(1, vec![1.5]), (3, vec![0.05])]
     );
     assert_eq!(
         (down.name.as_str(), &down.positions[..]),
-        ("down", &[(JointId(2), vec![-7.0])][..])
+        ("down", &[(2, vec![-7.0])][..])
     );
 }
 
@@ -337,11 +337,11 @@ fn what_is_wrong_with_a_state_is_reported_with_its_place() {
     ] {
         let (poses, findings) = state(joint);
         assert_eq!(findings, [(code, 3, column)], "{joint}");
-        assert_eq!(poses[0].positions, [(JointId(2), vec![1.0])], "{joint}");
+        assert_eq!(poses[0].positions, [(2, vec![1.0])], "{joint}");
     }
     let (poses, findings) = state("<joint name='turn' value='2.5'/>");
     assert_eq!(findings, [("srdf-outside-limits", 3, 50)]);
-    assert_eq!(poses[0].positions[0], (JointId(1), vec![2.5]));
+    assert_eq!(poses[0].positions[0], (1, vec![2.5]));
     for (joint, at) in [
         ("plane' value='1 0 0.5", [0.0, -1.0]),
         ("wall' value='7 0 0", [0.0, 0.0]),
@@ -362,7 +362,7 @@ fn joints_that_follow_are_left_to_follow() {
     let (poses, findings) =
         state("<joint name='turn' value='1'/><joint name='finger' value='-1.5'/>");
     assert_eq!(findings, [("srdf-mimic-joint", 2, 70)]);
-    assert_eq!(poses[0].positions, [(JointId(1), vec![1.0])]);
+    assert_eq!(poses[0].positions, [(1, vec![1.0])]);
     let (_, findings) = state("<joint name='finger' value='-1'/><joint name='turn' value='1'/>");
     assert_eq!(findings, [("srdf-mimic-joint-apart", 2, 54)]);
 }
@@ -402,7 +402,7 @@ fn what_is_wrong_with_states_themselves_is_reported() {
     assert_eq!(findings, [("srdf-repeated-state", 3, 1)]);
     assert_eq!(
         (poses.len(), &poses[0].positions[..]),
-        (1, &[(JointId(2), vec![2.0])][..])
+        (1, &[(2, vec![2.0])][..])
     );
 
     let many: String = (0..1001)

@@ -72,7 +72,7 @@ fn everything_that_urdf_defines_has_its_place() {
     );
     assert_eq!(
         (&mesh.visuals[..], &mesh.collisions[..]),
-        (&[(LinkId(0), 1)][..], &[(LinkId(0), 0)][..])
+        (&[(0, 1)][..], &[(0, 0)][..])
     );
     assert!((link.visuals[1].origin.rotation.angle() - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
     assert_eq!(link.collisions[0].name.as_deref(), Some("c"));

@@ -5,12 +5,11 @@ use std::collections::{HashMap, HashSet};
 use super::codes;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{Material, MaterialId, Robot, decimal};
+use urdf_usd_robot::{ArenaMap, Material, MaterialId, Robot, decimal};
 
 /// The names of a robot's materials, each different unless it is empty.
-#[derive(Default)]
 pub(super) struct Materials {
-    names: Vec<String>,
+    names: ArenaMap<Material, String>,
     /// Those that are not the robot's own: old, new, the place of what shows it first.
     renamed: Vec<(String, String, Place)>,
     /// Materials of which has been told what URDF can't say.
@@ -22,19 +21,23 @@ impl Materials {
     /// it shows.
     pub fn of(robot: &Robot) -> Self {
         let own: HashSet<&str> = robot
-            .materials
-            .iter()
+            .materials()
+            .values()
             .map(|material| material.name.as_str())
             .collect();
-        let mut first_use: HashMap<usize, &Place> = HashMap::new();
-        for shape in robot.links.iter().flat_map(|link| &link.visuals) {
+        let mut first_use: HashMap<MaterialId, &Place> = HashMap::new();
+        for shape in robot.links().values().flat_map(|link| &link.visuals) {
             if let Some(id) = shape.material {
-                first_use.entry(id.0).or_insert(&shape.place);
+                first_use.entry(id).or_insert(&shape.place);
             }
         }
-        let mut materials = Self::default();
+        let mut materials = Self {
+            names: ArenaMap::filled(robot.materials(), String::new()),
+            renamed: Vec::new(),
+            told: HashSet::new(),
+        };
         let mut taken: HashSet<String> = HashSet::new();
-        for (index, material) in robot.materials.iter().enumerate() {
+        for (id, material) in robot.materials().iter() {
             let name = if material.name.trim().is_empty() {
                 ""
             } else {
@@ -50,7 +53,7 @@ impl Materials {
                     .find(|other| !own.contains(other.as_str()) && taken.insert(other.clone()));
                 let other = other.unwrap_or_default();
                 let place = first_use
-                    .get(&index)
+                    .get(&id)
                     .map_or(&robot.place, |place| *place)
                     .clone();
                 materials
@@ -58,7 +61,7 @@ impl Materials {
                     .push((name.to_owned(), other.clone(), place));
                 other
             };
-            materials.names.push(name);
+            materials.names[id] = name;
         }
         materials
     }
@@ -77,9 +80,9 @@ impl Materials {
         self.renamed.iter().map(told).collect()
     }
 
-    /// The name of the material with that index.
-    pub fn name(&self, index: usize) -> Option<&str> {
-        self.names.get(index).map(String::as_str)
+    /// Returns the name of a material; empty if it has none.
+    pub fn name(&self, id: MaterialId) -> &str {
+        &self.names[id]
     }
 }
 

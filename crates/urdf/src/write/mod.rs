@@ -19,7 +19,7 @@ use crate::references::References;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most, Place};
 use urdf_usd_robot::{
-    Custom, Element, Geometry, Inertial, Joint, JointKind, LinkId, Material, Pose, Robot, Shape,
+    ArenaMap, Custom, Element, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Material, MaterialId, Pose, Robot, Shape,
     decimal,
 };
 use urdf_usd_xml::{number, numbers};
@@ -34,14 +34,14 @@ const FINDINGS_PER_CODE: usize = 20;
 const MAX_NAMES: usize = 5;
 
 /// What the text calls the files beside it: references as they stand in `filename`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FileNames {
-    /// Of the meshes of visuals, by link; `None` where there is no file.
-    pub visuals: Vec<Vec<Option<String>>>,
+    /// Of the meshes of visuals; `None` where there is no file.
+    pub visuals: ArenaMap<Link, Vec<Option<String>>>,
     /// The same of collisions.
-    pub collisions: Vec<Vec<Option<String>>>,
+    pub collisions: ArenaMap<Link, Vec<Option<String>>>,
     /// Of the images of materials' colours.
-    pub textures: Vec<Option<String>>,
+    pub textures: ArenaMap<Material, Option<String>>,
 }
 
 impl FileNames {
@@ -49,23 +49,14 @@ impl FileNames {
     /// the robot's own ([`MeshSource::uri`](urdf_usd_robot::MeshSource::uri)).
     pub fn as_read(robot: &Robot, references: &References) -> Self {
         let of_shape = |shape: &Shape| match shape.geometry {
-            Geometry::Mesh { mesh, .. } => {
-                robot.meshes.get(mesh.0).map(|source| source.uri.clone())
-            }
+            Geometry::Mesh { mesh, .. } => Some(robot.meshes()[mesh].uri.clone()),
             _ => None,
         };
+        let of_shapes = |shapes: &[Shape]| shapes.iter().map(of_shape).collect();
         let mut names = Self {
-            visuals: robot
-                .links
-                .iter()
-                .map(|link| link.visuals.iter().map(of_shape).collect())
-                .collect(),
-            collisions: robot
-                .links
-                .iter()
-                .map(|link| link.collisions.iter().map(of_shape).collect())
-                .collect(),
-            textures: vec![None; robot.materials.len()],
+            visuals: ArenaMap::new(robot.links(), |_, link| of_shapes(&link.visuals)),
+            collisions: ArenaMap::new(robot.links(), |_, link| of_shapes(&link.collisions)),
+            textures: ArenaMap::filled(robot.materials(), None),
         };
         for reference in &references.meshes {
             let users = [
@@ -74,17 +65,14 @@ impl FileNames {
             ];
             for (names, users) in users {
                 for &(link, index) in users {
-                    if let Some(name) = names.get_mut(link.0).and_then(|names| names.get_mut(index))
-                    {
+                    if let Some(name) = names[link].get_mut(index) {
                         name.get_or_insert_with(|| reference.uri.clone());
                     }
                 }
             }
         }
         for (material, uri, _) in &references.textures {
-            if let Some(name) = names.textures.get_mut(material.0) {
-                *name = Some(uri.clone());
-            }
+            names.textures[*material] = Some(uri.clone());
         }
         names
     }
@@ -114,7 +102,7 @@ pub fn write(robot: &Robot, files: &FileNames) -> Written {
     if is_changed {
         let message = format!(
             "names or texts of robot \"{}\" have control characters",
-            short(&robot.name)
+            short(robot.name())
         );
         writer.report(
             &codes::CHARACTERS,
@@ -136,8 +124,8 @@ pub fn write(robot: &Robot, files: &FileNames) -> Written {
 /// files with these materials.
 pub fn rename_materials(robot: &mut Robot) -> Vec<Diagnostic> {
     let materials = Materials::of(robot);
-    for (index, material) in robot.materials.iter_mut().enumerate() {
-        material.name = materials.name(index).unwrap_or_default().to_owned();
+    for (id, material) in robot.materials_mut() {
+        materials.name(id).clone_into(&mut material.name);
     }
     materials.renamed()
 }
@@ -165,30 +153,31 @@ impl<'a> Writer<'a> {
 
     fn robot(&mut self) -> Element {
         let robot = self.robot;
-        let mut root = element("robot", [("name", robot.name.clone())]);
+        let mut root = element("robot", [("name", robot.name().to_owned())]);
         for diagnostic in self.materials.renamed() {
             self.findings.push(diagnostic);
         }
-        for (index, material) in robot.materials.iter().enumerate() {
-            if let Some(name) = self.materials.name(index).filter(|name| !name.is_empty()) {
-                let looks = self.looks(index, material);
+        for (id, material) in robot.materials().iter() {
+            let name = self.materials.name(id);
+            if !name.is_empty() {
+                let looks = self.looks(id, material);
                 root.children.push(Element {
                     children: looks,
                     ..element("material", [("name", name.to_owned())])
                 });
             }
         }
-        for index in 0..robot.links.len() {
-            let link = self.link(index);
+        for id in robot.links().handles() {
+            let link = self.link(id);
             root.children.push(link);
         }
-        for (index, joint) in robot.joints.iter().enumerate() {
-            if joint.closes_loop {
+        for (id, joint) in robot.joints().iter() {
+            if joint.closes_loop() {
                 let [parent, child] =
-                    [joint.parent, joint.child].map(|link| short(&robot.links[link.0].name));
+                    [joint.parent(), joint.child()].map(|link| short(robot.links()[link].name()));
                 let message = format!(
                     "joint \"{}\" from \"{parent}\" to \"{child}\" closes a loop; no URDF can say that",
-                    short(&joint.name)
+                    short(joint.name())
                 );
                 self.report(
                     &codes::LOOP,
@@ -197,7 +186,7 @@ impl<'a> Writer<'a> {
                     "use the OpenUSD or glTF asset, which keep the loop",
                 );
             } else {
-                let joint = self.joint(index, joint);
+                let joint = self.joint(Some(id), joint);
                 root.children.push(joint);
             }
         }
@@ -209,29 +198,29 @@ impl<'a> Writer<'a> {
     /// A URDF has one root: the others hang on it.
     fn join_roots(&mut self, root: &mut Element) {
         let robot = self.robot;
-        let [first, _, ..] = robot.tree.roots[..] else {
+        let [first, _, ..] = robot.tree().roots()[..] else {
             return;
         };
         let top = robot.world_root().unwrap_or(first);
         let mut taken: HashSet<String> = robot
-            .joints
-            .iter()
-            .map(|joint| joint.name.clone())
+            .joints()
+            .values()
+            .map(|joint| joint.name().to_owned())
             .collect();
         let mut names = Vec::new();
-        for &other in robot.tree.roots.iter().filter(|root| **root != top) {
-            let link = &robot.links[other.0];
+        for &other in robot.tree().roots().iter().filter(|root| **root != top) {
+            let link = &robot.links()[other];
             let has_mass = |id: &LinkId| {
-                robot.links[id.0]
+                robot.links()[*id]
                     .inertial
                     .as_ref()
                     .is_some_and(|inertial| inertial.mass > 0.0)
             };
             let floats = robot
-                .tree
-                .order
+                .tree()
+                .order()
                 .iter()
-                .filter(|id| robot.tree.is_below(**id, other))
+                .filter(|id| robot.tree().is_below(**id, other))
                 .any(has_mass);
             let kind = if floats {
                 JointKind::Floating
@@ -245,20 +234,20 @@ impl<'a> Writer<'a> {
                     format!("_{number}")
                 }
             });
-            let mut name = name.map(|number| format!("{}_joint{number}", link.name));
+            let mut name = name.map(|number| format!("{}_joint{number}", link.name()));
             let name = name.find(|name| taken.insert(name.clone()));
             let joint = self.joint(
-                usize::MAX,
+                None,
                 &Joint::new(name.unwrap_or_default(), kind, top, other),
             );
             // Before the joints of links that come after it, as where joints are read by the links
             // that they move.
-            let is_after = |joint: &&Joint| !joint.closes_loop && joint.child > other;
+            let is_after = |joint: &&Joint| !joint.closes_loop() && joint.child() > other;
             let next = robot
-                .joints
-                .iter()
+                .joints()
+                .values()
                 .find(is_after)
-                .map(|joint| joint.name.as_str());
+                .map(|joint| joint.name());
             let is_next = |of: &Element| {
                 of.name == "joint"
                     && of
@@ -272,15 +261,15 @@ impl<'a> Writer<'a> {
                 .position(is_next)
                 .unwrap_or(root.children.len());
             root.children.insert(at, joint);
-            names.push(format!("\"{}\"", short(&link.name)));
+            names.push(format!("\"{}\"", short(link.name())));
         }
         let more = if names.len() > MAX_NAMES { ", …" } else { "" };
         names.truncate(MAX_NAMES);
         let message = format!(
             "the robot has {} roots; {}{more} hang on \"{}\" in the URDF",
-            robot.tree.roots.len(),
+            robot.tree().roots().len(),
             names.join(", "),
-            short(&robot.links[top.0].name)
+            short(robot.links()[top].name())
         );
         self.report(
             &codes::ROOTS,
@@ -290,17 +279,17 @@ impl<'a> Writer<'a> {
         );
     }
 
-    fn link(&mut self, index: usize) -> Element {
+    fn link(&mut self, id: LinkId) -> Element {
         let (robot, files) = (self.robot, self.files);
-        let link = &robot.links[index];
-        let mut to = element("link", [("name", link.name.clone())]);
+        let link = &robot.links()[id];
+        let mut to = element("link", [("name", link.name().to_owned())]);
         to.children.extend(link.inertial.as_ref().map(inertial));
         for (name, shapes, files) in [
-            ("visual", &link.visuals, files.visuals.get(index)),
-            ("collision", &link.collisions, files.collisions.get(index)),
+            ("visual", &link.visuals, &files.visuals[id]),
+            ("collision", &link.collisions, &files.collisions[id]),
         ] {
             for (number, shape) in shapes.iter().enumerate() {
-                let file = files.and_then(|files| files.get(number)?.as_deref());
+                let file = files.get(number).and_then(Option::as_deref);
                 let shape = self.shape(name, shape, file);
                 to.children.extend(shape);
             }
@@ -356,13 +345,12 @@ impl<'a> Writer<'a> {
         } else {
             &custom::COLLISION
         };
-        if let Some(id) = shape.material.filter(|_| name == "visual")
-            && let Some(material) = self.robot.materials.get(id.0)
-        {
-            let name = self.materials.name(id.0).unwrap_or_default().to_owned();
+        if let Some(id) = shape.material.filter(|_| name == "visual") {
+            let material = &self.robot.materials()[id];
+            let name = self.materials.name(id).to_owned();
             // A name stands for what is defined above.
             let looks = if name.is_empty() {
-                self.looks(id.0, material)
+                self.looks(id, material)
             } else {
                 Vec::new()
             };
@@ -395,8 +383,8 @@ impl<'a> Writer<'a> {
     }
 
     /// What a material element has in it.
-    fn looks(&self, index: usize, material: &Material) -> Vec<Element> {
-        let file = self.files.textures.get(index).and_then(Option::as_ref);
+    fn looks(&self, id: MaterialId, material: &Material) -> Vec<Element> {
+        let file = self.files.textures[id].as_ref();
         let mut looks = Vec::new();
         // White is what a URDF without a colour has beside an image.
         if file.is_none() || material.base_color != [1.0; 4] {
@@ -409,22 +397,23 @@ impl<'a> Writer<'a> {
         looks
     }
 
-    /// `index`: that of the joint in the robot, if it has it.
-    fn joint(&mut self, index: usize, joint: &Joint) -> Element {
+    /// `id`: that of the joint in the robot, if it has it.
+    fn joint(&mut self, id: Option<JointId>, joint: &Joint) -> Element {
         let robot = self.robot;
         let mut to = element(
             "joint",
             [
-                ("name", joint.name.clone()),
-                ("type", joint.kind.as_str().to_owned()),
+                ("name", joint.name().to_owned()),
+                ("type", joint.kind().as_str().to_owned()),
             ],
         );
         to.children.extend(origin(&joint.origin));
-        let end =
-            |name: &str, link: LinkId| element(name, [("link", robot.links[link.0].name.clone())]);
+        let end = |name: &str, link: LinkId| {
+            element(name, [("link", robot.links()[link].name().to_owned())])
+        };
         to.children
-            .extend([end("parent", joint.parent), end("child", joint.child)]);
-        if !matches!(joint.kind, JointKind::Fixed | JointKind::Floating) {
+            .extend([end("parent", joint.parent()), end("child", joint.child())]);
+        if !matches!(joint.kind(), JointKind::Fixed | JointKind::Floating) {
             to.children.push(element(
                 "axis",
                 [("xyz", numbers(joint.axis.iter().copied()))],
@@ -455,10 +444,13 @@ impl<'a> Writer<'a> {
             );
         }
         if let Some(mimic) = joint
-            .mimic
-            .filter(|mimic| !robot.joints[mimic.joint.0].closes_loop)
+            .mimic()
+            .filter(|mimic| !robot.joints()[mimic.joint].closes_loop())
         {
-            let leader = ("joint".to_owned(), robot.joints[mimic.joint.0].name.clone());
+            let leader = (
+                "joint".to_owned(),
+                robot.joints()[mimic.joint].name().to_owned(),
+            );
             let factor = (mimic.multiplier != 1.0).then_some(mimic.multiplier);
             let offset = (mimic.offset != 0.0).then_some(mimic.offset);
             add(
@@ -506,7 +498,7 @@ impl<'a> Writer<'a> {
         {
             let message = format!(
                 "the safety controller of joint \"{}\" has no k_velocity; 0 is written",
-                short(&joint.name)
+                short(joint.name())
             );
             self.report(
                 &codes::REQUIRED,
@@ -516,11 +508,11 @@ impl<'a> Writer<'a> {
             );
         }
         if let Some(leader) = joint
-            .mimic
-            .map(|mimic| &robot.joints[mimic.joint.0])
-            .filter(|leader| leader.closes_loop)
+            .mimic()
+            .map(|mimic| &robot.joints()[mimic.joint])
+            .filter(|leader| leader.closes_loop())
         {
-            let (follower, leader) = (short(&joint.name), short(&leader.name));
+            let (follower, leader) = (short(joint.name()), short(leader.name()));
             let message = format!(
                 "joint \"{follower}\" follows \"{leader}\", which closes a loop; in the URDF it moves by itself"
             );
@@ -531,7 +523,7 @@ impl<'a> Writer<'a> {
                 "let it follow a joint of the tree",
             );
         }
-        if let Some(joint) = robot.joints.get(index) {
+        if let Some(joint) = id.map(|id| &robot.joints()[id]) {
             put_back(&mut to, &joint.custom, &custom::JOINT, &mut self.left_out);
         }
         to
@@ -560,7 +552,7 @@ impl<'a> Writer<'a> {
                 .any(|e| names.contains(&e.name.as_str()))
         };
         let somewhere = |names: &[&str]| {
-            has(&robot.custom, names) || robot.links.iter().any(|link| has(&link.custom, names))
+            has(&robot.custom, names) || robot.links().values().any(|link| has(&link.custom, names))
         };
         let is_simulated = somewhere(&["gazebo", "sensor"]);
         let is_controlled = somewhere(&["ros2_control", "transmission"]);
@@ -575,7 +567,7 @@ impl<'a> Writer<'a> {
                 if is_simulated {
                     0
                 } else {
-                    robot.links.iter().filter(|l| l.contact.is_some()).count()
+                    robot.links().values().filter(|l| l.contact.is_some()).count()
                 },
             ),
             (
@@ -583,7 +575,7 @@ impl<'a> Writer<'a> {
                 if is_controlled {
                     0
                 } else {
-                    robot.joints.iter().filter(|j| j.drive.is_some()).count()
+                    robot.joints().values().filter(|j| j.drive().is_some()).count()
                 },
             ),
             (
@@ -610,7 +602,7 @@ impl<'a> Writer<'a> {
         }
         let pairs = robot.disabled_collisions.len();
         let told = list(&[
-            ("named poses", robot.named_poses.len()),
+            ("named poses", robot.named_poses().len()),
             ("pairs of links that need no check for collision", pairs),
         ]);
         if !told.is_empty() {
@@ -677,9 +669,9 @@ fn inertial(inertial: &Inertial) -> Element {
 fn limit(joint: &Joint) -> Option<Element> {
     let limit = joint.limit.unwrap_or_default();
     let (lower, upper) = limit.bounds.sides();
-    let has_range = matches!(joint.kind, JointKind::Revolute | JointKind::Prismatic);
+    let has_range = matches!(joint.kind(), JointKind::Revolute | JointKind::Prismatic);
     let is_bounded =
-        !matches!(joint.kind, JointKind::Continuous) && (lower.is_some() || upper.is_some());
+        !matches!(joint.kind(), JointKind::Continuous) && (lower.is_some() || upper.is_some());
     let [effort, velocity] =
         [limit.effort, limit.velocity].map(|most| most.filter(|most| most.is_finite()));
     if !has_range && !is_bounded && effort.is_none() && velocity.is_none() {

@@ -222,7 +222,7 @@ fn what_no_urdf_can_say_is_told() {
         name: None,
         origin: Pose::identity(),
         geometry: Geometry::Sphere { radius: 1.0 },
-        material: Some(urdf_usd_robot::MaterialId(1)),
+        material: robot.materials().handle(1),
         stand_in_for: None,
         instancer: None,
         custom: Custom::default(),
@@ -246,7 +246,7 @@ fn what_no_urdf_can_say_is_told() {
     );
     robot.links[1].visuals.push(ball);
     robot.links[1].contact = Some(Default::default());
-    robot.disabled_collisions.push((LinkId(0), LinkId(1)));
+    robot.disabled_collisions.push((0, 1));
     robot.links[2].name = "c\u{1}".into();
     let Written { text, diagnostics } = write(&robot, &FileNames::default());
     let mut told = codes_of(&diagnostics);

@@ -1,6 +1,6 @@
 //! `modifiers` (section 2): frames that are added to the robot, and which link is its root.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 
@@ -8,7 +8,7 @@ use super::codes;
 use super::reader::{Findings, Gone, Known, below, optional};
 use crate::xml::short;
 use urdf_usd_diagnostic::Place;
-use urdf_usd_robot::{Custom, Joint, JointKind, Link, LinkId, Pose, Robot, Tree};
+use urdf_usd_robot::{Joint, JointKind, Link, LinkId, Pose, Robot};
 use urdf_usd_yaml::{Mark, Yaml};
 
 /// The most frames that are added.
@@ -191,7 +191,7 @@ impl Modifiers<'_> {
         let mut known = Known::of(robot, Gone::default());
         let mut base: Option<(Mark, LinkId)> = None;
         for &(at, name) in &self.bases {
-            let is_link = robot.links.iter().any(|link| link.name == name);
+            let is_link = robot.links().values().any(|link| link.name() == name);
             if !is_link && self.frames.iter().any(|frame| frame.name.1 == name) {
                 let message = format!(
                     "\"{}\" is an added frame, which can't be the root",
@@ -233,12 +233,8 @@ impl Modifiers<'_> {
         added: &mut Vec<String>,
     ) {
         for frame in &self.frames {
-            let link = robot
-                .links
-                .iter()
-                .position(|link| link.name == frame.name.1)
-                .map(LinkId);
-            let is_left = link.is_some_and(|link| !robot.tree.is_below(link, base));
+            let link = robot.link_named(frame.name.1);
+            let is_left = link.is_some_and(|link| !robot.tree().is_below(link, base));
             if is_left && let Some(index) = added.iter().position(|name| name == frame.name.1) {
                 added.remove(index);
                 let message = format!(
@@ -260,31 +256,20 @@ impl Modifiers<'_> {
     /// Adds the frames to the robot, whatever their order; those that can't be are reported. Gives
     /// the names of those that were.
     pub fn add_frames(&self, findings: &mut Findings, robot: &mut Robot) -> Vec<String> {
-        let mut links: HashMap<String, LinkId> = robot
-            .links
-            .iter()
-            .enumerate()
-            .map(|(id, link)| (link.name.clone(), LinkId(id)))
-            .collect();
-        let mut joints: HashSet<String> = robot
-            .joints
-            .iter()
-            .map(|joint| joint.name.clone())
-            .collect();
         // Frames that wait for their parent, and those whose parent is there.
         let mut waiting: HashMap<&str, Vec<&Frame<'_>>> = HashMap::new();
         let mut ready: VecDeque<&Frame<'_>> = VecDeque::new();
         for frame in &self.frames {
-            match links.contains_key(frame.parent.1) {
-                true => ready.push_back(frame),
-                false => waiting.entry(frame.parent.1).or_default().push(frame),
+            match robot.link_named(frame.parent.1) {
+                Some(_) => ready.push_back(frame),
+                None => waiting.entry(frame.parent.1).or_default().push(frame),
             }
         }
         let mut added = Vec::new();
         while let Some(frame) = ready.pop_front() {
             let taken = [
-                ("frame", frame.name, links.contains_key(frame.name.1)),
-                ("joint", frame.joint, joints.contains(frame.joint.1)),
+                ("frame", frame.name, robot.link_named(frame.name.1).is_some()),
+                ("joint", frame.joint, robot.joint_named(frame.joint.1).is_some()),
             ];
             if let Some((what, (at, name), _)) = taken.into_iter().find(|(.., is_taken)| *is_taken)
             {
@@ -303,15 +288,10 @@ impl Modifiers<'_> {
                 );
                 continue;
             }
-            let Some(&parent) = links.get(frame.parent.1) else {
-                continue;
-            };
-            let child = LinkId(robot.links.len());
             let place = findings.place(frame.at, "modifiers / add_frame");
-            robot.links.push(empty_link(frame.name.1, place.clone()));
-            robot.joints.push(joint(frame, parent, child, place));
-            links.insert(frame.name.1.to_owned(), child);
-            joints.insert(frame.joint.1.to_owned());
+            if add_frame(robot, frame, place).is_none() {
+                continue;
+            }
             added.push(frame.name.1.to_owned());
             ready.extend(waiting.remove(frame.name.1).into_iter().flatten());
         }
@@ -335,9 +315,6 @@ impl Modifiers<'_> {
                 help,
             );
         }
-        if !added.is_empty() {
-            robot.tree = Tree::build(robot.links.len(), &mut robot.joints);
-        }
         added
     }
 }
@@ -346,13 +323,13 @@ impl Modifiers<'_> {
 /// fixed joint `joint`.
 pub(super) fn hold(robot: &mut Robot, base: Option<LinkId>, joint: &str, place: Place) {
     let Some(base) = base else { return };
-    let world = LinkId(robot.links.len());
-    robot.links.push(empty_link(WORLD, place.clone()));
-    robot.joints.push(Joint {
-        place,
-        ..Joint::new(joint, JointKind::Fixed, world, base)
-    });
-    robot.tree = Tree::build(robot.links.len(), &mut robot.joints);
+    let Ok(world) = robot.add_link(empty_link(WORLD, place.clone())) else {
+        return;
+    };
+    let mut joint = Joint::new(joint, JointKind::Fixed, world, base);
+    joint.place = place;
+    let is_valid = robot.add_joint(joint).is_ok();
+    debug_assert!(is_valid);
 }
 
 /// Says which frames were added.
@@ -376,21 +353,19 @@ pub(super) fn report_added(findings: &mut Findings, at: Mark, added: &[String]) 
 }
 
 fn empty_link(name: &str, place: Place) -> Link {
-    Link {
-        name: name.to_owned(),
-        inertial: None,
-        visuals: Vec::new(),
-        collisions: Vec::new(),
-        contact: None,
-        custom: Custom::default(),
-        place,
-    }
+    let mut link = Link::new(name);
+    link.place = place;
+    link
 }
 
-fn joint(frame: &Frame<'_>, parent: LinkId, child: LinkId, place: Place) -> Joint {
-    Joint {
-        origin: frame.pose,
-        place,
-        ..Joint::new(frame.joint.1, frame.kind, parent, child)
-    }
+/// Adds a frame whose names are free to a robot that has its parent.
+fn add_frame(robot: &mut Robot, frame: &Frame<'_>, place: Place) -> Option<LinkId> {
+    let parent = robot.link_named(frame.parent.1)?;
+    let child = robot
+        .add_link(empty_link(frame.name.1, place.clone()))
+        .ok()?;
+    let mut joint = Joint::new(frame.joint.1, frame.kind, parent, child);
+    (joint.origin, joint.place) = (frame.pose, place);
+    robot.add_joint(joint).ok()?;
+    Some(child)
 }

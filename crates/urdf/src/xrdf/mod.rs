@@ -10,7 +10,7 @@ mod reader;
 mod spheres;
 mod write;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 pub use write::write;
@@ -23,7 +23,7 @@ use crate::xml::short;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    Coordinate, DEFAULT_POSE, JointId, JointKind, LinkId, NamedPose, Planning, PlanningCollision,
+    Coordinate, DEFAULT_POSE, JointId, JointKind, LinkId, LinkPairs, NamedPose, Planning, PlanningCollision,
     Robot, touches,
 };
 use urdf_usd_yaml::{self as yaml, Key, Mark, Yaml};
@@ -163,7 +163,7 @@ fn sections(
     });
     let coordinates = cspace(findings, &fields, document.at, &mut known);
     // Those of another file stay where this one says nothing.
-    let mut tool_frames = robot.planning.tool_frames.clone();
+    let mut tool_frames = robot.planning().tool_frames.clone();
     if let Some(section) = optional(&fields, "tool_frames") {
         let names = findings.names(section, "tool_frames");
         tool_frames = names
@@ -180,23 +180,20 @@ fn sections(
     let bodies = planning
         .ignored
         .iter()
-        .copied()
         .filter(|(a, b)| !robot.is_frame(*a) && !robot.is_frame(*b));
-    let disabled: BTreeSet<_> = bodies
-        .chain(robot.disabled_collisions.iter().copied())
-        .collect();
-    robot.disabled_collisions = disabled.into_iter().collect();
-    robot.planning = planning;
+    let bodies: Vec<_> = bodies.collect();
+    robot.disabled_collisions.extend(bodies);
+    // Coordinates are moving joints of this robot, each once.
+    let mut is_valid = robot.set_planning(planning).is_ok();
     if let Some(pose) = pose {
-        // What another file calls so is not this one.
-        robot
-            .named_poses
-            .retain(|other| (&other.name, &other.group) != (&pose.name, &pose.group));
+        // The pose of another file is replaced.
+        let mut poses = robot.named_poses().to_vec();
+        poses.retain(|other| (&other.name, &other.group) != (&pose.name, &pose.group));
         // A pose of no joints is none.
-        robot
-            .named_poses
-            .extend(Some(pose).filter(|pose| !pose.positions.is_empty()));
+        poses.extend(Some(pose).filter(|pose| !pose.positions.is_empty()));
+        is_valid &= robot.set_named_poses(poses).is_ok();
     }
+    debug_assert!(is_valid);
     if let Some(section) = positions.or(optional(&fields, "self_collision")) {
         report_touches(findings, section.at, robot);
     }
@@ -217,35 +214,28 @@ fn modify(
     if let Some((at, base)) = base {
         modifiers.report_left_behind(findings, robot, base, &mut added);
         let (had_world, held) = (robot.world_root().is_some(), joint_that_holds(robot, base));
-        let names: Vec<String> = robot.links.iter().map(|link| link.name.clone()).collect();
+        let before = robot.links().clone();
         let removed = robot.keep_below(base);
         references.renumber(&removed.links);
-        let links = names
+        let links = before
             .iter()
-            .zip(&removed.links)
-            .filter(|(_, now)| now.is_none())
-            .map(|(name, _)| name.clone());
+            .filter(|(id, _)| removed.links[*id].is_none())
+            .map(|(_, link)| link.name().to_owned());
         gone = Gone {
             links: links.collect(),
             joints: removed.joints.iter().cloned().collect(),
         };
         let element = "modifiers / set_base_frame";
-        for joint in removed
-            .freed
-            .iter()
-            .filter_map(|joint| robot.joints.get(joint.0))
-        {
+        for joint in removed.freed.iter().map(|&joint| &robot.joints()[joint]) {
             let message = format!(
                 "the joint \"{}\" follows a joint that is not below the new root",
-                short(&joint.name)
+                short(joint.name())
             );
             let help = "set a root above the joint that is followed, or fix the joint in the URDF";
             findings.report(&codes::LEADER_GONE, at, element, message, help);
         }
         if !gone.links.is_empty() {
-            let base = names
-                .get(base.0)
-                .map_or_else(String::new, |base| short(base));
+            let base = short(before[base].name());
             let (links, joints) = (gone.links.len(), gone.joints.len());
             let message = format!(
                 "\"{base}\" is the root; {links} links and {joints} joints that are not below it are gone"
@@ -262,7 +252,7 @@ fn modify(
         if let Some(joint) = held {
             frames::hold(
                 robot,
-                removed.links.get(base.0).copied().flatten(),
+                removed.links[base],
                 &joint,
                 findings.place(at, element),
             );
@@ -277,31 +267,27 @@ fn modify(
 fn joint_that_holds(robot: &Robot, base: LinkId) -> Option<String> {
     let world = robot.world_root()?;
     let above = |link: LinkId| {
-        robot
-            .joints
-            .get(robot.tree.parent_joint.get(link.0).copied().flatten()?.0)
+        let joint = robot.tree().parent_joint(link)?;
+        Some(&robot.joints()[joint])
     };
     let mut link = base;
     while link != world {
         link = above(link)
-            .filter(|joint| joint.kind == JointKind::Fixed)?
-            .parent;
+            .filter(|joint| joint.kind() == JointKind::Fixed)?
+            .parent();
     }
-    above(base).map(|joint| joint.name.clone())
+    above(base).map(|joint| joint.name().to_owned())
 }
 
 /// Says which spheres touch at the default positions that are to be held off each other (section 6).
 fn report_touches(findings: &mut Findings, at: Mark, robot: &Robot) {
-    let spheres = robot.planning.self_collision_spheres();
+    let spheres = robot.planning().self_collision_spheres();
     let model = Model::of(robot);
     let poses = model.poses(&robot.positions(&model, robot.default_pose()));
     let name = |link: LinkId| {
-        robot
-            .links
-            .get(link.0)
-            .map_or_else(String::new, |link| short(&link.name))
+        short(robot.links()[link].name())
     };
-    let found = touches(&spheres, &poses, &robot.planning.ignored);
+    let found = touches(&spheres, &poses, &robot.planning().ignored);
     for touch in found
         .iter()
         .filter(|touch| touch.depth > TOUCH_TOLERANCE)
@@ -381,17 +367,16 @@ fn default_positions(
         given.insert(id, bounds.nearest(position));
     }
     let moving = robot
-        .joints
+        .joints()
         .iter()
-        .enumerate()
-        .filter(|(_, joint)| position_count(joint.kind) == 1 && joint.mimic.is_none());
+        .filter(|(_, joint)| position_count(joint.kind()) == 1 && joint.mimic().is_none());
     moving
         .map(|(id, joint)| {
             let position = given
-                .get(&JointId(id))
+                .get(&id)
                 .copied()
                 .unwrap_or_else(|| joint.bounds().nearest(0.0) + 0.0);
-            (JointId(id), vec![position])
+            (id, vec![position])
         })
         .collect()
 }
@@ -582,15 +567,15 @@ fn collision_section(
     Some((value.at, PlanningCollision { group, buffers }))
 }
 
-/// The pairs of `self_collision.ignore`, sorted.
+/// The pairs of `self_collision.ignore`.
 fn ignored(
     findings: &mut Findings,
     section: &Yaml,
     known: &mut Known<'_>,
     groups: &Groups,
-) -> Vec<(LinkId, LinkId)> {
+) -> LinkPairs {
     const NAME: &str = "self_collision / ignore";
-    let mut pairs = BTreeSet::new();
+    let mut pairs = LinkPairs::default();
     let mut frames = HashSet::new();
     for (key, others) in findings.entries(section, NAME) {
         let first = known.frame(findings, (key.at, &key.text), NAME);
@@ -624,10 +609,10 @@ fn ignored(
                     findings.report(&codes::FRAME_IN_PAIR, at, &element, message, help);
                 }
             }
-            pairs.insert((first.min(second), first.max(second)));
+            pairs.insert(first, second);
         }
     }
-    pairs.into_iter().collect()
+    pairs
 }
 
 #[cfg(test)]

@@ -296,9 +296,9 @@ struct Names<Id> {
 }
 
 impl<Id: Copy + Eq + Hash> Names<Id> {
-    fn of<'a>(names: impl Iterator<Item = (&'a String, Id)>, gone: HashSet<String>) -> Self {
+    fn of<'a>(names: impl Iterator<Item = (&'a str, Id)>, gone: HashSet<String>) -> Self {
         Self {
-            ids: names.map(|(name, id)| (name.clone(), id)).collect(),
+            ids: names.map(|(name, id)| (name.to_owned(), id)).collect(),
             gone,
             unknown: HashSet::new(),
             suggestions: Suggestions::default(),
@@ -364,15 +364,13 @@ pub(super) struct Known<'a> {
 impl<'a> Known<'a> {
     pub fn of(robot: &'a Robot, gone: Gone) -> Self {
         let links = robot
-            .links
+            .links()
             .iter()
-            .enumerate()
-            .map(|(id, link)| (&link.name, LinkId(id)));
+            .map(|(id, link)| (link.name(), id));
         let joints = robot
-            .joints
+            .joints()
             .iter()
-            .enumerate()
-            .map(|(id, joint)| (&joint.name, JointId(id)));
+            .map(|(id, joint)| (joint.name(), id));
         Self {
             robot,
             frames: Names::of(links, gone.links),
@@ -414,23 +412,19 @@ impl<'a> Known<'a> {
             element,
             (&codes::UNKNOWN_JOINT, "joint"),
         )?;
-        let joint = self.robot.joints.get(id.0)?;
-        if position_count(joint.kind) != 1 {
+        let joint = &self.robot.joints()[id];
+        if position_count(joint.kind()) != 1 {
             let message = format!(
                 "the joint \"{}\" is {}, so it has no single position",
                 short(name),
-                joint.kind.as_str()
+                joint.kind().as_str()
             );
             let help = "name only revolute, continuous and prismatic joints";
             findings.report(&codes::JOINT_KIND, at, element, message, help);
             return None;
         }
-        if let Some(mimic) = joint.mimic {
-            let leader = self
-                .robot
-                .joints
-                .get(mimic.joint.0)
-                .map_or_else(String::new, |leader| short(&leader.name));
+        if let Some(mimic) = joint.mimic() {
+            let leader = short(self.robot.joints()[mimic.joint].name());
             let message = format!(
                 "the joint \"{}\" follows the joint \"{leader}\"; it can't be set",
                 short(name)

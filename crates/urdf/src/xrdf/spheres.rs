@@ -123,10 +123,7 @@ impl Groups {
                 .reduce(f64::max)
                 .unwrap_or(0.0);
             if radius + largest <= 0.0 && told.insert(link) {
-                let name = robot
-                    .links
-                    .get(link.0)
-                    .map_or_else(String::new, |link| short(&link.name));
+                let name = short(robot.links()[*link].name());
                 let message = format!(
                     "a sphere of \"{name}\" has the radius {radius}, and {largest} with it as buffer distance"
                 );

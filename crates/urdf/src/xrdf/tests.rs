@@ -91,9 +91,9 @@ fn default_positions_are_a_pose_of_the_whole_robot() {
     assert_eq!(
         pose.positions,
         [
-            (JointId(1), vec![-0.5]),
-            (JointId(2), vec![0.0]),
-            (JointId(3), vec![0.1])
+            (1, vec![-0.5]),
+            (2, vec![0.0]),
+            (3, vec![0.1])
         ]
     );
     assert_eq!(applied(HEAD).0.named_poses, []);
@@ -219,7 +219,7 @@ fn ignored_pairs_join_those_that_are_there() {
         "{HEAD}geometry:\n  g:\n    spheres: {{}}\nself_collision:\n  geometry: g\n  ignore:\n    turn_link: [base, roll_link]\n    roll_link: [turn_link]\n    base: [still_link]\n"
     );
     let mut robot = robot();
-    robot.disabled_collisions = vec![(LinkId(0), LinkId(2)), (LinkId(3), LinkId(4))];
+    robot.disabled_collisions = vec![(0, 2), (3, 4)];
     assert_eq!(apply(&text, &mut robot), []);
     let expected = [
         ("base", "still_link"),
@@ -286,9 +286,9 @@ fn frames_are_added_in_whatever_order() {
         // The pair is one of spheres; no body is in it.
         assert_eq!(
             (pairs(&robot), &robot.planning.ignored[..]),
-            (vec![], &[(LinkId(0), LinkId(tip))][..])
+            (vec![], &[(0, tip)][..])
         );
-        assert_eq!(robot.planning.tool_frames, [LinkId(tip)]);
+        assert_eq!(robot.planning.tool_frames, [tip]);
     }
 }
 
@@ -719,7 +719,7 @@ fn a_base_that_is_held_to_the_world_stays_held() {
     let names: Vec<&str> = held.links.iter().map(|link| link.name.as_str()).collect();
     assert_eq!(
         (names, held.world_root()),
-        (vec!["base", "arm", "world"], Some(LinkId(2)))
+        (vec!["base", "arm", "world"], Some(2))
     );
     let [turn, hold] = &held.joints[..] else {
         panic!("{:?}", held.joints)
@@ -728,7 +728,7 @@ fn a_base_that_is_held_to_the_world_stays_held() {
         (turn.name.as_str(), hold.name.as_str(), hold.kind),
         ("turn", "b", JointKind::Fixed)
     );
-    assert_eq!((hold.parent, hold.child), (LinkId(2), LinkId(0)));
+    assert_eq!((hold.parent, hold.child), (2, 0));
     // All poses are in the new base.
     assert_eq!(
         kinematics::Model::of(&held).poses(&[])[1]
@@ -826,7 +826,7 @@ fn damaged_texts_are_read_or_refused() {
 
 #[test]
 fn pairs_of_frames_are_told_once() {
-    let (mut robot, frame) = (robot(), LinkId(3));
+    let (mut robot, frame) = (robot(), 3);
     robot.links[frame.0].collisions.clear();
     let name = robot.links[frame.0].name.clone();
     let text = format!(
@@ -864,33 +864,33 @@ fn what_is_written_is_read_again() {
     };
     let group = |name: &str| SphereGroup {
         name: name.to_owned(),
-        spheres: vec![(LinkId(1), spheres(-0.01)), (LinkId(0), spheres(1.0 / 3.0))],
+        spheres: vec![(1, spheres(-0.01)), (0, spheres(1.0 / 3.0))],
     };
     let collision = |group| PlanningCollision {
         group,
-        buffers: vec![(LinkId(3), -0.5), (LinkId(2), 1e-7)],
+        buffers: vec![(3, -0.5), (2, 1e-7)],
     };
     robot.planning = Planning {
         coordinates: vec![
             Coordinate {
-                joint: JointId(2),
+                joint: 2,
                 acceleration: Some(12.0),
                 jerk: Some(0.1),
             },
             Coordinate {
-                joint: JointId(1),
+                joint: 1,
                 acceleration: None,
                 jerk: Some(500.0),
             },
         ],
-        tool_frames: vec![LinkId(4), LinkId(0)],
+        tool_frames: vec![4, 0],
         groups: vec![group("g")],
         collision: Some(collision(0)),
         self_collision: Some(collision(0)),
         ignored: vec![
-            (LinkId(0), LinkId(1)),
-            (LinkId(0), LinkId(2)),
-            (LinkId(2), LinkId(3)),
+            (0, 1),
+            (0, 2),
+            (2, 3),
         ],
     };
     let pose = NamedPose {
@@ -898,9 +898,9 @@ fn what_is_written_is_read_again() {
         group: None,
         chain: None,
         positions: vec![
-            (JointId(1), vec![0.1 + 0.2]),
-            (JointId(2), vec![-3.0]),
-            (JointId(3), vec![0.25]),
+            (1, vec![0.1 + 0.2]),
+            (2, vec![-3.0]),
+            (3, vec![0.25]),
         ],
         place: Default::default(),
     };

@@ -11,14 +11,14 @@ use urdf_usd_robot::{JointId, LinkId, PlanningCollision, Robot};
 /// stands there with those of `limits` (acceleration and jerk, rad/s² and rad/s³ or m/s² and m/s³),
 /// since XRDF needs them.
 pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
-    let planning = &robot.planning;
+    let planning = robot.planning();
     let is_first_version = planning.groups.len() <= 1;
     let mut text = format!(
         "format: xrdf\nformat_version: {}\n",
         if is_first_version { "1.0" } else { "2.0" }
     );
-    let link = |id: LinkId| quoted(robot.links.get(id.0).map_or("", |link| &link.name));
-    let joint = |id: JointId| quoted(robot.joints.get(id.0).map_or("", |joint| &joint.name));
+    let link = |id: LinkId| quoted(robot.links()[id].name());
+    let joint = |id: JointId| quoted(robot.joints()[id].name());
     // Writing to a text does not fail. A joint that no pose names is at zero, or at the limit next
     // to it. Readers that want the section have it so.
     let pose = robot
@@ -30,12 +30,11 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
         .collect();
     text += "\ndefault_joint_positions:";
     let moving = robot
-        .joints
+        .joints()
         .iter()
-        .enumerate()
-        .filter(|(_, joint)| position_count(joint.kind) == 1 && joint.mimic.is_none());
+        .filter(|(_, joint)| position_count(joint.kind()) == 1 && joint.mimic().is_none());
     let mut positions = moving
-        .map(|(id, other)| (JointId(id), other.bounds().nearest(0.0) + 0.0))
+        .map(|(id, other)| (id, other.bounds().nearest(0.0) + 0.0))
         .peekable();
     text += if positions.peek().is_some() {
         "\n"
@@ -113,9 +112,9 @@ pub fn write(robot: &Robot, limits: (f64, f64)) -> String {
         } else {
             "  ignore: {}\n"
         };
-        while let Some(&(first, second)) = pairs.next() {
+        while let Some((first, second)) = pairs.next() {
             let mut others = vec![link(second)];
-            while let Some(&(_, other)) = pairs.next_if(|(next, _)| *next == first) {
+            while let Some((_, other)) = pairs.next_if(|(next, _)| *next == first) {
                 others.push(link(other));
             }
             let _ = writeln!(text, "    {}: [{}]", link(first), others.join(", "));
