@@ -65,11 +65,7 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
     };
     let world = up.to_homogeneous() * Matrix4::new_scaling(meters);
     let worlds = stage.worlds();
-    let was: Vec<Matrix4<f64>> = scene
-        .nodes
-        .iter()
-        .map(|node| worlds[node.source.0])
-        .collect();
+    let was: Vec<Matrix4<f64>> = scene.nodes.iter().map(|node| worlds[node.source]).collect();
     let mut is: Vec<Isometry3<f64>> = Vec::with_capacity(scene.nodes.len());
     let mut turned_back: Vec<UnitQuaternion<f64>> = Vec::with_capacity(scene.nodes.len());
     for (index, node) in scene.nodes.iter().enumerate() {

@@ -86,7 +86,8 @@ impl<T> Default for Arena<T> {
 }
 
 impl<T> Arena<T> {
-    pub(crate) fn push(&mut self, element: T) -> Handle<T> {
+    /// Adds an element. The arenas of a [`Robot`](crate::Robot) grow by its own methods only.
+    pub fn push(&mut self, element: T) -> Handle<T> {
         self.elements.push(element);
         Handle::new(self.elements.len() - 1)
     }

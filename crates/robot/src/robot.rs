@@ -271,6 +271,35 @@ impl Robot {
         at
     }
 
+    /// Lets a joint follow another, or (`None`) no other.
+    ///
+    /// # Errors
+    /// If it would follow itself, directly or through others, or a joint is not of this robot.
+    pub fn set_mimic(
+        &mut self,
+        follower: JointId,
+        mimic: Option<Mimic>,
+    ) -> Result<(), InvalidRobot> {
+        let mut leader = mimic.map(|mimic| mimic.joint);
+        if let Some(joint) = [Some(follower), leader]
+            .into_iter()
+            .flatten()
+            .find(|joint| !self.joints.contains(*joint))
+        {
+            return Err(InvalidRobot::Dangling(format!("{joint:?}")));
+        }
+        // No joint follows itself so far, so the chain of leaders ends.
+        while let Some(joint) = leader {
+            if joint == follower {
+                let name = self.joints[follower].name.clone();
+                return Err(InvalidRobot::CircularMimic(name));
+            }
+            leader = self.joints[joint].mimic.map(|mimic| mimic.joint);
+        }
+        self.joints[follower].mimic = mimic;
+        Ok(())
+    }
+
     /// Lets joints follow others, or (`None`) no others.
     ///
     /// # Errors

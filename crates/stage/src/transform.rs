@@ -4,7 +4,7 @@ use nalgebra::{
     Isometry3, Matrix3, Matrix4, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3,
 };
 
-use super::{Prim, PrimId, Stage, Value, doubles, texts};
+use super::{Prim, PrimId, PrimMap, Stage, Value, doubles, texts};
 
 /// An operation of a stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,18 +129,13 @@ impl Stage {
         matrix
     }
 
-    /// Where every prim is in the stage, by [`PrimId`]: [`Stage::world`] of all at once.
-    pub fn worlds(&self) -> Vec<Matrix4<f64>> {
-        let mut worlds: Vec<Matrix4<f64>> = Vec::with_capacity(self.prims.len());
-        for prim in &self.prims {
+    /// Where every prim is in the stage: [`Stage::world`] of all at once.
+    pub fn worlds(&self) -> PrimMap<Matrix4<f64>> {
+        self.inherit(|_, prim, above| {
             let local = prim.local();
-            let above = prim
-                .parent
-                .filter(|_| !local.resets)
-                .map(|PrimId(parent)| worlds[parent]);
-            worlds.push(above.unwrap_or_else(Matrix4::identity) * local.matrix);
-        }
-        worlds
+            let above = above.filter(|_| !local.resets);
+            above.copied().unwrap_or_else(Matrix4::identity) * local.matrix
+        })
     }
 }
 

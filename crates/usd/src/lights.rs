@@ -24,7 +24,7 @@ pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<String> {
         .for_each(|(index, light)| by_link.entry(light.link).or_default().push(index));
     let mut paths = vec![String::new(); robot.lights.len()];
     for (link, lights) in by_link {
-        let holder = &plan.links[link.0].path;
+        let holder = &plan.links[link].path;
         let wanted: Vec<&str> = lights
             .iter()
             .map(|&light| robot.lights[light].name.as_str())

@@ -12,7 +12,7 @@ use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, PLAIN_IOR,
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let mut layer = Layer::new("Every distinct material once", "Materials");
     layer.def("/Materials", "Scope");
-    for entry in &scene.library.materials {
+    for entry in scene.library.materials.values() {
         author_material(&mut layer, entry);
     }
     layer

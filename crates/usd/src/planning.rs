@@ -7,7 +7,7 @@ use super::author::{Attribute, Layer, Prim, Relationship};
 use super::instances::author_primitive;
 use super::numbers::vec3d;
 use super::plan::SPHERES;
-use urdf_usd_robot::{Geometry, LinkId, Planning, PlanningCollision, Pose, Sphere, names};
+use urdf_usd_robot::{Geometry, JointId, LinkId, Planning, PlanningCollision, Pose, Sphere, names};
 
 /// The attributes of the two kinds of collisions, without their last part.
 pub(super) const COLLISION: &str = "planning:collision";
@@ -20,7 +20,7 @@ pub const DEFAULT_POSE_PROPERTIES: [&str; 2] = [
 ];
 
 pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
-    let planning = &scene.robot.planning;
+    let planning = scene.robot.planning();
     let pose = scene.robot.default_pose();
     if planning.is_empty() && pose.is_none() {
         return None;
@@ -29,10 +29,10 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
         scene,
         "planning:* (what motion planners need to know) and spheres",
     );
-    let link = |id: &LinkId| scene.plan.links[id.0].path.clone();
+    let link = |id: LinkId| scene.plan.links[id].path.clone();
     let mut prim = layer.over(&root);
     // A joint without a prim is held, so it is no coordinate either.
-    let path = |joint: usize| {
+    let path = |joint: JointId| {
         scene.plan.joints[joint]
             .as_ref()
             .map(|plan| plan.path.clone())
@@ -40,7 +40,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     let coordinates: Vec<_> = planning
         .coordinates
         .iter()
-        .filter_map(|c| Some((path(c.joint.0)?, c)))
+        .filter_map(|c| Some((path(c.joint)?, c)))
         .collect();
     if !coordinates.is_empty() {
         let limits = |limit: fn(&urdf_usd_robot::Coordinate) -> Option<f64>| {
@@ -66,25 +66,25 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     if !planning.tool_frames.is_empty() {
         prim.relationship(
             "planning:toolFrames",
-            Relationship::to(planning.tool_frames.iter().map(link)).custom(),
+            Relationship::to(planning.tool_frames.iter().copied().map(link)).custom(),
         );
     }
     if let Some(pose) = pose {
         let set: Vec<_> = pose
             .positions
             .iter()
-            .filter(|(_, at)| at.len() == 1)
+            .filter_map(|(joint, at)| match at[..] {
+                [at] => Some((path(*joint)?, at)),
+                _ => None,
+            })
             .collect();
-        let set: Vec<_> = set
-            .into_iter()
-            .filter_map(|(joint, at)| Some((path(joint.0)?, at[0])))
-            .collect();
+        let [joints, positions] = DEFAULT_POSE_PROPERTIES;
         prim.relationship(
-            DEFAULT_POSE_PROPERTIES[0],
+            joints,
             Relationship::to(set.iter().map(|(path, _)| path)).custom(),
         )
         .attribute(
-            DEFAULT_POSE_PROPERTIES[1],
+            positions,
             Attribute::double_array(set.iter().map(|(_, at)| *at))
                 .uniform()
                 .custom(),
@@ -108,7 +108,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
                 Attribute::string(group).uniform().custom(),
             );
             for (of, buffer) in buffers {
-                layer.over(&link(of)).attribute(
+                layer.over(&link(*of)).attribute(
                     &format!("{name}:buffer"),
                     Attribute::double(*buffer).uniform().custom(),
                 );
@@ -118,7 +118,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     let mut pairs = planning.ignored.iter().peekable();
     while let Some((first, second)) = pairs.next() {
         let mut others = vec![link(second)];
-        while let Some((_, other)) = pairs.next_if(|(next, _)| next == first) {
+        while let Some((_, other)) = pairs.next_if(|(next, _)| *next == first) {
             others.push(link(other));
         }
         layer.over(&link(first)).relationship(
@@ -137,7 +137,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
         .zip(names::identifiers(&wanted, "spheres", &[]))
     {
         for (of, spheres) in &group.spheres {
-            let holder = format!("{}/{SPHERES}", link(of));
+            let holder = format!("{}/{SPHERES}", link(*of));
             layer.def(&holder, "Scope");
             let holder = format!("{holder}/{scope}");
             let mut prim = layer.def(&holder, "Scope");

@@ -20,13 +20,18 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         .options
         .namespace
         .clone()
-        .unwrap_or_else(|| default_namespace(&scene.robot.name));
+        .unwrap_or_else(|| default_namespace(scene.robot.name()));
     let mut context = layer.over(&root);
     context.apply(["RosContextAPI"]).attribute(
         "ros:context:namespace",
         Attribute::string(namespace).uniform(),
     );
-    if scene.plan.links.iter().any(|link| link.role == Role::World) {
+    if scene
+        .plan
+        .links
+        .values()
+        .any(|link| link.role == Role::World)
+    {
         context.attribute(
             "ros:context:parent_frame",
             Attribute::string("world").uniform(),
@@ -34,18 +39,23 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     }
     for (link, plan) in scene
         .robot
-        .links
-        .iter()
-        .zip(&scene.plan.links)
+        .links()
+        .values()
+        .zip(scene.plan.links.values())
         .filter(|(_, plan)| plan.role == Role::Frame)
     {
-        author_frame(&mut layer.over(&plan.path), &link.name);
+        author_frame(&mut layer.over(&plan.path), link.name());
     }
-    for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
+    for (joint, plan) in scene
+        .robot
+        .joints()
+        .values()
+        .zip(scene.plan.joints.values())
+    {
         if let Some(plan) = plan {
             layer
                 .over(&plan.path)
-                .attribute("ros:joint:name", Attribute::string(&joint.name).custom());
+                .attribute("ros:joint:name", Attribute::string(joint.name()).custom());
         }
     }
     for (path, _) in &scene.plan.world_joints {

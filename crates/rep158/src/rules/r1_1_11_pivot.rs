@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
 /// The bounding box of all shapes, in the axes of `root`; none if that of one is not known.
 fn bounds(stage: &Stage, root: PrimId) -> Option<[[f64; 3]; 2]> {
     let worlds = stage.worlds();
-    let to_root = worlds[root.0].try_inverse()?;
+    let to_root = worlds[root].try_inverse()?;
     let mut bounds: Option<[[f64; 3]; 2]> = None;
     for id in stage.subtree(root).filter(|&id| stage[id].is_present() && is_geometry(&stage[id].type_name)) {
         let points = stage[id].value("extent").or_else(|| stage[id].value("points")).and_then(vectors)?;
@@ -57,7 +57,7 @@ fn bounds(stage: &Stage, root: PrimId) -> Option<[[f64; 3]; 2]> {
         let sides = [0, 1, 2].map(low_high);
         for corner in 0..8 {
             let at = [0, 1, 2].map(|axis| if corner >> axis & 1 == 0 { sides[axis].0 } else { sides[axis].1 });
-            let point = (to_root * worlds[id.0]).transform_point(&at.into());
+            let point = (to_root * worlds[id]).transform_point(&at.into());
             let [low, high] = bounds.get_or_insert([point.coords.into(), point.coords.into()]);
             for axis in 0..3 {
                 low[axis] = low[axis].min(point[axis]);

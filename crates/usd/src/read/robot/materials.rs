@@ -125,11 +125,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         if material == default_material() {
             return None;
         }
-        let known = robot.materials.iter().position(|known| *known == material);
-        Some(MaterialId(known.unwrap_or_else(|| {
-            robot.materials.push(material);
-            robot.materials.len() - 1
-        })))
+        let known = robot.materials().position(|known| *known == material);
+        Some(known.unwrap_or_else(|| robot.add_material(material)))
     }
 
     /// The one colour of a prim or of the nearest above.

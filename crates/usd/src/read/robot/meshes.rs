@@ -13,7 +13,7 @@ use super::shapes::number_array;
 use crate::codes;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_mesh::{PerCorner, Polygons, from_polygons};
-use urdf_usd_robot::{LazyMesh, Mesh, MeshId, MeshSource, Robot};
+use urdf_usd_robot::{Mesh, MeshId, MeshSource, Robot};
 use urdf_usd_stage::{Prim, PrimId, int_array, pairs, text, vectors};
 
 /// Names of the primvar of texture coordinates, the first that is there counts.
@@ -94,9 +94,7 @@ impl Meshes {
             }
         };
         let alike = self.by_digest.entry(mesh.digest).or_default();
-        let is_same = |known: &&MeshId| {
-            mesh_of(robot, **known).is_some_and(|known| known.materials == mesh.materials)
-        };
+        let is_same = |known: &&MeshId| robot.meshes()[**known].mesh.materials == mesh.materials;
         if let Some(known) = alike.iter().find(is_same) {
             return Some(*known);
         }
@@ -146,11 +144,6 @@ fn source(mesh: Mesh, name: &str, place: Place) -> MeshSource {
         .into_owned();
     let uri = format!("{file}#{}/{name}.usd", place.element);
     MeshSource::new(uri, place, Arc::new(mesh.into()))
-}
-
-/// The mesh of the robot.
-pub(super) fn mesh_of(robot: &Robot, id: MeshId) -> Option<&LazyMesh> {
-    robot.meshes.get(id.0).map(|source| source.mesh.as_ref())
 }
 
 /// The faces of a prim with what is said of their corners.
