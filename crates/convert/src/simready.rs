@@ -226,7 +226,7 @@ fn metadata(
     let size = thumbnail::extents(subject.robot)?;
     let provenance = subject.provenance;
     let mut fields: BTreeMap<&'static str, Option<Value>> = BTreeMap::from([
-        ("asset_name", Some(json!(subject.robot.name))),
+        ("asset_name", Some(json!(subject.robot.name()))),
         ("asset_type", Some(json!("robot"))),
         ("category", Some(json!("robot"))),
         ("qcode", Some(json!(ROBOT))),

@@ -219,17 +219,15 @@ fn each_triangle(
         }
     };
     for (link, pose) in robot
-        .links
-        .iter()
+        .links()
+        .values()
         .zip(kinematics::Model::of(robot).poses(&[]))
     {
         for shape in shapes(link) {
             let (pose, own) = (pose * shape.origin, colors.of_shape(shape));
             match shape.geometry {
                 Geometry::Mesh { mesh, scale } => {
-                    let Some(source) = robot.meshes.get(mesh.0) else {
-                        continue;
-                    };
+                    let source = &robot.meshes()[mesh];
                     of_mesh(
                         &source.mesh.load()?,
                         &pose,
@@ -331,10 +329,7 @@ impl Colors<'_> {
     /// What the robot gives a shape.
     fn of_shape(&mut self, shape: &Shape) -> Option<[f32; 4]> {
         let robot = self.robot;
-        shape
-            .material
-            .and_then(|id| robot.materials.get(id.0))
-            .map(|material| self.of(material))
+        shape.material.map(|id| self.of(&robot.materials()[id]))
     }
 
     fn of(&mut self, material: &Material) -> [f32; 4] {

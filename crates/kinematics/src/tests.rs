@@ -85,7 +85,7 @@ proptest! {
         model.jacobian(base, tip, &positions, &poses, &mut all);
         for (at, coordinate) in mechanism.coordinates().iter().enumerate() {
             let ours = chain.coordinates().iter().position(|c| *c == at).map_or(Twist::zeros(), |c| columns[c]);
-            let theirs = all[model.range(coordinate.joint.0).start + coordinate.index];
+            let theirs = all[model.range(coordinate.joint.index()).start + coordinate.index];
             prop_assert!((ours - theirs).amax() < 1e-11, "{ours} {theirs}");
         }
         let mut again = vec![0.0; 10];
