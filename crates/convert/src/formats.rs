@@ -105,6 +105,11 @@ impl Formats {
         Self(BTreeSet::from([format]))
     }
 
+    /// Returns all formats.
+    pub fn all() -> Self {
+        Self(OutputFormat::ALL.iter().copied().collect())
+    }
+
     /// Adds a format.
     pub fn insert(&mut self, format: OutputFormat) {
         self.0.insert(format);
@@ -407,8 +412,7 @@ mod tests {
 
     #[test]
     fn a_writer_of_several_formats_is_called_once() {
-        let all = OutputFormat::ALL.iter().copied().collect();
-        assert_eq!(Formats(all).writers().len(), 4);
+        assert_eq!(Formats::all().writers().len(), 4);
         assert!(!Formats::only(OutputFormat::Glb).lose_looks());
         assert!(Formats::default().lose_looks());
     }

@@ -57,13 +57,12 @@ impl Bounds {
 
     fn corners(self) -> [Vector3<f64>; 8] {
         std::array::from_fn(|corner| {
-            Vector3::from_fn(|axis, _| {
-                if corner >> axis & 1 == 0 {
-                    self.low[axis]
-                } else {
-                    self.high[axis]
-                }
-            })
+            let side = |axis: usize, low, high| if corner >> axis & 1 == 0 { low } else { high };
+            Vector3::new(
+                side(0, self.low.x, self.high.x),
+                side(1, self.low.y, self.high.y),
+                side(2, self.low.z, self.high.z),
+            )
         })
     }
 

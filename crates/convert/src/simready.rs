@@ -280,7 +280,7 @@ fn generated_on(
 ) -> Result<String, CacheEvicted> {
     let last = || {
         let json: Value = serde_json::from_slice(&fs::read(directory.join(metadata)).ok()?).ok()?;
-        json["usd_date_generated"].as_str().map(str::to_owned)
+        json.get("usd_date_generated")?.as_str().map(str::to_owned)
     };
     let today = || time::date(time::now());
     for (path, content) in files {

@@ -4,6 +4,11 @@
 //! A z-buffer, one light and the colours of materials; images on surfaces stand as their mean
 //! colour. This module knows the model and must not know files, layers or ROS.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "samples are clipped to the canvas before they are drawn; axes and channels are counted"
+)]
+
 use std::collections::HashMap;
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::io::Cursor;
@@ -746,7 +751,8 @@ mod tests {
                 Place::default(),
                 std::sync::Arc::new(square(opacity).into()),
             ));
-            robot.links[0].visuals[0].geometry = Geometry::Mesh {
+            let link = robot.links().handle(0).unwrap();
+            robot.link_mut(link).visuals[0].geometry = Geometry::Mesh {
                 mesh,
                 scale: Vector3::repeat(1.0),
             };

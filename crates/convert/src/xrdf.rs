@@ -682,9 +682,9 @@ fn boxed(half: Vector3<f64>, add: &mut impl FnMut([Vector3<f64>; 3])) {
     for axis in 0..3 {
         for side in [-1.0, 1.0] {
             let corner = |one: f64, other: f64| {
-                let mut at = Vector3::zeros();
-                (at[axis], at[(axis + 1) % 3], at[(axis + 2) % 3]) = (side, one * side, other);
-                at.component_mul(&half)
+                let mut at = [side, one * side, other];
+                at.rotate_right(axis);
+                Vector3::from(at).component_mul(&half)
             };
             let [a, b, c, d] = [
                 corner(-1.0, -1.0),
