@@ -363,11 +363,7 @@ fn run(
     let identity = Identity::of(&job.source, file, robot.name(), version);
     let namespace = options.namespace.clone().or(namespace);
     let directory = job.output_dir.join(&name);
-    let is_asked = options.simready || options.overlays.contains(&usd::Overlay::Isaac);
-    let provenance = file
-        .filter(|_| is_asked && job.source.is_file())
-        .map(|file| simready::Provenance::of(file, files))
-        .unwrap_or_default();
+    let provenance = provenance(source, work);
     let subject = Subject {
         robot: &robot,
         references: &references,
@@ -394,6 +390,7 @@ fn run(
         return Err(diagnostics.into());
     }
     let root = robot.tree().roots().first();
+    let root = root.map_or("", |&root| robot.links()[root].name());
     let mut report = Report {
         robot: robot.name().to_owned(),
         status: Status::of(&diagnostics),
@@ -413,7 +410,7 @@ fn run(
         },
         diagnostics,
         directory,
-        root: root.map_or_else(String::new, |&root| robot.links()[root].name().to_owned()),
+        root: root.to_owned(),
         namespace: namespace.unwrap_or_else(|| usd::default_namespace(robot.name())),
         name,
         changed: false,
@@ -478,6 +475,16 @@ fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
         found.push(Diagnostic::new(&codes::LOOKS, robot.place.clone(), message).help(help));
     }
     found
+}
+
+/// What the package of the source says of the robot, if files are to say it.
+fn provenance(source: &source::Input, work: Work<'_>) -> simready::Provenance {
+    let Work { job, files, .. } = work;
+    let is_asked = job.options.simready || job.options.overlays.contains(&usd::Overlay::Isaac);
+    let file = source.file.as_deref();
+    file.filter(|_| is_asked && job.source.is_file())
+        .map(|file| simready::Provenance::of(file, files))
+        .unwrap_or_default()
 }
 
 /// Makes the contents of all files, and checks them where that is asked for.

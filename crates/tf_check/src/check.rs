@@ -295,6 +295,29 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) aliases: &'a HashMap<&'a str, &'a str>,
 }
 
+/// A frame that a joint moves, as it is in TF.
+struct Moved<'a> {
+    /// Of the frame in the asset.
+    index: usize,
+    /// Of the joint in the asset.
+    number: usize,
+    joint: &'a AssetJoint,
+    edge: &'a Edge,
+    /// Where what it hangs on in TF is in what it hangs on in the asset.
+    above: &'a Pose,
+    /// The last moment from another publisher.
+    rival: Option<Moment>,
+}
+
+/// Whether the asset says that a frame moves, in words.
+fn motion(frame: &AssetFrame) -> &'static str {
+    if frame.is_static {
+        "does not move"
+    } else {
+        "moves"
+    }
+}
+
 impl Snapshot<'_> {
     pub(crate) fn tree(&self) -> &Tree {
         self.heard.transforms.tree()
@@ -522,19 +545,10 @@ impl Snapshot<'_> {
         // Two topics at once is as wrong as the wrong one: who listens gets one or the other.
         if wrong.is_some() {
             let also = if right.is_some() { "also " } else { "" };
-            let kind = if frame.is_static {
-                "does not move"
-            } else {
-                "moves"
-            };
-            return say(
-                FrameStatus::WrongTopic,
-                format!(
-                    "{also}on {}, but the asset says that it {kind}: {}",
-                    tree.name(other),
-                    tree.name(topic)
-                ),
-            );
+            let kind = motion(frame);
+            let (is, says) = (tree.name(other), tree.name(topic));
+            let detail = format!("{also}on {is}, but the asset says that it {kind}: {says}");
+            return say(FrameStatus::WrongTopic, detail);
         }
         if !frame.is_static && self.is_silent(edge) {
             let age = self.now.saturating_duration_since(edge.heard).as_secs_f64();
@@ -546,7 +560,17 @@ impl Snapshot<'_> {
         }
         let mut observed = match self.expected.joint(frame) {
             _ if frame.is_static => self.fixed(frame, &(above * edge.pose), rival, found),
-            Some((joint, of)) => self.moving(index, (joint, of), edge, &above, rival, found),
+            Some((number, joint)) => {
+                let moved = Moved {
+                    index,
+                    number,
+                    joint,
+                    edge,
+                    above: &above,
+                    rival,
+                };
+                self.moving(moved, found)
+            }
             // Animated, or moved by something that the asset does not describe.
             None => say(
                 FrameStatus::Ok,
@@ -613,17 +637,16 @@ impl Snapshot<'_> {
     }
 
     /// A frame that a joint moves: it must be where the joint can take it, and where the joint
-    /// state of the same moment puts it. `above`: where what it hangs on in TF is in what it hangs
-    /// on in the asset.
-    fn moving(
-        &self,
-        index: usize,
-        (number, joint): (usize, &AssetJoint),
-        edge: &Edge,
-        above: &Pose,
-        rival: Option<Moment>,
-        found: Finding,
-    ) -> Observation {
+    /// state of the same moment puts it.
+    fn moving(&self, moved: Moved<'_>, found: Finding) -> Observation {
+        let Moved {
+            index,
+            number,
+            joint,
+            edge,
+            above,
+            rival,
+        } = moved;
         let newest = edge.heard;
         let is_recent = |(count, moment): &(usize, Moment)| {
             *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW

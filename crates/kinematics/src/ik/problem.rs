@@ -379,14 +379,15 @@ impl Problem<'_> {
                 .jacobian(&out.of_chain, Reference::Base, &mut out.columns)
                 .then(&target.frame);
             let errors = target.errors(&tip);
-            let weights = (
-                rotation * target.rotation_weight,
-                position * target.position_weight,
-            );
+            let weights = Weights {
+                rotation: rotation * target.rotation_weight,
+                position: position * target.position_weight,
+            };
+            let [way, turn] = errors;
             let error = Twist::from_iterator(
-                (errors[0] * weights.1)
+                (way * weights.position)
                     .iter()
-                    .chain((errors[1] * weights.0).iter())
+                    .chain((turn * weights.rotation).iter())
                     .copied(),
             );
             out.squares += error.norm_squared();
@@ -401,6 +402,13 @@ impl Problem<'_> {
             }
         }
     }
+}
+
+/// What a radian and a metre off count.
+#[derive(Clone, Copy)]
+struct Weights {
+    rotation: f64,
+    position: f64,
 }
 
 impl Aimed {
@@ -426,7 +434,8 @@ impl Aimed {
 
     /// Turns spatial twists into how the errors shrink, weighted.
     #[inline]
-    fn reduce(&self, tip: &Transform, (rotation, position): (f64, f64), columns: &mut [Twist]) {
+    fn reduce(&self, tip: &Transform, weights: Weights, columns: &mut [Twist]) {
+        let Weights { rotation, position } = weights;
         let parts = |twist: &Twist| -> (Vector3<f64>, Vector3<f64>) {
             (
                 twist.fixed_rows::<3>(0).into(),
