@@ -87,7 +87,7 @@ pub(super) fn read(source: &mut Source, bytes: Arc<[u8]>) -> Result<Mesh, Error>
 fn read_bytes(source: &mut Source, bytes: &[u8]) -> Result<(Assembly, Option<String>), Error> {
     let (text, binary) = container_parts(bytes)?;
     let root = root(text, bytes, source)?;
-    let mut reader = Reader::new(&root, (binary, bytes.len()), source);
+    let mut reader = Reader::new(&root, binary, bytes.len(), source);
     reader.scene()?;
     let Reader {
         assembly,
@@ -257,10 +257,11 @@ struct Reader<'a, 's, 'f> {
 }
 
 impl<'a, 's, 'f> Reader<'a, 's, 'f> {
-    /// Of a file of so many bytes.
+    /// Creates the reader of a file of `length` bytes.
     fn new(
         root: &'a Root,
-        (binary, length): (Option<&'a [u8]>, usize),
+        binary: Option<&'a [u8]>,
+        length: usize,
         source: &'s mut Source<'f>,
     ) -> Self {
         Self {

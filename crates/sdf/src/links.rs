@@ -10,6 +10,14 @@ use urdf_usd_robot::{
 };
 use urdf_usd_xml::{number, numbers};
 
+/// A link of the robot, and the link of the SDF that carries it.
+#[derive(Clone, Copy)]
+pub(super) struct Carried {
+    pub carrier: LinkId,
+    /// The carrier itself, or a frame in it.
+    pub link: LinkId,
+}
+
 /// What is in a link of the SDF and has a name.
 pub(super) struct Inside {
     names: Scope,
@@ -75,31 +83,34 @@ impl Writer<'_> {
             names: Scope::default(),
             collisions: Vec::new(),
         };
-        for &of in frames {
+        let carried = frames.iter().map(|&of| Carried {
+            carrier: link,
+            link: of,
+        });
+        for of in carried.clone() {
             for is_visual in [true, false] {
                 let shapes = if is_visual {
-                    &robot.links()[of].visuals
+                    &robot.links()[of.link].visuals
                 } else {
-                    &robot.links()[of].collisions
+                    &robot.links()[of.link].collisions
                 };
                 for (index, shape) in shapes.iter().enumerate() {
-                    self.shape((link, of), is_visual, (index, shape), &mut inside);
+                    self.shape(of, is_visual, index, shape, &mut inside);
                 }
             }
         }
-        for &of in frames {
-            for light in robot.lights.iter().filter(|light| light.link == of) {
-                self.light(link, light, &mut inside);
+        for of in carried {
+            for light in robot.lights.iter().filter(|light| light.link == of.link) {
+                self.light(of, light, &mut inside);
             }
-            self.link_sensors((link, of), &mut inside);
+            self.link_sensors(of, &mut inside);
         }
         self.to.close();
     }
 
-    /// The frame to name for what is on `of`, which is in the link `link` of the SDF; none if they
-    /// are the same.
-    pub(super) fn frame_in(&self, (link, of): (LinkId, LinkId)) -> Option<String> {
-        (link != of).then(|| self.names.links[of].clone())
+    /// Returns the frame to name for what is on a link; none for what is on the carrier itself.
+    pub(super) fn frame_in(&self, of: Carried) -> Option<String> {
+        (of.carrier != of.link).then(|| self.names.links[of.link].clone())
     }
 
     fn inertial(&mut self, link: LinkId) {
@@ -163,9 +174,10 @@ impl Writer<'_> {
 
     fn shape(
         &mut self,
-        place: (LinkId, LinkId),
+        of: Carried,
         is_visual: bool,
-        (index, shape): (usize, &Shape),
+        index: usize,
+        shape: &Shape,
         inside: &mut Inside,
     ) {
         let what = if is_visual { "visual" } else { "collision" };
@@ -174,7 +186,7 @@ impl Writer<'_> {
         } else {
             &self.files.collisions
         };
-        let file = files[place.1].get(index).cloned().flatten();
+        let file = files[of.link].get(index).cloned().flatten();
         let is_mesh = matches!(
             shape.geometry,
             Geometry::Mesh { .. } | Geometry::Missing { .. }
@@ -193,19 +205,19 @@ impl Writer<'_> {
                 "give it a form with a surface or volume",
             );
         }
-        let own = format!("{}_{what}", self.names.links[place.1]);
+        let own = format!("{}_{what}", self.names.links[of.link]);
         let name = inside.name(shape.name.as_deref().unwrap_or_default(), &own);
         if !is_visual {
-            inside.collisions.push((place.1, name.clone()));
+            inside.collisions.push((of.link, name.clone()));
         }
         self.to.open(
             if is_visual { "visual" } else { "collision" },
             vec![("name", name)],
         );
-        self.pose(self.frame_in(place).as_deref(), &shape.origin);
+        self.pose(self.frame_in(of).as_deref(), &shape.origin);
         self.geometry(&shape.geometry, &file.unwrap_or_default());
         if !is_visual {
-            self.surface(place.1);
+            self.surface(of.link);
         } else if let Some(id) = shape
             .material
             .filter(|_| !is_mesh || !self.files.have_materials)
@@ -318,7 +330,7 @@ impl Writer<'_> {
         self.to.close();
     }
 
-    fn light(&mut self, link: LinkId, light: &Light, inside: &mut Inside) {
+    fn light(&mut self, of: Carried, light: &Light, inside: &mut Inside) {
         let kind = match light.kind {
             LightKind::Directional { .. } => "directional",
             LightKind::Point { .. } => "point",
@@ -334,7 +346,7 @@ impl Writer<'_> {
         );
         self.to
             .open("light", vec![("name", name), ("type", kind.to_owned())]);
-        self.pose(self.frame_in((link, light.link)).as_deref(), &light.origin);
+        self.pose(self.frame_in(of).as_deref(), &light.origin);
         let color = numbers(light.color.into_iter().map(shortest).chain([1.0]));
         self.leaf("diffuse", &color);
         if let Some(range) = light.range {

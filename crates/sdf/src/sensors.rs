@@ -1,8 +1,8 @@
 //! Sensors.
 
-use super::links::Inside;
+use super::links::{Carried, Inside};
 use super::{Motion, Writer, codes, foreign};
-use urdf_usd_robot::{Camera, Element, JointId, LinkId, Sensor, SensorKind};
+use urdf_usd_robot::{Camera, Element, JointId, Sensor, SensorKind};
 use urdf_usd_xml::number;
 
 /// The types that SDFormat 1.9 knows, but for several cameras in one.
@@ -66,9 +66,13 @@ const SETTINGS: [&str; 23] = [
 
 impl<'a> Writer<'a> {
     /// The sensors on a link, but those of force and torque: SDFormat has these in joints.
-    pub(super) fn link_sensors(&mut self, place: (LinkId, LinkId), inside: &mut Inside) {
+    pub(super) fn link_sensors(&mut self, place: Carried, inside: &mut Inside) {
         let robot = self.robot;
-        for sensor in robot.sensors.iter().filter(|sensor| sensor.link == place.1) {
+        for sensor in robot
+            .sensors
+            .iter()
+            .filter(|sensor| sensor.link == place.link)
+        {
             let source = self.source(sensor);
             let has = |name: &[&str]| {
                 source
@@ -90,7 +94,7 @@ impl<'a> Writer<'a> {
                     continue;
                 }
                 (SensorKind::Contact, _)
-                    if !inside.collisions.iter().any(|(of, _)| *of == place.1) =>
+                    if !inside.collisions.iter().any(|(of, _)| *of == place.link) =>
                 {
                     self.left_out(sensor, "is on a link without collisions");
                     continue;
@@ -117,7 +121,8 @@ impl<'a> Writer<'a> {
                 (SensorKind::Contact, source) => {
                     self.settings(sensor, source, "contact");
                     self.to.open("contact", Vec::new());
-                    for (_, collision) in inside.collisions.iter().filter(|(of, _)| *of == place.1)
+                    for (_, collision) in
+                        inside.collisions.iter().filter(|(of, _)| *of == place.link)
                     {
                         self.to.text("collision", Vec::new(), collision);
                     }

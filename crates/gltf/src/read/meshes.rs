@@ -373,6 +373,17 @@ fn look_names(root: &Json) -> Vec<String> {
     names
 }
 
+/// What was read of the groups of a model, each list as [`Groups::list`].
+struct GroupMeshes {
+    groups: Groups,
+    /// The mesh of the robot; `None` if it can't be read.
+    ids: Vec<Option<MeshId>>,
+    /// The number of each part's primitive.
+    numbers: Vec<Vec<usize>>,
+    /// Which primitives differ in their materials among the members.
+    varying: Vec<Vec<bool>>,
+}
+
 /// Makes the shapes of a robot.
 struct Maker<'m> {
     drawn: &'m [Drawn],
@@ -429,24 +440,24 @@ impl Maker<'_> {
             .iter()
             .map(|group| group.varying(self.drawn, None))
             .collect();
+        let read = GroupMeshes {
+            groups,
+            ids,
+            numbers,
+            varying,
+        };
         for (link, shapes) in std::mem::take(&mut model.shapes) {
             let mut make = |list: Vec<shapes::Draft>, is_visible: bool| -> Vec<Shape> {
                 let mut shapes = Vec::with_capacity(list.len());
                 for draft in list {
                     let copies = draft.copies;
                     let looks = if is_visible {
-                        self.looks(&draft.form, &groups, &numbers, meshes.as_deref_mut())
+                        self.looks(&draft.form, &read, meshes.as_deref_mut())
                     } else {
                         Vec::new()
                     };
                     let first = shapes.len();
-                    let shape = self.shape(
-                        robot,
-                        draft,
-                        is_visible,
-                        (&groups, &ids, &varying),
-                        meshes.as_deref_mut(),
-                    );
+                    let shape = self.shape(robot, draft, is_visible, &read, meshes.as_deref_mut());
                     match copies.zip(meshes.as_deref_mut()) {
                         Some((copies, meshes)) => {
                             shapes.extend(self.copies(&shape, copies, meshes))
@@ -482,19 +493,18 @@ impl Maker<'_> {
     fn looks(
         &self,
         form: &Form,
-        groups: &Groups,
-        numbers: &[Vec<usize>],
+        read: &GroupMeshes,
         meshes: Option<&mut Meshes<'_, '_, '_>>,
     ) -> Vec<(usize, usize, Option<Material>)> {
         let (mesh, of_parts) = match form {
             Form::Solid(_, mesh) => (*mesh, &[0][..]),
             Form::Mesh { mesh, baked, .. } => {
-                let group =
-                    mesh.and_then(|mesh| groups.known.get(&(mesh, bits(baked), true)).copied());
+                let group = mesh
+                    .and_then(|mesh| read.groups.known.get(&(mesh, bits(baked), true)).copied());
                 (
                     *mesh,
                     group
-                        .and_then(|group| numbers.get(group))
+                        .and_then(|group| read.numbers.get(group))
                         .map_or(&[][..], Vec::as_slice),
                 )
             }
@@ -596,7 +606,7 @@ impl Maker<'_> {
         robot: &mut Robot,
         draft: shapes::Draft,
         is_visible: bool,
-        (groups, ids, varying): (&Groups, &[Option<MeshId>], &[Vec<bool>]),
+        read: &GroupMeshes,
         meshes: Option<&mut Meshes<'_, '_, '_>>,
     ) -> Shape {
         let (geometry, paint) = match draft.form {
@@ -605,15 +615,16 @@ impl Maker<'_> {
                 (solid, first.and_then(Primitive::paint))
             }
             Form::Mesh { mesh, scale, baked } => {
-                let group = mesh
-                    .and_then(|mesh| groups.known.get(&(mesh, bits(&baked), is_visible)).copied());
-                let geometry = match group.and_then(|group| ids.get(group).copied().flatten()) {
+                let group =
+                    mesh.and_then(|mesh| read.groups.known.get(&(mesh, bits(&baked), is_visible)));
+                let group = group.copied();
+                let geometry = match group.and_then(|group| *read.ids.get(group)?) {
                     Some(mesh) => Geometry::Mesh { mesh, scale },
                     None => Geometry::Missing { scale },
                 };
                 let drawn = mesh.and_then(|mesh| self.drawn.get(mesh));
                 let varying = group
-                    .and_then(|group| varying.get(group))
+                    .and_then(|group| read.varying.get(group))
                     .map_or(&[][..], Vec::as_slice);
                 let mut paints = drawn
                     .iter()

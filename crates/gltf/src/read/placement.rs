@@ -149,7 +149,8 @@ impl Placement {
         if linear.determinant() < 0.0 {
             scale.x = -scale.x;
         }
-        let columns = [0, 1, 2].map(|k| linear.column(k) / scale[k]);
+        let [a, b, c] = [0, 1, 2].map(|k| linear.column(k));
+        let columns = [a / scale.x, b / scale.y, c / scale.z];
         let x = columns[0].normalize();
         let y = (columns[1] - x * x.dot(&columns[1])).try_normalize(1e-9);
         let apart = columns[0].dot(&columns[1]).abs()

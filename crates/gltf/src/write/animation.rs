@@ -17,6 +17,13 @@ const FARTHEST: f64 = TAU;
 /// preview.
 const MOST_STEPS: f64 = 256.0;
 
+/// The positions that a preview begins and ends with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sweep {
+    from: f64,
+    to: f64,
+}
+
 /// A preview of each of `joints` that moves on its own and has one degree of freedom: within its
 /// limits, or once round where a joint turns without any. Followers move along.
 pub fn previews(joints: &[Joint], binary: &mut Binary) -> Vec<Animation> {
@@ -24,20 +31,24 @@ pub fn previews(joints: &[Joint], binary: &mut Binary) -> Vec<Animation> {
         let ([dof], None) = (joint.dofs.as_slice(), &joint.mimic) else {
             return None;
         };
-        let (from, to) = range(dof, joint.kind)?;
+        let sweep = range(dof, joint.kind)?;
         let mut animation = Animation {
             name: joint.name.clone(),
             channels: Vec::new(),
             samplers: Vec::new(),
         };
-        animation.add(joint, dof, (from, to), binary);
+        animation.add(joint, dof, sweep, binary);
         for follower in joints {
             if let (Some(mimic), [dof]) = (
                 follower.mimic.as_ref().filter(|mimic| mimic.joint == index),
                 &follower.dofs[..],
             ) {
                 let at = |q: f64| mimic.multiplier * q + mimic.offset;
-                animation.add(follower, dof, (at(from), at(to)), binary);
+                let sweep = Sweep {
+                    from: at(sweep.from),
+                    to: at(sweep.to),
+                };
+                animation.add(follower, dof, sweep, binary);
             }
         }
         (!animation.channels.is_empty()).then_some(animation)
@@ -46,9 +57,9 @@ pub fn previews(joints: &[Joint], binary: &mut Binary) -> Vec<Animation> {
 }
 
 /// Between which positions a joint is shown; `None` if it can't be told, or does not move.
-fn range(dof: &Dof, kind: JointType) -> Option<(f64, f64)> {
+fn range(dof: &Dof, kind: JointType) -> Option<Sweep> {
     let limits = dof.limit.and_then(|limit| limit.lower.zip(limit.upper));
-    let (lower, upper) = match (limits, dof.motion) {
+    let (from, to) = match (limits, dof.motion) {
         (Some((lower, upper)), Motion::Translation) => (lower, upper),
         (Some((lower, upper)), Motion::Rotation) => (
             lower.max(dof.default - FARTHEST),
@@ -57,12 +68,13 @@ fn range(dof: &Dof, kind: JointType) -> Option<(f64, f64)> {
         (None, Motion::Rotation) if kind == JointType::Continuous => (-PI, PI),
         (None, _) => return None,
     };
-    (lower < upper).then_some((lower, upper))
+    (from < to).then_some(Sweep { from, to })
 }
 
 impl Animation {
     /// Moves `joint` by its one degree of freedom.
-    fn add(&mut self, joint: &Joint, dof: &Dof, (from, to): (f64, f64), binary: &mut Binary) {
+    fn add(&mut self, joint: &Joint, dof: &Dof, sweep: Sweep, binary: &mut Binary) {
+        let Sweep { from, to } = sweep;
         let Some(&node) = joint.dof_nodes.first() else {
             return;
         };
@@ -167,7 +179,7 @@ mod tests {
                     &joint(lower, upper, default, None).dofs[0],
                     JointType::Revolute
                 ),
-                expected
+                expected.map(|(from, to)| Sweep { from, to })
             );
         }
     }

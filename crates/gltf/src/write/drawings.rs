@@ -390,105 +390,115 @@ impl<'a> Meshes<'a> {
         drawings: &mut Drawings,
     ) -> Option<Index> {
         let (index, form) = self.form(shape)?;
-        let robot = self.robot;
-        let mut primitives = Vec::new();
         let stored = self.stored.get(index)?;
+        let mut primitives = Vec::new();
         for (part, accessors) in stored.parts.iter().enumerate() {
             let Some(accessors) = accessors else { continue };
-            let material = robot.material_of(shape, part);
             let at = VisualPart { link, visual, part };
-            let of_looks: Vec<(usize, Option<&Material>)> = robot
-                .look_variants()
-                .iter()
-                .enumerate()
-                .filter_map(|(n, look)| Some((n, look.materials.get(&at)?.as_ref())))
-                .collect();
-            let all = || {
-                of_looks
-                    .iter()
-                    .map(|(_, material)| *material)
-                    .chain([material])
-            };
-            if all().flatten().any(Material::has_textures)
-                && accessors.uv.is_none()
-                && self.told.insert(index)
-            {
-                let textured = all().flatten().find(|material| material.has_textures());
-                let name = textured.map_or("", |material| &material.name);
-                self.diagnostics
-                    .push(texture_without_uvs(shape, &form.name, name));
-            }
-            // One primitive has the attributes that any of its looks needs.
-            let uv = accessors
-                .uv
-                .filter(|_| all().flatten().any(Material::has_textures));
-            let has_normals = |material: &Material| material.maps.contains_key(&MapRole::Normal);
-            let tangent = accessors
-                .tangent
-                .filter(|_| uv.is_some() && all().flatten().any(has_normals));
-            let color = accessors
-                .color
-                .filter(|_| shows_colors(form.mesh, material));
-            let mut paint = |material: Option<&Material>| {
-                let ground = Ground {
-                    textured: uv.is_some(),
-                    translucent: color.is_some() && accessors.translucent,
-                    // The sheets that mesh files are often made of have no inside; solids do.
-                    double_sided: form.mesh.is_some(),
-                };
-                let stand_in = || {
-                    if color.is_some() {
-                        Material::of_corners("")
-                    } else {
-                        Material::plain("", UNPAINTED)
-                    }
-                };
-                match material {
-                    Some(material) => {
-                        drawings
-                            .paint
-                            .material(material, ground, &mut drawings.binary)
-                    }
-                    None => drawings
-                        .paint
-                        .material(&stand_in(), ground, &mut drawings.binary),
-                }
-            };
-            let is_bare =
-                material.is_none() && color.is_none() && self.unpainted == Unpainted::Bare;
-            let own = (!is_bare).then(|| paint(material));
-            let mut mappings: Vec<Mapping> = Vec::new();
-            for (look, material) in of_looks {
-                let material = paint(material);
-                match mappings
-                    .iter_mut()
-                    .find(|mapping| mapping.material == material)
-                {
-                    Some(known) => known.variants.push(look),
-                    None => mappings.push(Mapping {
-                        material,
-                        variants: vec![look],
-                    }),
-                }
-            }
-            let attributes = Attributes {
-                position: accessors.position,
-                normal: accessors.normal,
-                tangent,
-                uv,
-                color,
-            };
-            let extensions = PrimitiveExtensions {
-                variants: Mappings { mappings },
-            };
-            primitives.push(Primitive {
-                attributes,
-                indices: accessors.indices,
-                material: own,
-                extensions,
-            });
+            primitives.push(self.primitive(at, shape, index, accessors, drawings)?);
         }
         self.mesh(primitives, &form.name, stored.grid, drawings)
+    }
+
+    /// Returns the primitive of a part of a visual whose form has the number `index`.
+    fn primitive(
+        &mut self,
+        at: VisualPart,
+        shape: &Shape,
+        index: usize,
+        accessors: &SurfaceAccessors,
+        drawings: &mut Drawings,
+    ) -> Option<Primitive> {
+        let form = self.forms.list.get(index)?;
+        let robot = self.robot;
+        let material = robot.material_of(shape, at.part);
+        let of_looks: Vec<(usize, Option<&Material>)> = robot
+            .look_variants()
+            .iter()
+            .enumerate()
+            .filter_map(|(n, look)| Some((n, look.materials.get(&at)?.as_ref())))
+            .collect();
+        let all = || {
+            of_looks
+                .iter()
+                .map(|(_, material)| *material)
+                .chain([material])
+        };
+        if all().flatten().any(Material::has_textures)
+            && accessors.uv.is_none()
+            && self.told.insert(index)
+        {
+            let textured = all().flatten().find(|material| material.has_textures());
+            let name = textured.map_or("", |material| &material.name);
+            self.diagnostics
+                .push(texture_without_uvs(shape, &form.name, name));
+        }
+        // One primitive has the attributes that any of its looks needs.
+        let uv = accessors
+            .uv
+            .filter(|_| all().flatten().any(Material::has_textures));
+        let has_normals = |material: &Material| material.maps.contains_key(&MapRole::Normal);
+        let tangent = accessors
+            .tangent
+            .filter(|_| uv.is_some() && all().flatten().any(has_normals));
+        let color = accessors
+            .color
+            .filter(|_| shows_colors(form.mesh, material));
+        let mut paint = |material: Option<&Material>| {
+            let ground = Ground {
+                textured: uv.is_some(),
+                translucent: color.is_some() && accessors.translucent,
+                // The sheets that mesh files are often made of have no inside; solids do.
+                double_sided: form.mesh.is_some(),
+            };
+            let stand_in = || {
+                if color.is_some() {
+                    Material::of_corners("")
+                } else {
+                    Material::plain("", UNPAINTED)
+                }
+            };
+            match material {
+                Some(material) => drawings
+                    .paint
+                    .material(material, ground, &mut drawings.binary),
+                None => drawings
+                    .paint
+                    .material(&stand_in(), ground, &mut drawings.binary),
+            }
+        };
+        let is_bare = material.is_none() && color.is_none() && self.unpainted == Unpainted::Bare;
+        let own = (!is_bare).then(|| paint(material));
+        let mut mappings: Vec<Mapping> = Vec::new();
+        for (look, material) in of_looks {
+            let material = paint(material);
+            match mappings
+                .iter_mut()
+                .find(|mapping| mapping.material == material)
+            {
+                Some(known) => known.variants.push(look),
+                None => mappings.push(Mapping {
+                    material,
+                    variants: vec![look],
+                }),
+            }
+        }
+        let attributes = Attributes {
+            position: accessors.position,
+            normal: accessors.normal,
+            tangent,
+            uv,
+            color,
+        };
+        let extensions = PrimitiveExtensions {
+            variants: Mappings { mappings },
+        };
+        Some(Primitive {
+            attributes,
+            indices: accessors.indices,
+            material: own,
+            extensions,
+        })
     }
 
     fn collision(&mut self, shape: &Shape, drawings: &mut Drawings) -> Option<Index> {

@@ -244,7 +244,7 @@ impl<'a> Picture<'a> {
                 let image = if fits {
                     image
                 } else {
-                    resized(&image, width, height)?
+                    resized(&image, Size { width, height })?
                 };
                 Some(image.into_rgba8())
             };
@@ -255,7 +255,7 @@ impl<'a> Picture<'a> {
                 Some(
                     scaled(&map.texture)?
                         .pixels()
-                        .map(|pixel| pixel.0[channel])
+                        .filter_map(|pixel| pixel.0.get(channel).copied())
                         .collect::<Vec<u8>>(),
                 )
             };
@@ -266,10 +266,11 @@ impl<'a> Picture<'a> {
                         image::RgbImage::from_pixel(width, height, image::Rgb([u8::MAX; 3]));
                     for (channel, map) in maps.into_iter().enumerate() {
                         let Some(map) = map else { continue };
-                        image
-                            .pixels_mut()
-                            .zip(values(map)?)
-                            .for_each(|(pixel, value)| pixel.0[channel] = value);
+                        for (pixel, value) in image.pixels_mut().zip(values(map)?) {
+                            if let Some(part) = pixel.0.get_mut(channel) {
+                                *part = value;
+                            }
+                        }
                     }
                     DynamicImage::ImageRgb8(image)
                 }
@@ -370,18 +371,39 @@ pub fn as_is(texture: &Texture) -> Bytes {
     Bytes::from_owner(texture.bytes.clone())
 }
 
-/// The size that an image should have, if it is not its own.
-fn fitting_size(texture: &Texture) -> Option<(u32, u32)> {
-    let (width, height) = reader(texture).into_dimensions().ok()?;
-    let size = (side(width), side(height));
-    let pixels = u64::from(width) * u64::from(height);
-    (size != (width, height) && pixels <= MOST_PIXELS).then_some(size)
+/// The size of an image in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    width: u32,
+    height: u32,
 }
 
-fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
-    with_memory_for(u64::from(width) * u64::from(height), || {
+impl Size {
+    fn pixels(self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+}
+
+impl From<(u32, u32)> for Size {
+    fn from((width, height): (u32, u32)) -> Self {
+        Self { width, height }
+    }
+}
+
+/// The size that an image should have, if it is not its own.
+fn fitting_size(texture: &Texture) -> Option<Size> {
+    let own = Size::from(reader(texture).into_dimensions().ok()?);
+    let size = Size {
+        width: side(own.width),
+        height: side(own.height),
+    };
+    (size != own && own.pixels() <= MOST_PIXELS).then_some(size)
+}
+
+fn scaled(texture: &Texture, size: Size) -> Option<Vec<u8>> {
+    with_memory_for(size.pixels(), || {
         encode(
-            &resized(&reader(texture).decode().ok()?, width, height)?,
+            &resized(&reader(texture).decode().ok()?, size)?,
             texture.format,
         )
         .ok()
@@ -390,15 +412,15 @@ fn scaled(texture: &Texture, (width, height): (u32, u32)) -> Option<Vec<u8>> {
 
 /// The image with other sides. Channels are scaled each by itself: alpha may be anything, not how
 /// much a colour covers.
-fn resized(image: &DynamicImage, width: u32, height: u32) -> Option<DynamicImage> {
-    let size = (width, height);
+fn resized(image: &DynamicImage, size: Size) -> Option<DynamicImage> {
+    let Size { width, height } = size;
     match image {
         DynamicImage::ImageRgb8(from) => {
-            let pixels = resized_pixels::<U8x3>(from, from.dimensions(), size)?;
+            let pixels = resized_pixels::<U8x3>(from, from.dimensions().into(), size)?;
             ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgb8)
         }
         DynamicImage::ImageRgba8(from) => {
-            let pixels = resized_pixels::<U8x4>(from, from.dimensions(), size)?;
+            let pixels = resized_pixels::<U8x4>(from, from.dimensions().into(), size)?;
             ImageBuffer::from_raw(width, height, pixels).map(DynamicImage::ImageRgba8)
         }
         // Others are rare: for each kind of pixel, what scales it quickly is compiled once more, a
@@ -407,17 +429,13 @@ fn resized(image: &DynamicImage, width: u32, height: u32) -> Option<DynamicImage
     }
 }
 
-fn resized_pixels<P: PixelTrait>(
-    pixels: &[u8],
-    (width, height): (u32, u32),
-    (new_width, new_height): (u32, u32),
-) -> Option<Vec<u8>> {
+fn resized_pixels<P: PixelTrait>(pixels: &[u8], from: Size, to: Size) -> Option<Vec<u8>> {
     let how = ResizeOptions::new()
         .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
         .use_alpha(false);
-    let from = TypedImageRef::<P>::from_buffer(width, height, pixels).ok()?;
-    let mut made = vec![0; P::size() * new_width as usize * new_height as usize];
-    let mut to = TypedImage::<P>::from_buffer(new_width, new_height, &mut made).ok()?;
+    let from = TypedImageRef::<P>::from_buffer(from.width, from.height, pixels).ok()?;
+    let mut made = vec![0; P::size() * to.width as usize * to.height as usize];
+    let mut to = TypedImage::<P>::from_buffer(to.width, to.height, &mut made).ok()?;
     Resizer::new().resize_typed(&from, &mut to, &how).ok()?;
     Some(made)
 }

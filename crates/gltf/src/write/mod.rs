@@ -34,9 +34,9 @@ pub use mesh::write_mesh;
 pub use options::{Extent, Options};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use self::drawings::Unpainted;
+use self::drawings::{Drawings, Unpainted};
 use crate::glb;
-use crate::json::document::{Document, RootExtensions, Scene, Variant, Variants};
+use crate::json::document::{Document, Node, RootExtensions, Scene, Variant, Variants};
 use crate::json::kinematics::Kinematics;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{CacheEvicted, Robot};
@@ -143,26 +143,12 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
     } else {
         Vec::new()
     };
-    let has = |name, is_used: bool| is_used.then_some(name);
+    let needed = needed_extensions(&drawings, &nodes.list);
     let is_physical = nodes
         .list
         .iter()
         .any(|node| !node.extensions.rigid_body.is_empty());
-    let is_quantized = drawings.grids.iter().any(Option::is_some);
-    let is_compressed = drawings
-        .binary
-        .views
-        .iter()
-        .any(|view| view.extensions.is_some());
-    let has_instances = nodes
-        .list
-        .iter()
-        .any(|node| node.extensions.instances.is_some());
-    let needed = [
-        has("EXT_meshopt_compression", is_compressed),
-        has("KHR_mesh_quantization", is_quantized),
-        has(crate::instances::NAME, has_instances),
-    ];
+    let has = |name, is_used: bool| is_used.then_some(name);
     let used = [
         has("EXT_robot_kinematics", true),
         has(
@@ -191,9 +177,9 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
             .into_iter()
             .flatten()
             .chain(of_materials)
-            .chain(needed.into_iter().flatten())
+            .chain(needed.iter().copied())
             .collect(),
-        extensions_required: needed.into_iter().flatten().collect(),
+        extensions_required: needed,
         scenes: vec![Scene {
             name: robot.name().to_owned(),
             nodes: vec![nodes.root],
@@ -225,4 +211,18 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Written,
         binary: drawings.binary.buffer,
         diagnostics,
     })
+}
+
+/// Returns the extensions without which a reader can't show what is drawn.
+fn needed_extensions(drawings: &Drawings, nodes: &[Node]) -> Vec<&'static str> {
+    let mut views = drawings.binary.views.iter();
+    let is_compressed = views.any(|view| view.extensions.is_some());
+    let is_quantized = drawings.grids.iter().any(Option::is_some);
+    let has_instances = nodes.iter().any(|node| node.extensions.instances.is_some());
+    let needed = [
+        is_compressed.then_some("EXT_meshopt_compression"),
+        is_quantized.then_some("KHR_mesh_quantization"),
+        has_instances.then_some(crate::instances::NAME),
+    ];
+    needed.into_iter().flatten().collect()
 }

@@ -24,6 +24,17 @@ pub struct Ground {
     pub double_sided: bool,
 }
 
+/// The textures of a material; `None` for those that it has not.
+struct Textures {
+    base_color: Option<TextureReference>,
+    surface: Option<TextureReference>,
+    normal: Option<TextureReference>,
+    occlusion: Option<TextureReference>,
+    emissive: Option<TextureReference>,
+    clearcoat: Option<TextureReference>,
+    clearcoat_roughness: Option<TextureReference>,
+}
+
 /// The materials of a document in the making.
 #[derive(Default)]
 pub struct Paint {
@@ -60,38 +71,8 @@ impl Paint {
         } else {
             Pictures::default()
         };
-        let placement = |role| {
-            source
-                .maps
-                .get(&role)
-                .map(|map| map.placement)
-                .unwrap_or_default()
-        };
-        let mut texture = |picture: &Option<Picture<'_>>, placement| {
-            self.texture(picture.as_ref()?, placement, binary)
-        };
-        let has = |role| source.maps.contains_key(&role);
-        let of_color = if source.base_color_texture.is_some() {
-            source.base_color_placement
-        } else {
-            placement(MapRole::Opacity)
-        };
-        let base_color = texture(&pictures.base_color, of_color);
-        let of_surface = if has(MapRole::Roughness) {
-            MapRole::Roughness
-        } else {
-            MapRole::Metallic
-        };
-        let surface = texture(&pictures.surface, placement(of_surface));
-        let normal = texture(&pictures.normal, placement(MapRole::Normal));
-        let occlusion = texture(&pictures.occlusion, placement(MapRole::Occlusion));
-        let emissive = texture(&pictures.emissive, placement(MapRole::Emissive));
-        let clearcoat = texture(&pictures.clearcoat, placement(MapRole::Clearcoat));
-        let clearcoat_roughness = texture(
-            &pictures.clearcoat_roughness,
-            placement(MapRole::ClearcoatRoughness),
-        );
-        let color = match base_color {
+        let textures = self.textures(source, &pictures, binary);
+        let color = match textures.base_color {
             // The factor multiplies the image, and the source's colour only stands in for it; its
             // opacity counts beside the image's.
             Some(_) => [1.0, 1.0, 1.0, source.base_color[3]],
@@ -100,7 +81,7 @@ impl Paint {
         .map(share);
         let has_alpha = pictures.base_color.as_ref().is_some_and(Picture::has_alpha);
         let is_translucent =
-            color[3] < 1.0 || ground.translucent || (base_color.is_some() && has_alpha);
+            color[3] < 1.0 || ground.translucent || (textures.base_color.is_some() && has_alpha);
         let cutoff = source.opacity_threshold.filter(|_| is_translucent);
         let alpha_mode = is_translucent.then_some(if cutoff.is_some() {
             AlphaMode::Mask
@@ -119,20 +100,20 @@ impl Paint {
             name: source.name.clone(),
             pbr_metallic_roughness: MetallicRoughness {
                 base_color_factor: color,
-                base_color_texture: base_color,
+                base_color_texture: textures.base_color,
                 metallic_factor: share(source.metallic),
                 roughness_factor: share(source.roughness),
-                metallic_roughness_texture: surface,
+                metallic_roughness_texture: textures.surface,
             },
-            normal_texture: normal.map(|texture| NormalReference {
+            normal_texture: textures.normal.map(|texture| NormalReference {
                 texture,
                 scale: strength(MapRole::Normal),
             }),
-            occlusion_texture: occlusion.map(|texture| OcclusionReference {
+            occlusion_texture: textures.occlusion.map(|texture| OcclusionReference {
                 texture,
                 strength: strength(MapRole::Occlusion),
             }),
-            emissive_texture: emissive,
+            emissive_texture: textures.emissive,
             emissive_factor: Some(emissive_factor).filter(|factor| *factor != [0.0; 3]),
             alpha_mode,
             alpha_cutoff: cutoff.filter(|cutoff| *cutoff != 0.5),
@@ -140,9 +121,9 @@ impl Paint {
             extensions: MaterialExtensions {
                 clearcoat: (source.clearcoat > 0.0).then(|| Clearcoat {
                     clearcoat_factor: share(source.clearcoat),
-                    clearcoat_texture: clearcoat,
+                    clearcoat_texture: textures.clearcoat,
                     clearcoat_roughness_factor: share(source.clearcoat_roughness),
-                    clearcoat_roughness_texture: clearcoat_roughness,
+                    clearcoat_roughness_texture: textures.clearcoat_roughness,
                 }),
                 emissive_strength,
                 ior: (source.ior != PLAIN_IOR).then_some(Ior { ior: source.ior }),
@@ -152,6 +133,45 @@ impl Paint {
             },
         };
         self.add(material)
+    }
+
+    /// Returns the textures that show `pictures`, placed as `source` says.
+    fn textures(
+        &mut self,
+        source: &robot::Material,
+        pictures: &Pictures<'_>,
+        binary: &mut Binary,
+    ) -> Textures {
+        let placement = |role| {
+            let map = source.maps.get(&role);
+            map.map(|map| map.placement).unwrap_or_default()
+        };
+        let mut texture = |picture: &Option<Picture<'_>>, placement| {
+            self.texture(picture.as_ref()?, placement, binary)
+        };
+        let of_color = if source.base_color_texture.is_some() {
+            source.base_color_placement
+        } else {
+            placement(MapRole::Opacity)
+        };
+        let of_surface = if source.maps.contains_key(&MapRole::Roughness) {
+            MapRole::Roughness
+        } else {
+            MapRole::Metallic
+        };
+        // In this order textures are numbered.
+        Textures {
+            base_color: texture(&pictures.base_color, of_color),
+            surface: texture(&pictures.surface, placement(of_surface)),
+            normal: texture(&pictures.normal, placement(MapRole::Normal)),
+            occlusion: texture(&pictures.occlusion, placement(MapRole::Occlusion)),
+            emissive: texture(&pictures.emissive, placement(MapRole::Emissive)),
+            clearcoat: texture(&pictures.clearcoat, placement(MapRole::Clearcoat)),
+            clearcoat_roughness: texture(
+                &pictures.clearcoat_roughness,
+                placement(MapRole::ClearcoatRoughness),
+            ),
+        }
     }
 
     /// The material of what collides. It is fully transparent and masked, so that a viewer without

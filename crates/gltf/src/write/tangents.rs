@@ -24,23 +24,9 @@ type Key = [u32; 8];
 pub fn add(surface: &mut Surface) {
     let Some(uvs) = &surface.uvs else { return };
     let count = surface.positions.len();
-    // Vertices that differ in colour only share their tangents.
-    let mut known: HashMap<Key, usize> = HashMap::with_capacity(count);
-    let places: Vec<usize> = (0..count)
-        .map(|vertex| {
-            let mut key = [0; 8];
-            let numbers = surface.positions[vertex]
-                .iter()
-                .chain(&surface.normals[vertex])
-                .chain(&uvs[vertex]);
-            key.iter_mut()
-                .zip(numbers)
-                .for_each(|(key, number)| *key = number.to_bits());
-            let next = known.len();
-            *known.entry(key).or_insert(next)
-        })
-        .collect();
-    let mut sums = vec![[Vector3::zeros(); 2]; known.len()];
+    let places = places(surface, uvs);
+    let distinct = places.iter().max().map_or(0, |place| place + 1);
+    let mut sums = vec![[Vector3::zeros(); 2]; distinct];
     let triangles = surface.indices.as_chunks::<3>().0;
     let mirrored: Vec<Option<bool>> = triangles
         .iter()
@@ -111,17 +97,42 @@ pub fn add(surface: &mut Surface) {
         .map(|&vertex| tangent(vertex, sides[vertex] == Some(false)));
     let tangents = first.chain(twins).collect();
     surface.tangents = Some(tangents);
-    fn repeat<T: Copy>(list: &mut Vec<T>, added: &[usize]) {
-        let more: Vec<T> = added.iter().map(|&vertex| list[vertex]).collect();
+    repeat(surface, &added);
+}
+
+/// Numbers the vertices so that those that differ in colour only, which share their tangents, have
+/// the same number.
+fn places(surface: &Surface, uvs: &[[f32; 2]]) -> Vec<usize> {
+    let count = surface.positions.len();
+    let mut known: HashMap<Key, usize> = HashMap::with_capacity(count);
+    let place = |vertex: usize| {
+        let mut key = [0; 8];
+        let numbers = surface.positions[vertex]
+            .iter()
+            .chain(&surface.normals[vertex])
+            .chain(&uvs[vertex]);
+        key.iter_mut()
+            .zip(numbers)
+            .for_each(|(key, number)| *key = number.to_bits());
+        let next = known.len();
+        *known.entry(key).or_insert(next)
+    };
+    (0..count).map(place).collect()
+}
+
+/// Appends copies of some vertices.
+fn repeat(surface: &mut Surface, vertices: &[usize]) {
+    fn repeat<T: Copy>(list: &mut Vec<T>, vertices: &[usize]) {
+        let more: Vec<T> = vertices.iter().map(|&vertex| list[vertex]).collect();
         list.extend(more);
     }
-    repeat(&mut surface.positions, &added);
-    repeat(&mut surface.normals, &added);
-    surface.uvs.iter_mut().for_each(|uvs| repeat(uvs, &added));
+    repeat(&mut surface.positions, vertices);
+    repeat(&mut surface.normals, vertices);
+    surface.uvs.iter_mut().for_each(|uvs| repeat(uvs, vertices));
     surface
         .colors
         .iter_mut()
-        .for_each(|colors| repeat(colors, &added));
+        .for_each(|colors| repeat(colors, vertices));
 }
 
 /// Where the image goes to its right on a triangle, and whether it is mirrored; `None` if it has no

@@ -636,6 +636,25 @@ fn what_the_gltf_crate_reads_is_valid() {
     gltf::Gltf::from_slice(&glb).expect("valid glTF");
 }
 
+/// The points of the meshes of shapes, where the shapes have them.
+fn points(robot: &Robot, shapes: &[Shape]) -> Vec<Vec<Vector3<f64>>> {
+    let of_shape = |shape: &Shape| {
+        let Geometry::Mesh { mesh, scale } = shape.geometry else {
+            panic!()
+        };
+        let points = &robot.meshes()[mesh].mesh.arrays().unwrap().points;
+        points
+            .iter()
+            .map(|p| {
+                shape.origin
+                    * nalgebra::Point3::from(Vector3::from(p.map(f64::from)).component_mul(&scale))
+            })
+            .map(|p| p.coords)
+            .collect()
+    };
+    shapes.iter().map(of_shape).collect()
+}
+
 #[test]
 fn copies_of_a_mesh_have_one_node_and_come_back() {
     let copy = |n: usize, instancer: Option<usize>| {
@@ -663,25 +682,6 @@ fn copies_of_a_mesh_have_one_node_and_come_back() {
         ]
     };
     let robot = robot(vec![link("a", shapes(), shapes())], Vec::new());
-    let points = |robot: &Robot, shapes: &[Shape]| -> Vec<Vec<Vector3<f64>>> {
-        let of_shape = |shape: &Shape| {
-            let Geometry::Mesh { mesh, scale } = shape.geometry else {
-                panic!()
-            };
-            let points = &robot.meshes()[mesh].mesh.arrays().unwrap().points;
-            points
-                .iter()
-                .map(|p| {
-                    shape.origin
-                        * nalgebra::Point3::from(
-                            Vector3::from(p.map(f64::from)).component_mul(&scale),
-                        )
-                })
-                .map(|p| p.coords)
-                .collect()
-        };
-        shapes.iter().map(of_shape).collect()
-    };
     for compression in [super::Compression::None, super::Compression::Quantize] {
         for physics in [false, true] {
             let options = Options {

@@ -120,34 +120,11 @@ impl<'a> Look<'a> {
         material.ior = ior.map_or(material.ior, |ior| ior.min(MAX_IOR) as f32);
         material.base_color_texture = texture;
         let mut laid = Laid::new(lies);
-        if let Some(Paint::Image { image, texcoord }) = glow
-            && let Some(texture) = image.load(reader, Use::Opaque)
-        {
-            material.emissive = [1.0; 3];
-            let map = Map::of(texture, Channel::Red);
-            maps::add(
-                &mut material,
-                MapRole::Emissive,
-                map,
-                laid.fits(texcoord),
-                reader.source,
-            );
+        if let Some(Paint::Image { image, texcoord }) = glow {
+            add_glow(reader, &image, texcoord, &mut laid, &mut material);
         }
-        if let Some(Opacity {
-            image,
-            values,
-            texcoord,
-        }) = opacity_from.filter(|_| !has_alpha)
-            && let Some(texture) = image.load(reader, Use::Opaque)
-            && let Some(map) = reader.source.map(&texture, values, Channel::Red)
-        {
-            maps::add(
-                &mut material,
-                MapRole::Opacity,
-                map,
-                laid.fits(texcoord),
-                reader.source,
-            );
+        if let Some(from) = opacity_from.filter(|_| !has_alpha) {
+            add_opacity(reader, &from, &mut laid, &mut material);
         }
         scope.add_normals(reader, &mut material, &mut laid);
         material.cut_out();
@@ -156,6 +133,36 @@ impl<'a> Look<'a> {
             material: reader.assembly.material(material),
             texcoord: laid.into_inner().flatten(),
         })
+    }
+}
+
+/// Lets a material emit what an image shows.
+fn add_glow<'a, 'input>(
+    reader: &mut Reader<'a, 'input, '_, '_>,
+    image: &Image<'a, 'input>,
+    texcoord: Option<&'a str>,
+    laid: &mut Laid<Option<&'a str>>,
+    material: &mut Material,
+) {
+    if let Some(texture) = image.load(reader, Use::Opaque) {
+        material.emissive = [1.0; 3];
+        let (map, fits) = (Map::of(texture, Channel::Red), laid.fits(texcoord));
+        maps::add(material, MapRole::Emissive, map, fits, reader.source);
+    }
+}
+
+/// Gives a material the opacity of an image.
+fn add_opacity<'a, 'input>(
+    reader: &mut Reader<'a, 'input, '_, '_>,
+    from: &Opacity<'a, 'input>,
+    laid: &mut Laid<Option<&'a str>>,
+    material: &mut Material,
+) {
+    if let Some(texture) = from.image.load(reader, Use::Opaque)
+        && let Some(map) = reader.source.map(&texture, from.values, Channel::Red)
+    {
+        let fits = laid.fits(from.texcoord);
+        maps::add(material, MapRole::Opacity, map, fits, reader.source);
     }
 }
 

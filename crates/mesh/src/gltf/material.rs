@@ -23,11 +23,12 @@ const FOREIGN_IMAGES: &[(&str, &str, Option<&str>)] = &[
 ];
 
 const TRANSFORM: &str = "KHR_texture_transform";
+const CLEARCOAT: &str = "KHR_materials_clearcoat";
 const SPECULAR_GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
 
 /// Extensions of materials that are read, or that say nothing but how a material is made.
 const READ: &[&str] = &[
-    "KHR_materials_clearcoat",
+    CLEARCOAT,
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
     "KHR_materials_specular",
@@ -164,44 +165,10 @@ impl<'a> Reader<'a, '_, '_> {
 
     fn read_material(&mut self, material: &'a json::Material) -> Look {
         let name = material.name.clone().unwrap_or_default();
-        let pbr = &material.pbr_metallic_roughness;
-        let extension = |name: &str| {
-            material
-                .extensions
-                .as_ref()
-                .and_then(|e| e.others.get(name))
-        };
-        let mut factor = pbr.base_color_factor.0;
-        let mut info = pbr.base_color_texture.as_ref().map(|info| self.info(info));
-        let (mut metallic, mut roughness) = (pbr.metallic_factor.0, pbr.roughness_factor.0);
-        let mut maps = Vec::new();
-        let mut simplified = Vec::new();
-        // The older model of materials, which takes precedence where it is given.
-        if let Some(old) = extension(SPECULAR_GLOSSINESS) {
-            factor = numbers(old.get("diffuseFactor")).unwrap_or([1.0; 4]);
-            info = old
-                .get("diffuseTexture")
-                .and_then(|info| self.info_of_json(info))
-                .or(info);
-            metallic = 0.0;
-            roughness = 1.0
-                - old
-                    .get("glossinessFactor")
-                    .and_then(Value::as_f64)
-                    .unwrap_or(1.0) as f32;
-            if old.get("specularGlossinessTexture").is_some() {
-                simplified.push("has an image of its specular colour and gloss, which no output has a place for".to_owned());
-            }
-        } else if let Some(of_both) = &pbr.metallic_roughness_texture {
-            maps.push((MapRole::Metallic, self.info(of_both), Channel::Blue, 1.0));
-            maps.push((MapRole::Roughness, self.info(of_both), Channel::Green, 1.0));
-        }
-        let unlit = extension("KHR_materials_unlit").is_some();
-        if unlit {
-            (metallic, roughness) = (0.0, 1.0);
-            simplified.push("is to be shown without light; it is shown as a matt one".to_owned());
-        }
+        let mut lost = Vec::new();
+        let base = self.base(material, &mut lost);
         let opacity = Opacity::of(material);
+        let mut factor = base.factor;
         if opacity == Opacity::Opaque {
             factor[3] = 1.0;
         }
@@ -211,47 +178,123 @@ impl<'a> Reader<'a, '_, '_> {
         } else {
             Use::Transparent
         };
+        let info = base.info;
         let image = info.as_ref().and_then(|info| self.image(info.index, usage));
         let has_image = image.is_some();
-        if image.is_some() && factor[..3] != [1.0; 3] {
-            simplified.push("multiplies its texture with a colour".to_owned());
+        if has_image && factor[..3] != [1.0; 3] {
+            lost.push("multiplies its texture with a colour".to_owned());
         }
-        let strength = extension("KHR_materials_emissive_strength")
-            .and_then(|e| e.get("emissiveStrength")?.as_f64());
-        let emissive = if unlit {
-            [0.0; 3]
-        } else {
-            material.emissive_factor.0
+        let mut maps = base.maps;
+        maps.extend(self.other_maps(material));
+        let mut result = Material::plain(name, factor);
+        result.base_color_texture = image;
+        result.metallic = unit(base.metallic, 1.0);
+        result.roughness = unit(base.roughness, 1.0);
+        result.emissive = emissive(material);
+        add_lacquer(material, &mut result, &mut lost);
+        add_refraction(material, base.metallic > 0.0, &mut result, &mut lost);
+        for what in lost {
+            let message = format!("the material `{}` {what}", result.name);
+            self.source.report(&codes::SIMPLIFIED, message, "");
+        }
+        if let Opacity::Mask(cutoff) = opacity
+            && has_image
+        {
+            result.opacity_threshold = Some(unit(cutoff, 0.5));
+        }
+        if is_unlit(material) {
+            maps.clear();
+        }
+        let (texcoord, placement) = self.add_maps(&mut result, info, maps);
+        Look {
+            material: result,
+            plain: None,
+            colored: None,
+            opacity,
+            texcoord,
+            placement,
+        }
+    }
+
+    /// Reads the colour and the surface by either model of materials. What is lost goes into
+    /// `lost`.
+    fn base(&self, material: &json::Material, lost: &mut Vec<String>) -> Base {
+        let pbr = &material.pbr_metallic_roughness;
+        let mut base = Base {
+            factor: pbr.base_color_factor.0,
+            info: pbr.base_color_texture.as_ref().map(|info| self.info(info)),
+            metallic: pbr.metallic_factor.0,
+            roughness: pbr.roughness_factor.0,
+            maps: Vec::new(),
         };
-        let emissive = emissive
-            .map(|x| x * strength.unwrap_or(1.0) as f32)
-            .map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 });
+        // The older model of materials, which takes precedence where it is given.
+        if let Some(old) = extension(material, SPECULAR_GLOSSINESS) {
+            let glossiness = old.get("glossinessFactor").and_then(Value::as_f64);
+            base.factor = numbers(old.get("diffuseFactor")).unwrap_or([1.0; 4]);
+            base.info = old
+                .get("diffuseTexture")
+                .and_then(|info| self.info_of_json(info))
+                .or(base.info);
+            base.metallic = 0.0;
+            base.roughness = 1.0 - glossiness.unwrap_or(1.0) as f32;
+            if old.get("specularGlossinessTexture").is_some() {
+                lost.push("has an image of its specular colour and gloss, which no output has a place for".to_owned());
+            }
+        } else if let Some(of_both) = &pbr.metallic_roughness_texture {
+            base.maps = [
+                (MapRole::Metallic, Channel::Blue),
+                (MapRole::Roughness, Channel::Green),
+            ]
+            .map(|(role, channel)| SurfaceMap {
+                role,
+                info: self.info(of_both),
+                channel,
+                strength: 1.0,
+            })
+            .into();
+        }
+        if is_unlit(material) {
+            (base.metallic, base.roughness) = (0.0, 1.0);
+            lost.push("is to be shown without light; it is shown as a matt one".to_owned());
+        }
+        base
+    }
+
+    /// Returns the maps that are not of the base colour, metalness and roughness.
+    fn other_maps(&self, material: &json::Material) -> Vec<SurfaceMap> {
+        let mut maps = Vec::new();
         if let Some(of_normals) = &material.normal_texture {
-            let info = self.info_of(
-                (of_normals.index, of_normals.tex_coord),
-                of_normals.extensions.as_ref().map(|e| &e.others),
-            );
-            maps.push((MapRole::Normal, info, Channel::Red, of_normals.scale));
+            maps.push(SurfaceMap {
+                role: MapRole::Normal,
+                info: self.info_of(
+                    of_normals.index,
+                    of_normals.tex_coord,
+                    of_normals.extensions.as_ref().map(|e| &e.others),
+                ),
+                channel: Channel::Red,
+                strength: of_normals.scale,
+            });
         }
         if let Some(of_occlusion) = &material.occlusion_texture {
-            let strength = unit(of_occlusion.strength.0, 1.0);
-            let extensions = of_occlusion.extensions.as_ref().map(|e| &e.others);
-            let info = self.info_of((of_occlusion.index, of_occlusion.tex_coord), extensions);
-            maps.push((MapRole::Occlusion, info, Channel::Red, strength));
+            maps.push(SurfaceMap {
+                role: MapRole::Occlusion,
+                info: self.info_of(
+                    of_occlusion.index,
+                    of_occlusion.tex_coord,
+                    of_occlusion.extensions.as_ref().map(|e| &e.others),
+                ),
+                channel: Channel::Red,
+                strength: unit(of_occlusion.strength.0, 1.0),
+            });
         }
-        maps.extend(
-            material
-                .emissive_texture
-                .as_ref()
-                .map(|of| (MapRole::Emissive, self.info(of), Channel::Red, 1.0)),
-        );
-        let lacquer = extension("KHR_materials_clearcoat");
-        let of_lacquer =
-            |factor: &str| lacquer.and_then(|e| e.get(factor)?.as_f64()).unwrap_or(0.0) as f32;
-        let (clearcoat, clearcoat_roughness) = (
-            of_lacquer("clearcoatFactor"),
-            of_lacquer("clearcoatRoughnessFactor"),
-        );
+        let plain = |role, info, channel| SurfaceMap {
+            role,
+            info,
+            channel,
+            strength: 1.0,
+        };
+        let of_light = material.emissive_texture.as_ref();
+        maps.extend(of_light.map(|of| plain(MapRole::Emissive, self.info(of), Channel::Red)));
         for (role, texture, channel) in [
             (MapRole::Clearcoat, "clearcoatTexture", Channel::Red),
             (
@@ -260,78 +303,25 @@ impl<'a> Reader<'a, '_, '_> {
                 Channel::Green,
             ),
         ] {
-            let info = lacquer
-                .and_then(|e| e.get(texture))
+            let info = extension(material, CLEARCOAT)
+                .and_then(|lacquer| lacquer.get(texture))
                 .and_then(|info| self.info_of_json(info));
-            maps.extend(info.map(|info| (role, info, channel, 1.0)));
+            maps.extend(info.map(|info| plain(role, info, channel)));
         }
-        if lacquer.is_some_and(|e| e.get("clearcoatNormalTexture").is_some()) {
-            simplified.push(
-                "has an image of its clear coat's normals, which no output has a place for"
-                    .to_owned(),
-            );
-        }
-        let ior = extension("KHR_materials_ior")
-            .and_then(|e| e.get("ior")?.as_f64())
-            .unwrap_or(f64::from(PLAIN_IOR));
-        if !(1.0..=MAX_IOR).contains(&ior) {
-            simplified.push(format!(
-                "has an index of refraction of {ior}, which no surface has"
-            ));
-        }
-        let extensions = material
-            .extensions
-            .iter()
-            .flat_map(|extensions| extensions.others.keys());
-        let unknown: Vec<&str> = extensions
-            .map(String::as_str)
-            .filter(|name| !READ.contains(name))
-            .collect();
-        if !unknown.is_empty() {
-            simplified.push(format!(
-                "says more by extensions that no output has a place for: {}",
-                unknown.join(", ")
-            ));
-        }
-        let ior = if (1.0..=MAX_IOR).contains(&ior) {
-            ior as f32
-        } else {
-            PLAIN_IOR
-        };
-        let specular = extension("KHR_materials_specular")
-            .and_then(|says| specular(says, ior, &mut simplified));
-        let specular = specular.filter(|_| {
-            let is_metal = metallic > 0.0;
-            if is_metal {
-                simplified.push(
-                    "is a metal with a specular colour, which no output has a place for".to_owned(),
-                );
-            }
-            !is_metal
-        });
-        for what in simplified {
-            self.source.report(
-                &codes::SIMPLIFIED,
-                format!("the material `{name}` {what}"),
-                "",
-            );
-        }
-        let mut result = Material::plain(name, factor);
-        result.base_color_texture = image;
-        result.metallic = unit(metallic, 1.0);
-        result.roughness = unit(roughness, 1.0);
-        result.emissive = emissive;
-        (result.ior, result.specular) = (ior, specular);
-        result.clearcoat = unit(clearcoat, 0.0);
-        if result.clearcoat > 0.0 {
-            result.clearcoat_roughness = unit(clearcoat_roughness, 0.0);
-        }
-        if let Opacity::Mask(cutoff) = opacity
-            && has_image
-        {
-            result.opacity_threshold = Some(unit(cutoff, 0.5));
-        }
-        result.base_color_placement = info.as_ref().map(|info| info.placement).unwrap_or_default();
+        maps
+    }
+
+    /// Loads the images of `maps` into a material whose colour has the texture `info`. Returns
+    /// which texture coordinates they use, and where the images lie on them if the material does
+    /// not say so itself.
+    fn add_maps(
+        &mut self,
+        material: &mut Material,
+        info: Option<TextureInfo>,
+        maps: Vec<SurfaceMap>,
+    ) -> (u32, ImagePlacement) {
+        material.base_color_placement =
+            info.as_ref().map(|info| info.placement).unwrap_or_default();
         // Where placements go into the texture coordinates there is one of them.
         let is_kept = self.is_kept;
         let lies = |info: &TextureInfo| {
@@ -349,45 +339,35 @@ impl<'a> Reader<'a, '_, '_> {
             )
         };
         let mut laid = Laid::new(info.as_ref().map(lies));
-        for (role, info, channel, strength) in maps.into_iter().filter(|_| !unlit) {
-            let Some(image) = self.image(info.index, Use::Opaque) else {
+        for wanted in maps {
+            let Some(image) = self.image(wanted.info.index, Use::Opaque) else {
                 continue;
             };
-            let map = match role {
-                MapRole::Emissive => Some(Map::of(image, channel)),
-                _ => self.source.map(&image, Values::Channels, channel),
+            let map = match wanted.role {
+                MapRole::Emissive => Some(Map::of(image, wanted.channel)),
+                _ => self.source.map(&image, Values::Channels, wanted.channel),
             };
             let Some(map) = map else { continue };
-            let strength = if strength.is_finite() { strength } else { 1.0 };
             let map = Map {
-                strength,
-                placement: info.placement,
+                strength: Some(wanted.strength)
+                    .filter(|strength| strength.is_finite())
+                    .unwrap_or(1.0),
+                placement: wanted.info.placement,
                 ..map
             };
-            maps::add(&mut result, role, map, laid.fits(lies(&info)), self.source);
+            let fits = laid.fits(lies(&wanted.info));
+            maps::add(material, wanted.role, map, fits, self.source);
         }
-        let (texcoord, placement) = laid.into_inner().unwrap_or_default();
         if !is_kept {
-            let in_coordinates = |placement: &mut ImagePlacement| {
+            let of_maps = material.maps.values_mut().map(|map| &mut map.placement);
+            for placement in of_maps.chain([&mut material.base_color_placement]) {
                 *placement = ImagePlacement {
                     wrap: placement.wrap,
                     ..ImagePlacement::default()
                 };
-            };
-            in_coordinates(&mut result.base_color_placement);
-            result
-                .maps
-                .values_mut()
-                .for_each(|map| in_coordinates(&mut map.placement));
+            }
         }
-        Look {
-            material: result,
-            plain: None,
-            colored: None,
-            opacity,
-            texcoord,
-            placement,
-        }
+        laid.into_inner().unwrap_or_default()
     }
 
     fn image(&mut self, index: usize, usage: Use) -> Option<Arc<Texture>> {
@@ -466,6 +446,105 @@ impl<'a> Reader<'a, '_, '_> {
     }
 }
 
+/// The colour and the surface of a material, before its images are loaded.
+struct Base {
+    /// The base colour; a factor if there is an image of it.
+    factor: [f32; 4],
+    /// The image of the base colour.
+    info: Option<TextureInfo>,
+    metallic: f32,
+    roughness: f32,
+    maps: Vec<SurfaceMap>,
+}
+
+/// A map of a material before its image is loaded.
+struct SurfaceMap {
+    role: MapRole,
+    info: TextureInfo,
+    channel: Channel,
+    strength: f32,
+}
+
+/// Returns what an extension that is read as JSON says of a material.
+fn extension<'m>(material: &'m json::Material, name: &str) -> Option<&'m Value> {
+    material.extensions.as_ref()?.others.get(name)
+}
+
+/// Whether a material is to be shown without light.
+fn is_unlit(material: &json::Material) -> bool {
+    extension(material, "KHR_materials_unlit").is_some()
+}
+
+/// Returns the light that a material emits.
+fn emissive(material: &json::Material) -> [f32; 3] {
+    if is_unlit(material) {
+        return [0.0; 3];
+    }
+    let strength = extension(material, "KHR_materials_emissive_strength")
+        .and_then(|says| says.get("emissiveStrength")?.as_f64());
+    material
+        .emissive_factor
+        .0
+        .map(|x| x * strength.unwrap_or(1.0) as f32)
+        .map(|x| if x.is_finite() { x.max(0.0) } else { 0.0 })
+}
+
+/// Reads the clear coat, but for its images. What is lost goes into `lost`.
+fn add_lacquer(material: &json::Material, to: &mut Material, lost: &mut Vec<String>) {
+    let lacquer = extension(material, CLEARCOAT);
+    let of_lacquer =
+        |factor: &str| lacquer.and_then(|e| e.get(factor)?.as_f64()).unwrap_or(0.0) as f32;
+    to.clearcoat = unit(of_lacquer("clearcoatFactor"), 0.0);
+    if to.clearcoat > 0.0 {
+        to.clearcoat_roughness = unit(of_lacquer("clearcoatRoughnessFactor"), 0.0);
+    }
+    if lacquer.is_some_and(|e| e.get("clearcoatNormalTexture").is_some()) {
+        lost.push(
+            "has an image of its clear coat's normals, which no output has a place for".to_owned(),
+        );
+    }
+}
+
+/// Reads the index of refraction and what the surface mirrors. What is lost, by these and by
+/// extensions that are not read, goes into `lost`.
+fn add_refraction(
+    material: &json::Material,
+    is_metal: bool,
+    to: &mut Material,
+    lost: &mut Vec<String>,
+) {
+    let ior = extension(material, "KHR_materials_ior")
+        .and_then(|e| e.get("ior")?.as_f64())
+        .unwrap_or(f64::from(PLAIN_IOR));
+    let is_possible = (1.0..=MAX_IOR).contains(&ior);
+    if !is_possible {
+        lost.push(format!(
+            "has an index of refraction of {ior}, which no surface has"
+        ));
+    }
+    let extensions = material
+        .extensions
+        .iter()
+        .flat_map(|extensions| extensions.others.keys());
+    let unknown: Vec<&str> = extensions
+        .map(String::as_str)
+        .filter(|name| !READ.contains(name))
+        .collect();
+    if !unknown.is_empty() {
+        lost.push(format!(
+            "says more by extensions that no output has a place for: {}",
+            unknown.join(", ")
+        ));
+    }
+    to.ior = if is_possible { ior as f32 } else { PLAIN_IOR };
+    let specular =
+        extension(material, "KHR_materials_specular").and_then(|says| specular(says, to.ior, lost));
+    if specular.is_some() && is_metal {
+        lost.push("is a metal with a specular colour, which no output has a place for".to_owned());
+    }
+    to.specular = specular.filter(|_| !is_metal);
+}
+
 /// What a material says about a texture.
 struct TextureInfo {
     index: usize,
@@ -480,14 +559,16 @@ type Extensions = serde_json::Map<String, Value>;
 impl Reader<'_, '_, '_> {
     fn info(&self, info: &json::texture::Info) -> TextureInfo {
         self.info_of(
-            (info.index, info.tex_coord),
+            info.index,
+            info.tex_coord,
             info.extensions.as_ref().map(|e| &e.others),
         )
     }
 
     fn info_of(
         &self,
-        (index, texcoord): (Index<json::Texture>, u32),
+        index: Index<json::Texture>,
+        texcoord: u32,
         extensions: Option<&Extensions>,
     ) -> TextureInfo {
         self.placed(

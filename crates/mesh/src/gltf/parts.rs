@@ -45,7 +45,7 @@ pub fn open<T>(
     let mut source = Source::new(&file.path, files, Default::default());
     let (text, binary) = container_parts(&file.bytes)?;
     let root = root(text, &file.bytes, &source)?;
-    let mut meshes = Meshes(Reader::new(&root, (binary, file.bytes.len()), &mut source));
+    let mut meshes = Meshes(Reader::new(&root, binary, file.bytes.len(), &mut source));
     meshes.0.is_kept = true;
     let result = work(&mut meshes);
     Ok((result, source.finish()))

@@ -301,8 +301,9 @@ fn png(image: image::DynamicImage) -> Vec<u8> {
     bytes.into_inner()
 }
 
-#[test]
-fn images_of_materials() {
+/// Reads the material `m` of an OBJ file with or without texture coordinates, beside which there are
+/// images. Returns it with what was found.
+fn read_material(mtl: &str, texcoords: bool) -> (Material, Vec<String>) {
     let grey = |value: u8| {
         png(image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(
             2,
@@ -319,39 +320,40 @@ fn images_of_materials() {
         image::RgbaImage::from_pixel(2, 2, image::Rgba([9, 9, 9, 51])),
     ));
     let (dark, light) = (grey(100), grey(200));
-    let files: [(&str, &[u8]); 4] = [
+    let corners = if texcoords {
+        "vt 0 0\nvt 1 0\nvt 1 1\nusemtl m\nf 1/1 2/2 3/3"
+    } else {
+        "usemtl m\nf 1 2 3"
+    };
+    let obj = format!("mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\n{corners}");
+    let mtl = format!("newmtl m\n{mtl}");
+    let files: [(&str, &[u8]); 5] = [
         ("dark.png", &dark),
         ("light.png", &light),
         ("normals.png", &normals),
         ("glass.png", &glass),
+        ("a.mtl", mtl.as_bytes()),
     ];
-    let read = |mtl: &str, texcoords: bool| {
-        let corners = if texcoords {
-            "vt 0 0\nvt 1 0\nvt 1 1\nusemtl m\nf 1/1 2/2 3/3"
-        } else {
-            "usemtl m\nf 1 2 3"
-        };
-        let obj = format!("mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\n{corners}");
-        let mtl = format!("newmtl m\n{mtl}");
-        let files: Vec<_> = files
-            .into_iter()
-            .chain([("a.mtl", mtl.as_bytes())])
-            .collect();
-        let (mesh, diagnostics) = read_with("a.obj", obj.as_bytes(), &files).unwrap();
-        let said: Vec<String> = diagnostics
-            .into_iter()
-            .map(|found| format!("{} {}", found.code, found.message))
-            .collect();
-        (mesh.materials.into_iter().next().unwrap(), said)
-    };
-    let names = |material: &Material| {
-        material
-            .maps
-            .iter()
-            .map(|(role, map)| (*role, map.texture.name.clone(), map.strength))
-            .collect::<Vec<_>>()
-    };
-    let (material, said) = read(
+    let (mesh, diagnostics) = read_with("a.obj", obj.as_bytes(), &files).unwrap();
+    let said: Vec<String> = diagnostics
+        .into_iter()
+        .map(|found| format!("{} {}", found.code, found.message))
+        .collect();
+    (mesh.materials.into_iter().next().unwrap(), said)
+}
+
+/// The maps of a material with their images and strengths.
+fn maps(material: &Material) -> Vec<(MapRole, String, f32)> {
+    material
+        .maps
+        .iter()
+        .map(|(role, map)| (*role, map.texture.name.clone(), map.strength))
+        .collect()
+}
+
+#[test]
+fn images_of_materials() {
+    let (material, said) = read_material(
         "Ni 1.25\nPr 0.1\nPm 0.1\nmap_Pr dark.png\nmap_Pm -imfchan g light.png\nmap_Ke light.png\nmap_d -imfchan l dark.png\nnorm -bm 0.5 normals.png",
         true,
     );
@@ -368,7 +370,7 @@ fn images_of_materials() {
     let [normal, opacity, emissive] = [("normals", 0.5), ("dark", 1.0), ("light", 1.0)]
         .map(|(name, strength)| (name.to_owned(), strength));
     assert_eq!(
-        names(&material),
+        maps(&material),
         [
             (MapRole::Normal, normal.0, normal.1),
             (MapRole::Roughness, "dark".into(), 1.0),
@@ -378,7 +380,7 @@ fn images_of_materials() {
         ]
     );
     let alpha = image::load_from_memory(
-        &read("map_d glass.png", true).0.maps[&MapRole::Opacity]
+        &read_material("map_d glass.png", true).0.maps[&MapRole::Opacity]
             .texture
             .bytes,
     )
@@ -388,20 +390,27 @@ fn images_of_materials() {
         [51],
         "an image with opacity means that"
     );
-    // A bump map is taken for what it is.
-    let (material, said) = read("map_Bump normals.png", true);
-    assert_eq!(names(&material), [(MapRole::Normal, "normals".into(), 1.0)]);
+}
+
+#[test]
+fn a_bump_map_is_taken_for_what_it_is() {
+    let (material, said) = read_material("map_Bump normals.png", true);
+    assert_eq!(maps(&material), [(MapRole::Normal, "normals".into(), 1.0)]);
     assert!(
         said.len() == 1 && said[0].contains("holds normals"),
         "{said:?}"
     );
-    let (material, said) = read("bump -bm 2 dark.png", true);
+    let (material, said) = read_material("bump -bm 2 dark.png", true);
     assert!(
         material.maps.is_empty() && said.len() == 1 && said[0].contains("holds heights"),
         "{said:?}"
     );
-    // What has no place is told, but not the colour's image as that of the ambient light.
-    let (material, said) = read(
+}
+
+/// The colour's image as that of the ambient light is not told.
+#[test]
+fn an_image_without_a_place_is_told() {
+    let (material, said) = read_material(
         "map_Kd dark.png\nmap_Ka dark.png\nmap_Ks light.png\nmap_Ns light.png\ndisp light.png\nNi 1",
         true,
     );
@@ -416,8 +425,11 @@ fn images_of_materials() {
             && !said[0].contains("map_ka"),
         "{said:?}"
     );
-    // A mesh has one set of coordinates, placed as the first image is; or none.
-    let (material, said) = read(
+}
+
+#[test]
+fn a_mesh_has_one_set_of_coordinates_placed_as_the_first_image_is_or_none() {
+    let (material, said) = read_material(
         "map_Kd -s 2 2 1 dark.png\nmap_Pr -s 2 2 1 light.png\nmap_Pm light.png\nnorm normals.png",
         true,
     );
@@ -429,7 +441,7 @@ fn images_of_materials() {
         said.len() == 2 && (material.metallic - 100.0 / 255.0).abs() < 1e-6,
         "{said:?}"
     );
-    let (material, said) = read(
+    let (material, said) = read_material(
         "map_Pr light.png\nmap_Ke light.png\nmap_d dark.png\nnorm normals.png",
         false,
     );

@@ -85,26 +85,7 @@ pub fn obj(
             None => {}
         }
         for triangle in part.triangles.clone() {
-            text.push('f');
-            for corner in 0..3 {
-                let of = |indices: &[[u32; 3]]| {
-                    let index = indices
-                        .get(triangle)
-                        .and_then(|corners| corners.get(corner));
-                    index.map_or(1, |&index| u64::from(index) + 1)
-                };
-                let position = vertices
-                    .corners
-                    .get(triangle)
-                    .and_then(|corners| corners.get(corner))
-                    .map_or(1, |vertex| vertex + 1);
-                let uv = mesh
-                    .uvs
-                    .as_ref()
-                    .map_or_else(String::new, |uvs| of(&uvs.indices).to_string());
-                let _ = write!(text, " {position}/{uv}/{}", of(&mesh.normals.indices));
-            }
-            text.push('\n');
+            write_face(&mut text, mesh, &vertices, triangle);
         }
     }
     let mtl = (!used.is_empty()).then(|| {
@@ -121,6 +102,30 @@ pub fn obj(
         mtl,
         lost,
     }
+}
+
+/// Writes the line of a triangle.
+fn write_face(text: &mut String, mesh: &Mesh, vertices: &Vertices, triangle: usize) {
+    text.push('f');
+    for corner in 0..3 {
+        let of = |indices: &[[u32; 3]]| {
+            let index = indices
+                .get(triangle)
+                .and_then(|corners| corners.get(corner));
+            index.map_or(1, |&index| u64::from(index) + 1)
+        };
+        let position = vertices
+            .corners
+            .get(triangle)
+            .and_then(|corners| corners.get(corner))
+            .map_or(1, |vertex| vertex + 1);
+        let uv = mesh
+            .uvs
+            .as_ref()
+            .map_or_else(String::new, |uvs| of(&uvs.indices).to_string());
+        let _ = write!(text, " {position}/{uv}/{}", of(&mesh.normals.indices));
+    }
+    text.push('\n');
 }
 
 /// The vertices of a file: points, or, where corners have colours, each point once for each of
