@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use nalgebra::{Unit, UnitQuaternion, Vector3};
 
 use super::links::{DraftId, Links, is_joint};
-use super::scene::{self, Axis, SAME, Scene};
+use super::scene::{self, SAME, Scene};
 use super::tidy;
 use crate::codes;
+use crate::read::axis::Axis;
 use urdf_usd_robot::{
     Arena, Bounds, Calibration, Command, Drive, Dynamics, Handle, JointId, JointKind,
     JointProperties, Limit, Mimic, Pose, Robot, Safety,

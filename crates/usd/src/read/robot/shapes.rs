@@ -8,9 +8,10 @@ use nalgebra::{Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuatern
 use super::links::{DraftId, Links};
 use super::materials::Materials;
 use super::meshes::{self, Meshes};
-use super::scene::{Axis, Scene};
+use super::scene::Scene;
 use super::tessellate::{self, Profile};
 use crate::codes;
+use crate::read::axis::Axis;
 use urdf_usd_mesh::Polygons;
 use urdf_usd_robot::{Contact, Geometry, LinkId, Pose, Robot, Shape};
 use urdf_usd_stage::{
