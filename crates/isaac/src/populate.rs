@@ -311,8 +311,7 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
             );
             let help =
                 "make the prim above no instance, or apply it in the layer that is referenced";
-            self.findings
-                .add(&codes::INSTANCE, (id, None), message, help);
+            self.findings.add(&codes::INSTANCE, id, None, message, help);
         }
     }
 }

@@ -80,7 +80,7 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
                     "{} stays where it is: it is below an instance, or what it stands in is sheared",
                     prim.path
                 );
-                findings.add(&codes::INSTANCE, (id, None), message, "move it by hand");
+                findings.add(&codes::INSTANCE, id, None, message, "move it by hand");
             }
         }
     }
