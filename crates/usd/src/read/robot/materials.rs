@@ -78,7 +78,8 @@ impl<'s, 'a> Materials<'s, 'a> {
             );
             self.scene.report(
                 &codes::READ_MATERIAL,
-                (id, Some(name)),
+                id,
+                Some(name),
                 message,
                 "bind it to a material that is there",
             );
@@ -189,7 +190,7 @@ impl<'s, 'a> Materials<'s, 'a> {
                 );
                 let help = "give the material a UsdPreviewSurface beside what it has";
                 self.scene
-                    .report(&codes::READ_MATERIAL, (id, None), message, help);
+                    .report(&codes::READ_MATERIAL, id, None, message, help);
             }
             return None;
         };
@@ -474,7 +475,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         );
         self.scene.report(
             &codes::READ_MATERIAL,
-            (id, Some(property)),
+            id,
+            Some(property),
             message,
             "nothing need be done, unless it matters",
         );
@@ -597,7 +599,8 @@ impl<'s, 'a> Materials<'s, 'a> {
             let help = "put the image where the asset looks for it, as PNG or JPEG";
             self.scene.report(
                 &codes::READ_TEXTURE,
-                (shader, Some("inputs:file")),
+                shader,
+                Some("inputs:file"),
                 message,
                 help,
             );

@@ -86,7 +86,8 @@ impl Meshes {
                 let message = format!("mesh {:?} is left out: {error}", scene.stage[id].name());
                 scene.report(
                     &codes::READ_SHAPE,
-                    (id, None),
+                    id,
+                    None,
                     message,
                     "export the mesh again",
                 );

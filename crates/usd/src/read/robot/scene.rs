@@ -126,11 +126,12 @@ impl<'a> Scene<'a> {
     pub fn report(
         &self,
         code: &'static Code,
-        at: (PrimId, Option<&str>),
+        id: PrimId,
+        property: Option<&str>,
         message: impl Into<String>,
         help: &str,
     ) {
-        let diagnostic = Diagnostic::new(code, self.place(at.0, at.1), message).help(help);
+        let diagnostic = Diagnostic::new(code, self.place(id, property), message).help(help);
         self.push(diagnostic);
     }
 
