@@ -1,7 +1,7 @@
 //! A stage as the robot schema sees it: which prims are bodies, joints, sites and robots.
 
 use nalgebra::Matrix4;
-use urdf_usd_stage::{Prim, PrimId, Stage};
+use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage};
 use urdf_usd_usd::isaac_schema as names;
 
 use crate::Error;

@@ -111,7 +111,7 @@ impl<T> Arena<T> {
     }
 
     /// Returns all elements with their handles, in order, for changes.
-    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (Handle<T>, &mut T)> {
+    pub(crate) fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (Handle<T>, &mut T)> {
         self.elements
             .iter_mut()
             .enumerate()
@@ -280,5 +280,60 @@ impl<T, V: fmt::Debug> fmt::Debug for ArenaMap<T, V> {
 impl<T, V: PartialEq> PartialEq for ArenaMap<T, V> {
     fn eq(&self, other: &Self) -> bool {
         self.values == other.values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words() -> Arena<String> {
+        let mut arena = Arena::default();
+        for word in ["a", "b", "a"] {
+            arena.push(word.to_owned());
+        }
+        arena
+    }
+
+    #[test]
+    fn handles_are_of_elements_that_exist() {
+        let mut arena = words();
+        let handle = arena.push("c".to_owned());
+        assert_eq!((arena[handle].as_str(), handle.index()), ("c", 3));
+        assert_eq!(arena.handle(3), Some(handle));
+        assert_eq!(arena.handle(4), None);
+        assert!(arena.contains(handle) && !words().contains(handle));
+        assert_eq!(format!("{handle:?}"), "#3");
+        arena[handle].push('d');
+        assert_eq!(arena.values().last().map(String::as_str), Some("cd"));
+    }
+
+    #[test]
+    fn elements_are_in_the_order_in_which_they_came() {
+        let arena = words();
+        assert_eq!((arena.len(), arena.is_empty()), (3, false));
+        let handles: Vec<_> = arena.handles().collect();
+        assert!(handles.is_sorted_by(|a, b| a < b));
+        assert!(
+            arena
+                .iter()
+                .map(|(handle, _)| handle)
+                .eq(handles.iter().copied())
+        );
+        assert_eq!(arena.position(|word| word == "a"), Some(handles[0]));
+        assert_eq!(arena.position(|word| word == "c"), None);
+        assert_eq!(arena.as_slice(), ["a", "b", "a"]);
+    }
+
+    #[test]
+    fn a_map_has_a_value_for_each_element() {
+        let arena = words();
+        let mut map = ArenaMap::new(&arena, |handle, word| format!("{word}{}", handle.index()));
+        assert_eq!(map.as_slice(), ["a0", "b1", "a2"]);
+        let second = arena.handle(1).unwrap();
+        map[second].clear();
+        assert_eq!(map.map(String::len).as_slice(), [2, 0, 2]);
+        assert_eq!(map.iter().nth(1), Some((second, &String::new())));
+        assert_eq!(ArenaMap::filled(&arena, 7).as_slice(), [7; 3]);
     }
 }

@@ -37,8 +37,8 @@ pub fn of_single(number: f32) -> f64 {
     number.to_string().parse().unwrap_or(f64::from(number))
 }
 
-/// Angles about the fixed axes x, y and z, in that order, that make `rotation`: URDF's roll, pitch
-/// and yaw, radians. With as few digits as `is_same` allows; it is asked whether a rotation is as
+/// Angles about the fixed axes x, y and z, in that order, that make `rotation`: roll, pitch and
+/// yaw, radians. With as few digits as `is_same` allows; it is asked whether a rotation is as
 /// good as `rotation`.
 ///
 /// Of the two ways to make a rotation, the one with the smaller angles is taken; where pitch is a

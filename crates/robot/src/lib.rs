@@ -150,8 +150,8 @@ pub struct Shape {
     pub material: Option<MaterialId>,
     /// The reference to the mesh that could not be read and that this stands in for.
     pub stand_in_for: Option<String>,
-    /// The number of the point instancer that made it, if one did: what one instancer made of one
-    /// mesh may be drawn as one (REP-158 §3.5).
+    /// The number of the set of instances that it is one of, if the source has such sets: shapes of
+    /// one set and one mesh may be drawn as instances.
     pub instancer: Option<usize>,
     /// What the model has no word for.
     pub custom: Custom,
@@ -444,7 +444,7 @@ impl JointKind {
         Self::Floating,
     ];
 
-    /// URDF's word for it.
+    /// Returns the word for it that most formats share.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",

@@ -3,7 +3,7 @@
 use super::{LinkId, Pose};
 use urdf_usd_diagnostic::Place;
 
-/// A light on a link (REP-158 §3.6). It shines along -z of its own frame.
+/// A light on a link. It shines along -z of its own frame.
 #[derive(Clone, Debug)]
 pub struct Light {
     /// The name as the source gives it; not necessarily unique.

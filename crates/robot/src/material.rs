@@ -18,8 +18,7 @@ pub struct Material {
     /// Linear red, green, blue and opacity, each 0 to 1. With a texture: what stands in for it
     /// where it can't be shown.
     pub base_color: [f32; 4],
-    /// Whether the colours of a mesh's corners multiply the base colour and its texture, as glTF's
-    /// COLOR_0 does. A reader that sets this has multiplied the base colour into the corners, so
+    /// Whether the colours of a mesh's corners multiply the base colour and its texture. A reader that sets this has multiplied the base colour into the corners, so
     /// that it is white.
     pub shows_corner_colors: bool,
     /// The image that gives colour (and opacity, if it has alpha), sRGB.
@@ -50,7 +49,7 @@ pub struct Material {
     pub maps: BTreeMap<MapRole, Map>,
 }
 
-/// A choice of materials for some of what is seen, which changes nothing else (REP-158 §3.7).
+/// A choice of materials for some of what is seen, which changes nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LookVariant {
     /// The name; unique in the robot.
@@ -126,7 +125,7 @@ impl MapRole {
 }
 
 /// An image that says something of a surface. All but those of emission hold numbers as they are,
-/// without loss (REP-158 §3.2).
+/// without loss.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
     /// The image. Its alpha means nothing unless it is the channel.
@@ -154,7 +153,7 @@ impl Map {
 
 /// How an image lies on texture coordinates, whose (0, 0) is its lower left: where on the image a
 /// point of the surface is follows from its coordinates by the scale, then the rotation, then the
-/// translation (UsdTransform2d).
+/// translation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ImagePlacement {
     /// How the image goes on beyond its left and right edge, and beyond its lower and upper one.
@@ -236,7 +235,7 @@ impl Channel {
 /// The index of refraction where nothing says otherwise.
 pub const PLAIN_IOR: f32 = 1.5;
 
-/// The roughness of lacquer where nothing says otherwise (UsdPreviewSurface).
+/// The roughness of lacquer where nothing says otherwise.
 pub const PLAIN_CLEARCOAT_ROUGHNESS: f32 = 0.01;
 
 /// The threshold of opacity of images that are mostly cut-outs, where nothing says otherwise.
@@ -344,7 +343,7 @@ impl Material {
     }
 }
 
-/// An image file in one of the two formats that USD and glTF share (REP-158 §3.2).
+/// An image file, PNG or JPEG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texture {
     /// The stem of its file's name, for a name in the output.

@@ -1,5 +1,4 @@
-//! What motion planners need to know of a robot beside its kinematics. XRDF has words for all of
-//! it.
+//! What motion planners need to know of a robot beside its kinematics.
 
 use nalgebra::{Point3, Vector3};
 

@@ -1,6 +1,7 @@
 //! The robot as a whole, and the only ways to change it: each keeps it valid.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::sync::OnceLock;
 
 use urdf_usd_diagnostic::Place;
@@ -18,7 +19,7 @@ use crate::kinematics::position_count;
 /// robot; each link has at most one joint above it, further ones close loops ([`Tree`]); joints
 /// follow each other in no circle; named poses and planning data refer to joints that have the
 /// positions they set.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Robot {
     name: String,
     links: Arena<Link>,
@@ -62,8 +63,8 @@ pub enum InvalidRobot {
     /// Two joints of one name.
     #[error("the robot has a joint \"{0}\" already")]
     DuplicateJoint(String),
-    /// A joint refers to a link or joint of another robot.
-    #[error("\"{0}\" refers to a link or joint that the robot does not have")]
+    /// A reference to a link, a joint or a group of spheres that the robot does not have.
+    #[error("\"{0}\" is not of the robot, or refers to what is not")]
     Dangling(String),
     /// A joint follows itself, directly or through others.
     #[error("the joint \"{0}\" follows itself")]
@@ -72,8 +73,7 @@ pub enum InvalidRobot {
     #[error("the robot has a look variant \"{0}\" already")]
     DuplicateLook(String),
     /// A named pose or a coordinate of the configuration space that the joints can't take: a joint
-    /// that follows another or closes a loop, is set twice or out of order, or has another number
-    /// of positions.
+    /// that follows another, is set twice or out of order, or has another number of positions.
     #[error("\"{0}\" sets positions that the joints of the robot do not have")]
     Positions(String),
 }
@@ -124,6 +124,29 @@ impl FromIterator<(LinkId, LinkId)> for LinkPairs {
 impl Extend<(LinkId, LinkId)> for LinkPairs {
     fn extend<I: IntoIterator<Item = (LinkId, LinkId)>>(&mut self, pairs: I) {
         pairs.into_iter().for_each(|(a, b)| self.insert(a, b));
+    }
+}
+
+impl fmt::Debug for Robot {
+    /// Leaves out what is derived from links and joints: the order of a hash map would differ from
+    /// run to run.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Robot")
+            .field("name", &self.name)
+            .field("links", &self.links)
+            .field("joints", &self.joints)
+            .field("materials", &self.materials)
+            .field("meshes", &self.meshes)
+            .field("look_variants", &self.look_variants)
+            .field("named_poses", &self.named_poses)
+            .field("planning", &self.planning)
+            .field("disabled_collisions", &self.disabled_collisions)
+            .field("sensors", &self.sensors)
+            .field("lights", &self.lights)
+            .field("interfaces", &self.interfaces)
+            .field("custom", &self.custom)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
     }
 }
 
@@ -274,7 +297,8 @@ impl Robot {
     /// Lets a joint follow another, or (`None`) no other.
     ///
     /// # Errors
-    /// If it would follow itself, directly or through others, or a joint is not of this robot.
+    /// If it would follow itself, directly or through others, a joint is not of this robot, or a
+    /// named pose or a coordinate sets a joint that would follow another.
     pub fn set_mimic(
         &mut self,
         follower: JointId,
@@ -296,46 +320,59 @@ impl Robot {
             }
             leader = self.joints[joint].mimic.map(|mimic| mimic.joint);
         }
-        self.joints[follower].mimic = mimic;
-        Ok(())
+        let before = std::mem::replace(&mut self.joints[follower].mimic, mimic);
+        let result = self.check_positions();
+        if result.is_err() {
+            self.joints[follower].mimic = before;
+        }
+        result
     }
 
     /// Lets joints follow others, or (`None`) no others.
     ///
     /// # Errors
-    /// If joints would follow each other in a circle, or a joint is not of this robot.
+    /// If joints would follow each other in a circle, a joint is not of this robot, or a named pose
+    /// or a coordinate sets a joint that would follow another.
     pub fn set_mimics(
         &mut self,
         mimics: impl IntoIterator<Item = (JointId, Option<Mimic>)>,
     ) -> Result<(), InvalidRobot> {
         let before: Vec<Option<Mimic>> = self.joints.values().map(|joint| joint.mimic).collect();
-        let mut error = None;
+        let result = self.try_mimics(mimics);
+        if result.is_err() {
+            for (joint, mimic) in self.joints.values_mut().zip(before) {
+                joint.mimic = mimic;
+            }
+        }
+        result
+    }
+
+    fn try_mimics(
+        &mut self,
+        mimics: impl IntoIterator<Item = (JointId, Option<Mimic>)>,
+    ) -> Result<(), InvalidRobot> {
         for (follower, mimic) in mimics {
-            let leader = mimic.map(|mimic| mimic.joint);
-            if self.joints.contains(follower)
-                && leader.is_none_or(|leader| self.joints.contains(leader))
-            {
-                self.joints[follower].mimic = mimic;
-            } else {
-                let name = self.joints.values().nth(follower.index());
-                error = Some(InvalidRobot::Dangling(
-                    name.map_or_else(|| format!("{follower:?}"), |joint| joint.name.clone()),
-                ));
+            if !self.joints.contains(follower) {
+                return Err(InvalidRobot::Dangling(format!("{follower:?}")));
             }
-        }
-        error = error.or_else(|| {
-            let joint = self.circular()?;
-            Some(InvalidRobot::CircularMimic(self.joints[joint].name.clone()))
-        });
-        match error {
-            None => Ok(()),
-            Some(error) => {
-                for (joint, mimic) in self.joints.values_mut().zip(before) {
-                    joint.mimic = mimic;
-                }
-                Err(error)
+            if mimic.is_some_and(|mimic| !self.joints.contains(mimic.joint)) {
+                let name = self.joints[follower].name.clone();
+                return Err(InvalidRobot::Dangling(name));
             }
+            self.joints[follower].mimic = mimic;
         }
+        if let Some(joint) = self.circular() {
+            let name = self.joints[joint].name.clone();
+            return Err(InvalidRobot::CircularMimic(name));
+        }
+        self.check_positions()
+    }
+
+    /// Checks what sets positions of joints.
+    fn check_positions(&self) -> Result<(), InvalidRobot> {
+        let mut poses = self.named_poses.iter();
+        poses.try_for_each(|pose| self.check_pose(pose))?;
+        self.check_planning(&self.planning)
     }
 
     /// Returns a joint that follows itself, if there is one. Each joint is visited once, however
@@ -485,6 +522,12 @@ impl Robot {
     /// If a coordinate is of a joint that follows another, has more or less than one position, or
     /// is set twice, or if collision data refer to a group of spheres that is not there.
     pub fn set_planning(&mut self, planning: Planning) -> Result<(), InvalidRobot> {
+        self.check_planning(&planning)?;
+        self.planning = planning;
+        Ok(())
+    }
+
+    fn check_planning(&self, planning: &Planning) -> Result<(), InvalidRobot> {
         let mut seen = BTreeSet::new();
         for coordinate in &planning.coordinates {
             if !self.joints.contains(coordinate.joint) {
@@ -504,7 +547,6 @@ impl Robot {
                 return Err(InvalidRobot::Dangling(format!("group {}", collision.group)));
             }
         }
-        self.planning = planning;
         Ok(())
     }
 
@@ -528,5 +570,390 @@ impl Robot {
     pub(crate) fn take_meshes_and_materials(&mut self, other: Self) {
         self.meshes = other.meshes;
         self.materials = other.materials;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Coordinate, JointKind, PlanningCollision};
+
+    /// A robot with links `l0`, `l1`, … and a joint `j0`, `j1`, … of a kind for each pair of links.
+    fn robot(links: usize, joints: &[(JointKind, usize, usize)]) -> Robot {
+        let mut robot = Robot::new("r");
+        for index in 0..links {
+            robot.add_link(Link::new(format!("l{index}"))).unwrap();
+        }
+        for (index, &(kind, parent, child)) in joints.iter().enumerate() {
+            let [parent, child] = [parent, child].map(|link| robot.links().handle(link).unwrap());
+            let joint = Joint::new(format!("j{index}"), kind, parent, child);
+            robot.add_joint(joint).unwrap();
+        }
+        robot
+    }
+
+    /// A chain of revolute joints, `j0` from `l0` to `l1` and so on.
+    fn chain(joints: usize) -> Robot {
+        let pairs: Vec<_> = (0..joints)
+            .map(|index| (JointKind::Revolute, index, index + 1))
+            .collect();
+        robot(joints + 1, &pairs)
+    }
+
+    fn joint(robot: &Robot, name: &str) -> JointId {
+        robot.joint_named(name).unwrap()
+    }
+
+    fn follow(joint: JointId) -> Option<Mimic> {
+        Some(Mimic {
+            joint,
+            multiplier: 1.0,
+            offset: 0.0,
+        })
+    }
+
+    fn pose(positions: &[(JointId, &[f64])]) -> NamedPose {
+        NamedPose {
+            name: "p".to_owned(),
+            group: None,
+            chain: None,
+            positions: positions
+                .iter()
+                .map(|(id, at)| (*id, at.to_vec()))
+                .collect(),
+            place: Place::default(),
+        }
+    }
+
+    fn coordinates(joints: &[JointId]) -> Planning {
+        let coordinates = joints.iter().map(|&joint| Coordinate {
+            joint,
+            acceleration: None,
+            jerk: None,
+        });
+        Planning {
+            coordinates: coordinates.collect(),
+            ..Planning::default()
+        }
+    }
+
+    /// Asserts that a change is refused with `error` and changes nothing.
+    fn refuses<T: fmt::Debug + PartialEq>(
+        robot: &mut Robot,
+        error: InvalidRobot,
+        change: impl FnOnce(&mut Robot) -> Result<T, InvalidRobot>,
+    ) {
+        let before = (format!("{robot:?}"), robot.tree().clone());
+        assert_eq!(change(robot), Err(error));
+        assert_eq!((format!("{robot:?}"), robot.tree().clone()), before);
+    }
+
+    #[test]
+    fn names_are_unique_and_found() {
+        let mut robot = chain(2);
+        let error = InvalidRobot::DuplicateLink("l1".to_owned());
+        refuses(&mut robot, error, |r| r.add_link(Link::new("l1")));
+        let ends = [0, 2].map(|link| robot.links().handle(link).unwrap());
+        let again = Joint::new("j1", JointKind::Fixed, ends[0], ends[1]);
+        let error = InvalidRobot::DuplicateJoint("j1".to_owned());
+        refuses(&mut robot, error, |r| r.add_joint(again));
+        let look = LookVariant {
+            name: "red".to_owned(),
+            materials: Default::default(),
+        };
+        robot.add_look_variant(look.clone()).unwrap();
+        let error = InvalidRobot::DuplicateLook("red".to_owned());
+        refuses(&mut robot, error, |r| r.add_look_variant(look));
+        assert_eq!(robot.link_named("l2"), Some(ends[1]));
+        assert_eq!(
+            (robot.link_named("l3"), robot.joint_named("j2")),
+            (None, None)
+        );
+        // A link and a joint may share a name.
+        robot.add_link(Link::new("j0")).unwrap();
+    }
+
+    #[test]
+    fn a_robot_has_a_name() {
+        let mut robot = Robot::new("");
+        assert_eq!(robot.name(), "robot");
+        robot.rename("arm");
+        assert_eq!(robot.name(), "arm");
+    }
+
+    #[test]
+    fn what_another_robot_has_is_not_referred_to() {
+        let other = chain(5);
+        let foreign = (other.link_named("l5").unwrap(), joint(&other, "j4"));
+        let mut robot = chain(2);
+        let base = robot.link_named("l0").unwrap();
+        let dangling = |name: &str| InvalidRobot::Dangling(name.to_owned());
+        for (parent, child) in [(base, foreign.0), (foreign.0, base)] {
+            let joint = Joint::new("j", JointKind::Fixed, parent, child);
+            refuses(&mut robot, dangling("j"), |r| r.add_joint(joint));
+        }
+        let j0 = joint(&robot, "j0");
+        refuses(&mut robot, dangling("j0"), |r| {
+            r.set_mimics([(j0, follow(foreign.1))])
+        });
+        refuses(&mut robot, dangling("#4"), |r| {
+            r.set_mimics([(foreign.1, follow(j0))])
+        });
+        refuses(&mut robot, InvalidRobot::Positions("p".to_owned()), |r| {
+            r.add_named_pose(pose(&[(foreign.1, &[0.0])]))
+        });
+        refuses(&mut robot, dangling("#4"), |r| {
+            r.set_planning(coordinates(&[foreign.1]))
+        });
+    }
+
+    #[test]
+    fn joints_follow_each_other_in_no_circle() {
+        let mut robot = chain(4);
+        let [a, b, c, d] = ["j0", "j1", "j2", "j3"].map(|name| joint(&robot, name));
+        let circular = |robot: &mut Robot, mimics: &[(JointId, JointId)]| {
+            let mimics: Vec<_> = mimics.iter().map(|&(id, of)| (id, follow(of))).collect();
+            let before = format!("{robot:?}");
+            let error = robot.set_mimics(mimics).unwrap_err();
+            assert!(matches!(error, InvalidRobot::CircularMimic(_)), "{error}");
+            assert_eq!(format!("{robot:?}"), before);
+        };
+        circular(&mut robot, &[(a, a)]);
+        circular(&mut robot, &[(a, b), (b, a)]);
+        circular(&mut robot, &[(d, c), (a, b), (b, c), (c, a)]);
+        robot
+            .set_mimics([(a, follow(b)), (b, follow(c)), (d, follow(c))])
+            .unwrap();
+        // The circle may be closed later, and opened in the same change.
+        circular(&mut robot, &[(c, d)]);
+        robot.set_mimics([(c, follow(d)), (d, None)]).unwrap();
+        let error = InvalidRobot::CircularMimic("j3".to_owned());
+        refuses(&mut robot, error, |r| r.set_mimic(d, follow(a)));
+        let error = InvalidRobot::CircularMimic("j0".to_owned());
+        refuses(&mut robot, error, |r| r.set_mimic(a, follow(a)));
+        robot.set_mimic(a, None).unwrap();
+        robot.set_mimic(a, follow(b)).unwrap();
+        let leaders = [a, b, c, d].map(|id| robot.joints()[id].mimic().map(|mimic| mimic.joint));
+        assert_eq!(leaders, [Some(b), Some(c), Some(d), None]);
+    }
+
+    #[test]
+    fn joints_are_added_without_what_they_followed() {
+        let mut robot = chain(2);
+        let [a, b] = ["j0", "j1"].map(|name| joint(&robot, name));
+        robot.set_mimics([(a, follow(b))]).unwrap();
+        let mut other = chain(0);
+        let link = other.add_link(Link::new("l1")).unwrap();
+        let root = other.link_named("l0").unwrap();
+        let added = other
+            .add_joint(robot.joints()[a].between(root, link))
+            .unwrap();
+        assert_eq!(other.joints()[added].mimic(), None);
+    }
+
+    #[test]
+    fn poses_are_of_joints_that_can_take_them() {
+        let kinds = [
+            JointKind::Revolute,
+            JointKind::Planar,
+            JointKind::Fixed,
+            JointKind::Revolute,
+        ];
+        let joints: Vec<_> = (0..)
+            .zip(kinds)
+            .map(|(at, kind)| (kind, at, at + 1))
+            .collect();
+        let mut robot = robot(5, &joints);
+        let [turn, plane, fixed, last] = ["j0", "j1", "j2", "j3"].map(|name| joint(&robot, name));
+        robot.set_mimics([(last, follow(turn))]).unwrap();
+        let invalid: [&[(JointId, &[f64])]; 7] = [
+            &[(turn, &[])],
+            &[(turn, &[1.0, 2.0])],
+            &[(plane, &[1.0])],
+            &[(fixed, &[0.0])],
+            &[(last, &[1.0])],
+            &[(plane, &[1.0, 2.0]), (turn, &[1.0])],
+            &[(turn, &[1.0]), (turn, &[1.0])],
+        ];
+        let error = InvalidRobot::Positions("p".to_owned());
+        for positions in invalid {
+            refuses(&mut robot, error.clone(), |r| {
+                r.add_named_pose(pose(positions))
+            });
+            refuses(&mut robot, error.clone(), |r| {
+                r.set_named_poses(vec![pose(&[]), pose(positions)])
+            });
+        }
+        let valid = pose(&[(turn, &[1.0]), (plane, &[1.0, 2.0])]);
+        robot.add_named_pose(valid.clone()).unwrap();
+        // No joint of a pose can follow another from then on.
+        robot.set_mimics([(last, None)]).unwrap();
+        refuses(&mut robot, error.clone(), |r| {
+            r.set_mimics([(turn, follow(last))])
+        });
+        refuses(&mut robot, error, |r| r.set_mimic(turn, follow(last)));
+        robot.set_named_poses(Vec::new()).unwrap();
+        robot.set_mimics([(turn, follow(last))]).unwrap();
+    }
+
+    #[test]
+    fn coordinates_are_of_joints_with_one_position() {
+        let joints = [
+            (JointKind::Revolute, 0, 1),
+            (JointKind::Floating, 1, 2),
+            (JointKind::Revolute, 2, 3),
+        ];
+        let mut robot = robot(4, &joints);
+        let [turn, floating, last] = ["j0", "j1", "j2"].map(|name| joint(&robot, name));
+        let invalid = |name: &str| InvalidRobot::Positions(name.to_owned());
+        robot.set_mimics([(last, follow(turn))]).unwrap();
+        for (joints, name) in [
+            (vec![turn, last], "j2"),
+            (vec![floating], "j1"),
+            (vec![turn, turn], "j0"),
+        ] {
+            refuses(&mut robot, invalid(name), |r| {
+                r.set_planning(coordinates(&joints))
+            });
+        }
+        let collision = Planning {
+            self_collision: Some(PlanningCollision {
+                group: 0,
+                buffers: Vec::new(),
+            }),
+            ..Planning::default()
+        };
+        let error = InvalidRobot::Dangling("group 0".to_owned());
+        refuses(&mut robot, error, |r| r.set_planning(collision));
+        robot.set_mimics([(last, None)]).unwrap();
+        robot.set_planning(coordinates(&[last, turn])).unwrap();
+        refuses(&mut robot, invalid("j2"), |r| {
+            r.set_mimics([(last, follow(turn))])
+        });
+    }
+
+    #[test]
+    fn pairs_are_of_different_links_in_order() {
+        let robot = chain(2);
+        let [a, b, c] = [0, 1, 2].map(|link| robot.links().handle(link).unwrap());
+        let pairs: LinkPairs = [(c, b), (b, c), (a, a), (b, a)].into_iter().collect();
+        assert_eq!(pairs.iter().collect::<Vec<_>>(), [(a, b), (b, c)]);
+        assert!(pairs.len() == 2 && pairs.contains(c, b) && !pairs.contains(a, c));
+    }
+
+    fn loops(robot: &Robot) -> Vec<bool> {
+        robot.joints().values().map(Joint::closes_loop).collect()
+    }
+
+    #[test]
+    fn the_first_joint_that_reaches_a_link_is_above_it() {
+        use JointKind::Revolute as R;
+        // A diamond, and a joint from a link to itself.
+        let diamond = robot(4, &[(R, 0, 1), (R, 0, 2), (R, 1, 3), (R, 2, 3), (R, 3, 3)]);
+        assert_eq!(loops(&diamond), [false, false, false, true, true]);
+        // A ring has a root: the link below its last joint.
+        let ring = robot(3, &[(R, 0, 1), (R, 1, 2), (R, 2, 0)]);
+        assert_eq!(loops(&ring), [false, false, true]);
+        assert_eq!(ring.tree().roots(), [ring.link_named("l0").unwrap()]);
+        // A second parent closes a loop, though its own tree is another.
+        let parents = robot(3, &[(R, 0, 2), (R, 1, 2)]);
+        assert_eq!(
+            (loops(&parents), parents.tree().roots().len()),
+            (vec![false, true], 2)
+        );
+    }
+
+    #[test]
+    fn links_are_in_order_depth_first() {
+        use JointKind::Fixed as F;
+        let robot = robot(6, &[(F, 5, 1), (F, 5, 0), (F, 1, 4), (F, 3, 2)]);
+        let names = |links: &[LinkId]| -> Vec<&str> {
+            links
+                .iter()
+                .map(|&link| robot.links()[link].name())
+                .collect()
+        };
+        let tree = robot.tree();
+        assert_eq!(names(tree.roots()), ["l3", "l5"]);
+        assert_eq!(names(tree.order()), ["l3", "l2", "l5", "l1", "l4", "l0"]);
+        let link = |name| robot.link_named(name).unwrap();
+        assert_eq!(tree.parent_joint(link("l4")), robot.joint_named("j2"));
+        assert_eq!(
+            tree.child_joints(link("l5")),
+            ["j0", "j1"].map(|name| joint(&robot, name))
+        );
+        assert_eq!(names(tree.below(link("l1"))), ["l1", "l4"]);
+    }
+
+    #[test]
+    fn the_world_is_a_root_that_is_used() {
+        use JointKind::Fixed;
+        let mut robot = Robot::new("r");
+        let world = robot.add_link(Link::new("world")).unwrap();
+        let base = robot.add_link(Link::new("base")).unwrap();
+        assert_eq!(robot.world_root(), None);
+        robot
+            .add_joint(Joint::new("j", Fixed, world, base))
+            .unwrap();
+        assert_eq!(robot.world_root(), Some(world));
+    }
+
+    #[test]
+    fn large_robots_are_built_in_about_linear_time() {
+        const LINKS: usize = 100_000;
+        let forwards = (1..LINKS).map(|at| (JointKind::Fixed, at - 1, at));
+        let backwards: Vec<_> = forwards.clone().rev().collect();
+        for joints in [forwards.collect(), backwards] {
+            let robot = robot(LINKS, &joints);
+            assert_eq!(robot.tree().roots().len(), 1);
+            assert_eq!(robot.tree().order().len(), LINKS);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_tree_is_a_spanning_forest(
+            count in 1_usize..12,
+            ends in proptest::collection::vec((0_usize..12, 0_usize..12), 0..30),
+        ) {
+            let joints: Vec<_> = ends
+                .iter()
+                .map(|&(parent, child)| (JointKind::Fixed, parent % count, child % count))
+                .collect();
+            let robot = robot(count, &joints);
+            let tree = robot.tree();
+            // Each link once, after its parent.
+            let mut seen = BTreeSet::new();
+            for &link in tree.order() {
+                if let Some(above) = tree.parent_joint(link) {
+                    prop_assert_eq!(robot.joints()[above].child(), link);
+                    prop_assert!(seen.contains(&robot.joints()[above].parent()));
+                }
+                prop_assert!(seen.insert(link));
+            }
+            prop_assert_eq!(seen.len(), count);
+            // Each joint that closes no loop is the one above its child; others are above none.
+            for (id, joint) in robot.joints().iter() {
+                let is_above = tree.parent_joint(joint.child()) == Some(id);
+                prop_assert_eq!(is_above, !joint.closes_loop());
+                let is_below = tree.child_joints(joint.parent()).contains(&id);
+                prop_assert_eq!(is_below, !joint.closes_loop());
+            }
+            let in_tree = joints.len() - loops(&robot).iter().filter(|is_loop| **is_loop).count();
+            prop_assert_eq!(tree.roots().len() + in_tree, count);
+            // `is_below` and `below` agree with the way up.
+            for link in robot.links().handles() {
+                let up = |link: &LinkId| {
+                    Some(robot.joints()[tree.parent_joint(*link)?].parent())
+                };
+                let way: Vec<LinkId> = std::iter::successors(Some(link), up).collect();
+                for above in robot.links().handles() {
+                    prop_assert_eq!(tree.is_below(link, above), way.contains(&above));
+                    prop_assert_eq!(tree.below(above).contains(&link), way.contains(&above));
+                }
+            }
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Which links are rigid bodies to an engine and which are frames (REP-158 §1.3, §2.7).
+//! Which links are rigid bodies to an engine and which are frames.
 
 use std::fmt;
 use std::str::FromStr;
@@ -73,7 +73,7 @@ pub struct Roles {
     /// Of each body, the link whose mass and geometry it has. That is the link itself, but
     /// for the base of a robot that moves: an empty one (`base_footprint`) has those of the one
     /// link that is fixed to it (`base_link`), which becomes a frame in it. The edges of TF keep
-    /// the URDF's direction, and what is rigid moves as one.
+    /// the joints' direction, and what is rigid moves as one.
     pub content: ArenaMap<Link, LinkId>,
 }
 

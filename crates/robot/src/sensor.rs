@@ -88,7 +88,7 @@ pub struct Interface {
     /// What it is.
     pub kind: InterfaceKind,
     /// Whether it is there from the start: false for what a controller offers that another one
-    /// keeps from its joints (REP-158 §4.2.3).
+    /// keeps from its joints.
     pub starts_enabled: bool,
 }
 

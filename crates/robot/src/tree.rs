@@ -73,6 +73,12 @@ impl Tree {
         &self.order
     }
 
+    /// Returns a link and all links that hang on it, each after its parent.
+    pub fn below(&self, link: LinkId) -> &[LinkId] {
+        let (start, end) = self.spans[link];
+        self.order.get(start..end).unwrap_or_default()
+    }
+
     /// Returns whether `link` is `above`, or hangs on it.
     pub fn is_below(&self, link: LinkId, above: LinkId) -> bool {
         let (start, end) = self.spans[above];

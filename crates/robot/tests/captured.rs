@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test or benchmark that fails may panic
 
-use urdf_usd_robot::{Captured, Interface, InterfaceKind, LinkId, Qos, Robot};
+use urdf_usd_robot::{Captured, Interface, InterfaceKind, Qos, Robot};
 
 const QOS: Qos = Qos::Seen {
     is_reliable: false,
@@ -91,7 +91,7 @@ fn it_moves_to_the_frame_of_its_messages() {
     );
     assert_eq!(
         (robot.sensors[1].name.as_str(), robot.sensors[1].link),
-        ("scan", LinkId(1))
+        ("scan", robot.link_named("laser").unwrap())
     );
     assert_eq!(rate(&robot.sensors[1].interfaces[0]), 7.0);
     // Seen again, it stays there.

@@ -7,11 +7,6 @@
 //!
 //! This module must not know files (apart from their names), meshes, or what the robot is read for.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 pub mod codes;
 mod custom;
 mod decode;

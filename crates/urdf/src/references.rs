@@ -98,7 +98,8 @@ mod tests {
         let outcome = read(&text, Some(Path::new("r.urdf")));
         let (mut robot, references) = (outcome.robot.unwrap(), outcome.references);
         let sphere = Geometry::Sphere { radius: 1.0 };
-        robot.links[1].visuals[3].geometry = sphere.clone();
+        let second = robot.link_named("y").unwrap();
+        robot.link_mut(second).visuals[3].geometry = sphere.clone();
         let arrays = MeshArrays {
             points: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
             triangles: vec![[0, 1, 2]],
@@ -124,7 +125,7 @@ mod tests {
             .collect();
         assert_eq!(uris, ["a.stl", "b.stl"]);
         let id = references.meshes[0].settle(&mut robot, Arc::new(mesh.clone().into()));
-        let source = &robot.meshes[id.0];
+        let source = &robot.meshes()[id];
         assert_eq!(
             (source.uri.as_str(), &*source.mesh, source.place.line),
             ("a.stl", &mesh.into(), 1)
@@ -134,10 +135,10 @@ mod tests {
             Geometry::Mesh { mesh: id, scale },
             Geometry::Missing { scale },
         );
-        let [x, y] = &robot.links[..] else {
-            panic!("{:?}", robot.links)
+        let [x, y] = robot.links().as_slice() else {
+            panic!("{:?}", robot.links())
         };
-        let visuals = |link: &urdf_usd_robot::Link| {
+        let visuals = |link: &Link| {
             link.visuals
                 .iter()
                 .map(|shape| shape.geometry.clone())

@@ -129,6 +129,12 @@ fn as_mesh<'a>(body: &Body<'a>) -> Option<&'a LazyMesh> {
     }
 }
 
+/// A mesh, and where it stands: with the numbers of these places among all.
+struct UsedMesh<'a> {
+    mesh: &'a LazyMesh,
+    places: Vec<(usize, &'a Place)>,
+}
+
 /// The bounds of meshes where they stand, in their order, from `store` if it has them: going
 /// through all points takes as long as all layers, and their arrays may have to be loaded.
 fn bounds_of_meshes<'a>(
@@ -167,16 +173,16 @@ fn bounds_of_meshes<'a>(
         return Ok(bounds);
     }
     // Each mesh is loaded once, however many places it has.
-    let mut places: HashMap<*const LazyMesh, (&LazyMesh, Vec<(usize, &Place)>)> = HashMap::new();
+    let mut used: HashMap<*const LazyMesh, UsedMesh<'_>> = HashMap::new();
     for (index, (place, mesh)) in meshes.iter().enumerate() {
-        places
-            .entry(std::ptr::from_ref(*mesh))
-            .or_insert((mesh, Vec::new()))
-            .1
-            .push((index, place));
+        let used = used.entry(std::ptr::from_ref(*mesh)).or_insert(UsedMesh {
+            mesh,
+            places: Vec::new(),
+        });
+        used.places.push((index, place));
     }
-    let places: Vec<(&LazyMesh, Vec<(usize, &Place)>)> = places.into_values().collect();
-    let found = places.into_par_iter().map(|(mesh, places)| {
+    let used: Vec<UsedMesh<'_>> = used.into_values().collect();
+    let found = used.into_par_iter().map(|UsedMesh { mesh, places }| {
         let mesh = mesh.arrays()?;
         let found = places
             .into_iter()

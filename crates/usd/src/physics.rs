@@ -93,7 +93,18 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     for path in &scene.plan.articulation_roots {
         layer.over(path).apply(["PhysicsArticulationRootAPI"]);
     }
-    // Between bodies that can touch at all: engines complain about others.
+    author_filtered_pairs(scene, &mut layer, diagnostics);
+    let mut colliders = scene.library.colliders.values();
+    if colliders.any(|colliders| !colliders.is_empty()) {
+        contacts.author(&mut layer);
+        author_collision_group(&mut layer, &root);
+    }
+    layer
+}
+
+/// Authors the pairs of bodies that are not checked for collision, of those that can touch at all:
+/// engines complain about others.
+fn author_filtered_pairs(scene: &Scene<'_>, layer: &mut Layer, diagnostics: &mut Vec<Diagnostic>) {
     let mut written = 0;
     for (body, others) in &scene.plan.filtered_pairs {
         let (paths, others) = (
@@ -133,16 +144,6 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
                 );
         }
     }
-    if scene
-        .library
-        .colliders
-        .values()
-        .any(|colliders| !colliders.is_empty())
-    {
-        contacts.author(&mut layer);
-        author_collision_group(&mut layer, &root);
-    }
-    layer
 }
 
 /// How a collider collides: as the shape that it is, with the material of contacts at `material`.

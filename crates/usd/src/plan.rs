@@ -670,7 +670,7 @@ mod tests {
         let robot = chain(200, inside, "fixed", |n| format!("l{n}"));
         let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
         assert_eq!((levels(&plan), plan.flattened), (2, Flattened::Frames));
-        let rest = urdf_usd_robot::kinematics::Model::of(&robot).poses(&[]);
+        let rest = Model::of(&robot).poses(&[]);
         let root = robot.links().handle(0);
         for (link, rest) in plan.links.values().zip(&rest).skip(1) {
             assert_eq!((link.role, link.holder), (Role::Frame, root));

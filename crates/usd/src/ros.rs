@@ -250,14 +250,14 @@ fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
 /// How a topic's messages are delivered. Sensors are best effort, which REP 2003 calls the system's
 /// default (§2.4).
 fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
-    let policies: &[(&str, &str)] = match qos {
-        Qos::Default => &[],
-        Qos::Sensor => &[
+    let policies: Vec<(&str, &str)> = match qos {
+        Qos::Default => Vec::new(),
+        Qos::Sensor => vec![
             ("reliability", "system_default"),
             ("durability", "volatile"),
             ("history", "keep_last"),
         ],
-        Qos::Latched => &[
+        Qos::Latched => vec![
             ("reliability", "reliable"),
             ("durability", "transient_local"),
         ],
@@ -265,30 +265,28 @@ fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
             is_reliable,
             is_latched,
             depth,
-        } => &[
-            (
-                "reliability",
-                if is_reliable {
-                    "reliable"
-                } else {
-                    "best_effort"
-                },
-            ),
-            (
-                "durability",
-                if is_latched {
-                    "transient_local"
-                } else {
-                    "volatile"
-                },
-            ),
-            ("history", "keep_last"),
-        ][..if depth.is_some() { 3 } else { 2 }],
+        } => {
+            let reliability = if is_reliable {
+                "reliable"
+            } else {
+                "best_effort"
+            };
+            let durability = if is_latched {
+                "transient_local"
+            } else {
+                "volatile"
+            };
+            let history = depth.map(|_| ("history", "keep_last"));
+            [("reliability", reliability), ("durability", durability)]
+                .into_iter()
+                .chain(history)
+                .collect()
+        }
     };
     for (policy, value) in policies {
         prim.attribute(
             &format!("ros:topic:qos:{policy}"),
-            Attribute::token(*value).uniform(),
+            Attribute::token(value).uniform(),
         );
     }
     let depth = match qos {

@@ -26,7 +26,8 @@ pub struct ModelFrame {
     pub joint: Option<usize>,
     /// The joint's frame in the parent, metres.
     pub origin: Pose,
-    /// This frame in what the joint moves. In URDF that is the same frame: the identity.
+    /// This frame in what the joint moves. The identity where both are one
+    /// frame.
     pub tail: Pose,
 }
 

@@ -1,6 +1,6 @@
 //! Controllers that can't be active at once, since they command the same joints (REP-158 §4.2.3).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::codes;
 use crate::xml::short;
@@ -36,13 +36,10 @@ impl<'a> Claims<'a> {
         is_trajectory: bool,
         place: &Place,
     ) -> usize {
-        if let Some(known) = self
-            .claims
-            .iter()
-            .position(|claim| claim.controller == controller)
-        {
-            self.claims[known].joints.extend(joints);
-            return known;
+        let mut known = self.claims.iter_mut().enumerate();
+        if let Some((index, claim)) = known.find(|(_, claim)| claim.controller == controller) {
+            claim.joints.extend(joints);
+            return index;
         }
         self.claims.push(Claim {
             controller: controller.to_owned(),
@@ -73,13 +70,13 @@ impl<'a> Claims<'a> {
     /// since it holds the joints where they are until it is told to move them; then the controller
     /// that was added first.
     pub fn settle(self, interfaces: &mut [Interface]) -> Vec<Diagnostic> {
-        let mut ranked: Vec<usize> = (0..self.claims.len()).collect();
-        ranked.sort_by_key(|&index| !self.claims[index].is_trajectory);
-        let mut holders: HashMap<&str, usize> = HashMap::new();
-        let mut excluded: Vec<Option<Diagnostic>> = vec![None; self.claims.len()];
-        for index in ranked {
-            let claim = &self.claims[index];
-            let held: Vec<(&str, usize)> = claim
+        let mut ranked: Vec<(usize, &Claim<'_>)> = self.claims.iter().enumerate().collect();
+        ranked.sort_by_key(|(_, claim)| !claim.is_trajectory);
+        let mut holders: HashMap<&str, &Claim<'_>> = HashMap::new();
+        // By index, so that findings are in the order in which controllers were added.
+        let mut excluded: BTreeMap<usize, Diagnostic> = BTreeMap::new();
+        for (index, claim) in ranked {
+            let held: Vec<(&str, &Claim<'_>)> = claim
                 .joints
                 .iter()
                 .filter_map(|joint| Some((*joint, *holders.get(joint)?)))
@@ -88,22 +85,24 @@ impl<'a> Claims<'a> {
                 Some(&(_, holder)) => {
                     let joints = held
                         .iter()
-                        .filter(|(_, other)| *other == holder)
+                        .filter(|(_, other)| other.controller == holder.controller)
                         .map(|(joint, _)| *joint)
                         .collect();
-                    excluded[index] = Some(diagnostic(claim, &self.claims[holder], joints));
+                    excluded.insert(index, diagnostic(claim, holder, joints));
                 }
-                None => holders.extend(claim.joints.iter().map(|joint| (*joint, index))),
+                None => holders.extend(claim.joints.iter().map(|joint| (*joint, claim))),
             }
         }
         let mut is_offered: HashMap<usize, bool> = HashMap::new();
         for &(interface, controller) in &self.offers {
-            *is_offered.entry(interface).or_default() |= excluded[controller].is_none();
+            *is_offered.entry(interface).or_default() |= !excluded.contains_key(&controller);
         }
         for (interface, is_offered) in is_offered {
-            interfaces[interface].starts_enabled = is_offered;
+            if let Some(interface) = interfaces.get_mut(interface) {
+                interface.starts_enabled = is_offered;
+            }
         }
-        excluded.into_iter().flatten().collect()
+        excluded.into_values().collect()
     }
 }
 

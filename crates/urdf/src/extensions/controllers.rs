@@ -111,7 +111,7 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
         } else {
             &controller.namespace
         };
-        let node = Node::new(&scope.robot.name(), namespace, controller.name).remapped(&remappings);
+        let node = Node::new(scope.robot.name(), namespace, controller.name).remapped(&remappings);
         match controller.offers(&settings) {
             Some(Offers::Interfaces(offers)) => {
                 // One that only publishes commands nothing.
@@ -306,8 +306,7 @@ pub(super) fn assumed(
     blocks: &[Block<'_>],
 ) -> (Vec<Interface>, Vec<Diagnostic>) {
     let is_wheel = |&(id, command): &(_, Command)| {
-        command != Command::Position
-            && scope.joint_of(id).kind() == JointKind::Continuous
+        command != Command::Position && scope.joint_of(id).kind() == JointKind::Continuous
     };
     let has_arm = |block: &Block<'_>| block.joints.iter().any(|joint| !is_wheel(joint));
     let is_only_arm = blocks.iter().filter(|block| has_arm(block)).count() == 1;
@@ -325,7 +324,7 @@ pub(super) fn assumed(
         let claim = claims.add(controller, joints, !takes_wheels, &block.element.place);
         for &(topic, type_name, kind) in topics {
             if let Some(name) =
-                valid_name(&Node::new(&scope.robot.name(), "", controller).resolve(topic))
+                valid_name(&Node::new(scope.robot.name(), "", controller).resolve(topic))
             {
                 let interface = Interface {
                     name,

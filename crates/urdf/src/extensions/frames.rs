@@ -138,11 +138,7 @@ fn below(scope: &Scope<'_>, link: LinkId, pose: Pose) -> Option<LinkId> {
         if off.translation.vector.norm() <= TOLERANCE && off.rotation.angle() <= TOLERANCE {
             return Some(link);
         }
-        let joints = scope
-            .robot
-            .tree()
-            .child_joints(link)
-            .iter();
+        let joints = scope.robot.tree().child_joints(link).iter();
         let fixed = joints
             .map(|&joint| scope.joint_of(joint))
             .filter(|joint| joint.kind() == JointKind::Fixed);

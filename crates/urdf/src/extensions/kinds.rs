@@ -24,7 +24,7 @@ pub(super) enum Kind {
 
 /// Every kind: its words (lower case, without separators), default rate in Hz, the last part of its
 /// default topic, and its messages. Cameras have several topics; theirs is the picture.
-const TABLE: &[(Kind, &[&str], f64, &str, &str)] = &[
+static TABLE: [(Kind, &[&str], f64, &str, &str); 14] = [
     (
         Kind::Camera,
         &[
@@ -274,7 +274,7 @@ mod tests {
         ] {
             assert_eq!(Kind::of_plugin(file), kind, "{file}");
         }
-        for row in TABLE {
+        for row in &TABLE {
             assert_eq!(row.0.row().1, row.1);
         }
     }

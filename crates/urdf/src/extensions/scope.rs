@@ -95,8 +95,18 @@ impl<'a> Scope<'a> {
             place.element,
             short(name)
         );
-        let links = self.robot.links().values().map(Link::name).filter(|_| what != "joint");
-        let joints = self.robot.joints().values().map(Joint::name).filter(|_| what != "link");
+        let links = self
+            .robot
+            .links()
+            .values()
+            .map(Link::name)
+            .filter(|_| what != "joint");
+        let joints = self
+            .robot
+            .joints()
+            .values()
+            .map(Joint::name)
+            .filter(|_| what != "link");
         let near = self.suggestions.nearest(name, links.chain(joints));
         let help = did_you_mean(near.iter().map(|name| short(name)))
             .unwrap_or_else(|| format!("correct the name, or add the {what}"));

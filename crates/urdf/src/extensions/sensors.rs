@@ -165,10 +165,7 @@ fn urdf_seat(scope: &mut Scope<'_>, sensor: &Element) -> Option<Seat> {
 fn on_link(scope: &Scope<'_>, link: LinkId) -> Seat {
     Seat {
         link,
-        joint: scope
-            .robot
-            .tree()
-            .parent_joint(link),
+        joint: scope.robot.tree().parent_joint(link),
     }
 }
 
@@ -354,10 +351,9 @@ fn frame(
     let stated = descend(element, &["force_torque", "frame"]).map(|frame| frame.text.as_str());
     let (link, name) = match frames::named(element, None) {
         Some(name) => frames::meant(scope, Some(name), &element.place),
-        None if kind == Kind::ForceTorque && stated == Some("parent") => (
-            seat.joint.map(|joint| scope.joint_of(joint).parent()),
-            None,
-        ),
+        None if kind == Kind::ForceTorque && stated == Some("parent") => {
+            (seat.joint.map(|joint| scope.joint_of(joint).parent()), None)
+        }
         None => (None, None),
     };
     (link.filter(|link| *link != seat.link), name)

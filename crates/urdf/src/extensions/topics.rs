@@ -161,7 +161,7 @@ fn of_ros2_plugin(
     plugin_kind: Kind,
 ) -> Vec<Topic> {
     let name = attribute(plugin, "name").unwrap_or(device.name);
-    let node = Node::of_plugin(&scope.robot.name(), plugin, name);
+    let node = Node::of_plugin(scope.robot.name(), plugin, name);
     if device.kind.is_camera() {
         let camera = text_of(plugin, &["camera_name"]).unwrap_or(device.name);
         let base = joined(&[camera, device.part.unwrap_or_default()]);
@@ -235,7 +235,7 @@ fn of_ros1_plugin(
     plugin_kind: Kind,
 ) -> Vec<Topic> {
     let namespace = text_of(plugin, &["robotNamespace"]).unwrap_or_default();
-    let node = Node::new(&scope.robot.name(), namespace, device.name);
+    let node = Node::new(scope.robot.name(), namespace, device.name);
     if device.kind.is_camera() {
         return of_ros1_camera(device, plugin, &node);
     }

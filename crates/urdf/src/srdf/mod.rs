@@ -8,13 +8,13 @@
 pub mod codes;
 mod states;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use crate::xml::{Node, Xml, children, name_of, short};
 use crate::{Form, is_robot, read_xml};
 use urdf_usd_diagnostic::{Code, Diagnostic, Suggestions, did_you_mean};
-use urdf_usd_robot::{LinkId, Robot};
+use urdf_usd_robot::{Link, LinkId, Robot};
 
 const SRDF: Form = Form {
     name: "SRDF",
@@ -55,7 +55,9 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
         robot.disabled_collisions.extend(pairs);
         // Tool frames have no invariants, and the states were read of the joints of this robot.
         let is_valid = robot.set_planning(planning).is_ok()
-            && poses.into_iter().all(|pose| robot.add_named_pose(pose).is_ok());
+            && poses
+                .into_iter()
+                .all(|pose| robot.add_named_pose(pose).is_ok());
         debug_assert!(is_valid);
     }
     diagnostics
@@ -80,15 +82,12 @@ fn report_other_robot(xml: &mut Xml<'_>, root: Node<'_>, robot: &Robot) {
 
 /// The links of a robot by name.
 fn links_of(robot: &Robot) -> Names<'_, LinkId> {
-    let ids = robot
-        .links()
-        .iter()
-        .map(|(id, link)| (link.name(), id))
-        .collect();
     Names {
+        robot,
         what: "link",
         code: &codes::UNKNOWN_LINK,
-        ids,
+        find: Robot::link_named,
+        all: |robot| robot.links().values().map(Link::name).collect(),
         unknown: HashSet::new(),
         suggestions: Suggestions::default(),
     }
@@ -238,17 +237,19 @@ struct Links<'a> {
 
 /// The links or the joints of a robot by name.
 struct Names<'a, Id> {
+    robot: &'a Robot,
     /// What they are.
     what: &'static str,
     /// What is reported of others.
     code: &'static Code,
-    ids: HashMap<&'a str, Id>,
-    /// Names that were looked for in vain: each is reported once.
+    find: fn(&Robot, &str) -> Option<Id>,
+    all: fn(&'a Robot) -> Vec<&'a str>,
+    /// Unknown names, each of which is reported once.
     unknown: HashSet<String>,
     suggestions: Suggestions,
 }
 
-impl<Id: Copy> Names<'_, Id> {
+impl<Id> Names<'_, Id> {
     /// What `name` is, which stands in an attribute. None, reported, if there is none.
     fn find(
         &mut self,
@@ -257,9 +258,9 @@ impl<Id: Copy> Names<'_, Id> {
         attribute: &str,
         name: &str,
     ) -> Option<Id> {
-        let found = self.ids.get(name).copied();
+        let found = (self.find)(self.robot, name);
         if found.is_none() && self.unknown.insert(name.to_owned()) {
-            let near = self.suggestions.nearest(name, self.ids.keys().copied());
+            let near = self.suggestions.nearest(name, (self.all)(self.robot));
             let help = did_you_mean(near.iter().map(|name| short(name)))
                 .unwrap_or_else(|| "correct the name, or give the SRDF of this robot".to_owned());
             let message = format!("the robot has no {} \"{}\"", self.what, short(name));

@@ -146,19 +146,16 @@ impl<'a> Known<'a> {
         robot: &'a Robot,
         groups: HashMap<&'a str, Option<(LinkId, LinkId)>>,
     ) -> Self {
-        let ids = robot
-            .joints()
-            .iter()
-            .map(|(id, joint)| (joint.name(), id))
-            .collect();
         let virtual_joints = children(root, "virtual_joint")
             .filter_map(name_of)
             .map(str::trim)
             .collect();
         let joints = Names {
+            robot,
             what: "joint",
             code: &codes::UNKNOWN_JOINT,
-            ids,
+            find: Robot::joint_named,
+            all: |robot| robot.joints().values().map(Joint::name).collect(),
             unknown: HashSet::new(),
             suggestions: Suggestions::default(),
         };
@@ -266,7 +263,7 @@ impl<'a> Known<'a> {
             );
             return None;
         };
-        if self.virtual_joints.contains(name) && !self.joints.ids.contains_key(name) {
+        if self.virtual_joints.contains(name) && self.robot.joint_named(name).is_none() {
             let message = format!(
                 "{} is a virtual joint of the SRDF; the robot itself does not have it",
                 xml.label(node)

@@ -1,6 +1,6 @@
 use super::apply;
 use crate::read;
-use urdf_usd_robot::{JointId, NamedPose, Robot, kinematics};
+use urdf_usd_robot::{JointId, LinkId, NamedPose, Robot, kinematics};
 
 /// A robot of four links in a chain, the first three of which can collide.
 fn robot() -> Robot {
@@ -32,11 +32,11 @@ fn robot() -> Robot {
 fn applied(text: &str) -> (Vec<String>, Vec<(&'static str, u32, String)>) {
     let mut robot = robot();
     let diagnostics = apply(text, None, &mut robot);
-    let name = |index: usize| robot.links[index].name.clone();
+    let name = |link: LinkId| robot.links()[link].name();
     let pairs = robot
         .disabled_collisions
         .iter()
-        .map(|(a, b)| format!("{} {}", name(a.0), name(b.0)))
+        .map(|(a, b)| format!("{} {}", name(a), name(b)))
         .collect();
     (
         pairs,
@@ -203,6 +203,11 @@ fn mover() -> Robot {
     .unwrap()
 }
 
+/// A joint of [`mover`].
+fn joint(name: &str) -> JointId {
+    mover().joint_named(name).unwrap()
+}
+
 /// The poses that `inside`, from line 2 on, leads to, and what is reported: code, line, column.
 fn posed(inside: &str) -> (Vec<NamedPose>, Vec<(&'static str, u32, u32)>) {
     let mut robot = mover();
@@ -210,7 +215,7 @@ fn posed(inside: &str) -> (Vec<NamedPose>, Vec<(&'static str, u32, u32)>) {
         format!("<robot name='r'><group name='g'/><virtual_joint name='world'/>\n{inside}</robot>");
     let diagnostics = apply(&text, None, &mut robot);
     (
-        robot.named_poses,
+        robot.named_poses().to_vec(),
         diagnostics
             .into_iter()
             .map(|d| (d.code, d.place.line, d.place.column))
@@ -250,23 +255,22 @@ fn group_states_are_named_poses_in_the_robots_order() {
     );
     assert_eq!(
         up.positions,
-        [(1, vec![1.5]), (3, vec![0.05])]
+        [(joint("turn"), vec![1.5]), (joint("slide"), vec![0.05])]
     );
     assert_eq!(
         (down.name.as_str(), &down.positions[..]),
-        ("down", &[(2, vec![-7.0])][..])
+        ("down", &[(joint("roll"), vec![-7.0])][..])
     );
 }
 
 #[test]
 fn planar_and_floating_joints_are_where_moveit_puts_them() {
     let robot = mover();
-    let moved =
-        |joint: usize, positions: &[f64]| kinematics::motion(&robot.joints[joint], positions);
+    let moved = |name: &str, at: &[f64]| kinematics::motion(&robot.joints()[joint(name)], at);
     // MoveIt's plane is xy, whatever basis the model's positions are along.
     let plane = positions_of("<joint name='plane' value='0.3 -0.4 0'/>");
     assert_eq!(plane.len(), 2);
-    let at = moved(5, &plane).translation.vector;
+    let at = moved("plane", &plane).translation.vector;
     assert!(
         (at - nalgebra::Vector3::new(0.3, -0.4, 0.0)).norm() < 1e-12,
         "{at}"
@@ -278,7 +282,7 @@ fn planar_and_floating_joints_are_where_moveit_puts_them() {
     );
     // A quarter turn about y, not of unit length.
     let drone = positions_of("<joint name='drone' value='1 2 3 0 1 0 1'/>");
-    let pose = moved(7, &drone);
+    let pose = moved("drone", &drone);
     let turned = pose * nalgebra::Point3::new(1.0, 0.0, 0.0);
     assert!(
         (turned - nalgebra::Point3::new(1.0, 2.0, 2.0)).norm() < 1e-9,
@@ -337,11 +341,15 @@ fn what_is_wrong_with_a_state_is_reported_with_its_place() {
     ] {
         let (poses, findings) = state(joint);
         assert_eq!(findings, [(code, 3, column)], "{joint}");
-        assert_eq!(poses[0].positions, [(2, vec![1.0])], "{joint}");
+        assert_eq!(
+            poses[0].positions,
+            [(self::joint("roll"), vec![1.0])],
+            "{joint}"
+        );
     }
     let (poses, findings) = state("<joint name='turn' value='2.5'/>");
     assert_eq!(findings, [("srdf-outside-limits", 3, 50)]);
-    assert_eq!(poses[0].positions[0], (1, vec![2.5]));
+    assert_eq!(poses[0].positions[0], (joint("turn"), vec![2.5]));
     for (joint, at) in [
         ("plane' value='1 0 0.5", [0.0, -1.0]),
         ("wall' value='7 0 0", [0.0, 0.0]),
@@ -362,7 +370,7 @@ fn joints_that_follow_are_left_to_follow() {
     let (poses, findings) =
         state("<joint name='turn' value='1'/><joint name='finger' value='-1.5'/>");
     assert_eq!(findings, [("srdf-mimic-joint", 2, 70)]);
-    assert_eq!(poses[0].positions, [(1, vec![1.0])]);
+    assert_eq!(poses[0].positions, [(joint("turn"), vec![1.0])]);
     let (_, findings) = state("<joint name='finger' value='-1'/><joint name='turn' value='1'/>");
     assert_eq!(findings, [("srdf-mimic-joint-apart", 2, 54)]);
 }
@@ -402,7 +410,7 @@ fn what_is_wrong_with_states_themselves_is_reported() {
     assert_eq!(findings, [("srdf-repeated-state", 3, 1)]);
     assert_eq!(
         (poses.len(), &poses[0].positions[..]),
-        (1, &[(2, vec![2.0])][..])
+        (1, &[(self::joint("roll"), vec![2.0])][..])
     );
 
     let many: String = (0..1001)
@@ -428,10 +436,10 @@ fn links_of_end_effectors_are_tool_frames() {
         .map(|d| (d.code, d.place.line))
         .collect();
     let frames: Vec<&str> = robot
-        .planning
+        .planning()
         .tool_frames
         .iter()
-        .map(|link| robot.links[link.0].name.as_str())
+        .map(|&link| robot.links()[link].name())
         .collect();
     assert_eq!(
         (frames, found),

@@ -40,7 +40,7 @@ fn attributes_and_elements_stay_with_their_owner() {
            <gazebo><plugin name="p"><![CDATA[a < b]]></plugin></gazebo>
            <gazebo reference="a"><mu1>0.2</mu1></gazebo>"#,
     ));
-    let link = &robot.links[0];
+    let link = &robot.links().as_slice()[0];
     let attribute = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(
         link.custom.attributes,
@@ -73,7 +73,7 @@ fn attributes_and_elements_stay_with_their_owner() {
         all(&link.collisions[0].custom.elements),
         ["material name=m[]", "g:surface[]"]
     );
-    let joint = &robot.joints[0];
+    let joint = &robot.joints().as_slice()[0];
     assert_eq!(joint.custom.attributes, [attribute("group", "left")]);
     assert_eq!(
         all(&joint.custom.elements),

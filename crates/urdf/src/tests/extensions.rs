@@ -65,7 +65,7 @@ fn codes(inside: &str) -> Vec<(&'static str, u32)> {
 }
 
 fn link(robot: &Robot, id: urdf_usd_robot::LinkId) -> &str {
-    &robot.links[id.0].name
+    robot.links()[id].name()
 }
 
 fn frame(robot: &Robot) -> Option<&str> {
@@ -633,7 +633,7 @@ fn names_are_made_valid_and_the_clock_is_the_simulators() {
 fn contact_is_gazebos_last_word() {
     let of = |inside: &str| {
         let robot = robot(inside);
-        robot.links[1]
+        robot.links().as_slice()[1]
             .contact
             .map(|c| (c.static_friction, c.dynamic_friction, c.restitution))
     };
@@ -661,7 +661,12 @@ fn contact_is_gazebos_last_word() {
     for inside in ["<mu1>-1</mu1>", "<mu1>nan</mu1>", "<mu1>slippery</mu1>"] {
         assert_eq!(codes(&arm(inside)), [("urdf-bad-setting", 7)], "{inside}");
         assert_eq!(
-            read(&body(&arm(inside)), None).robot.unwrap().links[1].contact,
+            read(&body(&arm(inside)), None)
+                .robot
+                .unwrap()
+                .links()
+                .as_slice()[1]
+                .contact,
             None
         );
     }
@@ -671,7 +676,9 @@ fn contact_is_gazebos_last_word() {
     );
     let bullet = "<link name='foot'><contact><lateral_friction value='0.8'/><restitution value='2'/></contact></link>";
     let outcome = read(&text(bullet), None);
-    let contact = outcome.robot.unwrap().links[0].contact.unwrap();
+    let contact = outcome.robot.unwrap().links().as_slice()[0]
+        .contact
+        .unwrap();
     assert_eq!(
         (contact.static_friction, contact.restitution),
         (0.8, Some(1.0))
@@ -692,8 +699,8 @@ fn drives_are_the_strongest_command() {
             .collect::<String>()
     };
     let drive = |inside: &str| {
-        robot(inside).joints[0]
-            .drive
+        robot(inside).joints().as_slice()[0]
+            .drive()
             .map(|drive| (drive.command, drive.initial_position))
     };
     assert_eq!(
@@ -714,8 +721,8 @@ fn drives_are_the_strongest_command() {
     assert_eq!(drive(&initial("0.5")), Some((Command::Effort, Some(0.5))));
     let outcome = read(&body(&initial("7")), None);
     assert_eq!(
-        outcome.robot.unwrap().joints[0]
-            .drive
+        outcome.robot.unwrap().joints().as_slice()[0]
+            .drive()
             .unwrap()
             .initial_position,
         Some(1.0)
@@ -732,7 +739,7 @@ fn drives_are_the_strongest_command() {
     assert_eq!(codes(&of("hold")), [("urdf-not-drivable", 7)]);
     let follower = "<link name='f'/><joint name='follow' type='continuous'><parent link='base'/><child link='f'/><mimic joint='turn'/></joint>";
     let robot = robot(&format!("{follower}{}", of("follow")));
-    assert!(robot.joints.iter().all(|joint| joint.drive.is_none()));
+    assert!(robot.joints().values().all(|joint| joint.drive().is_none()));
 }
 
 #[test]
@@ -743,7 +750,11 @@ fn transmissions_drive_where_ros2_control_does_not() {
         )
     };
     let interface = |name: &str| format!("<hardwareInterface>{name}</hardwareInterface>");
-    let drive = |inside: &str| robot(inside).joints[0].drive.map(|drive| drive.command);
+    let drive = |inside: &str| {
+        robot(inside).joints().as_slice()[0]
+            .drive()
+            .map(|drive| drive.command)
+    };
     assert_eq!(
         drive(&transmission(
             &interface("hardware_interface/EffortJointInterface"),

@@ -135,8 +135,8 @@ fn what_xacro_left_does_not_stop_a_robot() {
     assert_eq!(
         (
             outcome.diagnostics.len(),
-            robot.links.len(),
-            robot.links[0].visuals.len()
+            robot.links().len(),
+            robot.links().as_slice()[0].visuals.len()
         ),
         (3, 1, 1)
     );
@@ -152,7 +152,7 @@ fn what_xacro_left_does_not_stop_a_robot() {
     assert_eq!(
         (
             read(plain, None).diagnostics.len(),
-            read(plain, None).robot.unwrap().links.len()
+            read(plain, None).robot.unwrap().links().len()
         ),
         (0, 1)
     );
@@ -239,7 +239,10 @@ fn texts_that_need_mending() {
         "<robot name='r'>\n<!-- ---- a > b ---- -->\n<link name='a' x='1'/><!-- ü ---></robot>";
     let robot = one(loose, "urdf-loose-comment", 2, 1, "").unwrap();
     assert_eq!(
-        (robot.links[0].place.line, robot.links[0].place.column),
+        (
+            robot.links().as_slice()[0].place.line,
+            robot.links().as_slice()[0].place.column
+        ),
         (3, 1)
     );
     let deep = format!(
@@ -273,14 +276,14 @@ fn names() {
     assert_eq!(
         one(nameless, "urdf-nameless-robot", 2, 1, "robot")
             .unwrap()
-            .name,
+            .name(),
         "robot"
     );
     assert_eq!(
         read(nameless, Some(Path::new("/x/arm.urdf")))
             .robot
             .unwrap()
-            .name,
+            .name(),
         "arm"
     );
     let robot = one(
@@ -290,7 +293,10 @@ fn names() {
         1,
         "link",
     );
-    assert_eq!(robot.unwrap().links[0].name, "unnamed_link_1");
+    assert_eq!(
+        robot.unwrap().links().as_slice()[0].name(),
+        "unnamed_link_1"
+    );
     let robot = one(
         &joined("<joint type='fixed'><parent link='a'/><child link='b'/></joint>"),
         "urdf-unnamed-element",
@@ -298,7 +304,10 @@ fn names() {
         1,
         "joint",
     );
-    assert_eq!(robot.unwrap().joints[0].name, "unnamed_joint_2");
+    assert_eq!(
+        robot.unwrap().joints().as_slice()[0].name(),
+        "unnamed_joint_2"
+    );
     let robot = one(
         &text("<link name='a'/>\n<link name='a'><x/></link>"),
         "urdf-duplicate-link",
@@ -309,7 +318,7 @@ fn names() {
     .unwrap();
     assert_eq!(
         (
-            robot.links.len(),
+            robot.links().len(),
             robot.custom.elements[0].children[0].name.as_str()
         ),
         (1, "x")
@@ -329,9 +338,9 @@ fn names() {
     let robot = one(&twice("c"), "urdf-duplicate-joint", 3, 1, "joint \"j\"").unwrap();
     assert_eq!(
         robot
-            .joints
-            .iter()
-            .map(|j| j.name.as_str())
+            .joints()
+            .values()
+            .map(|j| j.name())
             .collect::<Vec<_>>(),
         ["j", "j_2"]
     );
@@ -395,7 +404,7 @@ fn references() {
     );
     assert_eq!(outcome.diagnostics[0].help, "did you mean \"b\"?");
     let robot = outcome.robot.unwrap();
-    assert_eq!((robot.joints.len(), robot.tree.roots.len()), (0, 2));
+    assert_eq!((robot.joints().len(), robot.tree().roots().len()), (0, 2));
     // What was left out is still there, whole.
     assert_eq!(robot.custom.elements[0].children.len(), 2);
 }
@@ -412,15 +421,15 @@ fn loops_and_roots() {
     let robot = one(&text(&(inside + three)), "urdf-loop", 4, 1, "joint \"ac\"").unwrap();
     assert_eq!(
         robot
-            .joints
-            .iter()
-            .map(|j| j.closes_loop)
+            .joints()
+            .values()
+            .map(|j| j.closes_loop())
             .collect::<Vec<_>>(),
         [false, false, true]
     );
     let ring = joint("ab", "a", "b") + &joint("bc", "b", "c") + &joint("ca", "c", "a");
     let robot = one(&text(&(ring + three)), "urdf-loop", 4, 1, "joint \"ca\"").unwrap();
-    assert_eq!(robot.tree.roots.len(), 1);
+    assert_eq!(robot.tree().roots().len(), 1);
     let robot = one(
         &text(&(joint("ab", "a", "b") + three)),
         "urdf-several-roots",
@@ -429,7 +438,7 @@ fn loops_and_roots() {
         "robot \"r\"",
     )
     .unwrap();
-    assert_eq!(robot.tree.roots.len(), 2);
+    assert_eq!(robot.tree().roots().len(), 2);
     // What became of the robot is said at once.
     let told = |inside: &str| {
         read(&text(inside), None)
@@ -473,7 +482,7 @@ fn structure() {
     let robot = one(&link("<inertial><origin/><origin xyz='1 2 3'/><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"),
         "urdf-repeated-element", 3, 20, "link \"a\" / inertial / origin 2").unwrap();
     assert_eq!(
-        robot.links[0].custom.elements[0].children[0].attributes,
+        robot.links().as_slice()[0].custom.elements[0].children[0].attributes,
         [("xyz".to_owned(), "1 2 3".to_owned())]
     );
     let robot = one(
@@ -484,9 +493,9 @@ fn structure() {
         "joint \"j\"",
     )
     .unwrap();
-    assert_eq!(robot.joints[0].kind, JointKind::Fixed);
+    assert_eq!(robot.joints().as_slice()[0].kind(), JointKind::Fixed);
     assert_eq!(
-        robot.joints[0].custom.attributes,
+        robot.joints().as_slice()[0].custom.attributes,
         [("type".to_owned(), "rotary".to_owned())]
     );
     let robot = one(
@@ -499,8 +508,8 @@ fn structure() {
     .unwrap();
     assert_eq!(
         (
-            robot.links[0].visuals.len(),
-            robot.links[0].custom.elements[0].name.as_str()
+            robot.links().as_slice()[0].visuals.len(),
+            robot.links().as_slice()[0].custom.elements[0].name.as_str()
         ),
         (0, "visual")
     );
@@ -534,7 +543,7 @@ fn structure() {
     )
     .unwrap();
     assert_eq!(
-        robot.links[0].visuals[0].custom.elements[0].children[0].name,
+        robot.links().as_slice()[0].visuals[0].custom.elements[0].children[0].name,
         "sphere"
     );
 }
@@ -573,7 +582,7 @@ fn numbers() {
 #[test]
 fn shapes() {
     let at = |form: &str| format!("link \"a\" / visual / geometry / {form}");
-    let left = |robot: Option<Robot>| robot.unwrap().links[0].visuals.len();
+    let left = |robot: Option<Robot>| robot.unwrap().links().as_slice()[0].visuals.len();
     assert_eq!(
         left(one(
             &shape("<sphere/>"),
@@ -763,7 +772,7 @@ fn axes_and_limits() {
             "joint \"j\" / limit",
         )
         .unwrap();
-        robot.joints[0].limit.unwrap()
+        robot.joints().as_slice()[0].limit.unwrap()
     };
     let half = limits("upper='2'", "urdf-half-limit", 1);
     assert_eq!(half.bounds.sides(), (Some(0.0), Some(2.0)));
@@ -800,7 +809,7 @@ fn what_urdfdom_requires() {
         "has no effort;",
     );
     assert_eq!(
-        robot.joints[0]
+        robot.joints().as_slice()[0]
             .limit
             .map(|limit| (limit.effort, limit.velocity)),
         Some((None, Some(2.0)))
@@ -826,7 +835,9 @@ fn what_urdfdom_requires() {
         "no k_velocity;",
     );
     assert_eq!(
-        robot.joints[0].safety.and_then(|safety| safety.k_position),
+        robot.joints().as_slice()[0]
+            .safety
+            .and_then(|safety| safety.k_position),
         Some(3.0)
     );
     missing(
@@ -875,9 +886,9 @@ fn all_that_is_wrong_with_a_joint_that_is_left_out_is_told() {
     let robot = read(&text, None).robot.unwrap();
     assert_eq!(
         robot
-            .joints
-            .iter()
-            .map(|joint| joint.name.as_str())
+            .joints()
+            .values()
+            .map(|joint| joint.name())
             .collect::<Vec<_>>(),
         ["j"]
     );
@@ -888,7 +899,10 @@ fn all_that_is_wrong_with_a_joint_that_is_left_out_is_told() {
         found.contains(&("urdf-duplicate-joint", 7)) && found.len() == 5,
         "{found:?}"
     );
-    assert_eq!(read(&text, None).robot.unwrap().joints[0].name, "j");
+    assert_eq!(
+        read(&text, None).robot.unwrap().joints().as_slice()[0].name(),
+        "j"
+    );
     // One that follows it is told what is the matter.
     let follower = "<joint name='f' type='continuous'><parent link='a'/><child link='b'/>\n<mimic joint='j'/></joint>";
     let found = read(&joined(&format!("{follower}{bad}")), None).diagnostics;
@@ -948,9 +962,9 @@ fn mimics() {
     let leaders = |robot: Option<Robot>| {
         robot
             .unwrap()
-            .joints
-            .iter()
-            .map(|j| j.mimic.map(|m| m.joint.0))
+            .joints()
+            .values()
+            .map(|j| j.mimic().map(|m| m.joint.index()))
             .collect::<Vec<_>>()
     };
     let found = one(
@@ -962,10 +976,10 @@ fn mimics() {
     )
     .unwrap();
     assert_eq!(
-        found.joints[0].custom.elements[0].attributes,
+        found.joints().as_slice()[0].custom.elements[0].attributes,
         [("joint".to_owned(), "none".to_owned())]
     );
-    assert_eq!(found.joints[0].mimic, None);
+    assert_eq!(found.joints().as_slice()[0].mimic(), None);
     for (mimic, column) in [("<mimic/>", 73), ("<mimic joint=' '/>", 80)] {
         let nobody = robot(&[mimic]);
         one(
@@ -1030,7 +1044,10 @@ fn materials() {
     ));
     let robot = one(&twice, "urdf-duplicate-material", 3, 1, "material \"m\"").unwrap();
     assert_eq!(
-        (robot.materials.len(), robot.materials[0].base_color),
+        (
+            robot.materials().len(),
+            robot.materials().as_slice()[0].base_color
+        ),
         (1, [1.0, 0.0, 0.0, 1.0])
     );
     let same = text(&format!(
@@ -1046,7 +1063,7 @@ fn materials() {
     let robot = one(&nameless, "urdf-unnamed-element", 2, 1, "material").unwrap();
     assert_eq!(
         (
-            robot.materials.len(),
+            robot.materials().len(),
             robot.custom.elements[0].name.as_str()
         ),
         (0, "material")
@@ -1061,9 +1078,9 @@ fn materials() {
     )
     .unwrap();
     assert_eq!(
-        robot.links[0].visuals[0]
+        robot.links().as_slice()[0].visuals[0]
             .material
-            .map(|id| robot.materials[id.0].base_color),
+            .map(|id| robot.materials()[id].base_color),
         Some([1.0, 0.0, 0.0, 1.0])
     );
     let own = text(&format!(
@@ -1072,9 +1089,9 @@ fn materials() {
     ));
     let robot = one(&own, "urdf-material-redefined", 3, 50, at).unwrap();
     assert_eq!(
-        robot.links[0].visuals[0]
+        robot.links().as_slice()[0].visuals[0]
             .material
-            .map(|id| robot.materials[id.0].base_color),
+            .map(|id| robot.materials()[id].base_color),
         Some([0.0, 1.0, 0.0, 1.0])
     );
     let robot = one(
@@ -1085,7 +1102,7 @@ fn materials() {
         at,
     )
     .unwrap();
-    assert_eq!(robot.materials[0].name, "m");
+    assert_eq!(robot.materials().as_slice()[0].name, "m");
     one(
         &text(&visual("<material/>")),
         "urdf-empty-material",
@@ -1117,7 +1134,10 @@ fn materials() {
         color,
     )
     .unwrap();
-    assert_eq!(robot.materials[0].base_color, [1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(
+        robot.materials().as_slice()[0].base_color,
+        [1.0, 0.0, 0.0, 1.0]
+    );
     one(
         &inline("<color rgba='1 0 0'/>"),
         "urdf-no-alpha",
@@ -1189,7 +1209,7 @@ fn robots_beyond_all_measure_stop_before_they_are_read() {
         read(&text(&links(MAX_LINKS)), None)
             .robot
             .unwrap()
-            .links
+            .links()
             .len(),
         MAX_LINKS
     );
@@ -1253,12 +1273,12 @@ fn long_chains_of_mimics_are_cut() {
             .collect();
         assert_eq!(cut.len(), 3, "{cut:?}");
         let robot = outcome.robot.unwrap();
-        for joint in &robot.joints {
+        for joint in robot.joints().values() {
             let (mut steps, mut at) = (0, joint);
-            while let Some(mimic) = at.mimic {
-                (steps, at) = (steps + 1, &robot.joints[mimic.joint.0]);
+            while let Some(mimic) = at.mimic() {
+                (steps, at) = (steps + 1, &robot.joints()[mimic.joint]);
             }
-            assert!(steps <= 64, "{} follows through {steps}", joint.name);
+            assert!(steps <= 64, "{} follows through {steps}", joint.name());
         }
     }
 }

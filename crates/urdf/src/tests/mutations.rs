@@ -54,20 +54,21 @@ const PIECES: &[&str] = &[
 
 /// What every reader of the model relies on.
 fn check(robot: &Robot, references: &References) {
-    let (links, joints) = (robot.links.len(), robot.joints.len());
-    assert!(!robot.name.is_empty() && links > 0 && !robot.tree.roots.is_empty());
-    assert_eq!(
-        (robot.tree.order.len(), robot.tree.parent_joint.len()),
-        (links, links)
-    );
+    let links = robot.links();
+    assert!(!robot.name().is_empty() && !links.is_empty() && !robot.tree().roots().is_empty());
+    assert_eq!(robot.tree().order().len(), links.len());
     let names = |names: Vec<&str>| {
         let distinct: std::collections::HashSet<&str> = names.iter().copied().collect();
         assert_eq!(distinct.len(), names.len());
     };
-    names(robot.links.iter().map(|l| l.name.as_str()).collect());
-    names(robot.joints.iter().map(|j| j.name.as_str()).collect());
-    for joint in &robot.joints {
-        assert!(joint.parent.0 < links && joint.child.0 < links && joint.parent != joint.child);
+    names(robot.links().values().map(|l| l.name()).collect());
+    names(robot.joints().values().map(|j| j.name()).collect());
+    for joint in robot.joints().values() {
+        assert!(
+            links.contains(joint.parent())
+                && links.contains(joint.child())
+                && joint.parent() != joint.child()
+        );
         assert!(
             (joint.axis.norm() - 1.0).abs() < 1e-9
                 && joint
@@ -77,24 +78,28 @@ fn check(robot: &Robot, references: &References) {
                     .iter()
                     .all(|x| x.is_finite())
         );
-        let mut leader = joint.mimic;
-        for _ in 0..joints {
-            leader = leader.and_then(|mimic| robot.joints[mimic.joint.0].mimic);
+        let mut leader = joint.mimic();
+        for _ in robot.joints().handles() {
+            leader = leader.and_then(|mimic| robot.joints()[mimic.joint].mimic());
         }
         assert_eq!(leader, None);
     }
     for shape in robot
-        .links
-        .iter()
+        .links()
+        .values()
         .flat_map(|link| link.visuals.iter().chain(&link.collisions))
     {
-        assert!(shape.material.is_none_or(|id| id.0 < robot.materials.len()));
+        assert!(
+            shape
+                .material
+                .is_none_or(|id| robot.materials().contains(id))
+        );
     }
     assert!(
         references
             .textures
             .iter()
-            .all(|(id, ..)| id.0 < robot.materials.len())
+            .all(|(id, ..)| robot.materials().contains(*id))
     );
     // Every shape without its mesh is one that some file is for, and the other way round.
     let missing = |shapes: &[Shape]| {
@@ -104,8 +109,8 @@ fn check(robot: &Robot, references: &References) {
             .count()
     };
     let of_robot: usize = robot
-        .links
-        .iter()
+        .links()
+        .values()
         .map(|link| missing(&link.visuals) + missing(&link.collisions))
         .sum();
     let of_files: usize = references
@@ -116,10 +121,10 @@ fn check(robot: &Robot, references: &References) {
     assert_eq!(of_robot, of_files);
     for reference in &references.meshes {
         for &(link, index) in &reference.visuals {
-            assert_eq!(missing(&robot.links[link.0].visuals[index..=index]), 1);
+            assert_eq!(missing(&robot.links()[link].visuals[index..=index]), 1);
         }
         for &(link, index) in &reference.collisions {
-            assert_eq!(missing(&robot.links[link.0].collisions[index..=index]), 1);
+            assert_eq!(missing(&robot.links()[link].collisions[index..=index]), 1);
         }
     }
 }

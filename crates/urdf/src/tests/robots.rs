@@ -42,8 +42,8 @@ fn every_robot_is_read_whole() {
         assert_eq!(errors, [""; 0]);
         let robot = outcome.robot.unwrap();
         let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
-        for joint in &robot.joints {
-            *kinds.entry(joint.kind.as_str()).or_default() += 1;
+        for joint in robot.joints().values() {
+            *kinds.entry(joint.kind().as_str()).or_default() += 1;
         }
         let expected: BTreeMap<&str, u64> = entry["joints"]
             .as_object()
@@ -52,12 +52,12 @@ fn every_robot_is_read_whole() {
             .map(|(kind, count)| (kind.as_str(), count.as_u64().unwrap()))
             .collect();
         assert_eq!(
-            (robot.links.len() as u64, &kinds),
+            (robot.links().len() as u64, &kinds),
             (entry["links"].as_u64().unwrap(), &expected),
             "{}",
             file.display()
         );
-        assert_eq!(robot.tree.roots.len(), 1, "{}", file.display());
+        assert_eq!(robot.tree().roots().len(), 1, "{}", file.display());
         eprintln!("{}:", entry["package"]);
         for diagnostic in &outcome.diagnostics {
             eprintln!(

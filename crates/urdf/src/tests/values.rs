@@ -4,7 +4,7 @@ use nalgebra::{Point3, Vector3};
 
 use super::super::read;
 use super::{clean, text};
-use urdf_usd_robot::{Bounds, Calibration, Dynamics, Geometry, JointKind, Limit, LinkId, Safety};
+use urdf_usd_robot::{Bounds, Calibration, Dynamics, Geometry, JointKind, Limit, Safety};
 
 #[test]
 fn everything_that_urdf_defines_has_its_place() {
@@ -36,7 +36,8 @@ fn everything_that_urdf_defines_has_its_place() {
   <joint name="k" type="prismatic"><parent link="tip"/><child link="end"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint>
 </robot>"#;
     let (robot, references) = (clean(text), read(text, None).references);
-    let link = &robot.links[0];
+    let first = robot.links().handle(0).unwrap();
+    let link = &robot.links()[first];
     let inertial = link.inertial.as_ref().unwrap();
     assert_eq!(
         (
@@ -72,7 +73,7 @@ fn everything_that_urdf_defines_has_its_place() {
     );
     assert_eq!(
         (&mesh.visuals[..], &mesh.collisions[..]),
-        (&[(0, 1)][..], &[(0, 0)][..])
+        (&[(first, 1)][..], &[(first, 0)][..])
     );
     assert!((link.visuals[1].origin.rotation.angle() - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
     assert_eq!(link.collisions[0].name.as_deref(), Some("c"));
@@ -83,9 +84,9 @@ fn everything_that_urdf_defines_has_its_place() {
             length: 1.0
         }
     );
-    let joint = &robot.joints[0];
+    let joint = &robot.joints().as_slice()[0];
     assert_eq!(
-        (joint.kind, joint.parent.0, joint.child.0),
+        (joint.kind(), joint.parent().index(), joint.child().index()),
         (JointKind::Revolute, 0, 1)
     );
     // Fixed axes: roll about x first, yaw about z last.
@@ -131,16 +132,21 @@ fn everything_that_urdf_defines_has_its_place() {
         })
     );
     assert_eq!(
-        joint.mimic.map(|m| (m.joint.0, m.multiplier, m.offset)),
+        joint
+            .mimic()
+            .map(|m| (m.joint.index(), m.multiplier, m.offset)),
         Some((1, -2.0, 0.5))
     );
     assert_eq!(
-        (robot.joints[1].axis, robot.joints[1].dynamics),
+        (
+            robot.joints().as_slice()[1].axis,
+            robot.joints().as_slice()[1].dynamics
+        ),
         (Vector3::x_axis(), None)
     );
     assert!(
-        robot.links.iter().all(|l| l.custom.is_empty())
-            && robot.joints.iter().all(|j| j.custom.is_empty())
+        robot.links().values().all(|l| l.custom.is_empty())
+            && robot.joints().values().all(|j| j.custom.is_empty())
     );
     // The version has no place of its own.
     assert_eq!(
@@ -164,19 +170,19 @@ fn materials_are_shared_by_what_they_are() {
         visual(""),
     ));
     let (robot, references) = (clean(&text), read(&text, None).references);
-    let ids: Vec<_> = robot.links[0]
+    let ids: Vec<_> = robot.links().as_slice()[0]
         .visuals
         .iter()
-        .map(|v| v.material.map(|id| id.0))
+        .map(|v| v.material.map(|id| id.index()))
         .collect();
     assert_eq!(ids, [Some(0), Some(1), Some(1), Some(2), Some(2), None]);
-    let [r, _, _, a] = robot.materials[0].base_color;
+    let [r, _, _, a] = robot.materials().as_slice()[0].base_color;
     assert!((r - 0.214_041_14).abs() < 1e-6 && a == 0.25);
-    assert_eq!(robot.materials[1].base_color, [1.0; 4]);
+    assert_eq!(robot.materials().as_slice()[1].base_color, [1.0; 4]);
     let [(id, uri, place)] = &references.textures[..] else {
         panic!("{references:?}")
     };
-    assert_eq!((id.0, uri.as_str(), place.line), (1, "t.png", 2));
+    assert_eq!((id.index(), uri.as_str(), place.line), (1, "t.png", 2));
     assert_eq!(
         place.element,
         "link \"a\" / visual 3 / material \"later\" / texture"
@@ -187,7 +193,7 @@ fn materials_are_shared_by_what_they_are() {
 fn a_default_namespace_changes_nothing() {
     let robot = clean("<robot xmlns=\"http://www.ros.org\" name=\"r\"><link name=\"a\"/></robot>");
     assert_eq!(
-        (robot.links.len(), robot.custom.attributes[0].0.as_str()),
+        (robot.links().len(), robot.custom.attributes[0].0.as_str()),
         (1, "xmlns")
     );
 }
@@ -200,7 +206,7 @@ fn entities_are_expanded() {
     );
     let robot = outcome.robot.unwrap();
     assert_eq!(
-        (robot.name.as_str(), robot.links[1].name.as_str()),
+        (robot.name(), robot.links().as_slice()[1].name()),
         ("rx&", "b")
     );
 }

@@ -19,8 +19,8 @@ use crate::references::References;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Collector, Diagnostic, Most, Place};
 use urdf_usd_robot::{
-    ArenaMap, Custom, Element, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Material, MaterialId, Pose, Robot, Shape,
-    decimal,
+    ArenaMap, Custom, Element, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId,
+    Material, MaterialId, Pose, Robot, Shape, decimal,
 };
 use urdf_usd_xml::{number, numbers};
 
@@ -216,12 +216,7 @@ impl<'a> Writer<'a> {
                     .as_ref()
                     .is_some_and(|inertial| inertial.mass > 0.0)
             };
-            let floats = robot
-                .tree()
-                .order()
-                .iter()
-                .filter(|id| robot.tree().is_below(**id, other))
-                .any(has_mass);
+            let floats = robot.tree().below(other).iter().any(has_mass);
             let kind = if floats {
                 JointKind::Floating
             } else {
@@ -567,7 +562,11 @@ impl<'a> Writer<'a> {
                 if is_simulated {
                     0
                 } else {
-                    robot.links().values().filter(|l| l.contact.is_some()).count()
+                    robot
+                        .links()
+                        .values()
+                        .filter(|l| l.contact.is_some())
+                        .count()
                 },
             ),
             (
@@ -575,7 +574,11 @@ impl<'a> Writer<'a> {
                 if is_controlled {
                     0
                 } else {
-                    robot.joints().values().filter(|j| j.drive().is_some()).count()
+                    robot
+                        .joints()
+                        .values()
+                        .filter(|j| j.drive().is_some())
+                        .count()
                 },
             ),
             (

@@ -37,6 +37,7 @@ fn codes_of(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
 /// What a robot is without the places, without what no URDF can say, and its poses apart.
 fn plain(robot: &Robot) -> (String, Vec<Pose>) {
     let mut robot = robot.clone();
+    robot.place = Place::default();
     let mut poses = Vec::new();
     let custom = |custom: &Custom| {
         fn unplaced(element: &Element) -> Element {
@@ -52,7 +53,7 @@ fn plain(robot: &Robot) -> (String, Vec<Pose>) {
         }
     };
     let mut take = |pose: &mut Pose| poses.push(std::mem::take(pose));
-    for link in &mut robot.links {
+    for (_, link) in robot.links_mut() {
         link.place = Place::default();
         link.custom = custom(&link.custom);
         if let Some(inertial) = &mut link.inertial {
@@ -65,16 +66,22 @@ fn plain(robot: &Robot) -> (String, Vec<Pose>) {
             take(&mut shape.origin);
         }
     }
-    robot.joints.retain(|joint| !joint.closes_loop);
-    for joint in &mut robot.joints {
+    let loops: Vec<JointId> = robot
+        .joints()
+        .iter()
+        .filter(|(_, joint)| joint.closes_loop())
+        .map(|(id, _)| id)
+        .collect();
+    let kinds = ArenaMap::new(robot.joints(), |_, joint| joint.kind());
+    for (id, joint) in robot.joints_mut().filter(|(id, _)| !loops.contains(id)) {
         joint.place = Place::default();
         joint.custom = custom(&joint.custom);
         take(&mut joint.origin);
-        if matches!(joint.kind, JointKind::Fixed | JointKind::Floating) {
+        if matches!(kinds[id], JointKind::Fixed | JointKind::Floating) {
             joint.axis = Vector3::x_axis();
         }
         let mut limit = joint.limit.unwrap_or_default();
-        if joint.kind == JointKind::Continuous {
+        if kinds[id] == JointKind::Continuous {
             limit.bounds = Bounds::NONE;
         }
         joint.limit = Some(limit);
@@ -85,8 +92,23 @@ fn plain(robot: &Robot) -> (String, Vec<Pose>) {
     for sensor in &mut robot.sensors {
         sensor.place = Place::default();
     }
-    (robot.custom, robot.place) = (custom(&robot.custom), Place::default());
-    (format!("{robot:#?}"), poses)
+    let joints: Vec<_> = robot
+        .joints()
+        .iter()
+        .filter(|(id, _)| !loops.contains(id))
+        .collect();
+    let parts = (robot.name(), robot.links(), joints, robot.tree());
+    let looks = (robot.materials(), robot.meshes(), robot.look_variants());
+    let uses = (
+        robot.named_poses(),
+        robot.planning(),
+        &robot.disabled_collisions,
+        &robot.sensors,
+        &robot.lights,
+        &robot.interfaces,
+        custom(&robot.custom),
+    );
+    (format!("{parts:#?}{looks:#?}{uses:#?}"), poses)
 }
 
 fn same(a: &Robot, b: &Robot, name: &str) {
@@ -217,38 +239,39 @@ fn what_no_urdf_can_say_is_told() {
         joint("k", "continuous", ["a", "b"], ""),
         joint("l", "prismatic", ["a", "c"], "<limit effort='2'/>"),
     ));
-    robot.joints[0].limit.as_mut().unwrap().bounds = Bounds::between(None, Some(1.0));
+    let turn = robot.joint_named("j").unwrap();
+    robot.joint_mut(turn).limit.as_mut().unwrap().bounds = Bounds::between(None, Some(1.0));
+    let red = Material::plain("red", [1.0, 0.0, 0.0, 1.0]);
+    robot.add_material(red.clone());
+    let second = robot.add_material(Material {
+        metallic: 1.0,
+        base_color: [0.0, 0.0, 0.0, 1.0],
+        ..red
+    });
     let mut ball = Shape {
         name: None,
         origin: Pose::identity(),
         geometry: Geometry::Sphere { radius: 1.0 },
-        material: robot.materials().handle(1),
+        material: Some(second),
         stand_in_for: None,
         instancer: None,
         custom: Custom::default(),
         place: Place::default(),
     };
-    let red = Material::plain("red", [1.0, 0.0, 0.0, 1.0]);
-    robot.materials = vec![
-        red.clone(),
-        Material {
-            metallic: 1.0,
-            base_color: [0.0, 0.0, 0.0, 1.0],
-            ..red
-        },
-    ];
-    robot.links[1].visuals.push(ball.clone());
+    let [a, b] = ["a", "b"].map(|name| robot.link_named(name).unwrap());
+    robot.link_mut(b).visuals.push(ball.clone());
     (ball.geometry, ball.material) = (
         Geometry::Missing {
             scale: Vector3::repeat(1.0),
         },
         None,
     );
-    robot.links[1].visuals.push(ball);
-    robot.links[1].contact = Some(Default::default());
-    robot.disabled_collisions.push((0, 1));
-    robot.links[2].name = "c\u{1}".into();
-    let Written { text, diagnostics } = write(&robot, &FileNames::default());
+    robot.link_mut(b).visuals.push(ball);
+    robot.link_mut(b).contact = Some(Default::default());
+    robot.disabled_collisions.insert(a, b);
+    robot.rename("r\u{1}");
+    let files = FileNames::as_read(&robot, &References::default());
+    let Written { text, diagnostics } = write(&robot, &files);
     let mut told = codes_of(&diagnostics);
     told.sort_unstable();
     let expected = [
@@ -266,9 +289,9 @@ fn what_no_urdf_can_say_is_told() {
     assert_eq!(told, expected);
     let (again, _) = robot_of(&text);
     let kinds: Vec<_> = again
-        .joints
-        .iter()
-        .map(|joint| (joint.name.as_str(), joint.kind, joint.bounds().sides()))
+        .joints()
+        .values()
+        .map(|joint| (joint.name(), joint.kind(), joint.bounds().sides()))
         .collect();
     let none = (None, None);
     let expected = [
@@ -278,12 +301,12 @@ fn what_no_urdf_can_say_is_told() {
         ("heavy_joint", JointKind::Floating, none),
     ];
     assert_eq!(kinds, expected);
-    let limit = again.joints[1].limit.unwrap();
+    let limit = again.joints().as_slice()[1].limit.unwrap();
     assert_eq!(
-        (limit.effort, limit.velocity, again.tree.roots.len()),
+        (limit.effort, limit.velocity, again.tree().roots().len()),
         (Some(2.0), None, 1)
     );
-    assert_eq!(again.materials[1].name, "red_1");
+    assert_eq!(again.materials().as_slice()[1].name, "red_1");
     // What stands for no limit is not taken for a mistake.
     let found = read(&text, None).diagnostics;
     assert!(

@@ -115,19 +115,23 @@ fn read(child: &mut Child, patience: Duration) -> Result<Ended, Error> {
             })
             .map_err(Error::Other)?;
     }
-    let mut texts = [String::new(), String::new()];
-    for _ in 0..texts.len() {
+    let (mut output, mut said) = (String::new(), String::new());
+    for _ in 0..2 {
         let left = deadline.saturating_duration_since(Instant::now());
         let (index, (bytes, is_whole)) =
             receiver.recv_timeout(left).map_err(|_| Error::Patience)?;
         if index == 0 && !is_whole {
             return Err(Error::TooLong);
         }
-        texts[index] = String::from_utf8_lossy(&bytes).into_owned();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if index == 0 {
+            output = text;
+        } else {
+            said = text;
+        }
     }
     loop {
         if let Some(status) = child.try_wait().map_err(Error::Other)? {
-            let [output, said] = texts;
             return Ok(Ended {
                 success: status.success(),
                 output,

@@ -268,8 +268,16 @@ impl Modifiers<'_> {
         let mut added = Vec::new();
         while let Some(frame) = ready.pop_front() {
             let taken = [
-                ("frame", frame.name, robot.link_named(frame.name.1).is_some()),
-                ("joint", frame.joint, robot.joint_named(frame.joint.1).is_some()),
+                (
+                    "frame",
+                    frame.name,
+                    robot.link_named(frame.name.1).is_some(),
+                ),
+                (
+                    "joint",
+                    frame.joint,
+                    robot.joint_named(frame.joint.1).is_some(),
+                ),
             ];
             if let Some((what, (at, name), _)) = taken.into_iter().find(|(.., is_taken)| *is_taken)
             {

@@ -23,8 +23,8 @@ use crate::xml::short;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    Coordinate, DEFAULT_POSE, JointId, JointKind, LinkId, LinkPairs, NamedPose, Planning, PlanningCollision,
-    Robot, touches,
+    Coordinate, DEFAULT_POSE, JointId, JointKind, LinkId, LinkPairs, NamedPose, Planning,
+    PlanningCollision, Robot, touches,
 };
 use urdf_usd_yaml::{self as yaml, Key, Mark, Yaml};
 
@@ -284,9 +284,7 @@ fn report_touches(findings: &mut Findings, at: Mark, robot: &Robot) {
     let spheres = robot.planning().self_collision_spheres();
     let model = Model::of(robot);
     let poses = model.poses(&robot.positions(&model, robot.default_pose()));
-    let name = |link: LinkId| {
-        short(robot.links()[link].name())
-    };
+    let name = |link: LinkId| short(robot.links()[link].name());
     let found = touches(&spheres, &poses, &robot.planning().ignored);
     for touch in found
         .iter()

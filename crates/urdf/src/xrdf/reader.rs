@@ -1,7 +1,6 @@
 //! Values and names of an XRDF, each checked, and what is wrong with them.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::Hash;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use urdf_usd_diagnostic::{
     Code, Collector, Diagnostic, Most, Place, Suggestions, did_you_mean, nearest,
 };
 use urdf_usd_robot::kinematics::position_count;
-use urdf_usd_robot::{Joint, JointId, LinkId, Robot};
+use urdf_usd_robot::{Joint, JointId, Link, LinkId, Robot};
 use urdf_usd_yaml::{Content, Key, Mark, Yaml};
 
 /// How many findings are reported.
@@ -287,26 +286,43 @@ pub(super) fn below(element: &str, name: &str) -> String {
     }
 }
 
-/// Names of one kind, and those that were looked for in vain, each of which is reported once.
-struct Names<Id> {
-    ids: HashMap<String, Id>,
+/// A robot's names of one kind, and unknown names, each of which is reported once.
+struct Names<'a, Id> {
+    find: fn(&Robot, &str) -> Option<Id>,
+    all: fn(&'a Robot) -> Vec<&'a str>,
     gone: HashSet<String>,
     unknown: HashSet<String>,
     suggestions: Suggestions,
 }
 
-impl<Id: Copy + Eq + Hash> Names<Id> {
-    fn of<'a>(names: impl Iterator<Item = (&'a str, Id)>, gone: HashSet<String>) -> Self {
+impl<'a> Names<'a, LinkId> {
+    fn of_links(gone: HashSet<String>) -> Self {
         Self {
-            ids: names.map(|(name, id)| (name.to_owned(), id)).collect(),
+            find: Robot::link_named,
+            all: |robot| robot.links().values().map(Link::name).collect(),
             gone,
             unknown: HashSet::new(),
             suggestions: Suggestions::default(),
         }
     }
+}
 
+impl<'a> Names<'a, JointId> {
+    fn of_joints(gone: HashSet<String>) -> Self {
+        Self {
+            find: Robot::joint_named,
+            all: |robot| robot.joints().values().map(Joint::name).collect(),
+            gone,
+            unknown: HashSet::new(),
+            suggestions: Suggestions::default(),
+        }
+    }
+}
+
+impl<'a, Id> Names<'a, Id> {
     fn find(
         &mut self,
+        robot: &'a Robot,
         findings: &mut Findings,
         (at, name): (Mark, &str),
         element: &str,
@@ -328,11 +344,9 @@ impl<Id: Copy + Eq + Hash> Names<Id> {
             );
             return None;
         }
-        let found = self.ids.get(name).copied();
+        let found = (self.find)(robot, name);
         if found.is_none() && self.unknown.insert(name.to_owned()) {
-            let near = self
-                .suggestions
-                .nearest(name, self.ids.keys().map(String::as_str));
+            let near = self.suggestions.nearest(name, (self.all)(robot));
             let help = did_you_mean(near.iter().map(|name| short(name)))
                 .unwrap_or_else(|| "correct the name, or give the XRDF of this robot".to_owned());
             findings.report(
@@ -357,24 +371,16 @@ pub(super) struct Gone {
 /// The links and joints of a robot, by name.
 pub(super) struct Known<'a> {
     robot: &'a Robot,
-    frames: Names<LinkId>,
-    joints: Names<JointId>,
+    frames: Names<'a, LinkId>,
+    joints: Names<'a, JointId>,
 }
 
 impl<'a> Known<'a> {
     pub fn of(robot: &'a Robot, gone: Gone) -> Self {
-        let links = robot
-            .links()
-            .iter()
-            .map(|(id, link)| (link.name(), id));
-        let joints = robot
-            .joints()
-            .iter()
-            .map(|(id, joint)| (joint.name(), id));
         Self {
             robot,
-            frames: Names::of(links, gone.links),
-            joints: Names::of(joints, gone.joints),
+            frames: Names::of_links(gone.links),
+            joints: Names::of_joints(gone.joints),
         }
     }
 
@@ -391,6 +397,7 @@ impl<'a> Known<'a> {
         element: &str,
     ) -> Option<LinkId> {
         self.frames.find(
+            self.robot,
             findings,
             name,
             element,
@@ -407,6 +414,7 @@ impl<'a> Known<'a> {
         element: &str,
     ) -> Option<(JointId, &'a Joint)> {
         let id = self.joints.find(
+            self.robot,
             findings,
             (at, name),
             element,

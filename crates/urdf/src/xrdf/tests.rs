@@ -1,8 +1,8 @@
 use crate::{References, read};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::{
-    Coordinate, JointId, JointKind, LinkId, NamedPose, Planning, PlanningCollision, Robot, Sphere,
-    SphereGroup, kinematics,
+    Coordinate, JointId, JointKind, Link, LinkId, NamedPose, Planning, PlanningCollision, Robot,
+    Sphere, SphereGroup, kinematics,
 };
 
 /// `base` and, hung on it in turn, a link `…_link` for each joint, all of them balls; `finger`
@@ -36,6 +36,14 @@ fn robot() -> Robot {
     read(&(text + "</robot>"), None).robot.unwrap()
 }
 
+fn link(robot: &Robot, name: &str) -> LinkId {
+    robot.link_named(name).unwrap()
+}
+
+fn joint(robot: &Robot, name: &str) -> JointId {
+    robot.joint_named(name).unwrap()
+}
+
 /// What an XRDF needs, six lines.
 const HEAD: &str = "format: xrdf
 format_version: 1.0
@@ -66,11 +74,11 @@ fn findings(text: &str) -> Vec<(&'static str, u32, u32)> {
 
 /// The names of the pairs of links that need no check.
 fn pairs(robot: &Robot) -> Vec<(&str, &str)> {
-    let name = |id: LinkId| robot.links[id.0].name.as_str();
+    let name = |id: LinkId| robot.links()[id].name();
     robot
         .disabled_collisions
         .iter()
-        .map(|&(a, b)| (name(a), name(b)))
+        .map(|(a, b)| (name(a), name(b)))
         .collect()
 }
 
@@ -80,8 +88,8 @@ fn default_positions_are_a_pose_of_the_whole_robot() {
         "{HEAD}default_joint_positions:\n  \"turn\": -0.5\n"
     ));
     assert_eq!(findings, []);
-    let [pose] = &robot.named_poses[..] else {
-        panic!("{:?}", robot.named_poses)
+    let [pose] = robot.named_poses() else {
+        panic!("{:?}", robot.named_poses())
     };
     assert_eq!(
         (pose.name.as_str(), &pose.group, pose.place.line),
@@ -91,12 +99,12 @@ fn default_positions_are_a_pose_of_the_whole_robot() {
     assert_eq!(
         pose.positions,
         [
-            (1, vec![-0.5]),
-            (2, vec![0.0]),
-            (3, vec![0.1])
+            (joint(&robot, "turn"), vec![-0.5]),
+            (joint(&robot, "roll"), vec![0.0]),
+            (joint(&robot, "far"), vec![0.1])
         ]
     );
-    assert_eq!(applied(HEAD).0.named_poses, []);
+    assert_eq!(applied(HEAD).0.named_poses(), []);
 }
 
 #[test]
@@ -104,7 +112,7 @@ fn a_default_outside_the_limits_is_the_limit() {
     let (robot, _) = applied(&format!(
         "{HEAD}default_joint_positions: {{turn: 7, far: -1}}\n"
     ));
-    let positions: Vec<f64> = robot.named_poses[0]
+    let positions: Vec<f64> = robot.named_poses()[0]
         .positions
         .iter()
         .map(|(_, at)| at[0])
@@ -123,7 +131,7 @@ fn an_added_frame_has_the_joint_that_it_says() {
             "{HEAD}modifiers:\n{}",
             frame("tip", "base", &format!("j, joint_type: {kind}"))
         ));
-        assert_eq!(robot.joints.last().unwrap().kind, expected);
+        assert_eq!(robot.joints().values().last().unwrap().kind(), expected);
     }
 }
 
@@ -144,29 +152,20 @@ geometry:
     let mut robot = robot();
     let mut references = References::default();
     super::apply(text, None, &mut robot, &mut references);
-    let name = |id: &LinkId| robot.links[id.0].name.clone();
-    let joint = |name: &str| {
-        JointId(
-            robot
-                .joints
-                .iter()
-                .position(|joint| joint.name == name)
-                .unwrap(),
-        )
-    };
+    let name = |id: &LinkId| robot.links()[*id].name();
     assert_eq!(
-        (robot.links.len(), name(&robot.tree.roots[0])),
-        (7, "still_link".to_owned())
+        (robot.links().len(), name(&robot.tree().roots()[0])),
+        (7, "still_link")
     );
-    let planning = &robot.planning;
+    let planning = &robot.planning();
     let expected = [
         Coordinate {
-            joint: joint("roll"),
+            joint: joint(&robot, "roll"),
             acceleration: Some(3.0),
             jerk: None,
         },
         Coordinate {
-            joint: joint("turn"),
+            joint: joint(&robot, "turn"),
             acceleration: None,
             jerk: None,
         },
@@ -185,7 +184,7 @@ geometry:
             name(&g.spheres[0].0),
             g.spheres[0].1[0].radius
         ),
-        ("g", "turn_link".to_owned(), 0.125)
+        ("g", "turn_link", 0.125)
     );
     assert_eq!((h.name.as_str(), h.spheres.len()), ("h", 0));
     let (one, other) = (
@@ -202,15 +201,8 @@ geometry:
         ),
         (0, 1, 1, 0.5, -0.25)
     );
-    assert_eq!(
-        planning
-            .ignored
-            .iter()
-            .map(|(a, b)| (name(a), name(b)))
-            .collect::<Vec<_>>()
-            .len(),
-        1
-    );
+    let [turn, drone] = ["turn_link", "drone_link"].map(|name| link(&robot, name));
+    assert!(planning.ignored.len() == 1 && planning.ignored.contains(turn, drone));
 }
 
 #[test]
@@ -219,7 +211,10 @@ fn ignored_pairs_join_those_that_are_there() {
         "{HEAD}geometry:\n  g:\n    spheres: {{}}\nself_collision:\n  geometry: g\n  ignore:\n    turn_link: [base, roll_link]\n    roll_link: [turn_link]\n    base: [still_link]\n"
     );
     let mut robot = robot();
-    robot.disabled_collisions = vec![(0, 2), (3, 4)];
+    for (a, b) in [("base", "turn_link"), ("roll_link", "far_link")] {
+        let [a, b] = [a, b].map(|name| link(&robot, name));
+        robot.disabled_collisions.insert(a, b);
+    }
     assert_eq!(apply(&text, &mut robot), []);
     let expected = [
         ("base", "still_link"),
@@ -260,35 +255,31 @@ fn frames_are_added_in_whatever_order() {
         assert_eq!(codes, expected, "{findings:?}");
         assert_eq!(
             (
-                robot.links.len(),
-                robot.joints.len(),
-                robot.tree.order.len()
+                robot.links().len(),
+                robot.joints().len(),
+                robot.tree().order().len()
             ),
             (10, 9, 10)
         );
-        let tip = robot
-            .links
-            .iter()
-            .position(|link| link.name == "tip")
-            .unwrap();
-        let above = robot.tree.parent_joint[tip].unwrap();
+        let [base, tip] = ["base", "tip"].map(|name| link(&robot, name));
+        let above = robot.tree().parent_joint(tip).unwrap();
         assert_eq!(
-            robot.links[robot.joints[above.0].parent.0].name,
+            robot.links()[robot.joints()[above].parent()].name(),
             "turn_link"
         );
         let poses = kinematics::Model::of(&robot).poses(&[]);
         // w 0.5, xyz (-0.5, 0.5, 0.5) takes x to -z... computed by hand: R·(1, 0, 0) = (0, 0, -1).
-        let x = poses[tip] * nalgebra::Point3::new(1.0, 0.0, 0.0);
+        let x = poses[tip.index()] * nalgebra::Point3::new(1.0, 0.0, 0.0);
         assert!(
             (x - nalgebra::Point3::new(1.0, 2.0, 2.0)).norm() < 1e-12,
             "{x}"
         );
         // The pair is one of spheres; no body is in it.
         assert_eq!(
-            (pairs(&robot), &robot.planning.ignored[..]),
-            (vec![], &[(0, tip)][..])
+            (pairs(&robot), &robot.planning().ignored),
+            (vec![], &[(base, tip)].into_iter().collect())
         );
-        assert_eq!(robot.planning.tool_frames, [tip]);
+        assert_eq!(robot.planning().tool_frames, [tip]);
     }
 }
 
@@ -310,7 +301,7 @@ fn what_is_no_xrdf_changes_nothing() {
             .map(|d| (d.code, d.place.line, d.place.column))
             .collect();
         assert_eq!(found, [(code, line, column)], "{:.60}", text);
-        assert!(robot.named_poses.is_empty() && robot.disabled_collisions.is_empty());
+        assert!(robot.named_poses().is_empty() && robot.disabled_collisions.is_empty());
     }
 }
 
@@ -579,7 +570,7 @@ fn sections_are_checked() {
 /// Names of links and numbers of spheres.
 fn counts(robot: &Robot, group: &str) -> Vec<(String, usize)> {
     let group = robot
-        .planning
+        .planning()
         .groups
         .iter()
         .find(|known| known.name == group)
@@ -587,7 +578,7 @@ fn counts(robot: &Robot, group: &str) -> Vec<(String, usize)> {
     let mut counts: Vec<_> = group
         .spheres
         .iter()
-        .map(|(link, spheres)| (robot.links[link.0].name.clone(), spheres.len()))
+        .map(|(link, spheres)| (robot.links()[*link].name().to_owned(), spheres.len()))
         .collect();
     counts.sort();
     counts
@@ -614,8 +605,8 @@ fn a_group_has_the_spheres_of_those_that_it_clones() {
         (of(&[("base", 2)]), counts(&robot, "all"))
     );
     let (one, other) = (
-        robot.planning.collision.unwrap(),
-        robot.planning.self_collision.unwrap(),
+        robot.planning().collision.as_ref().unwrap(),
+        robot.planning().self_collision.as_ref().unwrap(),
     );
     assert_eq!((one.group, other.group), (0, 1));
 
@@ -666,7 +657,7 @@ fn a_group_has_the_spheres_of_those_that_it_clones() {
         found.first()
     );
     assert_eq!(
-        (counts(&robot, "g100"), robot.planning.groups.len()),
+        (counts(&robot, "g100"), robot.planning().groups.len()),
         (of(&[("base", 1)]), 200)
     );
 }
@@ -716,19 +707,22 @@ fn a_base_that_is_held_to_the_world_stays_held() {
             ("xrdf-above-base", 8, 27)
         ]
     );
-    let names: Vec<&str> = held.links.iter().map(|link| link.name.as_str()).collect();
+    let names: Vec<&str> = held.links().values().map(|link| link.name()).collect();
     assert_eq!(
         (names, held.world_root()),
-        (vec!["base", "arm", "world"], Some(2))
+        (vec!["base", "arm", "world"], held.link_named("world"))
     );
-    let [turn, hold] = &held.joints[..] else {
-        panic!("{:?}", held.joints)
+    let [turn, hold] = held.joints().as_slice() else {
+        panic!("{:?}", held.joints())
     };
     assert_eq!(
-        (turn.name.as_str(), hold.name.as_str(), hold.kind),
+        (turn.name(), hold.name(), hold.kind()),
         ("turn", "b", JointKind::Fixed)
     );
-    assert_eq!((hold.parent, hold.child), (2, 0));
+    assert_eq!(
+        (hold.parent(), hold.child()),
+        (link(&held, "world"), link(&held, "base"))
+    );
     // All poses are in the new base.
     assert_eq!(
         kinematics::Model::of(&held).poses(&[])[1]
@@ -744,7 +738,7 @@ fn a_base_that_is_held_to_the_world_stays_held() {
             .any(|found| found.code == "xrdf-base-set" && found.help.contains("--base fixed")),
         "{found:?}"
     );
-    assert_eq!((free.links.len(), free.world_root()), (2, None));
+    assert_eq!((free.links().len(), free.world_root()), (2, None));
 }
 
 #[test]
@@ -753,7 +747,7 @@ fn there_are_bounds() {
         .map(|k| frame(&format!("f{k}"), "base", &format!("j{k}")))
         .collect();
     let (robot, found) = applied(&format!("{HEAD}modifiers:\n{frames}"));
-    assert_eq!(robot.links.len(), 8 + 1000);
+    assert_eq!(robot.links().len(), 8 + 1000);
     assert_eq!(
         (found[0].code, found[0].place.line, found[0].place.column),
         ("xrdf-too-many-frames", 1008, 6)
@@ -787,15 +781,15 @@ fn damaged_texts_are_read_or_refused() {
         ] {
             let mut robot = whole.clone();
             apply(&damaged, &mut robot);
-            assert_eq!(robot.tree.order.len(), robot.links.len());
+            assert_eq!(robot.tree().order().len(), robot.links().len());
             assert!(
                 robot
-                    .planning
+                    .planning()
                     .coordinates
                     .iter()
-                    .all(|coordinate| coordinate.joint.0 < robot.joints.len())
+                    .all(|coordinate| robot.joints().contains(coordinate.joint))
             );
-            let planning = &robot.planning;
+            let planning = &robot.planning();
             let spheres = planning
                 .groups
                 .iter()
@@ -806,19 +800,19 @@ fn damaged_texts_are_read_or_refused() {
                     .tool_frames
                     .iter()
                     .chain(spheres)
-                    .all(|link| link.0 < robot.links.len())
+                    .all(|link| robot.links().contains(*link))
             );
-            for pose in &robot.named_poses {
+            for pose in robot.named_poses() {
                 assert!(pose.positions.is_sorted_by(|a, b| a.0 < b.0), "{damaged}");
                 assert!(pose.positions.iter().all(|(id, at)| at.len() == 1
                     && at[0].is_finite()
-                    && id.0 < robot.joints.len()));
+                    && robot.joints().contains(*id)));
             }
             assert!(
                 robot
                     .disabled_collisions
                     .iter()
-                    .all(|(a, b)| a < b && b.0 < robot.links.len())
+                    .all(|(a, b)| a < b && robot.links().contains(b))
             );
         }
     }
@@ -826,9 +820,10 @@ fn damaged_texts_are_read_or_refused() {
 
 #[test]
 fn pairs_of_frames_are_told_once() {
-    let (mut robot, frame) = (robot(), 3);
-    robot.links[frame.0].collisions.clear();
-    let name = robot.links[frame.0].name.clone();
+    let mut robot = robot();
+    let name = "roll_link";
+    let frame = link(&robot, name);
+    robot.link_mut(frame).collisions.clear();
     let text = format!(
         "{HEAD}self_collision:\n  geometry: g\n  ignore:\n    base: [turn_link,\n     {name}]\n    {name}: [still_link]\n"
     );
@@ -844,18 +839,33 @@ fn pairs_of_frames_are_told_once() {
         (11, 6),
         "{finding}"
     );
-    assert!(finding.message.contains(&name), "{finding}");
+    assert!(finding.message.contains(name), "{finding}");
     assert_eq!(pairs(&robot), [("base", "turn_link")]);
+}
+
+/// A robot with other names of its first links.
+fn renamed(robot: &Robot, names: &[&str]) -> Robot {
+    let mut renamed = Robot::new(robot.name());
+    for (id, link) in robot.links().iter() {
+        let name = names.get(id.index()).copied().unwrap_or(link.name());
+        let id = renamed.add_link(Link::new(name)).unwrap();
+        renamed.link_mut(id).clone_from(link);
+    }
+    for joint in robot.joints().values() {
+        renamed.add_joint(joint.clone()).unwrap();
+    }
+    let mimics = robot.joints().iter().map(|(id, joint)| (id, joint.mimic()));
+    renamed.set_mimics(mimics).unwrap();
+    renamed
 }
 
 /// What is written is read as it was, whatever the names are.
 #[test]
 fn what_is_written_is_read_again() {
     let names = ["a: b", "\"q\" \\ #", "é\u{1}", "yes", "1.5"];
-    let mut robot = robot();
-    for (link, name) in robot.links.iter_mut().zip(names) {
-        link.name = name.to_owned();
-    }
+    let plain = renamed(&robot(), &names);
+    let link = |index| plain.links().handle(index).unwrap();
+    let [turn, roll, far] = ["turn", "roll", "far"].map(|name| joint(&plain, name));
     let spheres = |radius: f64| {
         vec![Sphere {
             center: [1e-9, -0.0, 12345.0].into(),
@@ -864,60 +874,57 @@ fn what_is_written_is_read_again() {
     };
     let group = |name: &str| SphereGroup {
         name: name.to_owned(),
-        spheres: vec![(1, spheres(-0.01)), (0, spheres(1.0 / 3.0))],
+        spheres: vec![(link(1), spheres(-0.01)), (link(0), spheres(1.0 / 3.0))],
     };
     let collision = |group| PlanningCollision {
         group,
-        buffers: vec![(3, -0.5), (2, 1e-7)],
+        buffers: vec![(link(3), -0.5), (link(2), 1e-7)],
     };
-    robot.planning = Planning {
+    let planning = Planning {
         coordinates: vec![
             Coordinate {
-                joint: 2,
+                joint: roll,
                 acceleration: Some(12.0),
                 jerk: Some(0.1),
             },
             Coordinate {
-                joint: 1,
+                joint: turn,
                 acceleration: None,
                 jerk: Some(500.0),
             },
         ],
-        tool_frames: vec![4, 0],
+        tool_frames: vec![link(4), link(0)],
         groups: vec![group("g")],
         collision: Some(collision(0)),
         self_collision: Some(collision(0)),
-        ignored: vec![
-            (0, 1),
-            (0, 2),
-            (2, 3),
-        ],
+        ignored: [(0, 1), (0, 2), (2, 3)]
+            .map(|(a, b)| (link(a), link(b)))
+            .into_iter()
+            .collect(),
     };
     let pose = NamedPose {
         name: "default".to_owned(),
         group: None,
         chain: None,
         positions: vec![
-            (1, vec![0.1 + 0.2]),
-            (2, vec![-3.0]),
-            (3, vec![0.25]),
+            (turn, vec![0.1 + 0.2]),
+            (roll, vec![-3.0]),
+            (far, vec![0.25]),
         ],
         place: Default::default(),
     };
-    robot.named_poses.push(pose.clone());
-    let mut several = robot.clone();
-    several.planning.groups.push(SphereGroup {
+    let mut several = planning.clone();
+    several.groups.push(SphereGroup {
         name: "h: 1".to_owned(),
         spheres: Vec::new(),
     });
-    several.planning.self_collision = Some(collision(1));
-    for robot in [robot, several] {
+    several.self_collision = Some(collision(1));
+    for planning in [planning, several] {
+        let mut robot = plain.clone();
+        robot.set_planning(planning).unwrap();
+        robot.add_named_pose(pose.clone()).unwrap();
         let text = super::write(&robot, (7.0, 8.0));
-        let mut again = Robot {
-            planning: Planning::default(),
-            named_poses: Vec::new(),
-            ..robot.clone()
-        };
+        let mut again = plain.clone();
         let found = apply(&text, &mut again);
         assert!(
             found
@@ -925,9 +932,9 @@ fn what_is_written_is_read_again() {
                 .all(|d| ["xrdf-self-collision", "xrdf-no-sphere"].contains(&d.code)),
             "{found:?}\n{text}"
         );
-        let mut expected = robot.planning.clone();
+        let mut expected = robot.planning().clone();
         expected.coordinates[1].acceleration = Some(7.0);
-        assert_eq!(again.planning, expected, "{text}");
-        assert_eq!(again.named_poses[0].positions, pose.positions);
+        assert_eq!(*again.planning(), expected, "{text}");
+        assert_eq!(again.named_poses()[0].positions, pose.positions);
     }
 }

@@ -243,7 +243,8 @@ impl Reading {
                     "the default prim holds no rigid body; the whole stage is read".to_owned();
                 scene.report(
                     &codes::READ_WHOLE_STAGE,
-                    (first, None),
+                    first,
+                    None,
                     message,
                     "name the robot's prim as the default prim",
                 );
@@ -711,7 +712,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         );
         let help = "nothing need be done; the body stays where its prim is";
         self.scene
-            .report(&codes::READ_PIVOT, (prim, None), message, help);
+            .report(&codes::READ_PIVOT, prim, None, message, help);
         self.add_joint(joint, Some(prim));
         let to_body = Pose::from_parts((-far.translation.vector).into(), Default::default());
         self.add_fixed(format!("{body}_fixed_joint"), pivot, child, to_body);
@@ -796,7 +797,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             );
             self.scene.report(
                 &codes::READ_BASE,
-                (prim, None),
+                prim,
+                None,
                 message,
                 "nothing need be done",
             );
@@ -808,7 +810,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             );
             self.scene.report(
                 &codes::READ_BASE,
-                (prim, None),
+                prim,
+                None,
                 message,
                 "nothing need be done; place the robot where it is used",
             );
@@ -957,7 +960,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             let message = format!("two links are called {name:?}; this one becomes {unique:?}");
             self.scene.report(
                 &codes::READ_NAME,
-                (prim, None),
+                prim,
+                None,
                 message,
                 "give each body and frame a name of its own",
             );

@@ -178,7 +178,7 @@ pub fn inspect(entry: &Path, options: &Options) -> Result<(Summary, Vec<Diagnost
         Ok((summary(&stage, &reading), reading))
     })
     .map_err(no_thread)??;
-    summary.variants = variants((&stage, &reading.robot), entry, options);
+    summary.variants = variants(&stage, &reading.robot, entry, options);
     Ok((summary, reading.diagnostics))
 }
 
@@ -426,11 +426,7 @@ fn triangles(robot: &Robot, of: fn(&urdf_usd_robot::Link) -> &[Shape]) -> usize 
 }
 
 /// The variants of an asset, each with the triangles that it has.
-fn variants(
-    (stage, robot): (&Stage, &Robot),
-    entry: &Path,
-    options: &Options,
-) -> Vec<VariantSummary> {
+fn variants(stage: &Stage, robot: &Robot, entry: &Path, options: &Options) -> Vec<VariantSummary> {
     let mut sets: BTreeMap<&str, (&[String], Option<&str>)> = BTreeMap::new();
     for set in stage
         .prims

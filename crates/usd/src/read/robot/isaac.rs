@@ -170,7 +170,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: O
     if let (Err(error), Some(root)) = (robot.set_named_poses(named), place) {
         let message = format!("the named poses are left out: {error}");
         let help = "set joints of the robot that have one position and follow no other";
-        scene.report(&codes::READ_POSE, (root, None), message, help);
+        scene.report(&codes::READ_POSE, root, None, message, help);
     }
 }
 
@@ -212,7 +212,8 @@ fn positions(
     let report = |message: String, help: &str| {
         scene.report(
             &codes::READ_POSE,
-            (id, Some(names::POSE_VALUES)),
+            id,
+            Some(names::POSE_VALUES),
             message,
             help,
         )

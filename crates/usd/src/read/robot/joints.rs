@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use nalgebra::{Unit, UnitQuaternion, Vector3};
 
 use super::links::{DraftId, Links, is_joint};
-use super::scene::{self, Axis, SAME, Scene};
+use super::scene::{self, SAME, Scene};
 use super::tidy;
 use crate::codes;
+use crate::read::axis::Axis;
 use urdf_usd_robot::{
     Arena, Bounds, Calibration, Command, Drive, Dynamics, Handle, JointId, JointKind,
     JointProperties, Limit, Mimic, Pose, Robot, Safety,
@@ -62,7 +63,8 @@ fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Foun
     let left_out = |property: Option<&str>, why: &str, help: &str| {
         scene.report(
             &codes::READ_JOINT,
-            (id, property),
+            id,
+            property,
             format!("joint {name:?} is left out: {why}"),
             help,
         );
@@ -126,7 +128,8 @@ fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) 
                 );
                 scene.report(
                     &codes::READ_JOINT,
-                    (id, Some(&relationship)),
+                    id,
+                    Some(&relationship),
                     message,
                     "let the relationship name a rigid body",
                 );
@@ -139,7 +142,8 @@ fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) 
                 );
                 scene.report(
                     &codes::READ_JOINT_KIND,
-                    (id, Some(&relationship)),
+                    id,
+                    Some(&relationship),
                     message,
                     "name one prim",
                 );
@@ -182,7 +186,7 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
     let axis = Axis::named(prim.text("physics:axis")).unwrap_or(Axis::X);
     let approximated = |message: String| {
         let help = "the robot model has no such joint; change it by hand where that matters";
-        scene.report(&codes::READ_JOINT_KIND, (id, None), message, help);
+        scene.report(&codes::READ_JOINT_KIND, id, None, message, help);
     };
     let name = prim.name();
     let single = |kind: JointKind, instances: &'static [&'static str]| {
@@ -236,7 +240,8 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
                 format!("joint {name:?} is left out: {other} is no type of joint that is read");
             scene.report(
                 &codes::READ_JOINT,
-                (id, None),
+                id,
+                None,
                 message,
                 "use a joint type of UsdPhysics",
             );
@@ -364,7 +369,7 @@ pub(super) fn check_assembled(scene: &Scene<'_>, links: &Links, found: &Found) {
         );
         let help =
             "nothing need be done: bodies are placed by the frames of their joints, all at zero";
-        scene.report(&codes::READ_APART, (found.prim, None), message, help);
+        scene.report(&codes::READ_APART, found.prim, None, message, help);
     }
 }
 
@@ -490,7 +495,8 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
             let help = "let it follow a joint that turns or slides, not itself and not in a circle";
             scene.report(
                 &codes::READ_MIMIC,
-                (prim, Some(&following.property)),
+                prim,
+                Some(&following.property),
                 message,
                 help,
             );

@@ -86,7 +86,8 @@ fn emission(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<(LightKind, [f
     let left_out = |code, what: &str, help: &str| {
         scene.report(
             code,
-            (id, None),
+            id,
+            None,
             format!(
                 "{:?} is a {}: {what}; it is left out",
                 prim.name(),
@@ -220,7 +221,8 @@ fn sphere(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> LightKind {
         let help = "a spot of glTF and of simulators is at most 90° wide to each side";
         scene.report(
             &codes::READ_LIGHT,
-            (id, Some("inputs:shaping:cone:angle")),
+            id,
+            Some("inputs:shaping:cone:angle"),
             message,
             help,
         );
@@ -268,7 +270,8 @@ fn report_what_is_lost(scene: &Scene<'_>, id: PrimId, prim: &Prim) {
         );
         scene.report(
             &codes::READ_LIGHT,
-            (id, Some(name)),
+            id,
+            Some(name),
             message,
             "nothing need be done, unless it matters",
         );

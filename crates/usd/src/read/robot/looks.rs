@@ -279,7 +279,7 @@ fn differing(robot: &Robot, other: &Robot) -> Option<Materials> {
             for (visual, (at, a)) in numbered(a).enumerate() {
                 let b = others
                     .get(&at)
-                    .filter(|b| is_same_shape((robot, a), (other, b)))?;
+                    .filter(|b| is_same_shape(robot, a, other, b))?;
                 for part in 0..mesh_of(robot, a).map_or(1, |mesh| mesh.parts.len()) {
                     let material = other.material_of(b, part);
                     if is_visible && robot.material_of(a, part) != material {
@@ -312,7 +312,7 @@ fn mesh_of<'a>(robot: &'a Robot, shape: &Shape) -> Option<&'a LazyMesh> {
 }
 
 /// Whether shapes are the same but for their materials.
-fn is_same_shape((robot, a): (&Robot, &Shape), (other, b): (&Robot, &Shape)) -> bool {
+fn is_same_shape(robot: &Robot, a: &Shape, other: &Robot, b: &Shape) -> bool {
     let is_same = match (&a.geometry, &b.geometry) {
         (
             Geometry::Mesh { scale, .. },

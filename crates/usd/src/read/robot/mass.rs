@@ -83,7 +83,8 @@ fn of(
         );
         scene.report(
             &codes::READ_MASS_MISSING,
-            (id, Some("physics:mass")),
+            id,
+            Some("physics:mass"),
             message,
             "give the body physics:mass",
         );
@@ -98,7 +99,8 @@ fn of(
         );
         scene.report(
             &codes::READ_MASS_ASSUMED,
-            (id, Some("physics:mass")),
+            id,
+            Some("physics:mass"),
             message,
             "give the body physics:mass",
         );
@@ -132,7 +134,8 @@ fn of(
             let help = "give the body physics:diagonalInertia";
             scene.report(
                 &codes::READ_MASS_MISSING,
-                (id, Some("physics:diagonalInertia")),
+                id,
+                Some("physics:diagonalInertia"),
                 message,
                 help,
             );

@@ -86,7 +86,8 @@ impl Meshes {
                 let message = format!("mesh {:?} is left out: {error}", scene.stage[id].name());
                 scene.report(
                     &codes::READ_SHAPE,
-                    (id, None),
+                    id,
+                    None,
                     message,
                     "export the mesh again",
                 );
@@ -175,7 +176,10 @@ fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
         .collect();
     let corners: Vec<u32> = order
         .iter()
-        .map(|&corner| u32::try_from(source[corner]).unwrap_or(u32::MAX))
+        .map(|&corner| {
+            let point = source.get(corner).copied().map(u32::try_from);
+            point.and_then(Result::ok).unwrap_or(u32::MAX)
+        })
         .collect();
     let lay = Lay {
         order: &order,
@@ -222,15 +226,15 @@ impl Lay<'_> {
                 .unwrap_or(u32::MAX),
             None => u32::try_from(element).unwrap_or(u32::MAX),
         };
-        let element = |(corner, &of_file): (usize, &usize)| match interpolation {
+        let element = |(&of_file, &point): (&usize, &u32)| match interpolation {
             "constant" => 0,
             "uniform" => self.face_of.get(of_file).copied().unwrap_or(usize::MAX),
             "faceVarying" => of_file,
-            _ => self.corners[corner] as usize,
+            _ => point as usize,
         };
         self.order
             .iter()
-            .enumerate()
+            .zip(self.corners)
             .map(element)
             .map(through)
             .collect()

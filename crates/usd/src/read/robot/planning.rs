@@ -103,7 +103,7 @@ pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, world
     if let Err(error) = outcome.and_then(|()| robot.set_planning(planning)) {
         let message = format!("what the asset says for motion planners is left out: {error}");
         let help = "name joints of the robot that have one position and follow no other";
-        scene.report(&codes::READ_POSE, (root, None), message, help);
+        scene.report(&codes::READ_POSE, root, None, message, help);
     }
 }
 

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use nalgebra::{
-    Isometry3, Matrix3, Matrix4, Point3, Quaternion, Rotation3, Translation3, Unit, UnitQuaternion,
+    Isometry3, Matrix3, Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuaternion,
     Vector3,
 };
 
@@ -126,11 +126,12 @@ impl<'a> Scene<'a> {
     pub fn report(
         &self,
         code: &'static Code,
-        at: (PrimId, Option<&str>),
+        id: PrimId,
+        property: Option<&str>,
         message: impl Into<String>,
         help: &str,
     ) {
-        let diagnostic = Diagnostic::new(code, self.place(at.0, at.1), message).help(help);
+        let diagnostic = Diagnostic::new(code, self.place(id, property), message).help(help);
         self.push(diagnostic);
     }
 
@@ -187,51 +188,4 @@ pub(super) fn rotation(prim: &Prim, attribute: &str) -> Option<UnitQuaternion<f6
 pub(super) fn vector(prim: &Prim, attribute: &str) -> Option<Vector3<f64>> {
     let vector = Vector3::from(numbers::<3>(prim.value(attribute)?)?);
     vector.iter().all(|c| c.is_finite()).then_some(vector)
-}
-
-/// An axis of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Axis {
-    X,
-    Y,
-    Z,
-}
-
-impl Axis {
-    /// Returns the axis that a token names.
-    pub fn named(token: Option<&str>) -> Option<Self> {
-        match token? {
-            "X" => Some(Self::X),
-            "Y" => Some(Self::Y),
-            "Z" => Some(Self::Z),
-            _ => None,
-        }
-    }
-
-    /// Returns its direction.
-    pub fn direction(self) -> Unit<Vector3<f64>> {
-        match self {
-            Self::X => Vector3::x_axis(),
-            Self::Y => Vector3::y_axis(),
-            Self::Z => Vector3::z_axis(),
-        }
-    }
-
-    /// Returns the axis that is neither of two.
-    pub fn across(a: Self, b: Self) -> Self {
-        [Self::X, Self::Y]
-            .into_iter()
-            .find(|axis| *axis != a && *axis != b)
-            .unwrap_or(Self::Z)
-    }
-
-    /// Returns the component of a vector along the axis, and those across it, cyclically.
-    pub fn split(self, vector: &Vector3<f64>) -> (f64, [f64; 2]) {
-        let [x, y, z] = (*vector).into();
-        match self {
-            Self::X => (x, [y, z]),
-            Self::Y => (y, [z, x]),
-            Self::Z => (z, [x, y]),
-        }
-    }
 }

@@ -8,9 +8,10 @@ use nalgebra::{Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuatern
 use super::links::{DraftId, Links};
 use super::materials::Materials;
 use super::meshes::{self, Meshes};
-use super::scene::{Axis, Scene};
+use super::scene::Scene;
 use super::tessellate::{self, Profile};
 use crate::codes;
+use crate::read::axis::Axis;
 use urdf_usd_mesh::Polygons;
 use urdf_usd_robot::{Contact, Geometry, LinkId, Pose, Robot, Shape};
 use urdf_usd_stage::{
@@ -60,7 +61,7 @@ pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
             if is_gprim(prim) {
                 drawn.extend(here.drawn(owner, id, in_link(links, owner, &scene.placed[id])));
             } else if prim.type_name == "PointInstancer" {
-                copies(scene, links, (id, &here), &mut drawn);
+                copies(scene, links, id, &here, &mut drawn);
             } else if is_left_out(prim) {
                 let message = format!(
                     "{:?} is a {}, for which a robot has no word; it is left out",
@@ -69,7 +70,8 @@ pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
                 );
                 scene.report(
                     &codes::READ_LEFT_OUT,
-                    (id, None),
+                    id,
+                    None,
                     message,
                     "nothing need be done, unless it matters",
                 );
@@ -193,12 +195,7 @@ fn is_of_material(prim: &Prim) -> bool {
 
 /// What a point instancer puts in place (UsdGeomPointInstancer): each prototype's own transform
 /// first, then scale, orientation and position.
-fn copies(
-    scene: &Scene<'_>,
-    links: &Links,
-    (id, above): (PrimId, &Inherited),
-    drawn: &mut Vec<Drawn>,
-) {
+fn copies(scene: &Scene<'_>, links: &Links, id: PrimId, above: &Inherited, drawn: &mut Vec<Drawn>) {
     let prim = &scene.stage[id];
     let numbers = |name: &str| prim.value(name).and_then(long_array).unwrap_or_default();
     let positions = prim
@@ -230,7 +227,8 @@ fn copies(
         );
         scene.report(
             &codes::READ_SHAPE,
-            (id, Some("protoIndices")),
+            id,
+            Some("protoIndices"),
             message,
             "use a mesh instead of so many copies",
         );
@@ -248,7 +246,8 @@ fn copies(
             );
             scene.report(
                 &codes::READ_SHAPE,
-                (id, Some("prototypes")),
+                id,
+                Some("prototypes"),
                 message,
                 "name the prototypes that are there",
             );
@@ -325,7 +324,8 @@ impl<'s, 'a> Shapes<'s, 'a> {
             );
             self.scene.report(
                 &codes::READ_SHAPE,
-                (drawn.prim, None),
+                drawn.prim,
+                None,
                 message,
                 "use a thin box",
             );
@@ -444,7 +444,8 @@ impl<'s, 'a> Shapes<'s, 'a> {
                     let message = format!("{:?} has no extent and is left out", prim.name());
                     self.scene.report(
                         &codes::READ_SHAPE,
-                        (drawn.prim, None),
+                        drawn.prim,
+                        None,
                         message,
                         "give it dimensions above zero",
                     );
@@ -460,7 +461,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
             );
             let help = "nothing need be done; spheres, cylinders and capsules stay solids if their scale is uniform";
             self.scene
-                .report(&codes::READ_AS_MESH, (drawn.prim, None), message, help);
+                .report(&codes::READ_AS_MESH, drawn.prim, None, message, help);
         }
         let mut polygons = tessellated(prim)?;
         for point in &mut polygons.points {
