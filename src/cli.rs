@@ -41,7 +41,7 @@ use self::later::Later;
 use self::packages::Packages;
 use self::progress::Bar;
 use self::terminal::{ERROR, Manners, say, say_as};
-use crate::convert::{self, Job, Options, Report, STDIN, Source, Status};
+use crate::convert::{self, Job, Options, OutputFormat, Report, STDIN, Source, Status};
 use crate::diagnostic::{
     self, Diagnostic, Severity, escape_controls, escape_controls_in_json, escape_controls_in_list,
 };
@@ -421,8 +421,9 @@ fn print(text: &[u8]) -> ExitCode {
 
 fn convert(arguments: &Convert) -> ExitCode {
     let options = &arguments.conversion.0;
-    let (formats, extent) = (options.formats, options.gltf);
-    if (options.dated || extent != gltf::Extent::default()) && !(formats.glb || formats.gltf) {
+    let (formats, extent) = (&options.formats, options.gltf);
+    let is_gltf = formats.contains_any(&[OutputFormat::Glb, OutputFormat::Gltf]);
+    if (options.dated || extent != gltf::Extent::default()) && !is_gltf {
         return wrong(
             "--gltf-… options are about the glTF; name \"glb\" or \"gltf\" among --formats",
         );
@@ -436,18 +437,18 @@ fn convert(arguments: &Convert) -> ExitCode {
         ("--overlays", !options.overlays.is_empty()),
         ("--simready", options.simready),
     ] {
-        if is_given && !formats.usd {
+        if is_given && !formats.contains(OutputFormat::Usd) {
             return wrong(&format!(
                 "{option} adds to the OpenUSD layers; name \"usd\" among --formats"
             ));
         }
     }
-    if options.urdf != convert::UrdfOptions::default() && !formats.urdf {
+    if options.urdf != convert::UrdfOptions::default() && !formats.contains(OutputFormat::Urdf) {
         return wrong(
             "--mesh-format and --urdf-… options are about the URDF; name \"urdf\" among --formats",
         );
     }
-    if options.check && !(formats.usd || formats.usdz) {
+    if options.check && !formats.contains_any(&[OutputFormat::Usd, OutputFormat::Usdz]) {
         return wrong(
             "--check is about the OpenUSD asset; name \"usd\" or \"usdz\" among --formats",
         );
@@ -704,12 +705,8 @@ fn inspect_converted(source: Source, packages: resolve::Options, arguments: &Ins
         Err(error) => return failed(&format!("no temporary folder: {error}")),
     };
     // Simplified meshes are of no use here.
-    let formats = convert::Formats {
-        glb: false,
-        ..convert::Formats::default()
-    };
     let options = Options {
-        formats,
+        formats: convert::Formats::only(OutputFormat::Usd),
         resolve: packages.clone(),
         tiers: convert::Tiers::High,
         ..Options::default()

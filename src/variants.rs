@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 
-use crate::convert::{Context, Formats, Job, Options, Report, Source, Tiers};
+use crate::convert::{Context, Formats, Job, Options, OutputFormat, Report, Source, Tiers};
 use crate::store::{Key, KeyOf, Store, pack, unpack};
 use crate::usd::{TierSet, VariantChoice};
 use crate::worker::{Limits, Workers};
@@ -133,10 +133,7 @@ impl Drawings {
         let folder = tempfile::tempdir()
             .map_err(|error| format!("there is no temporary folder: {error}"))?;
         let options = Options {
-            formats: Formats {
-                usd: false,
-                ..Formats::default()
-            },
+            formats: Formats::only(OutputFormat::Glb),
             tiers: Tiers::High,
             variants: variants.to_vec(),
             time_limit: self.limits.time,

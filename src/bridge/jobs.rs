@@ -58,7 +58,8 @@ pub(super) fn job(
     };
     if parameters.publish_description && source.is_file() {
         // Whoever hears it has to find the meshes.
-        (options.formats.urdf, options.urdf.file_uris) = (true, true);
+        options.formats.insert(convert::OutputFormat::Urdf);
+        options.urdf.file_uris = true;
     }
     Job {
         source,

@@ -46,7 +46,7 @@ pub(super) fn job(
 ) -> Result<Arc<Job>, Diagnostic> {
     let asked_dir = output_dir(&request.output_dir, parameters)?;
     let formats = if request.formats.is_empty() {
-        parameters.conversion.formats
+        parameters.conversion.formats.clone()
     } else {
         Formats::parse(&request.formats).map_err(|message| refuse(message, ""))?
     };
@@ -351,8 +351,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            (&text.output_dir, text.options.formats),
-            (&bed.own, Formats::default())
+            (&text.output_dir, &text.options.formats),
+            (&bed.own, &Formats::default())
         );
         let uri = bed.own.with_file_name("robots").join("arm.urdf");
         for form in [
@@ -368,8 +368,8 @@ mod tests {
             let file = ask(&bed, &request).unwrap();
             assert_eq!(file.source, Source::File(uri.clone()));
             assert_eq!(
-                (file.output_dir.clone(), file.options.formats.usd),
-                (bed.own.join("a/b"), false)
+                (file.output_dir.clone(), file.options.formats.names()),
+                (bed.own.join("a/b"), vec!["glb"])
             );
         }
         let xrdf = |xrdf: &str| {

@@ -174,7 +174,7 @@ fn solved(
     let base = arguments
         .base
         .as_deref()
-        .map_or(Ok(names::base(robot)), |name| names::link(robot, name))?;
+        .map_or_else(|| names::base(robot), |name| names::link(robot, name))?;
     let target =
         |(tip, goal): (&String, &Goal)| Ok(Target::new(base, names::link(robot, tip)?, *goal));
     let targets = arguments

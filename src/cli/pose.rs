@@ -452,7 +452,7 @@ fn poses(
     let base = arguments
         .base
         .as_deref()
-        .map_or(Ok(names::base(robot)), |name| names::link(robot, name))?;
+        .map_or_else(|| names::base(robot), |name| names::link(robot, name))?;
     let wanted = arguments
         .frames
         .iter()

@@ -19,7 +19,7 @@ use super::progress::Bar;
 use super::terminal::say_as;
 use super::{failed, kept, wrong};
 use crate::convert::{
-    self, Context, Failure, Formats, Job, Options, REPORT, Report, Source, Status, Tiers, named,
+    self, Context, Failure, Formats, Job, Options, OutputFormat, REPORT, Report, Source, Status, Tiers, named,
 };
 use crate::diagnostic::{self, Severity};
 use crate::store::Store;
@@ -182,10 +182,7 @@ impl Maker {
             }
         };
         // What is looked at is the picture; layers are made by `convert`.
-        let formats = Formats {
-            usd: false,
-            ..Formats::default()
-        };
+        let formats = Formats::only(OutputFormat::Glb);
         let Limits {
             time: time_limit,
             memory: memory_limit,

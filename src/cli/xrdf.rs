@@ -10,7 +10,7 @@ use super::later::Later;
 use super::packages::Packages;
 use super::{Bar, failed, kept, plural, print_diagnostics, print_json, source, wrong};
 use crate::convert::xrdf::{Limit, Options, Written, check, save, write};
-use crate::convert::{self, Context, Failure, Formats, Job, Tiers};
+use crate::convert::{self, Context, Failure, Formats, Job, OutputFormat, Tiers};
 use crate::diagnostic::{Severity, escape_controls};
 use crate::spheres::{MOST_SPHERES, Wanted};
 
@@ -149,10 +149,7 @@ fn job(robot: &Robot, xrdf: Option<&Path>) -> Result<Job, ExitCode> {
         .map_err(|message| wrong(&message))?;
     let xrdf = xrdf.map(Path::to_owned);
     // Simplified meshes are of no use, nor are images of a glTF.
-    let formats = Formats {
-        glb: false,
-        ..Formats::default()
-    };
+    let formats = Formats::only(OutputFormat::Usd);
     let options = convert::Options {
         resolve,
         srdf: robot.srdf.clone(),

@@ -13,7 +13,6 @@ use k::prelude::*;
 use serde_json::{Value, json};
 use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Chain, Mechanism, Random, Reference, Transform};
-use urdf_usd_robot::LinkId;
 use urdf_usd_robot::kinematics::Twist;
 
 const ROUNDS: usize = 200;
@@ -39,11 +38,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (count, attempts): (usize, usize) = (count.parse()?, attempts.parse()?);
     let robot = urdf_usd_urdf::read(&std::fs::read_to_string(file)?, None).robot.ok_or("no robot")?;
-    let find = |name: &str| robot.links.iter().position(|link| link.name == name).map(LinkId).ok_or("no such link");
+    let find = |name: &str| robot.link_named(name).ok_or("no such link");
     let (base, tip) = (find(base)?, find(tip)?);
     let mechanism = Mechanism::of(&robot);
     let chain = Chain::between(&mechanism, base, tip)?;
-    let name = |coordinate: usize| robot.joints[mechanism.coordinates()[coordinate].joint.0].name.as_str();
+    let name = |coordinate: usize| robot.joints()[mechanism.coordinates()[coordinate].joint].name();
     let names: Vec<&str> = chain.coordinates().iter().map(|at| name(*at)).collect();
     let mut random = Random::new(5);
     let all: Vec<Vec<f64>> = (0..count)
@@ -61,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let configurations: Vec<Vec<f64>> = all.iter().map(own).collect();
     let targets: Vec<Transform> = configurations.iter().map(|q| chain.forward(q)).collect();
 
-    let (mut data, mut links) = (mechanism.data(), vec![Transform::IDENTITY; robot.links.len()]);
+    let (mut data, mut links) = (mechanism.data(), vec![Transform::IDENTITY; robot.links().len()]);
     let mut columns = vec![Twist::zeros(); names.len()];
     let ours = json!({
         "forward of all links": each(&all, |q| { mechanism.forward_all(q, &mut data, &mut links); black_box(&links); }),
@@ -107,7 +106,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let other = k::Chain::<f64>::from_urdf_file(file)?;
     let links_moved = each(&all, |q| {
         let by_name: BTreeMap<&str, f64> =
-            mechanism.coordinates().iter().zip(q).map(|(c, q)| (robot.joints[c.joint.0].name.as_str(), *q)).collect();
+            mechanism.coordinates().iter().zip(q).map(|(c, q)| (robot.joints()[c.joint].name(), *q)).collect();
         let positions: Vec<f64> =
             other.iter_joints().map(|joint| by_name.get(joint.name.as_str()).copied().unwrap_or(0.0)).collect();
         other.set_joint_positions_unchecked(&positions);
@@ -119,10 +118,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let last = chain
         .joints()
         .iter()
-        .map(|joint| &robot.joints[joint.joint.0])
-        .rfind(|joint| joint.kind.as_str() != "fixed")
+        .map(|joint| &robot.joints()[joint.joint])
+        .rfind(|joint| joint.kind().as_str() != "fixed")
         .ok_or("nothing moves")?;
-    let arm = k::SerialChain::from_end(other.find(&last.name).ok_or("k has no such joint")?);
+    let arm = k::SerialChain::from_end(other.find(last.name()).ok_or("k has no such joint")?);
     let mut theirs = json!({ "forward of all links": links_moved });
     if arm.dof() == names.len() {
         theirs["forward of the tip"] = each(&configurations, |q| {

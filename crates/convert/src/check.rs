@@ -68,7 +68,7 @@ fn checked(
         ..rep158::Options::default()
     };
     let mut found = rep158::check(&here.join(entry), &options).map_err(io::Error::other)?;
-    let shown = [here.to_string_lossy(), directory.to_string_lossy()];
+    let (shown, meant) = (here.to_string_lossy(), directory.to_string_lossy());
     for finding in &mut found {
         let inside = finding
             .place
@@ -78,7 +78,7 @@ fn checked(
         if let Some(inside) = inside {
             finding.place.file = Some(directory.join(inside).into());
         }
-        finding.message = finding.message.replace(&*shown[0], &shown[1]);
+        finding.message = finding.message.replace(&*shown, &meant);
     }
     Ok(found)
 }

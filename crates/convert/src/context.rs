@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::{REPORT_IT, codes};
+use super::{Job, REPORT_IT, codes};
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_resolve::Files;
 use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::Store;
 use urdf_usd_time_limit::TimeLimit;
@@ -38,6 +39,27 @@ pub struct Context {
     /// Becomes true when nobody wants the outcome any more: the conversion then ends with
     /// `convert-cancelled` as soon as it can.
     pub cancelled: Arc<AtomicBool>,
+}
+
+/// What the parts of one conversion work with.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'a> {
+    pub(super) job: &'a Job,
+    pub(super) context: &'a Context,
+    pub(super) files: &'a Arc<Files>,
+    /// [`Context::store`], or one that stands in for it after an eviction ([`retry_if_evicted`]).
+    pub(super) store: &'a Store,
+    pub(super) limit: &'a TimeLimit,
+}
+
+/// Items to work on, all cores at once.
+pub(super) struct Batch<'a, T, Size, Name> {
+    pub(super) step: Step,
+    pub(super) items: &'a [T],
+    /// What progress is counted in.
+    pub(super) size: Size,
+    /// Tells items apart for users.
+    pub(super) name: Name,
 }
 
 /// How far a conversion is.
@@ -96,7 +118,7 @@ impl Longest {
         }
     }
 
-    fn told(&self) -> String {
+    fn to_sentence(&self) -> String {
         let longest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         longest.as_ref().map_or_else(String::new, |(took, name)| {
             format!("; {name} took longest, {:.1} s", took.as_secs_f64())
@@ -175,21 +197,25 @@ impl Context {
         self.progress.iter().for_each(|progress| progress(now));
     }
 
-    /// `work` on each of `items`, all cores at once, the largest first so that none is left alone
-    /// with it at the end. `size` is what progress is counted in, `name` tells items apart for
-    /// people. The results are in the order of the items; if the time is up, they are not all
-    /// there, and `limit` says so.
+    /// `work` on each item of a batch, all cores at once, the largest first so that none is left
+    /// alone with it at the end. The results are in the order of the items; if the time is up, they
+    /// are not all there, and `limit` says so.
     pub(super) fn all<T: Sync, R: Send + Sync>(
         &self,
-        step: Step,
         limit: &TimeLimit,
-        items: &[T],
-        (size, name): (impl Fn(&T) -> usize + Sync, impl Fn(&T) -> String + Sync),
+        batch: Batch<'_, T, impl Fn(&T) -> usize + Sync, impl Fn(&T) -> String + Sync>,
         work: impl Fn(&T) -> R + Sync,
     ) -> Vec<R> {
+        let Batch {
+            step,
+            items,
+            size,
+            name,
+        } = batch;
         let all = items.iter().map(&size).sum();
-        let mut order: Vec<usize> = (0..items.len()).collect();
-        order.sort_by_key(|&index| Reverse(size(&items[index])));
+        let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
+        let mut order: Vec<(&T, &OnceLock<R>)> = items.iter().zip(&results).collect();
+        order.sort_by_key(|(item, _)| Reverse(size(item)));
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (finished, longest) = (AtomicUsize::new(0), Longest::default());
         // What is being worked on, by its place in the order.
@@ -204,7 +230,7 @@ impl Context {
             let largest = active
                 .first()
                 .and_then(|&rank| order.get(rank))
-                .map(|&index| name(&items[index]));
+                .map(|(item, _)| name(item));
             let done = done.load(Ordering::Relaxed);
             progress(Progress {
                 step,
@@ -213,21 +239,21 @@ impl Context {
                 all,
             });
         };
-        let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
         (0..rayon::current_num_threads().min(items.len()))
             .into_par_iter()
             .for_each(|_| {
                 loop {
                     let rank = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(&index) = order.get(rank) else { break };
-                    let item = &items[index];
+                    let Some(&(item, result)) = order.get(rank) else {
+                        break;
+                    };
                     let part = || {
                         let finished = finished.load(Ordering::Relaxed);
                         format!(
                             "{} ({finished} of {} done{})",
                             step.as_str(),
                             items.len(),
-                            longest.told()
+                            longest.to_sentence()
                         )
                     };
                     if limit.is_over(part) {
@@ -235,7 +261,7 @@ impl Context {
                     }
                     tell(Some(rank), None);
                     let started = Instant::now();
-                    results[index].get_or_init(|| work(item));
+                    result.get_or_init(|| work(item));
                     finished.fetch_add(1, Ordering::Relaxed);
                     longest.note(started.elapsed(), || name(item));
                     done.fetch_add(size(item), Ordering::Relaxed);

@@ -2,23 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rayon::prelude::*;
 
-use super::{Options, codes, publish};
+use super::formats::{OutputFormat, Subject};
+use super::{codes, publish};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mesh::{mean_color, write as mesh};
 use urdf_usd_robot::{
-    CacheEvicted, Geometry, LazyMesh, Material, MaterialId, MeshSource, Robot, Shape, Texture,
+    ArenaMap, CacheEvicted, Geometry, LazyMesh, Link, Material, MaterialId, MeshSource, Robot,
+    Shape, Texture,
 };
 use urdf_usd_sdf as sdf;
-use urdf_usd_store::Store;
-use urdf_usd_time_limit::TimeLimit;
 use urdf_usd_urdf::write::FileNames;
 use urdf_usd_urdf::{self as urdf, References};
 
@@ -121,6 +120,13 @@ struct MeshFile<'a> {
     place: &'a Place,
 }
 
+impl MeshFile<'_> {
+    /// Returns the material that shows where the mesh has none of its own.
+    fn look<'r>(&self, robot: &'r Robot) -> Option<&'r Material> {
+        self.look.map(|look| &robot.materials()[look])
+    }
+}
+
 /// The mesh files and images beside a URDF or SDF.
 struct Beside {
     /// The robot, whose materials are as the files want them.
@@ -134,31 +140,33 @@ struct Beside {
     /// ... and which collisions have.
     collisions: Uses,
     /// The images of materials' colours.
-    textures: Vec<Option<String>>,
+    textures: ArenaMap<Material, Option<String>>,
     outputs: publish::Files,
     diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes the URDF and the SDF `name`, as far as they are asked for, and the files that both refer
-/// to. `references`: those of the URDF that the robot was read from, if it was. `directory`: where
-/// the asset will be.
+/// Writes the URDF and the SDF, as far as they are asked for, and the files that both refer to.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
 pub(super) fn write(
-    robot: &Robot,
-    references: &References,
-    (options, limit): (&Options, &TimeLimit),
-    (name, directory): (&str, &Path),
-    store: &Store,
+    subject: &Subject<'_>,
 ) -> Result<(publish::Files, Vec<Diagnostic>), CacheEvicted> {
+    let Subject {
+        robot,
+        references,
+        options,
+        ..
+    } = *subject;
     let UrdfOptions {
         mesh_format,
         package,
         file_uris,
     } = &options.urdf;
-    let mut beside = Beside::of(robot, (*mesh_format, options.formats.urdf), limit, store)?;
+    let name = subject.origin.name;
+    let mut beside = Beside::of(subject)?;
     let own = if *file_uris {
+        let directory = subject.directory;
         let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
         format!(
             "file://{}/{FOLDER}/",
@@ -168,7 +176,7 @@ pub(super) fn write(
         format!("{FOLDER}/")
     };
     let mut texts = publish::Files::new();
-    if options.formats.urdf {
+    if options.formats.contains(OutputFormat::Urdf) {
         let prefix = package.as_ref().map_or_else(
             || own.clone(),
             |package| format!("package://{package}/{FOLDER}/"),
@@ -182,7 +190,7 @@ pub(super) fn write(
             .diagnostics
             .extend(of_files.into_iter().chain(diagnostics));
     }
-    if options.formats.sdf {
+    if options.formats.contains(OutputFormat::Sdf) {
         let FileNames {
             visuals,
             collisions,
@@ -203,14 +211,12 @@ pub(super) fn write(
 }
 
 impl Beside {
-    /// Makes the files. `has_all`: the images of all materials, as a URDF names them, and not only
-    /// of those that no mesh file has.
-    fn of(
-        robot: &Robot,
-        (format, has_all): (MeshFormat, bool),
-        limit: &TimeLimit,
-        store: &Store,
-    ) -> Result<Self, CacheEvicted> {
+    /// Makes the files. Images are those of all materials where a URDF names them, otherwise of
+    /// those that no mesh file has.
+    fn of(subject: &Subject<'_>) -> Result<Self, CacheEvicted> {
+        let (robot, options) = (subject.robot, subject.options);
+        let format = options.urdf.mesh_format;
+        let has_all = options.formats.contains(OutputFormat::Urdf);
         let mut taken = Stems::default();
         let mut described = robot.clone();
         match format {
@@ -218,116 +224,54 @@ impl Beside {
             // In a GLB a colour beside an image would multiply it; in the model it stands in for
             // it. So it is in neither of the two.
             MeshFormat::Glb => {
-                for material in described
-                    .materials
-                    .iter_mut()
-                    .filter(|material| material.base_color_texture.is_some())
-                {
-                    material.base_color = [1.0, 1.0, 1.0, material.base_color[3]];
+                for (_, material) in described.materials_mut() {
+                    if material.base_color_texture.is_some() {
+                        material.base_color = [1.0, 1.0, 1.0, material.base_color[3]];
+                    }
                 }
             }
             MeshFormat::Obj => {}
         }
         let renamed = urdf::write::rename_materials(&mut described);
-        let (files, visuals, collisions) = mesh_files(robot, format, &mut taken)?;
+        let MeshFiles {
+            files,
+            visuals,
+            collisions,
+        } = MeshFiles::of(robot, format, &mut taken)?;
         let mut images = Images {
             taken,
             files: HashMap::new(),
             written: Vec::new(),
         };
-        let solids = described
-            .links
-            .iter()
-            .flat_map(|link| &link.visuals)
-            .filter(|shape| {
-                !matches!(
-                    shape.geometry,
-                    Geometry::Mesh { .. } | Geometry::Missing { .. }
-                )
-            });
-        let on_solids: HashSet<usize> =
-            solids.filter_map(|shape| Some(shape.material?.0)).collect();
-        let of_material = |(index, material): (usize, &Material)| {
-            let texture = material
-                .base_color_texture
-                .as_ref()
-                .filter(|_| has_all || on_solids.contains(&index));
-            texture.map(|texture| images.file(texture))
-        };
-        let textures: Vec<_> = described
-            .materials
-            .iter()
-            .enumerate()
-            .map(of_material)
-            .collect();
-        let (mut outputs, mut diagnostics) = (publish::Files::new(), Vec::new());
-        let mut put =
-            |file: String, bytes: Vec<u8>| outputs.insert(format!("{FOLDER}/{file}"), bytes.into());
-        match format {
-            MeshFormat::Glb => {
-                let in_time = |file: &&MeshFile<'_>| {
-                    !limit.is_over(|| format!("writing the mesh {}", file.stem))
-                };
-                let written = files.par_iter().filter(in_time).map(|file| {
-                    let look = file.look.and_then(|look| described.materials.get(look.0));
-                    match gltf::write_mesh(&file.stem, &file.mesh.load()?, look, file.place, store)
-                    {
-                        Err(gltf::GlbError::Evicted(evicted)) => Err(evicted),
-                        Err(gltf::GlbError::TooLarge(found)) => Ok((file, None, vec![*found])),
-                        Ok((bytes, found)) => Ok((file, Some(bytes), found)),
-                    }
-                });
-                for (file, bytes, found) in written.collect::<Result<Vec<_>, _>>()? {
-                    diagnostics.extend(found);
-                    bytes.map(|bytes| put(format!("{}.glb", file.stem), bytes));
-                }
-            }
-            MeshFormat::Stl => {
-                let written = files
-                    .par_iter()
-                    .map(|file| Ok(mesh::stl(&*file.mesh.arrays()?)));
-                let written: Vec<_> = written.collect::<Result<_, _>>()?;
-                for (file, bytes) in files.iter().zip(written) {
-                    diagnostics.extend(
-                        mesh::lost_in_stl(file.mesh).map(|lost| looks_lost(file, format, lost)),
-                    );
-                    put(format!("{}.stl", file.stem), bytes);
-                }
-            }
-            MeshFormat::Obj => {
-                for file in &files {
-                    let look = file.look.and_then(|look| described.materials.get(look.0));
-                    let library = format!("{}.mtl", file.stem);
-                    let written = mesh::obj(&file.mesh.load()?, look, &library, &mut |texture| {
-                        images.file(texture)
-                    });
-                    diagnostics.extend(
-                        (!written.lost.is_empty())
-                            .then(|| looks_lost(file, format, &written.lost.join(", "))),
-                    );
-                    put(format!("{}.obj", file.stem), written.obj.into_bytes());
-                    if let Some(mtl) = written.mtl {
-                        put(library, mtl.into_bytes());
-                    }
-                }
-            }
-        }
-        for (file, texture) in images.written {
-            put(file, texture.bytes.to_vec());
-        }
-        let meshes = files
-            .iter()
-            .map(|file| format!("{}.{format}", file.stem))
-            .collect();
+        let on_solids = on_solids(&described);
+        let textures = ArenaMap::new(described.materials(), |id, material| {
+            let texture = material.base_color_texture.as_ref();
+            texture
+                .filter(|_| has_all || on_solids.contains(&id))
+                .map(|texture| images.file(texture))
+        });
+        let contents = MeshContents::of(&files, &described, &mut images, subject)?;
+        let images = images
+            .written
+            .into_iter()
+            .map(|(file, texture)| (file, texture.bytes.to_vec()));
+        let outputs = contents
+            .files
+            .into_iter()
+            .chain(images)
+            .map(|(file, bytes)| (format!("{FOLDER}/{file}"), bytes.into()));
         Ok(Self {
+            outputs: outputs.collect(),
             robot: described,
             renamed,
-            meshes,
+            meshes: files
+                .iter()
+                .map(|file| format!("{}.{format}", file.stem))
+                .collect(),
             visuals,
             collisions,
             textures,
-            outputs,
-            diagnostics,
+            diagnostics: contents.diagnostics,
         })
     }
 
@@ -339,87 +283,191 @@ impl Beside {
             (&mut names.visuals, &self.visuals),
             (&mut names.collisions, &self.collisions),
         ] {
-            for (name, file) in names.iter_mut().flatten().zip(found.iter().flatten()) {
-                if let Some(file) = file {
-                    *name = Some(format!("{prefix}{}", self.meshes[*file]));
+            let names = names.values_mut().flatten();
+            for (name, file) in names.zip(found.values().flatten()) {
+                if let Some(file) = file.and_then(|file| self.meshes.get(file)) {
+                    *name = Some(format!("{prefix}{file}"));
                 }
             }
         }
-        names.textures.resize(self.textures.len(), None);
-        for (name, file) in names.textures.iter_mut().zip(&self.textures) {
-            if let Some(file) = file {
-                *name = Some(format!("{prefix}{file}"));
-            }
-        }
+        // Painting may have added materials.
+        let mut as_read = names.textures.values().cloned();
+        let textures = self.textures.map(|file| {
+            let as_read = as_read.next().flatten();
+            file.as_ref()
+                .map_or(as_read, |file| Some(format!("{prefix}{file}")))
+        });
+        names.textures = textures;
         names
     }
 }
 
-/// By link and shape: an index into the mesh files.
-type Uses = Vec<Vec<Option<usize>>>;
+/// The materials of primitive shapes.
+fn on_solids(robot: &Robot) -> HashSet<MaterialId> {
+    let visuals = robot.links().values().flat_map(|link| &link.visuals);
+    let solids = visuals.filter(|shape| {
+        !matches!(
+            shape.geometry,
+            Geometry::Mesh { .. } | Geometry::Missing { .. }
+        )
+    });
+    solids.filter_map(|shape| shape.material).collect()
+}
 
-/// Each mesh with each of its looks once, and which of them visuals and collisions have. What
-/// collides has a file that is there anyway.
-fn mesh_files<'a>(
-    robot: &'a Robot,
-    format: MeshFormat,
-    taken: &mut Stems,
-) -> Result<(Vec<MeshFile<'a>>, Uses, Uses), CacheEvicted> {
-    let mut files: Vec<MeshFile<'a>> = Vec::new();
-    let mut known: HashMap<(*const LazyMesh, Option<MaterialId>), usize> = HashMap::new();
-    let mut any: HashMap<*const LazyMesh, usize> = HashMap::new();
-    let alike = if format == MeshFormat::Stl {
-        alike_in_stl(robot)?
-    } else {
-        HashMap::new()
-    };
-    let mut file = |shape: &'a Shape, is_seen: bool| {
-        let Geometry::Mesh { mesh, .. } = shape.geometry else {
-            return None;
-        };
-        let source = robot.meshes.get(mesh.0)?;
-        let pointer = Arc::as_ptr(&source.mesh);
-        let pointer = alike.get(&pointer).copied().unwrap_or(pointer);
-        if let Some(known) = any.get(&pointer).filter(|_| !is_seen) {
-            return Some(*known);
+/// What is in mesh files, by name, with the material libraries beside them.
+#[derive(Default)]
+struct MeshContents {
+    files: Vec<(String, Vec<u8>)>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl MeshContents {
+    /// Writes the mesh files; `robot` has the materials that they get.
+    fn of(
+        files: &[MeshFile<'_>],
+        robot: &Robot,
+        images: &mut Images,
+        subject: &Subject<'_>,
+    ) -> Result<Self, CacheEvicted> {
+        let format = subject.options.urdf.mesh_format;
+        match format {
+            MeshFormat::Glb => Self::glb(files, robot, subject),
+            MeshFormat::Stl => Self::stl(files),
+            MeshFormat::Obj => Self::obj(files, robot, images),
         }
-        let shows = source.mesh.parts.iter().any(|part| part.material.is_none())
-            && format != MeshFormat::Stl;
-        let look = shape.material.filter(|_| is_seen && shows);
-        let index = *known.entry((pointer, look)).or_insert_with(|| {
-            files.push(MeshFile {
-                stem: taken.take(source.stem(), "mesh"),
-                mesh: &source.mesh,
-                look,
-                place: &source.place,
-            });
-            files.len() - 1
+    }
+
+    fn glb(
+        files: &[MeshFile<'_>],
+        robot: &Robot,
+        subject: &Subject<'_>,
+    ) -> Result<Self, CacheEvicted> {
+        let limit = subject.limit;
+        let in_time =
+            |file: &&MeshFile<'_>| !limit.is_over(|| format!("writing the mesh {}", file.stem));
+        let written = files.par_iter().filter(in_time).map(|file| {
+            let (mesh, look) = (file.mesh.load()?, file.look(robot));
+            match gltf::write_mesh(&file.stem, &mesh, look, file.place, subject.store) {
+                Err(gltf::GlbError::Evicted(evicted)) => Err(evicted),
+                Err(gltf::GlbError::TooLarge(found)) => Ok((file, None, vec![*found])),
+                Ok((bytes, found)) => Ok((file, Some(bytes), found)),
+            }
         });
-        any.entry(pointer).or_insert(index);
-        Some(index)
-    };
-    let visuals = robot
-        .links
-        .iter()
-        .map(|link| link.visuals.iter().map(|shape| file(shape, true)).collect())
-        .collect();
-    let collisions = robot
-        .links
-        .iter()
-        .map(|link| {
-            link.collisions
-                .iter()
-                .map(|shape| file(shape, false))
-                .collect()
+        let mut contents = Self::default();
+        for (file, bytes, found) in written.collect::<Result<Vec<_>, _>>()? {
+            contents.diagnostics.extend(found);
+            let named = bytes.map(|bytes| (format!("{}.glb", file.stem), bytes));
+            contents.files.extend(named);
+        }
+        Ok(contents)
+    }
+
+    fn stl(files: &[MeshFile<'_>]) -> Result<Self, CacheEvicted> {
+        let written = files
+            .par_iter()
+            .map(|file| Ok(mesh::stl(&*file.mesh.arrays()?)));
+        let written: Vec<_> = written.collect::<Result<_, _>>()?;
+        let mut contents = Self::default();
+        for (file, bytes) in files.iter().zip(written) {
+            let lost = mesh::lost_in_stl(file.mesh);
+            let lost = lost.map(|lost| looks_lost(file, MeshFormat::Stl, lost));
+            contents.diagnostics.extend(lost);
+            contents.files.push((format!("{}.stl", file.stem), bytes));
+        }
+        Ok(contents)
+    }
+
+    fn obj(
+        files: &[MeshFile<'_>],
+        robot: &Robot,
+        images: &mut Images,
+    ) -> Result<Self, CacheEvicted> {
+        let mut contents = Self::default();
+        for file in files {
+            let library = format!("{}.mtl", file.stem);
+            let (mesh, look) = (file.mesh.load()?, file.look(robot));
+            let written = mesh::obj(&mesh, look, &library, &mut |texture| images.file(texture));
+            if !written.lost.is_empty() {
+                let lost = looks_lost(file, MeshFormat::Obj, &written.lost.join(", "));
+                contents.diagnostics.push(lost);
+            }
+            let obj = (format!("{}.obj", file.stem), written.obj.into_bytes());
+            contents.files.push(obj);
+            if let Some(mtl) = written.mtl {
+                contents.files.push((library, mtl.into_bytes()));
+            }
+        }
+        Ok(contents)
+    }
+}
+
+/// By link and shape: an index into the mesh files.
+type Uses = ArenaMap<Link, Vec<Option<usize>>>;
+
+/// Mesh files, and the shapes that they are of.
+struct MeshFiles<'a> {
+    files: Vec<MeshFile<'a>>,
+    visuals: Uses,
+    collisions: Uses,
+}
+
+impl<'a> MeshFiles<'a> {
+    /// Each mesh with each of its looks once. What collides has a file that is there anyway.
+    fn of(robot: &'a Robot, format: MeshFormat, taken: &mut Stems) -> Result<Self, CacheEvicted> {
+        let mut files: Vec<MeshFile<'a>> = Vec::new();
+        let mut known: HashMap<(*const LazyMesh, Option<MaterialId>), usize> = HashMap::new();
+        let mut any: HashMap<*const LazyMesh, usize> = HashMap::new();
+        let alike = if format == MeshFormat::Stl {
+            alike_in_stl(robot)?
+        } else {
+            HashMap::new()
+        };
+        let mut file = |shape: &'a Shape, is_seen: bool| {
+            let Geometry::Mesh { mesh, .. } = shape.geometry else {
+                return None;
+            };
+            let source = &robot.meshes()[mesh];
+            let pointer = Arc::as_ptr(&source.mesh);
+            let pointer = alike.get(&pointer).copied().unwrap_or(pointer);
+            if let Some(known) = any.get(&pointer).filter(|_| !is_seen) {
+                return Some(*known);
+            }
+            let shows = source.mesh.parts.iter().any(|part| part.material.is_none())
+                && format != MeshFormat::Stl;
+            let look = shape.material.filter(|_| is_seen && shows);
+            let index = *known.entry((pointer, look)).or_insert_with(|| {
+                files.push(MeshFile {
+                    stem: taken.take(source.stem(), "mesh"),
+                    mesh: &source.mesh,
+                    look,
+                    place: &source.place,
+                });
+                files.len() - 1
+            });
+            any.entry(pointer).or_insert(index);
+            Some(index)
+        };
+        let visuals = ArenaMap::new(robot.links(), |link, _| {
+            let shapes = robot.links()[link].visuals.iter();
+            shapes.map(|shape| file(shape, true)).collect()
+        });
+        let collisions = ArenaMap::new(robot.links(), |link, _| {
+            let shapes = robot.links()[link].collisions.iter();
+            shapes.map(|shape| file(shape, false)).collect()
+        });
+        Ok(Self {
+            files,
+            visuals,
+            collisions,
         })
-        .collect();
-    Ok((files, visuals, collisions))
+    }
 }
 
 /// Of meshes that differ in what no STL holds alone, the one that stands for all of them.
 fn alike_in_stl(robot: &Robot) -> Result<HashMap<*const LazyMesh, *const LazyMesh>, CacheEvicted> {
     let hashed = robot
-        .meshes
+        .meshes()
+        .as_slice()
         .par_iter()
         .map(|source| Ok(super::sha256(&mesh::stl(&*source.mesh.arrays()?))));
     let hashed: Vec<_> = hashed.collect::<Result<_, _>>()?;
@@ -428,45 +476,52 @@ fn alike_in_stl(robot: &Robot) -> Result<HashMap<*const LazyMesh, *const LazyMes
         let pointer = Arc::as_ptr(&source.mesh);
         (pointer, *first.entry(hash).or_insert(pointer))
     };
-    Ok(robot.meshes.iter().zip(hashed).map(of).collect())
+    Ok(robot.meshes().values().zip(hashed).map(of).collect())
 }
 
 /// Gives visuals the material of most of their mesh, without images, where that has its own.
 fn paint(robot: &mut Robot) {
-    for shape in robot.links.iter_mut().flat_map(|link| &mut link.visuals) {
-        let Geometry::Mesh { mesh, .. } = shape.geometry else {
-            continue;
-        };
-        let Some(source) = robot.meshes.get(mesh.0) else {
-            continue;
-        };
-        let largest = source
-            .mesh
-            .parts
-            .iter()
-            .rev()
-            .max_by_key(|part| part.triangles.len());
-        let own = largest.and_then(|part| source.mesh.materials.get(part.material?));
-        let Some(own) = own.filter(|own| !own.shows_corner_colors) else {
-            continue;
-        };
-        let mut material = Material {
-            maps: Default::default(),
-            ..own.clone()
-        };
-        if let Some([red, green, blue, _]) = material
-            .base_color_texture
-            .take()
-            .and_then(|texture| mean_color(&texture))
-        {
-            material.base_color = [red, green, blue, material.base_color[3]];
+    for link in robot.links().handles() {
+        for visual in 0..robot.links()[link].visuals.len() {
+            let Some(shape) = robot.links()[link].visuals.get(visual) else {
+                continue;
+            };
+            let Some(material) = prevailing(robot, shape) else {
+                continue;
+            };
+            let known = robot.materials().position(|known| *known == material);
+            let material = known.unwrap_or_else(|| robot.add_material(material));
+            if let Some(shape) = robot.link_mut(link).visuals.get_mut(visual) {
+                shape.material = Some(material);
+            }
         }
-        let known = robot.materials.iter().position(|known| *known == material);
-        shape.material = Some(MaterialId(known.unwrap_or_else(|| {
-            robot.materials.push(material);
-            robot.materials.len() - 1
-        })));
     }
+}
+
+/// Returns the material of most of a shape's mesh, without images, if the mesh has one.
+fn prevailing(robot: &Robot, shape: &Shape) -> Option<Material> {
+    let Geometry::Mesh { mesh, .. } = shape.geometry else {
+        return None;
+    };
+    let mesh = &robot.meshes()[mesh].mesh;
+    let largest = mesh
+        .parts
+        .iter()
+        .rev()
+        .max_by_key(|part| part.triangles.len())?;
+    let own = mesh.materials.get(largest.material?)?;
+    if own.shows_corner_colors {
+        return None;
+    }
+    let mut material = Material {
+        maps: Default::default(),
+        ..own.clone()
+    };
+    let texture = material.base_color_texture.take();
+    if let Some([red, green, blue, _]) = texture.and_then(|texture| mean_color(&texture)) {
+        material.base_color = [red, green, blue, material.base_color[3]];
+    }
+    Some(material)
 }
 
 fn looks_lost(file: &MeshFile<'_>, format: MeshFormat, lost: &str) -> Diagnostic {
@@ -501,7 +556,10 @@ impl Stems {
             .rev()
             .find(|&end| name.is_char_boundary(end))
             .unwrap_or(0);
-        let name = if end == 0 { fallback } else { &name[..end] };
+        let name = name
+            .get(..end)
+            .filter(|name| !name.is_empty())
+            .unwrap_or(fallback);
         let numbered = (1..).map(|number| format!("{name}_{number}"));
         let mut names = std::iter::once(name.to_owned()).chain(numbered);
         names

@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::description::write;
+use super::formats::{Origin, Subject};
+use super::identity::Identity;
 use super::round_trip::{loaded_with, options as gltf_options, read as read_glb, robots, same};
-use super::{Formats, MeshFormat, Options, UrdfOptions};
+use super::simready::Provenance;
+use super::{Formats, MeshFormat, Options, OutputFormat, UrdfOptions};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_gltf as gltf;
 use urdf_usd_resolve::{Files, Resolver};
@@ -29,18 +32,34 @@ impl Folder {
     ) -> (Self, String, Vec<Diagnostic>) {
         let folder = tempfile::tempdir().unwrap();
         let here = folder.path().canonicalize().unwrap();
-        let formats = Formats {
-            urdf: true,
-            ..Formats::default()
-        };
         let options = Options {
-            formats,
+            formats: Formats::only(OutputFormat::Urdf),
             urdf,
             ..Options::default()
         };
-        let job = (&options, &TimeLimit::default());
-        let (files, diagnostics) =
-            write(robot, references, job, ("r", &here), &Store::none()).unwrap();
+        let identity = Identity {
+            uri: None,
+            identifier: "r".to_owned(),
+            version: "1.0.0".to_owned(),
+        };
+        let subject = Subject {
+            robot,
+            references,
+            options: &options,
+            origin: Origin {
+                name: "r",
+                identity: &identity,
+                kind: "urdf",
+                sha256: "",
+                namespace: &None,
+                provenance: &Provenance::default(),
+            },
+            directory: &here,
+            images: gltf::Images::default(),
+            limit: &TimeLimit::default(),
+            store: &Store::none(),
+        };
+        let (files, diagnostics) = write(&subject).unwrap();
         for (path, content) in files {
             let path = here.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -96,8 +115,8 @@ fn every_robot_comes_back_from_urdf_openusd_and_gltf() {
 fn it_comes_back_from_its_urdf(urdf: &Path, robot: &Robot, references: &References) {
     let name = urdf.file_stem().unwrap().to_string_lossy();
     let triangles: usize = robot
-        .meshes
-        .iter()
+        .meshes()
+        .values()
         .map(|mesh| mesh.mesh.outline().triangles)
         .sum();
     for format in MeshFormat::ALL {

@@ -3,11 +3,6 @@
 //! This module knows the order of things and every reader and writer; it knows neither ROS nor
 //! HTTP, nor what is in a layer.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 mod asset;
 mod check;
 pub mod codes;
@@ -15,6 +10,7 @@ mod context;
 mod description;
 #[cfg(test)]
 mod description_tests;
+mod formats;
 mod identity;
 mod load;
 mod masses;
@@ -45,9 +41,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 pub use asset::{entry, named};
-use context::Stop;
 pub use context::{Context, Progress, Show, Step, Tell};
+use context::{Stop, Work};
 pub use description::{MeshFormat, UrdfOptions};
+pub use formats::{Formats, OutputFormat};
+use formats::{Origin, Outputs, Subject};
 use identity::Identity;
 pub use options::Options;
 pub use publish::Error as PublishError;
@@ -59,10 +57,9 @@ pub use source::{Format, STDIN, Source};
 
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_gltf as gltf;
-use urdf_usd_mjcf as mjcf;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{CacheEvicted, Captured, Robot};
-use urdf_usd_store::{Content, Spill, Store, hex};
+use urdf_usd_store::{Spill, Store, hex};
 use urdf_usd_time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
 
@@ -74,92 +71,6 @@ const IN_MEMORY: usize = 48 << 20;
 pub const REPORT_IT: &str = "please report it with the file";
 /// What the text of an XRDF that is in no file is called in diagnostics.
 const XRDF_TEXT: &str = "<xrdf>";
-/// The folder of the MJCF's mesh files and images.
-const MJCF_FOLDER: &str = "mjcf";
-
-/// Which outputs to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-pub struct Formats {
-    /// The OpenUSD layers.
-    pub usd: bool,
-    /// The binary glTF.
-    pub glb: bool,
-    /// The OpenUSD layers and textures in one package.
-    pub usdz: bool,
-    /// The glTF as text, with its binary buffer beside it.
-    pub gltf: bool,
-    /// The URDF, with mesh files beside it.
-    pub urdf: bool,
-    /// The MJCF, with mesh files beside it.
-    pub mjcf: bool,
-    /// The SDF, with mesh files beside it.
-    pub sdf: bool,
-}
-
-impl Formats {
-    /// No output at all, which is no valid choice.
-    const NONE: Self = Self {
-        usd: false,
-        glb: false,
-        usdz: false,
-        gltf: false,
-        urdf: false,
-        mjcf: false,
-        sdf: false,
-    };
-    /// What there is, in words.
-    const KNOWN: &str =
-        "formats are \"usd\", \"glb\", \"usdz\", \"gltf\", \"urdf\", \"mjcf\" and \"sdf\"";
-    /// How people write them.
-    pub const NAMES: [&str; 7] = ["usd", "glb", "usdz", "gltf", "urdf", "mjcf", "sdf"];
-
-    /// The names of those that are written.
-    pub fn names(self) -> Vec<&'static str> {
-        let chosen = [
-            self.usd, self.glb, self.usdz, self.gltf, self.urdf, self.mjcf, self.sdf,
-        ];
-        Self::NAMES
-            .into_iter()
-            .zip(chosen)
-            .filter(|(_, is_chosen)| *is_chosen)
-            .map(|(name, _)| name)
-            .collect()
-    }
-
-    /// Reads names as people write them: [`Self::NAMES`].
-    ///
-    /// # Errors
-    /// The sentence to show, naming what is wrong.
-    pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, String> {
-        let mut formats = Self::NONE;
-        for name in names {
-            match name.as_ref().trim() {
-                "usd" => formats.usd = true,
-                "glb" => formats.glb = true,
-                "usdz" => formats.usdz = true,
-                "gltf" => formats.gltf = true,
-                "urdf" => formats.urdf = true,
-                "mjcf" => formats.mjcf = true,
-                "sdf" => formats.sdf = true,
-                other => return Err(format!("unknown format {other:?}; {}", Self::KNOWN)),
-            }
-        }
-        if formats == Self::NONE {
-            return Err(format!("no format given; {}", Self::KNOWN));
-        }
-        Ok(formats)
-    }
-}
-
-impl Default for Formats {
-    fn default() -> Self {
-        Self {
-            usd: true,
-            glb: true,
-            ..Self::NONE
-        }
-    }
-}
 
 /// Reads names of overlays as people write them: `isaac`, `newton`, `openpbr`. Each stands once in
 /// the result, in a fixed order.
@@ -326,13 +237,18 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
     // Whoever watches the files that were used tries again when one changes, whatever it was about
     // them.
     let run = |store: &Store| {
-        run(
+        let work = Work {
             job,
-            (&expanded, hash.as_deref()),
-            &files,
-            (context, store),
-            (start, &limit),
-        )
+            context,
+            files: &files,
+            store,
+            limit: &limit,
+        };
+        let source = match &expanded {
+            Some(input) => input.clone(),
+            None => source::open(&job.source, hash.as_deref(), &files).map_err(|d| vec![d])?,
+        };
+        run(&source, start, work)
     };
     let work = || context::retry_if_evicted(&store, run);
     // Isolation, not control flow: callers, such as a node with other robots, go on after a defect.
@@ -405,234 +321,228 @@ fn defect(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
     .help(REPORT_IT)
 }
 
+/// Reads, completes, writes and publishes a robot.
 fn run(
-    job: &Job,
-    (expanded, hash): (&Option<source::Input>, Option<&str>),
-    files: &Arc<resolve::Files>,
-    (context, store): (&Context, &Store),
-    (start, limit): (Instant, &TimeLimit),
+    source: &source::Input,
+    start: Instant,
+    work: Work<'_>,
 ) -> Result<(Report, resolve::States), Stop> {
-    let source = expanded
-        .clone()
-        .map_or_else(|| source::open(&job.source, hash, files), Ok)
-        .map_err(|d| vec![d])?;
-    let source::Reading {
-        mut robot,
-        mut references,
-        mut diagnostics,
-        sha256: source_hash,
-        namespace,
-        version,
-    } = source
+    let Work {
+        job, files, limit, ..
+    } = work;
+    let options = &job.options;
+    let mut reading = source
         .read(job, files)
         .map_err(|found| source.told(found))?;
     let read = start.elapsed();
     in_time(limit, "loading meshes")?;
-
-    let base = source.file.as_deref().and_then(Path::parent);
-    let images = match load::load(
-        &mut robot,
-        &references,
-        files,
-        (job, limit),
-        (context, store),
-        base,
-    ) {
-        Ok(load::Loaded {
-            diagnostics: found,
-            images,
-        }) => {
-            diagnostics.extend(found);
-            images
-        }
-        Err(stop) => return Err(stop.after(diagnostics, |found| source.told(found))),
+    let images = match complete(&mut reading, source, work) {
+        Ok(images) => images,
+        Err(stop) => return Err(stop.after(reading.diagnostics, |found| source.told(found))),
     };
-    match supplement(&mut robot, &mut references, job, files) {
-        Ok(found) => diagnostics.extend(found),
-        Err(stop) => return Err(Stop::from(stop).after(diagnostics, |found| source.told(found))),
-    }
-    robot.take_captured(&job.captured);
-    match masses::assume(&mut robot, &job.options, files) {
-        Ok(found) => diagnostics.extend(found),
-        Err(stop) => return Err(stop.after(diagnostics, |found| source.told(found))),
-    }
-    diagnostics.extend(pieces::hint(&robot, job.options.meshes.up_axis));
-    if job.options.formats.usd || job.options.formats.usdz {
-        diagnostics.extend(types::missing(&robot, files));
-    }
-    let Formats {
-        usd,
-        usdz,
-        urdf,
-        sdf,
-        mjcf,
-        ..
-    } = job.options.formats;
-    if !robot.look_variants.is_empty() && (usd || usdz || urdf || sdf || mjcf) {
-        let names: Vec<&str> = robot
-            .look_variants
-            .iter()
-            .map(|look| look.name.as_str())
-            .collect();
-        let message = format!("the looks {} are in the glTF alone", names.join(", "));
-        let help = "choose the look of the other formats with --variant, or in the source";
-        diagnostics.push(Diagnostic::new(&codes::LOOKS, robot.place.clone(), message).help(help));
-    }
+    let source::Reading {
+        robot,
+        references,
+        mut diagnostics,
+        sha256,
+        namespace,
+        version,
+    } = reading;
+    diagnostics.extend(hints(&robot, work));
     let meshes = start.elapsed();
     in_time(limit, "writing the layers and the glTF")?;
-    context.tell(Progress {
+    work.context.tell(Progress {
         step: Step::Write,
         name: "",
         done: 0,
         all: 0,
     });
 
-    let name = file_name(&robot.name);
-    let identity = Identity::of(&job.source, source.file.as_deref(), &robot.name, version);
-    let namespace = job.options.namespace.clone().or(namespace);
+    let name = file_name(robot.name());
+    let file = source.file.as_deref();
+    let identity = Identity::of(&job.source, file, robot.name(), version);
+    let namespace = options.namespace.clone().or(namespace);
     let directory = job.output_dir.join(&name);
-    let is_asked = job.options.simready || job.options.overlays.contains(&usd::Overlay::Isaac);
-    let provenance = source
-        .file
-        .as_deref()
-        .filter(|_| is_asked && job.source.is_file());
-    let provenance = provenance
-        .map(|file| simready::Provenance::of(file, files))
-        .unwrap_or_default();
-    let origin = Origin {
-        provenance: &provenance,
-        name: &name,
-        identity: &identity,
-        kind: source.kind,
-        sha256: &source_hash,
-        namespace: &namespace,
-    };
-    let (mut outputs, written) = write(
-        (job, limit),
-        (&robot, images),
-        &origin,
-        store,
-        &mut diagnostics,
-    )?;
-    if job.options.formats.urdf || job.options.formats.sdf {
-        let (files, found) = description::write(
-            &robot,
-            &references,
-            (&job.options, limit),
-            (&name, &directory),
-            store,
-        )?;
-        outputs.extend(files);
-        diagnostics.extend(found);
-    }
-    if job.options.formats.mjcf {
-        in_time(limit, "writing the MJCF")?;
-        let mjcf::Written {
-            text,
-            files,
-            diagnostics: found,
-        } = mjcf::write(&robot, job.options.base, MJCF_FOLDER)?;
-        outputs.insert(format!("{name}.xml"), text.into_bytes().into());
-        outputs.extend(
-            files
-                .into_iter()
-                .map(|(file, bytes)| (format!("{MJCF_FOLDER}/{file}"), bytes.into())),
-        );
-        diagnostics.extend(found);
-    }
-    in_time(limit, "finishing the files")?;
-    if let Some(simready) = job
-        .options
-        .simready
-        .then_some(&job.options.simready_metadata)
-        .filter(|_| job.options.formats.usd)
-    {
-        let from = identity
-            .uri
-            .clone()
-            .unwrap_or_else(|| format!("sha256:{source_hash}"));
-        let subject = simready::Subject {
-            robot: &robot,
+    let provenance = provenance(source, work);
+    let subject = Subject {
+        robot: &robot,
+        references: &references,
+        options,
+        origin: Origin {
             name: &name,
-            asset: &written,
-            source: from,
+            identity: &identity,
+            kind: source.kind,
+            sha256: &sha256,
+            namespace: &namespace,
             provenance: &provenance,
-            directory: &directory,
-        };
-        diagnostics.extend(simready::add(simready, &subject, &mut outputs)?);
-    }
-    if job.options.check {
-        diagnostics.extend(check::found(
-            &outputs,
-            &name,
-            &directory,
-            &job.options.resolve,
-        )?);
-    }
-    let write = start.elapsed();
+        },
+        directory: &directory,
+        images,
+        limit,
+        store: work.store,
+    };
+    let outputs = write(&subject, &mut diagnostics)?;
+    let written = start.elapsed();
     note_descriptors(files, &mut diagnostics);
     diagnostics = source.told(diagnostics);
 
-    if job.options.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
+    if options.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics.into());
     }
-    let distinct: HashSet<*const urdf_usd_robot::LazyMesh> = robot
-        .meshes
-        .iter()
-        .map(|source| Arc::as_ptr(&source.mesh))
-        .collect();
-    let mut seen = HashSet::new();
-    let triangles = robot
-        .meshes
-        .iter()
-        .filter(|source| seen.insert(Arc::as_ptr(&source.mesh)))
-        .map(|source| source.mesh.outline().triangles)
-        .sum();
-    let counts = Counts {
-        links: robot.links.len(),
-        joints: robot.joints.len(),
-        meshes: distinct.len(),
-        triangles,
-        materials: written.materials,
-    };
+    let root = robot.tree().roots().first();
+    let root = root.map_or("", |&root| robot.links()[root].name());
     let mut report = Report {
-        robot: robot.name.clone(),
+        robot: robot.name().to_owned(),
         status: Status::of(&diagnostics),
         source: SourceInfo {
             kind: source.kind.into(),
             uri: identity.uri,
-            sha256: source_hash,
+            sha256,
         },
         revision: 0,
         files: Vec::new(),
-        counts,
-        timings_ms: Timings::default(),
+        counts: counts(&robot, &outputs.layers),
+        timings_ms: Timings {
+            read: milliseconds(read),
+            meshes: milliseconds(meshes - read),
+            write: milliseconds(written - meshes),
+            ..Timings::default()
+        },
         diagnostics,
         directory,
-        root: robot
-            .tree
-            .roots
-            .first()
-            .and_then(|root| robot.links.get(root.0))
-            .map(|link| link.name.clone())
-            .unwrap_or_default(),
-        namespace: namespace.unwrap_or_else(|| usd::default_namespace(&robot.name)),
+        root: root.to_owned(),
+        namespace: namespace.unwrap_or_else(|| usd::default_namespace(robot.name())),
         name,
         changed: false,
         used: Vec::new(),
     };
-    let ms = milliseconds;
-    report.timings_ms = Timings {
-        read: ms(read),
-        meshes: ms(meshes - read),
-        write: ms(write - meshes),
-        ..Timings::default()
-    };
     // From here on it is done as a whole or not at all.
     in_time(limit, "publishing the files")?;
-    spare_inputs(&report, &outputs, files)?;
-    let written = publish(&mut report, outputs, &context.store, write, start, ms)?;
-    Ok((report, written))
+    spare_inputs(&report, &outputs.files, files)?;
+    let clock = Clock {
+        start,
+        before: written,
+    };
+    let states = publish(&mut report, outputs.files, &work.context.store, &clock)?;
+    Ok((report, states))
+}
+
+/// Gives the robot that was read all that it is made of: meshes and textures, what its SRDF, its
+/// XRDF and the running robot say, and masses. What is found joins that of the reading.
+fn complete(
+    reading: &mut source::Reading,
+    source: &source::Input,
+    work: Work<'_>,
+) -> Result<gltf::Images, Stop> {
+    let source::Reading {
+        robot,
+        references,
+        diagnostics,
+        ..
+    } = reading;
+    let job = work.job;
+    let load::Loaded {
+        diagnostics: found,
+        images,
+    } = load::load(robot, references, source.folder(), work)?;
+    diagnostics.extend(found);
+    diagnostics.extend(supplement(robot, references, job, work.files)?);
+    robot.take_captured(&job.captured);
+    diagnostics.extend(masses::assume(robot, &job.options, work.files)?);
+    Ok(images)
+}
+
+/// Returns what users should know of the robot before it is written.
+fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
+    let options = &work.job.options;
+    let mut found: Vec<Diagnostic> = pieces::hint(robot, options.meshes.up_axis)
+        .into_iter()
+        .collect();
+    if options
+        .formats
+        .contains_any(&[OutputFormat::Usd, OutputFormat::Usdz])
+    {
+        found.extend(types::missing(robot, work.files));
+    }
+    if !robot.look_variants().is_empty() && options.formats.lose_looks() {
+        let names: Vec<&str> = robot
+            .look_variants()
+            .iter()
+            .map(|look| look.name.as_str())
+            .collect();
+        let message = format!("the looks {} are in the glTF alone", names.join(", "));
+        let help = "choose the look of the other formats with --variant, or in the source";
+        found.push(Diagnostic::new(&codes::LOOKS, robot.place.clone(), message).help(help));
+    }
+    found
+}
+
+/// What the package of the source says of the robot, if files are to say it.
+fn provenance(source: &source::Input, work: Work<'_>) -> simready::Provenance {
+    let Work { job, files, .. } = work;
+    let is_asked = job.options.simready || job.options.overlays.contains(&usd::Overlay::Isaac);
+    let file = source.file.as_deref();
+    file.filter(|_| is_asked && job.source.is_file())
+        .map(|file| simready::Provenance::of(file, files))
+        .unwrap_or_default()
+}
+
+/// Makes the contents of all files, and checks them where that is asked for.
+fn write(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) -> Result<Outputs, Stop> {
+    let Subject {
+        robot,
+        options,
+        origin,
+        directory,
+        ..
+    } = subject;
+    let mut outputs = formats::write(subject)?;
+    diagnostics.append(&mut outputs.diagnostics);
+    in_time(subject.limit, "finishing the files")?;
+    if options.simready && options.formats.contains(OutputFormat::Usd) {
+        let source = origin
+            .identity
+            .uri
+            .clone()
+            .unwrap_or_else(|| format!("sha256:{}", origin.sha256));
+        let asset = simready::Subject {
+            robot,
+            name: origin.name,
+            asset: &outputs.layers,
+            source,
+            provenance: origin.provenance,
+            directory,
+        };
+        let metadata = &options.simready_metadata;
+        diagnostics.extend(simready::add(metadata, &asset, &mut outputs.files)?);
+    }
+    if options.check {
+        let resolve = &options.resolve;
+        diagnostics.extend(check::found(
+            &outputs.files,
+            origin.name,
+            directory,
+            resolve,
+        )?);
+    }
+    Ok(outputs)
+}
+
+fn counts(robot: &Robot, layers: &usd::Written) -> Counts {
+    let mut seen = HashSet::new();
+    let triangles = robot
+        .meshes()
+        .values()
+        .filter(|source| seen.insert(Arc::as_ptr(&source.mesh)))
+        .map(|source| source.mesh.outline().triangles)
+        .sum();
+    Counts {
+        links: robot.links().len(),
+        joints: robot.joints().len(),
+        meshes: seen.len(),
+        triangles,
+        materials: layers.materials,
+    }
 }
 
 /// Applies the SRDF and the XRDF of a job.
@@ -681,21 +591,29 @@ fn described_alone(
     context: &Context,
 ) -> Result<(Robot, Vec<Diagnostic>), Vec<Diagnostic>> {
     context::retry_if_evicted(&context.store, |store| {
-        described(job, files, (context, store), false)
+        described(job, context, files, store, Meshes::Ignored)
     })
 }
 
-/// The robot of a job, with its SRDF and XRDF, and with meshes if they are wanted.
+/// Whether the meshes of a robot are loaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meshes {
+    Loaded,
+    Ignored,
+}
+
+/// The robot of a job, with its SRDF and XRDF.
 fn described(
     job: &Job,
+    context: &Context,
     files: &Arc<resolve::Files>,
-    (context, store): (&Context, &Store),
-    has_meshes: bool,
+    store: &Store,
+    meshes: Meshes,
 ) -> Result<(Robot, Vec<Diagnostic>), Stop> {
-    let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
+    let limit = &TimeLimit::new(job.options.time_limit, context.cancelled.clone());
     let source = match job.source.xacro() {
         Some((file, arguments)) => {
-            source::expand(file, arguments, files, context, &limit).map_err(|stop| vec![*stop])?
+            source::expand(file, arguments, files, context, limit).map_err(|stop| vec![*stop])?
         }
         None => source::open(&job.source, None, files).map_err(|stop| vec![stop])?,
     };
@@ -707,30 +625,25 @@ fn described(
     } = source
         .read(job, files)
         .map_err(|found| source.told(found))?;
-    let base = source.file.as_deref().and_then(Path::parent);
-    let mut load = || -> Result<Vec<Diagnostic>, Stop> {
-        let mut found = Vec::new();
-        if has_meshes {
-            found.extend(
-                load::load(
-                    &mut robot,
-                    &references,
-                    files,
-                    (job, &limit),
-                    (context, store),
-                    base,
-                )?
-                .diagnostics,
-            );
+    let mut load = || -> Result<(), Stop> {
+        if meshes == Meshes::Loaded {
+            let work = Work {
+                job,
+                context,
+                files,
+                store,
+                limit,
+            };
+            let loaded = load::load(&mut robot, &references, source.folder(), work)?;
+            diagnostics.extend(loaded.diagnostics);
         }
-        found.extend(supplement(&mut robot, &mut references, job, files)?);
-        Ok(found)
+        diagnostics.extend(supplement(&mut robot, &mut references, job, files)?);
+        Ok(())
     };
-    match load() {
-        Ok(found) => diagnostics.extend(found),
-        Err(stop) => return Err(stop.after(diagnostics, |found| source.told(found))),
+    if let Err(stop) = load() {
+        return Err(stop.after(diagnostics, |found| source.told(found)));
     }
-    in_time(&limit, "fitting spheres")?;
+    in_time(limit, "fitting spheres")?;
     Ok((robot, source.told(diagnostics)))
 }
 
@@ -842,16 +755,19 @@ pub fn write_asset(
         .collect();
     context::retry_if_evicted(&Store::none(), |store| {
         let mut report = report.clone();
-        publish(
-            &mut report,
-            files.clone(),
-            store,
-            Duration::ZERO,
+        let clock = Clock {
             start,
-            milliseconds,
-        )?;
+            before: Duration::ZERO,
+        };
+        publish(&mut report, files.clone(), store, &clock)?;
         Ok(report)
     })
+}
+
+/// When a conversion began, and how long it took until publication.
+struct Clock {
+    start: Instant,
+    before: Duration,
 }
 
 /// Puts the files in place under the next revision's number, if they differ from what is there, and
@@ -860,9 +776,7 @@ fn publish(
     report: &mut Report,
     outputs: publish::Files,
     store: &Store,
-    before: Duration,
-    start: Instant,
-    ms: impl Fn(Duration) -> f64,
+    clock: &Clock,
 ) -> Result<resolve::States, Stop> {
     let parent = report
         .directory
@@ -915,7 +829,7 @@ fn publish(
     };
     if !report.changed {
         report.files = infos()?;
-        report.timings_ms.total = ms(start.elapsed());
+        report.timings_ms.total = milliseconds(clock.start.elapsed());
         return Ok(states(report));
     }
     ours.push(REPORT.to_owned());
@@ -924,8 +838,8 @@ fn publish(
     let mut staged = staged.map_err(failed)?;
     report.files = infos?;
     // The report is part of the revision, so its own publication is all that it can't time.
-    report.timings_ms.publish = ms(start.elapsed() - before);
-    report.timings_ms.total = ms(start.elapsed());
+    report.timings_ms.publish = milliseconds(clock.start.elapsed() - clock.before);
+    report.timings_ms.total = milliseconds(clock.start.elapsed());
     let text = serde_json::to_vec_pretty(report).map_err(|error| {
         Diagnostic::new(
             &codes::INTERNAL,
@@ -969,127 +883,6 @@ fn previous(directory: &Path) -> (u64, Vec<String>) {
     )
 }
 
-/// What files say of the robot that they hold, beside what is in the robot.
-struct Origin<'a> {
-    /// The asset's.
-    name: &'a str,
-    identity: &'a Identity,
-    /// What [`SourceInfo::kind`] says.
-    kind: &'a str,
-    sha256: &'a str,
-    namespace: &'a Option<String>,
-    /// What its package says, where that is asked for.
-    provenance: &'a simready::Provenance,
-}
-
-/// Makes the contents of all files. Returns them with what is in the layers.
-fn write(
-    (job, limit): (&Job, &TimeLimit),
-    (robot, images): (&Robot, gltf::Images),
-    &Origin {
-        name,
-        identity,
-        kind,
-        sha256,
-        namespace,
-        provenance,
-    }: &Origin<'_>,
-    store: &Store,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Result<(publish::Files, usd::Written), CacheEvicted> {
-    let usd_options = usd::Options {
-        entry: name.to_owned(),
-        identifier: identity.identifier.clone(),
-        package_uri: identity.package_uri().map(str::to_owned),
-        version: identity.version.clone(),
-        namespace: namespace.clone(),
-        base: job.options.base,
-        bodies: job.options.bodies,
-        overlays: job.options.overlays.clone(),
-        isaac: usd::Isaac {
-            robot_type: job.options.robot_type,
-            sites_last: job.options.sites_last,
-            description: provenance.description.clone().unwrap_or_default(),
-            license: provenance.license.clone().unwrap_or_default(),
-            source: provenance.url.clone().unwrap_or_default(),
-        },
-        usdz: job.options.formats.usdz,
-        limit: limit.clone(),
-    };
-    let gltf_options = gltf::Options {
-        source: Some(gltf::Source {
-            // The extension has words for formats, and none for how a file of one came to be.
-            format: match kind {
-                "xacro" => "urdf",
-                "glb" => "gltf",
-                kind => kind,
-            }
-            .to_owned(),
-            uri: identity.uri.clone(),
-            hash: Some(format!("sha256:{sha256}")),
-            resolved_at: job.options.dated.then(|| time::rfc3339(time::now())),
-        }),
-        extent: job.options.gltf,
-        base: job.options.base,
-        images,
-        limit: limit.clone(),
-    };
-    let (asset, gltf) = rayon::join(
-        || usd::write(robot, &usd_options, store),
-        || write_gltf(robot, name, (&job.options.formats, &gltf_options), store),
-    );
-    let (asset, (gltf, found)) = (asset?, gltf?);
-    diagnostics.extend(asset.diagnostics);
-    diagnostics.extend(found);
-    let mut files = gltf;
-    files.extend(
-        asset
-            .usdz
-            .map(|package| (format!("{name}.usdz"), package.into())),
-    );
-    if job.options.formats.usd {
-        files.extend(asset.files);
-    }
-    Ok((files, asset.written))
-}
-
-/// The glTF files that are asked for, and what they can't hold.
-fn write_gltf(
-    robot: &Robot,
-    name: &str,
-    (formats, options): (&Formats, &gltf::Options),
-    store: &Store,
-) -> Result<(publish::Files, Vec<Diagnostic>), CacheEvicted> {
-    let mut files = publish::Files::new();
-    if !(formats.glb || formats.gltf) {
-        return Ok((files, Vec::new()));
-    }
-    let mut gltf = gltf::write(robot, options, store)?;
-    let mut found = std::mem::take(&mut gltf.diagnostics);
-    if formats.gltf {
-        let binary = format!("{name}.bin");
-        let (document, bytes) = gltf.gltf(&binary);
-        files.insert(format!("{name}.gltf"), document.into());
-        if !bytes.is_empty() {
-            files.insert(binary, Content::of(bytes, None));
-        }
-    }
-    if formats.glb {
-        match gltf.glb_in_pieces() {
-            Ok(glb) => {
-                let glb = Content::of(glb, None);
-                files.insert(format!("{name}.glb"), glb.clone());
-                // It is mostly the largest file, and there before the others are.
-                rayon::spawn(move || {
-                    glb.sha256();
-                });
-            }
-            Err(diagnostic) => found.push(diagnostic),
-        }
-    }
-    Ok((files, found))
-}
-
 /// The robot's name as the name of a file: without separators and control characters, not hidden,
 /// and not that of a layer.
 pub fn file_name(robot: &str) -> String {
@@ -1109,7 +902,7 @@ pub fn file_name(robot: &str) -> String {
         .rev()
         .find(|&end| name.is_char_boundary(end))
         .unwrap_or(0);
-    match &name[..end] {
+    match name.get(..end).unwrap_or_default() {
         "" => "robot".to_owned(),
         taken if usd::is_layer(taken) || taken.eq_ignore_ascii_case("report") => {
             format!("{taken}_robot")

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::context::Stop;
-use super::{Context, Formats, Job, Step, stand_in};
+use super::context::{Batch, Stop, Work};
+use super::{OutputFormat, Step, stand_in};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf::Images;
 use urdf_usd_mesh as mesh;
@@ -17,8 +17,6 @@ use urdf_usd_resolve::{File, Files, Located};
 use urdf_usd_robot::{
     CacheEvicted, Geometry, LazyMesh, Material, MaterialId, MeshId, Robot, Shape, Texture, Tiers,
 };
-use urdf_usd_store::Store;
-use urdf_usd_time_limit::TimeLimit;
 use urdf_usd_urdf::{self as urdf, MeshReference, References, srdf, xrdf};
 
 /// The most triangles of all meshes of a robot together, each file counted once: a hundred bytes
@@ -47,67 +45,44 @@ pub(super) struct Loaded {
 pub(super) fn load(
     robot: &mut Robot,
     references: &References,
-    files: &Files,
-    (job, limit): (&Job, &TimeLimit),
-    (context, store): (&Context, &Store),
     base: Option<&Path>,
+    work: Work<'_>,
 ) -> Result<Loaded, Stop> {
+    let options = &work.job.options;
     let mut distinct = Distinct::default();
-    let (missing, mut diagnostics) = meshes(
-        robot,
-        &references.meshes,
-        files,
-        (job.options.meshes, limit),
-        (context, store),
-        base,
-        &mut distinct,
-    )?;
+    let Meshes {
+        missing,
+        mut diagnostics,
+    } = meshes(robot, &references.meshes, base, &mut distinct, work)?;
     let mut pixels = mesh::MAX_PIXELS_TOGETHER;
     diagnostics.extend(bound_pixels(robot, &mut pixels));
-    if job.options.stand_ins {
+    if options.stand_ins {
         stand_in::add(robot, &missing, &mut diagnostics)?;
     }
     let loaded: Vec<Arc<LazyMesh>> = robot
-        .meshes
-        .iter()
+        .meshes()
+        .values()
         .map(|source| source.mesh.clone())
         .collect();
-    let images = || match job.options.formats {
-        Formats {
-            glb: false,
-            gltf: false,
-            ..
-        } => Images::default(),
-        _ => Images::of(loaded.iter().flat_map(|mesh| &mesh.materials), store, limit),
+    let is_gltf = options
+        .formats
+        .contains_any(&[OutputFormat::Glb, OutputFormat::Gltf]);
+    let images = || {
+        if is_gltf {
+            let materials = loaded.iter().flat_map(|mesh| &mesh.materials);
+            Images::of(materials, work.store, work.limit)
+        } else {
+            Images::default()
+        }
     };
     // One large image takes as long as many tiers.
-    let (found, images) = rayon::join(
-        || {
-            derived(
-                robot,
-                (job.options.tiers, limit),
-                (context, store),
-                &mut distinct,
-            )
-        },
-        images,
-    );
+    let (found, images) = rayon::join(|| derived(robot, &mut distinct, work), images);
     diagnostics.extend(found?);
-    diagnostics.extend(textures(
-        robot,
-        &references.textures,
-        files,
-        base,
-        (limit, pixels),
-    ));
+    diagnostics.extend(textures(robot, &references.textures, base, pixels, work));
     diagnostics.extend(untextured(robot));
     if !references.controller_files.is_empty() {
-        diagnostics.extend(controllers(
-            robot,
-            &references.controller_files,
-            files,
-            base,
-        ));
+        let files = &references.controller_files;
+        diagnostics.extend(controllers(robot, files, work.files, base));
     }
     Ok(Loaded {
         diagnostics,
@@ -135,80 +110,82 @@ fn too_much(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnosti
     )
 }
 
-/// Loads the meshes into the robot. Returns those that could not be loaded, and what was found.
+/// What comes of loading meshes.
+struct Meshes<'a> {
+    /// Those that could not be loaded.
+    missing: Vec<&'a MeshReference>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A mesh file to load, and the first reference to it.
+struct MeshFile<'a> {
+    reference: &'a MeshReference,
+    located: &'a Located,
+}
+
+/// Loads the meshes into the robot.
 fn meshes<'a>(
     robot: &mut Robot,
     references: &'a [MeshReference],
-    files: &Files,
-    (options, limit): (mesh::Options, &TimeLimit),
-    (context, store): (&Context, &Store),
     base: Option<&Path>,
     distinct: &mut Distinct,
-) -> Result<(Vec<&'a MeshReference>, Vec<Diagnostic>), Diagnostic> {
+    work: Work<'_>,
+) -> Result<Meshes<'a>, Diagnostic> {
     let mut diagnostics = Vec::new();
     let located: Vec<Result<Located, Diagnostic>> = references
         .par_iter()
         .map(|reference| {
-            files
+            work.files
                 .locate(&reference.uri, base)
                 .map_err(|error| error.at(reference.place.clone()))
         })
         .collect();
     // References that lead to one file are one mesh.
     let mut by_path: HashMap<&Path, usize> = HashMap::new();
-    let mut jobs: Vec<(&MeshReference, &Located)> = Vec::new();
-    let mut job_of: Vec<Option<usize>> = vec![None; located.len()];
-    for ((reference, result), job_of) in references.iter().zip(&located).zip(&mut job_of) {
+    let mut files: Vec<MeshFile<'_>> = Vec::new();
+    let mut file_of: Vec<Option<usize>> = vec![None; located.len()];
+    for ((reference, result), file_of) in references.iter().zip(&located).zip(&mut file_of) {
         match result {
-            Ok(file) => {
-                *job_of = Some(*by_path.entry(&file.path).or_insert_with(|| {
-                    jobs.push((reference, file));
-                    jobs.len() - 1
+            Ok(located) => {
+                *file_of = Some(*by_path.entry(&located.path).or_insert_with(|| {
+                    files.push(MeshFile { reference, located });
+                    files.len() - 1
                 }));
             }
             Err(diagnostic) => diagnostics.push(diagnostic.clone()),
         }
     }
-    let bytes = jobs
-        .iter()
-        .fold(0_u64, |bytes, (_, file)| bytes.saturating_add(file.bytes));
+    let bytes = files.iter().fold(0_u64, |bytes, file| {
+        bytes.saturating_add(file.located.bytes)
+    });
     too_much(bytes, 0, &robot.place)?;
     // Counted as they come, so that memory does not fill before the sum is known.
     let triangles = AtomicUsize::new(0);
-    let loaded = context.all(
-        Step::Load,
-        limit,
-        &jobs,
-        (
-            |(_, file)| file.bytes as usize,
-            |(reference, _)| {
-                reference
-                    .uri
-                    .rsplit('/')
-                    .next()
-                    .unwrap_or(&reference.uri)
-                    .to_owned()
-            },
-        ),
-        |(reference, file)| {
-            if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
-                return (None, Vec::new());
+    let batch = Batch {
+        step: Step::Load,
+        items: &files,
+        size: |file: &MeshFile<'_>| file.located.bytes as usize,
+        name: |file: &MeshFile<'_>| file_name(&file.reference.uri).to_owned(),
+    };
+    let loaded = work.context.all(work.limit, batch, |file| {
+        if triangles.load(Ordering::Relaxed) > MAX_TRIANGLES {
+            return (None, Vec::new());
+        }
+        let (located, place) = (file.located, &file.reference.place);
+        match mesh::load(located, work.files, work.job.options.meshes, work.store) {
+            Ok((mesh, found)) => {
+                triangles.fetch_add(mesh.outline().triangles, Ordering::Relaxed);
+                let found = found.into_iter().map(|d| at_reference(d, place)).collect();
+                (Some(Arc::new(mesh::spilled(mesh, work.store))), found)
             }
-            match mesh::load(file, files, options, store) {
-                Ok((mesh, found)) => {
-                    triangles.fetch_add(mesh.outline().triangles, Ordering::Relaxed);
-                    let found = found
-                        .into_iter()
-                        .map(|d| at_reference(d, &reference.place))
-                        .collect();
-                    (Some(Arc::new(mesh::spilled(mesh, store))), found)
-                }
-                Err(error) => (None, vec![unreadable(&error, &file.path, &reference.place)]),
-            }
-        },
-    );
-    if limit.ended().is_some() {
-        return Ok((references.iter().collect(), diagnostics));
+            Err(error) => (None, vec![unreadable(&error, &located.path, place)]),
+        }
+    });
+    if work.limit.ended().is_some() {
+        return Ok(Meshes {
+            missing: references.iter().collect(),
+            diagnostics,
+        });
     }
     too_much(bytes, triangles.into_inner(), &robot.place)?;
     let mut meshes: Vec<Option<Arc<LazyMesh>>> = Vec::with_capacity(loaded.len());
@@ -217,15 +194,23 @@ fn meshes<'a>(
         meshes.push(mesh.map(|mesh| distinct.only(mesh)));
     }
     let mut missing = Vec::new();
-    for (reference, job) in references.iter().zip(job_of) {
-        match job.and_then(|job| meshes[job].clone()) {
+    for (reference, file) in references.iter().zip(file_of) {
+        match file.and_then(|file| meshes.get(file)?.clone()) {
             Some(mesh) => {
                 reference.settle(robot, mesh);
             }
             None => missing.push(reference),
         }
     }
-    Ok((missing, diagnostics))
+    Ok(Meshes {
+        missing,
+        diagnostics,
+    })
+}
+
+/// Returns the last part of a reference to a file.
+fn file_name(uri: &str) -> &str {
+    uri.rsplit('/').next().unwrap_or(uri)
 }
 
 /// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless
@@ -339,39 +324,15 @@ fn named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
 fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut plain: HashMap<MaterialId, MaterialId> = HashMap::new();
-    for link in &mut robot.links {
-        for shape in &mut link.visuals {
-            let Some(id) = shape
-                .material
-                .filter(|id| robot.materials[id.0].base_color_texture.is_some())
-            else {
+    for link in robot.links().handles() {
+        for visual in 0..robot.links()[link].visuals.len() {
+            let Some(shape) = robot.links()[link].visuals.get(visual) else {
                 continue;
             };
-            let shows_it = match shape.geometry {
-                // A mesh whose every part has a material of its own doesn't show the robot's.
-                Geometry::Mesh { mesh, .. } => {
-                    let mesh = &robot.meshes[mesh.0].mesh;
-                    !mesh.outline().has_uvs && mesh.parts.iter().any(|part| part.material.is_none())
-                }
-                Geometry::Missing { .. } => false,
-                _ => true,
-            };
-            if !shows_it {
+            let Some(id) = shape.material.filter(|_| lacks_coordinates(robot, shape)) else {
                 continue;
-            }
-            let name = robot.materials[id.0].name.clone();
-            shape.material = Some(*plain.entry(id).or_insert_with(|| {
-                let mut material = robot.materials[id.0].clone();
-                let mean = material
-                    .base_color_texture
-                    .take()
-                    .and_then(|texture| mesh::mean_color(&texture));
-                if let Some([red, green, blue, _]) = mean {
-                    material.base_color = [red, green, blue, material.base_color[3]];
-                }
-                robot.materials.push(material);
-                MaterialId(robot.materials.len() - 1)
-            }));
+            };
+            let name = &robot.materials()[id].name;
             let message = format!(
                 "the texture of material {name:?} cannot be put on this shape, which has no texture coordinates"
             );
@@ -379,9 +340,43 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
                 Diagnostic::new(&super::codes::TEXTURE_WITHOUT_COORDINATES, shape.place.clone(), message)
                     .help("give the visual a mesh with texture coordinates, or a material with a colour only"),
             );
+            let plain = *plain
+                .entry(id)
+                .or_insert_with(|| robot.add_material(without_texture(&robot.materials()[id])));
+            if let Some(shape) = robot.link_mut(link).visuals.get_mut(visual) {
+                shape.material = Some(plain);
+            }
         }
     }
     diagnostics
+}
+
+/// Returns whether the shape has a material with a picture that it shows and that can't lie on it.
+fn lacks_coordinates(robot: &Robot, shape: &Shape) -> bool {
+    let has_texture = |id: MaterialId| robot.materials()[id].base_color_texture.is_some();
+    shape.material.is_some_and(has_texture)
+        && match shape.geometry {
+            // A mesh whose every part has a material of its own doesn't show the robot's.
+            Geometry::Mesh { mesh, .. } => {
+                let mesh = &robot.meshes()[mesh].mesh;
+                !mesh.outline().has_uvs && mesh.parts.iter().any(|part| part.material.is_none())
+            }
+            Geometry::Missing { .. } => false,
+            _ => true,
+        }
+}
+
+/// Returns the material with the mean colour of its picture in place of the picture.
+fn without_texture(material: &Material) -> Material {
+    let mut material = material.clone();
+    let mean = material
+        .base_color_texture
+        .take()
+        .and_then(|texture| mesh::mean_color(&texture));
+    if let Some([red, green, blue, _]) = mean {
+        material.base_color = [red, green, blue, material.base_color[3]];
+    }
+    material
 }
 
 /// A finding inside a mesh file that has no place of its own stands where the URDF refers to the
@@ -411,87 +406,77 @@ fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
     .help(format!("{help}; the link keeps its other geometry"))
 }
 
-/// What is made from meshes: coarser tiers of those that are seen, and convex hulls of those that
-/// collide. What is flat or straight gets a hull with a thickness; what has no size at all keeps
-/// colliding as it is.
+/// What is made from a mesh.
+enum Derived {
+    Tiers(Tiers),
+    Hull(Box<Result<mesh::Hull, mesh::NoHull>>),
+}
+
+/// A mesh to make something from: its hull if it is the mesh of a collider, otherwise its tiers.
+struct Task {
+    mesh: Arc<LazyMesh>,
+    collider: Option<Place>,
+}
+
+/// Makes coarser tiers of the meshes that are seen, and convex hulls of those that collide. What is
+/// flat or straight gets a hull with a thickness; what has no size at all keeps colliding as it is.
 fn derived(
     robot: &mut Robot,
-    (tiers, limit): (super::Tiers, &TimeLimit),
-    (context, store): (&Context, &Store),
     distinct: &mut Distinct,
+    work: Work<'_>,
 ) -> Result<Vec<Diagnostic>, CacheEvicted> {
-    enum Derived {
-        Tiers(Tiers),
-        Hull(Box<Result<mesh::Hull, mesh::NoHull>>),
+    let seen = meshes_of(robot.links().values().flat_map(|link| &link.visuals));
+    let colliding = meshes_of(robot.links().values().flat_map(|link| &link.collisions));
+    let mut tasks: Vec<Task> = Vec::new();
+    if work.job.options.tiers == super::Tiers::All {
+        tasks.extend(distinct_meshes(robot, &seen).map(|(mesh, _)| Task {
+            mesh,
+            collider: None,
+        }));
     }
-    let seen = meshes_of(robot.links.iter().flat_map(|link| &link.visuals));
-    let colliding = meshes_of(robot.links.iter().flat_map(|link| &link.collisions));
-    let mut jobs: Vec<(Arc<LazyMesh>, Option<Place>)> = Vec::new();
-    if tiers == super::Tiers::All {
-        jobs.extend(
-            distinct_meshes(robot, &seen)
-                .into_iter()
-                .map(|(mesh, _)| (mesh, None)),
-        );
-    }
-    jobs.extend(
-        distinct_meshes(robot, &colliding)
-            .into_iter()
-            .map(|(mesh, place)| (mesh, Some(place))),
+    tasks.extend(
+        distinct_meshes(robot, &colliding).map(|(mesh, place)| Task {
+            mesh,
+            collider: Some(place.clone()),
+        }),
     );
-    let mut sources: HashMap<*const LazyMesh, Vec<usize>> = HashMap::new();
-    for (index, source) in robot.meshes.iter().enumerate() {
+    let mut sources: HashMap<*const LazyMesh, Vec<MeshId>> = HashMap::new();
+    for (id, source) in robot.meshes().iter() {
         sources
             .entry(Arc::as_ptr(&source.mesh))
             .or_default()
-            .push(index);
+            .push(id);
     }
     let names: HashMap<_, &str> = robot
-        .meshes
-        .iter()
+        .meshes()
+        .values()
         .rev()
         .map(|source| (Arc::as_ptr(&source.mesh) as usize, source.uri.as_str()))
         .collect();
-    let name = |mesh: &Arc<LazyMesh>| {
-        let uri = names
-            .get(&(Arc::as_ptr(mesh) as usize))
-            .copied()
-            .unwrap_or_default();
-        format!(
-            "{} ({} triangles)",
-            uri.rsplit('/').next().unwrap_or(uri),
-            mesh.outline().triangles
-        )
-    };
-    let made = context.all(
-        Step::Derive,
-        limit,
-        &jobs,
-        (|(mesh, _)| mesh.outline().triangles, |(mesh, _)| name(mesh)),
-        |(mesh, collider)| match collider {
-            None => {
-                let spilled = |tier: Arc<LazyMesh>| {
-                    Arc::new(mesh::spilled(Arc::unwrap_or_clone(tier), store))
-                };
-                let Tiers { medium, low } = mesh::kept_tiers(mesh, store)?;
-                Ok(Derived::Tiers(Tiers {
-                    medium: medium.map(spilled),
-                    low: low.map(spilled),
-                }))
-            }
-            Some(_) => Ok(Derived::Hull(Box::new(mesh::kept_hull(mesh, store)?))),
+    let batch = Batch {
+        step: Step::Derive,
+        items: &tasks,
+        size: |task: &Task| task.mesh.outline().triangles,
+        name: |task: &Task| {
+            let uri = names
+                .get(&(Arc::as_ptr(&task.mesh) as usize))
+                .copied()
+                .unwrap_or_default();
+            let triangles = task.mesh.outline().triangles;
+            format!("{} ({triangles} triangles)", file_name(uri))
         },
-    );
+    };
+    let made = work
+        .context
+        .all(work.limit, batch, |task| derive(task, work));
     let mut diagnostics = Vec::new();
-    if limit.ended().is_some() {
+    if work.limit.ended().is_some() {
         return Ok(diagnostics);
     }
-    for ((mesh, place), made) in jobs
-        .into_iter()
-        .zip(made.into_iter().collect::<Result<Vec<_>, CacheEvicted>>()?)
-    {
+    let made = made.into_iter().collect::<Result<Vec<_>, CacheEvicted>>()?;
+    for (task, made) in tasks.into_iter().zip(made) {
         let sources = sources
-            .get(&Arc::as_ptr(&mesh))
+            .get(&Arc::as_ptr(&task.mesh))
             .map_or(&[][..], Vec::as_slice);
         match made {
             Derived::Tiers(tiers) => {
@@ -499,62 +484,79 @@ fn derived(
                     medium: tiers.medium.map(|tier| distinct.only(tier)),
                     low: tiers.low.map(|tier| distinct.only(tier)),
                 };
-                sources
-                    .iter()
-                    .for_each(|&source| robot.meshes[source].tiers = tiers.clone());
+                for &source in sources {
+                    robot.mesh_mut(source).tiers = tiers.clone();
+                }
             }
             Derived::Hull(hull) => {
-                let is_watertight = match &*hull {
-                    Ok(hull) => hull.is_of_watertight,
-                    Err(none) => none.is_of_watertight,
-                };
                 let uri = sources
                     .first()
-                    .map_or("", |&source| robot.meshes[source].uri.as_str());
-                let mut report = |code, message, help: &str| {
-                    diagnostics.push(
-                        Diagnostic::new(code, place.clone().unwrap_or_default(), message)
-                            .help(help),
-                    );
-                };
-                match &*hull {
-                    Ok(hull) if hull.is_thickened => {
-                        let message = format!(
-                            "the mesh \"{uri}\" is flat; its collider is 0.1 % of its size thick"
-                        );
-                        report(
-                            &mesh::codes::HULL_FLAT,
-                            message,
-                            "use a box for the collider, or a mesh with a thickness",
-                        );
-                    }
-                    Ok(_) => {}
-                    Err(mesh::NoHull { error, .. }) => {
-                        let help = "the collider keeps the mesh as it is; give it some volume, or use a primitive";
-                        report(
-                            error.code,
-                            format!("no convex hull of the mesh \"{uri}\": {error}"),
-                            help,
-                        );
-                    }
-                }
-                if !is_watertight {
-                    let message = format!(
-                        "the mesh \"{uri}\" is not watertight, so the collider in the variant \"trimesh\" is not"
-                    );
-                    let help = "close the mesh if a simulator is to use that variant; the default one has a closed convex hull";
-                    report(&mesh::codes::OPEN, message, help);
-                }
+                    .map_or("", |&source| robot.meshes()[source].uri.as_str());
+                let place = task.collider.unwrap_or_default();
+                diagnostics.extend(hull_findings(&hull, uri, &place));
                 if let Ok(hull) = *hull {
                     let hull = distinct.only(hull.mesh.into());
-                    sources
-                        .iter()
-                        .for_each(|&source| robot.meshes[source].hull = Some(hull.clone()));
+                    for &source in sources {
+                        robot.mesh_mut(source).hull = Some(hull.clone());
+                    }
                 }
             }
         }
     }
     Ok(diagnostics)
+}
+
+fn derive(task: &Task, work: Work<'_>) -> Result<Derived, CacheEvicted> {
+    let Task { mesh, collider } = task;
+    if collider.is_some() {
+        return Ok(Derived::Hull(Box::new(mesh::kept_hull(mesh, work.store)?)));
+    }
+    let spilled =
+        |tier: Arc<LazyMesh>| Arc::new(mesh::spilled(Arc::unwrap_or_clone(tier), work.store));
+    let Tiers { medium, low } = mesh::kept_tiers(mesh, work.store)?;
+    Ok(Derived::Tiers(Tiers {
+        medium: medium.map(spilled),
+        low: low.map(spilled),
+    }))
+}
+
+/// Returns what users should know of the hull of a mesh; `place` is that of the collider.
+fn hull_findings(
+    hull: &Result<mesh::Hull, mesh::NoHull>,
+    uri: &str,
+    place: &Place,
+) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut report = |code, message, help: &str| {
+        diagnostics.push(Diagnostic::new(code, place.clone(), message).help(help));
+    };
+    let is_watertight = match hull {
+        Ok(hull) => {
+            if hull.is_thickened {
+                let message =
+                    format!("the mesh \"{uri}\" is flat; its collider is 0.1 % of its size thick");
+                let help = "use a box for the collider, or a mesh with a thickness";
+                report(&mesh::codes::HULL_FLAT, message, help);
+            }
+            hull.is_of_watertight
+        }
+        Err(none) => {
+            let error = &none.error;
+            let message = format!("no convex hull of the mesh \"{uri}\": {error}");
+            let help =
+                "the collider keeps the mesh as it is; give it some volume, or use a primitive";
+            report(error.code, message, help);
+            none.is_of_watertight
+        }
+    };
+    if !is_watertight {
+        let message = format!(
+            "the mesh \"{uri}\" is not watertight, so the collider in the variant \"trimesh\" is not"
+        );
+        let help = "close the mesh if a simulator is to use that variant; the default one has a closed convex hull";
+        report(&mesh::codes::OPEN, message, help);
+    }
+    diagnostics
 }
 
 /// The meshes that shapes refer to, each with the first shape that does.
@@ -569,17 +571,17 @@ fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashMap<MeshId, &'a
 }
 
 /// What was loaded for these meshes, each once, with the first shape that shows it.
-fn distinct_meshes(robot: &Robot, wanted: &HashMap<MeshId, &Place>) -> Vec<(Arc<LazyMesh>, Place)> {
-    let mut distinct: Vec<(Arc<LazyMesh>, Place)> = Vec::new();
+fn distinct_meshes<'a>(
+    robot: &'a Robot,
+    wanted: &'a HashMap<MeshId, &'a Place>,
+) -> impl Iterator<Item = (Arc<LazyMesh>, &'a Place)> {
     let mut known: HashSet<*const LazyMesh> = HashSet::new();
-    for (index, source) in robot.meshes.iter().enumerate() {
-        if let Some(place) = wanted.get(&MeshId(index))
-            && known.insert(Arc::as_ptr(&source.mesh))
-        {
-            distinct.push((source.mesh.clone(), (*place).clone()));
-        }
-    }
-    distinct
+    robot.meshes().iter().filter_map(move |(id, source)| {
+        let place = wanted.get(&id)?;
+        known
+            .insert(Arc::as_ptr(&source.mesh))
+            .then(|| (source.mesh.clone(), *place))
+    })
 }
 
 /// Takes the textures from meshes that are too many together, in the robot's order, and leaves in
@@ -589,7 +591,7 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
     // Whether each image had room, and what each mesh became.
     let mut fits: HashMap<String, bool> = HashMap::new();
     let mut without: HashMap<*const LazyMesh, Arc<LazyMesh>> = HashMap::new();
-    for source in &mut robot.meshes {
+    for (_, source) in robot.meshes_mut() {
         let mesh = &mut source.mesh;
         let mut too_many = HashSet::new();
         for texture in mesh.materials.iter().flat_map(Material::textures) {
@@ -633,18 +635,19 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
 fn textures(
     robot: &mut Robot,
     references: &[(MaterialId, String, Place)],
-    files: &Files,
     base: Option<&Path>,
-    (limit, mut pixels): (&TimeLimit, u64),
+    mut pixels: u64,
+    work: Work<'_>,
 ) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut by_uri: HashMap<&str, Result<Arc<Texture>, ()>> = HashMap::new();
     for (material, uri, place) in references {
-        if limit.is_over(|| format!("loading the texture {uri}")) {
+        if work.limit.is_over(|| format!("loading the texture {uri}")) {
             break;
         }
         let texture = by_uri.entry(uri).or_insert_with(|| {
-            let file = files
+            let file = work
+                .files
                 .open(uri, base)
                 .map_err(|error| diagnostics.push(error.at(place.clone())))?;
             let loaded = mesh::texture_within(&file, &mut pixels);
@@ -662,7 +665,7 @@ fn textures(
             loaded.map_err(|error| diagnostics.push(unreadable(&error, &file.path, place)))
         });
         if let Ok(texture) = texture {
-            let material: &mut Material = &mut robot.materials[material.0];
+            let material = robot.material_mut(*material);
             material.base_color_texture = Some(texture.clone());
             material.cut_out();
         }
@@ -784,13 +787,15 @@ mod tests {
             )
         };
         let mut robot: Robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
-        robot.meshes = [4, 10, 4, 5].map(source).into();
+        for side in [4, 10, 4, 5] {
+            robot.add_mesh(source(side));
+        }
         let mut room = 20;
         let found = super::bound_pixels(&mut robot, &mut room);
         let has = |source: &MeshSource| source.mesh.materials[0].base_color_texture.is_some();
         // 8 of 20, then 20 that don't fit, the first again, and 10.
         assert_eq!(
-            robot.meshes.iter().map(has).collect::<Vec<_>>(),
+            robot.meshes().values().map(has).collect::<Vec<_>>(),
             [true, false, true, true]
         );
         assert_eq!(

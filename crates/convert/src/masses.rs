@@ -9,7 +9,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::Files;
 use urdf_usd_robot::{
-    CacheEvicted, Geometry, Inertial, Link, Pose, Robot, Role, Roles, Shape, Solid,
+    CacheEvicted, Geometry, Inertial, Link, LinkId, Pose, Robot, Role, Roles, Shape, Solid,
 };
 use urdf_usd_yaml as yaml;
 
@@ -38,17 +38,17 @@ pub(super) fn assume(
         return Ok(found);
     }
     let roles = Roles::new(robot, options.base);
-    for index in 0..robot.links.len() {
-        let link = &robot.links[index];
+    for id in robot.links().handles() {
+        let link = &robot.links()[id];
         let is_measured = link
             .inertial
             .as_ref()
             .is_some_and(|inertial| inertial.mass > 0.0);
         // A frame whose content another link has weighs nothing itself.
         let is_body =
-            roles.of[index] == Role::Body || roles.content.iter().any(|content| content.0 == index);
+            roles.of[id] == Role::Body || roles.content.values().any(|&content| content == id);
         let is_solid = !(link.visuals.is_empty() && link.collisions.is_empty());
-        if is_measured || !(is_body || is_solid) || roles.of[index] == Role::World {
+        if is_measured || !(is_body || is_solid) || roles.of[id] == Role::World {
             continue;
         }
         let solid = evenly_filled(
@@ -60,7 +60,7 @@ pub(super) fn assume(
                 1.0
             },
         )?;
-        let (mass, how) = match (given.get(&link.name), solid) {
+        let (mass, how) = match (given.get(&id), solid) {
             (Some(&mass), _) => (mass, "as the file of masses says".to_owned()),
             (None, Some(solid)) if options.density > 0.0 => (
                 solid.mass,
@@ -81,7 +81,7 @@ pub(super) fn assume(
         };
         let message = format!(
             "link {:?} has no mass in its source; {mass:.4} kg are assumed: {how}",
-            link.name
+            link.name()
         );
         let place = link
             .inertial
@@ -92,7 +92,7 @@ pub(super) fn assume(
                 "give the link an inertial with its true mass and inertia when they are known",
             ),
         );
-        robot.links[index].inertial = Some(Inertial {
+        robot.link_mut(id).inertial = Some(Inertial {
             origin,
             mass,
             inertia,
@@ -124,9 +124,7 @@ fn evenly_filled(robot: &Robot, link: &Link, density: f64) -> Result<Option<Soli
 fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Solid>, CacheEvicted> {
     let solid = match &shape.geometry {
         Geometry::Mesh { mesh: id, .. } => {
-            let Some(source) = robot.meshes.get(id.0) else {
-                return Ok(None);
-            };
+            let source = &robot.meshes()[*id];
             let arrays = source.mesh.arrays()?;
             match &source.hull {
                 _ if arrays.is_watertight() => Solid::of(&shape.geometry, Some(&arrays), density),
@@ -141,13 +139,13 @@ fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Solid>,
     Ok(solid.map(|solid| solid.placed(&shape.origin)))
 }
 
-/// The masses in a file, in kg by link.
+/// The masses in a file, in kg.
 fn read(
     path: &Path,
     robot: &Robot,
     files: &Files,
     found: &mut Vec<Diagnostic>,
-) -> Result<HashMap<String, f64>, Diagnostic> {
+) -> Result<HashMap<LinkId, f64>, Diagnostic> {
     const HELP: &str = "write a line for each link: upper_arm_link: 2.5 (kg)";
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let file = files
@@ -177,19 +175,17 @@ fn read(
             let message = format!("the mass of link {:?} is no number above zero", key.text);
             return Err(Diagnostic::new(&codes::MASSES_FILE, place(value.at), message).help(HELP));
         };
-        match robot.links.iter().find(|link| link.name == key.text) {
+        match robot.link_named(&key.text) {
             None => {
-                let meant = did_you_mean(nearest(
-                    &key.text,
-                    robot.links.iter().map(|link| link.name.as_str()),
-                ));
+                let names = robot.links().values().map(Link::name);
+                let meant = did_you_mean(nearest(&key.text, names));
                 let message = format!("the robot has no link {:?}", key.text);
                 let help =
                     meant.unwrap_or_else(|| "correct the name, or remove the line".to_owned());
                 found.push(Diagnostic::new(&codes::MASS_UNUSED, place(key.at), message).help(help));
             }
             Some(link)
-                if link
+                if robot.links()[link]
                     .inertial
                     .as_ref()
                     .is_some_and(|inertial| inertial.mass > 0.0) =>
@@ -200,7 +196,7 @@ fn read(
                         .help("remove the line, or correct the source"),
                 );
             }
-            Some(_) => drop(masses.insert(key.text.clone(), mass)),
+            Some(link) => drop(masses.insert(link, mass)),
         }
     }
     Ok(masses)
@@ -210,7 +206,7 @@ fn read(
 mod tests {
     use std::fs;
 
-    use crate::{Context, Failure, Formats, Job, Options, Report, Source, convert};
+    use crate::{Context, Failure, Formats, Job, Options, OutputFormat, Report, Source, convert};
 
     const URDF: &str = "<robot name='r'>\n<link name='base'><collision><geometry><box size='1 2 3'/></geometry></collision></link>
         <link name='wheel'><visual><origin xyz='0 0 1'/><geometry><sphere radius='0.5'/></geometry></visual></link>
@@ -233,10 +229,7 @@ mod tests {
         let options = Options {
             density,
             masses: file,
-            formats: Formats {
-                glb: false,
-                ..Formats::default()
-            },
+            formats: Formats::only(OutputFormat::Usd),
             ..Options::default()
         };
         let job = Job {

@@ -270,7 +270,7 @@ mod tests {
             &format!("<robot name='r'><link name='a'>{plain}{scaled}</link></robot>"),
             true,
         );
-        let formats = crate::Formats::parse(&crate::Formats::NAMES).unwrap();
+        let formats = crate::Formats::all();
         let mut written: Vec<std::collections::BTreeMap<String, Vec<u8>>> = Vec::new();
         for (n, in_memory) in [usize::MAX, 0, 200_000].into_iter().enumerate() {
             let stores = [
@@ -287,7 +287,7 @@ mod tests {
             }) {
                 let out = tempfile::tempdir().unwrap();
                 let mut options = Options {
-                    formats,
+                    formats: formats.clone(),
                     ..job(&root).options
                 };
                 options.gltf.compression = compression;

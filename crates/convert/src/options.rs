@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::option::{Access, Field, Kind, Opt, Value, field, texts};
-use super::{Formats, MeshFormat, Simready, Tiers, UrdfOptions};
+use super::{Formats, MeshFormat, OutputFormat, Simready, Tiers, UrdfOptions};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve as resolve;
@@ -19,13 +19,13 @@ use urdf_usd_usd as usd;
 pub struct Options {
     /// What to write.
     pub formats: Formats,
-    /// Which overlays to write beside the layers; none without [`Formats::usd`].
+    /// Which overlays to write beside the layers; none without [`OutputFormat::Usd`].
     pub overlays: Vec<usd::Overlay>,
     /// What kind of robot the overlay for Isaac says that it is.
     pub robot_type: usd::isaac_schema::RobotType,
     /// Whether that overlay lists sites after all links, not each after its link.
     pub sites_last: bool,
-    /// Whether to add what SimReady asks for; nothing is added without [`Formats::usd`].
+    /// Whether to add what SimReady asks for; nothing is added without [`OutputFormat::Usd`].
     pub simready: bool,
     /// What people say of the asset, for SimReady's metadata.
     pub simready_metadata: Simready,
@@ -70,13 +70,13 @@ pub struct Options {
     /// Whether the glTF says when it was made, so that the same input no longer gives the same
     /// bytes.
     pub dated: bool,
-    /// What the URDF refers to, and how; nothing without [`Formats::urdf`].
+    /// What the URDF refers to, and how; nothing without [`OutputFormat::Urdf`].
     pub urdf: UrdfOptions,
 }
 
 /// Every option. The groups (`gltf.…`) stand last.
 pub static TABLE: &[Opt<Options>] = &[
-    Opt::new("formats", Kind::Choices(|| Formats::NAMES.to_vec()), "LIST", field!(Options.formats), "Which files are written."),
+    Opt::new("formats", Kind::Choices(|| OutputFormat::ALL.iter().map(|format| format.as_str()).collect()), "LIST", field!(Options.formats), "Which files are written."),
     Opt::new(
         "overlays",
         Kind::Choices(|| usd::Overlay::ALL.map(usd::Overlay::as_str).to_vec()),

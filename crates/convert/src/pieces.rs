@@ -6,7 +6,7 @@ use nalgebra::{Point3, Vector3};
 
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_mesh::UpAxis;
-use urdf_usd_robot::{Geometry, LinkId, Pose, Robot, Shape};
+use urdf_usd_robot::{ArenaMap, Geometry, Link, LinkId, Pose, Robot, Shape};
 
 use super::codes;
 
@@ -57,13 +57,12 @@ impl Bounds {
 
     fn corners(self) -> [Vector3<f64>; 8] {
         std::array::from_fn(|corner| {
-            Vector3::from_fn(|axis, _| {
-                if corner >> axis & 1 == 0 {
-                    self.low[axis]
-                } else {
-                    self.high[axis]
-                }
-            })
+            let side = |axis: usize, low, high| if corner >> axis & 1 == 0 { low } else { high };
+            Vector3::new(
+                side(0, self.low.x, self.high.x),
+                side(1, self.low.y, self.high.y),
+                side(2, self.low.z, self.high.z),
+            )
         })
     }
 
@@ -95,8 +94,8 @@ enum Turned {
 pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
     // What is missing is no part that is far.
     if robot
-        .links
-        .iter()
+        .links()
+        .values()
         .flat_map(|link| &link.visuals)
         .any(|shape| matches!(shape.geometry, Geometry::Missing { .. }))
     {
@@ -113,14 +112,15 @@ pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
         .map(|pair| {
             format!(
                 "{:?} and {:?}",
-                robot.links[pair.above.0].name, robot.links[pair.below.0].name
+                robot.links()[pair.above].name(),
+                robot.links()[pair.below].name()
             )
         })
         .collect();
     let ends = |ending: &str| {
         robot
-            .meshes
-            .iter()
+            .meshes()
+            .values()
             .any(|mesh| mesh.uri.to_ascii_lowercase().ends_with(ending))
     };
     let mut help = "compare it with RViz or the CAD program: are the meshes in the axes and units of their links?".to_owned();
@@ -158,22 +158,18 @@ impl Pair {
 
 /// The links that hang on each other with all joints at zero.
 fn pairs(robot: &Robot, turned: Turned) -> Vec<Pair> {
-    let boxes: Vec<Option<Bounds>> = robot
-        .links
-        .iter()
-        .map(|link| seen(robot, &link.visuals, turned))
-        .collect();
-    // By link: the nearest link at or above it with something to see, and where this link is in
-    // that one.
-    let mut holder: Vec<Option<(LinkId, Pose)>> = vec![None; robot.links.len()];
+    let boxes = ArenaMap::new(robot.links(), |_, link| seen(robot, &link.visuals, turned));
+    // The nearest link at or above each link with something to see, and the pose of the link in it.
+    let mut holder: ArenaMap<Link, Option<(LinkId, Pose)>> = ArenaMap::filled(robot.links(), None);
     let mut pairs = Vec::new();
-    for &link in &robot.tree.order {
-        let joint = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]);
+    let tree = robot.tree();
+    for &link in tree.order() {
+        let joint = tree.parent_joint(link).map(|joint| &robot.joints()[joint]);
         let above = joint.and_then(|joint| {
-            holder[joint.parent.0].map(|(above, pose)| (above, pose * joint.origin))
+            holder[joint.parent()].map(|(above, pose)| (above, pose * joint.origin))
         });
-        if let (Some((above, pose)), Some(own)) = (above, boxes[link.0])
-            && let Some(other) = boxes[above.0]
+        if let (Some((above, pose)), Some(own)) = (above, boxes[link])
+            && let Some(other) = boxes[above]
             && let (Some(own_there), Some(other_here)) =
                 (own.seen_from(&pose), other.seen_from(&pose.inverse()))
         {
@@ -186,7 +182,7 @@ fn pairs(robot: &Robot, turned: Turned) -> Vec<Pair> {
                 size: own.size().max(other.size()),
             });
         }
-        holder[link.0] = if boxes[link.0].is_some() {
+        holder[link] = if boxes[link].is_some() {
             Some((link, Pose::identity()))
         } else {
             above
@@ -210,7 +206,7 @@ fn seen(robot: &Robot, shapes: &[Shape], turned: Turned) -> Option<Bounds> {
             Geometry::Cylinder { radius, length } => half(*radius, *radius, length / 2.0),
             Geometry::Capsule { radius, length } => half(*radius, *radius, length / 2.0 + radius),
             Geometry::Mesh { mesh, scale } => {
-                let source = robot.meshes.get(mesh.0)?;
+                let source = &robot.meshes()[*mesh];
                 let (low, high) = source.mesh.bounds()?;
                 let (low, high) = (
                     Vector3::from(low.map(f64::from)),

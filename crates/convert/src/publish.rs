@@ -104,7 +104,9 @@ fn begins_with(path: &Path, content: &Content) -> io::Result<bool> {
     let (mut file, mut read) = (Opened::at(path)?.file, vec![0; COMPARED]);
     for chunk in chunks(content) {
         for bytes in chunk?.chunks(COMPARED) {
-            let read = &mut read[..bytes.len()];
+            let Some(read) = read.get_mut(..bytes.len()) else {
+                return Ok(false);
+            };
             file.read_exact(read)?;
             if read != bytes {
                 return Ok(false);

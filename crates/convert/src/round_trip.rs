@@ -8,6 +8,7 @@ use std::sync::Arc;
 use nalgebra::Vector3;
 use rayon::prelude::*;
 
+use super::context::Work;
 use super::{Context, Job, Source, Tiers, load};
 use urdf_usd_diagnostic::Severity;
 use urdf_usd_gltf as gltf;
@@ -84,15 +85,14 @@ pub(super) fn loaded_with(urdf: &Path, packages: &Path) -> (Robot, urdf::Referen
         ..Job::new(Source::File(urdf.to_owned()), "")
     };
     let (limit, context) = (TimeLimit::default(), Context::default());
-    load::load(
-        &mut robot,
-        &outcome.references,
-        &files,
-        (&job, &limit),
-        (&context, &context.store),
-        urdf.parent(),
-    )
-    .unwrap();
+    let work = Work {
+        job: &job,
+        context: &context,
+        files: &Arc::new(files),
+        store: &context.store,
+        limit: &limit,
+    };
+    load::load(&mut robot, &outcome.references, urdf.parent(), work).unwrap();
     (robot, outcome.references)
 }
 
@@ -129,20 +129,18 @@ pub(super) fn read(bytes: &[u8], file: &Path, files: &Files, name: &str) -> gltf
 
 /// Poses as an SRDF has them: of a group, of all joints, and one name in two groups.
 fn add_poses(robot: &mut Robot) {
-    let mut driven: Vec<usize> = (0..robot.joints.len()).collect();
-    driven.retain(|&index| {
-        let joint = &robot.joints[index];
-        joint.mimic.is_none() && !joint.closes_loop && kinematics::position_count(joint.kind) > 0
+    let mut driven: Vec<JointId> = robot.joints().handles().collect();
+    driven.retain(|&id| {
+        let joint = &robot.joints()[id];
+        joint.mimic().is_none()
+            && !joint.closes_loop()
+            && kinematics::position_count(joint.kind()) > 0
     });
-    let pose = |name: &str, group: Option<&str>, joints: &[usize]| {
-        let positions = |&index: &usize| {
-            let count = kinematics::position_count(robot.joints[index].kind);
-            (
-                JointId(index),
-                (0..count)
-                    .map(|k| 0.1 * k as f64 + 1.0 / (index + 3) as f64)
-                    .collect(),
-            )
+    let pose = |name: &str, group: Option<&str>, joints: &[JointId]| {
+        let positions = |&id: &JointId| {
+            let count = kinematics::position_count(robot.joints()[id].kind());
+            let positions = (0..count).map(|k| 0.1 * k as f64 + 1.0 / (id.index() + 3) as f64);
+            (id, positions.collect())
         };
         let positions = joints.iter().map(positions).collect();
         NamedPose {
@@ -160,10 +158,11 @@ fn add_poses(robot: &mut Robot) {
         pose("ready/now", Some("arm"), half),
         pose("all", None, &driven),
     ];
-    robot.named_poses = poses
+    let poses = poses
         .into_iter()
         .filter(|pose| !pose.positions.is_empty())
         .collect();
+    robot.set_named_poses(poses).unwrap();
 }
 
 #[test]
@@ -271,7 +270,7 @@ fn materials_with_images_come_back() {
             .glb()
             .unwrap();
         let model = read(&glb, Path::new("r.glb"), &no_files(), "r");
-        let materials = &model.robot.meshes[0].mesh.materials;
+        let materials = &model.robot.meshes().as_slice()[0].mesh.materials;
         let [all, some, none] = &materials[..] else {
             panic!("{materials:?}")
         };
@@ -295,7 +294,7 @@ fn materials_with_images_come_back() {
             (maps(some), maps(none)),
             (vec![(MapRole::Roughness, Channel::Red, 1.0)], vec![])
         );
-        let of = &robot.meshes[0].mesh.materials;
+        let of = &robot.meshes().as_slice()[0].mesh.materials;
         for (a, b) in of.iter().zip(materials) {
             assert_eq!(
                 (a.ior, a.roughness, a.metallic),
@@ -380,7 +379,7 @@ fn other_forms(robot: &Robot, name: &str) {
         }
         joints(robot, &model.robot, name);
         assert_eq!(poses(robot), poses(&model.robot), "{name}");
-        for (a, b) in robot.links.iter().zip(&model.robot.links) {
+        for (a, b) in robot.links().values().zip(model.robot.links().values()) {
             for (of_a, of_b) in [(&a.visuals, &b.visuals), (&a.collisions, &b.collisions)] {
                 assert_eq!(of_a.len(), of_b.len(), "{name}");
                 of_a.iter()
@@ -395,7 +394,7 @@ fn other_forms(robot: &Robot, name: &str) {
 fn roughly((a, of_a): (&Robot, &Shape), (b, of_b): (&Robot, &Shape), name: &str) {
     assert!(near(&of_a.origin, &of_b.origin), "{name}");
     let mesh = |robot: &Robot, shape: &Shape| match shape.geometry {
-        Geometry::Mesh { mesh, scale } => Some((robot.meshes[mesh.0].mesh.load().unwrap(), scale)),
+        Geometry::Mesh { mesh, scale } => Some((robot.meshes()[mesh].mesh.load().unwrap(), scale)),
         _ => None,
     };
     let (Some((a, of_a)), Some((b, of_b))) = (mesh(a, of_a), mesh(b, of_b)) else {
@@ -426,18 +425,18 @@ fn roughly((a, of_a): (&Robot, &Shape), (b, of_b): (&Robot, &Shape), name: &str)
 
 /// Asserts that `b`, which was read, is `a`, which was written.
 pub(super) fn same(a: &Robot, b: &Robot, name: &str) {
-    assert_eq!(a.name, b.name);
+    assert_eq!(a.name(), b.name());
     let names = |robot: &Robot| {
         robot
-            .links
-            .iter()
-            .map(|link| link.name.clone())
+            .links()
+            .values()
+            .map(|link| link.name().to_owned())
             .collect::<Vec<_>>()
     };
     assert_eq!(names(a), names(b), "{name}");
     assert_eq!(plain(&a.custom), plain(&b.custom), "{name}");
-    for (a_link, b_link) in a.links.iter().zip(&b.links) {
-        let name = &format!("{name}, link {}", a_link.name);
+    for (a_link, b_link) in a.links().values().zip(b.links().values()) {
+        let name = &format!("{name}, link {}", a_link.name());
         match (&a_link.inertial, &b_link.inertial) {
             (Some(a), Some(b)) => {
                 assert_eq!((a.mass, a.inertia), (b.mass, b.inertia), "{name}");
@@ -472,32 +471,32 @@ fn poses(robot: &Robot) -> Vec<Named> {
     let of = |pose: &NamedPose| {
         let positions = pose.positions.iter().map(|(id, q)| {
             (
-                robot.joints[id.0].name.clone(),
+                robot.joints()[*id].name().to_owned(),
                 q.iter().map(|q| (q + 0.0).to_bits()).collect(),
             )
         });
         (pose.name.clone(), pose.group.clone(), positions.collect())
     };
-    robot.named_poses.iter().map(of).collect()
+    robot.named_poses().iter().map(of).collect()
 }
 
 /// Joints that close loops stand last when they are read, and have not all that others have.
 fn joints(a: &Robot, b: &Robot, name: &str) {
-    assert_eq!(a.joints.len(), b.joints.len(), "{name}");
+    assert_eq!(a.joints().len(), b.joints().len(), "{name}");
     let loops_last = |robot: &Robot| {
-        let mut joints: Vec<Joint> = robot.joints.clone();
-        joints.sort_by_key(|joint| joint.closes_loop);
+        let mut joints: Vec<Joint> = robot.joints().as_slice().to_vec();
+        joints.sort_by_key(Joint::closes_loop);
         joints
     };
     for (a_joint, b_joint) in loops_last(a).iter().zip(&loops_last(b)) {
-        let name = &format!("{name}, joint {}", a_joint.name);
+        let name = &format!("{name}, joint {}", a_joint.name());
         let ends = |joint: &Joint| {
             (
-                joint.name.clone(),
-                joint.kind,
-                joint.parent,
-                joint.child,
-                joint.closes_loop,
+                joint.name().to_owned(),
+                joint.kind(),
+                joint.parent(),
+                joint.child(),
+                joint.closes_loop(),
             )
         };
         assert_eq!(ends(a_joint), ends(b_joint), "{name}");
@@ -507,14 +506,14 @@ fn joints(a: &Robot, b: &Robot, name: &str) {
             a_joint.origin,
             b_joint.origin
         );
-        if !matches!(a_joint.kind, JointKind::Fixed | JointKind::Floating) {
+        if !matches!(a_joint.kind(), JointKind::Fixed | JointKind::Floating) {
             assert!(
                 (a_joint.axis.into_inner() - b_joint.axis.into_inner()).amax() < 1e-12,
                 "{name}"
             );
         }
         assert_eq!(limit(a_joint), limit(b_joint), "{name}");
-        if a_joint.closes_loop {
+        if a_joint.closes_loop() {
             continue;
         }
         assert_eq!(plain(&a_joint.custom), plain(&b_joint.custom), "{name}");
@@ -534,7 +533,7 @@ fn joints(a: &Robot, b: &Robot, name: &str) {
 fn limit(joint: &Joint) -> Limit {
     let limit = joint.limit.unwrap_or_default();
     let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
-    let is_bounded = joint.kind != JointKind::Continuous || joint.closes_loop;
+    let is_bounded = joint.kind() != JointKind::Continuous || joint.closes_loop();
     Limit {
         bounds: if is_bounded {
             limit.bounds
@@ -552,13 +551,13 @@ fn driver(robot: &Robot, joint: &Joint) -> Option<(String, f64, f64)> {
         joint: mut leader,
         mut multiplier,
         mut offset,
-    } = joint.mimic?;
-    while let Some(next) = robot.joints[leader.0].mimic {
+    } = joint.mimic()?;
+    while let Some(next) = robot.joints()[leader].mimic() {
         offset += multiplier * next.offset;
         multiplier *= next.multiplier;
         leader = next.joint;
     }
-    Some((robot.joints[leader.0].name.clone(), multiplier, offset))
+    Some((robot.joints()[leader].name().to_owned(), multiplier, offset))
 }
 
 fn near(a: &Pose, b: &Pose) -> bool {
@@ -588,12 +587,12 @@ fn kinematics_agree(a: &Robot, b: &Robot, name: &str) {
     };
     for _ in 0..10 {
         let at: HashMap<&str, Vec<f64>> = a
-            .joints
-            .iter()
+            .joints()
+            .values()
             .map(|joint| {
                 (
-                    joint.name.as_str(),
-                    (0..kinematics::position_count(joint.kind))
+                    joint.name(),
+                    (0..kinematics::position_count(joint.kind()))
                         .map(|_| random())
                         .collect(),
                 )
@@ -603,9 +602,9 @@ fn kinematics_agree(a: &Robot, b: &Robot, name: &str) {
             let model = kinematics::Model::of(robot);
             let mut positions = model.flat(
                 &robot
-                    .joints
-                    .iter()
-                    .map(|joint| at[joint.name.as_str()].as_slice())
+                    .joints()
+                    .values()
+                    .map(|joint| at[joint.name()].as_slice())
                     .collect::<Vec<_>>(),
             );
             model.follow(&mut positions);
@@ -651,8 +650,8 @@ fn shapes(
             ) => {
                 assert_eq!(of_a, of_b, "{name}");
                 [
-                    Some(a.meshes[in_a.0].mesh.load().unwrap()),
-                    Some(b.meshes[in_b.0].mesh.load().unwrap()),
+                    Some(a.meshes()[*in_a].mesh.load().unwrap()),
+                    Some(b.meshes()[*in_b].mesh.load().unwrap()),
                 ]
             }
             (of_a, of_b) => {
@@ -712,7 +711,7 @@ fn shown(looks: &[Look]) -> Vec<(usize, &str, &[i64], bool)> {
 fn looks(robot: &Robot, shape: &Shape, mesh: Option<&Mesh>) -> Vec<Look> {
     let step = |x: f32, steps: f32| (x * steps).round() as i64;
     let of = |own: Option<&Material>, triangles: std::ops::Range<usize>| {
-        let given = own.or_else(|| Some(&robot.materials[shape.material?.0]));
+        let given = own.or_else(|| Some(&robot.materials()[shape.material?]));
         let shows_colors =
             mesh.is_some_and(|m| m.colors.is_some()) && given.is_none_or(|m| m.shows_corner_colors);
         let unpainted = if shows_colors {

@@ -226,7 +226,7 @@ fn metadata(
     let size = thumbnail::extents(subject.robot)?;
     let provenance = subject.provenance;
     let mut fields: BTreeMap<&'static str, Option<Value>> = BTreeMap::from([
-        ("asset_name", Some(json!(subject.robot.name))),
+        ("asset_name", Some(json!(subject.robot.name()))),
         ("asset_type", Some(json!("robot"))),
         ("category", Some(json!("robot"))),
         ("qcode", Some(json!(ROBOT))),
@@ -280,7 +280,7 @@ fn generated_on(
 ) -> Result<String, CacheEvicted> {
     let last = || {
         let json: Value = serde_json::from_slice(&fs::read(directory.join(metadata)).ok()?).ok()?;
-        json["usd_date_generated"].as_str().map(str::to_owned)
+        json.get("usd_date_generated")?.as_str().map(str::to_owned)
     };
     let today = || time::date(time::now());
     for (path, content) in files {

@@ -278,6 +278,11 @@ impl Input {
         warnings.iter().cloned().chain(found).collect()
     }
 
+    /// Returns the folder that relative references start from.
+    pub fn folder(&self) -> Option<&Path> {
+        self.file.as_deref()?.parent()
+    }
+
     /// Of the text that xacro made.
     pub fn hash(&self) -> Option<&str> {
         self.sha256.as_deref()
@@ -326,7 +331,7 @@ impl Input {
                     let message = format!(
                         "of {} kinematic models the first is converted, {:?}",
                         more + 1,
-                        model.robot.name
+                        model.robot.name()
                     );
                     let found =
                         Diagnostic::new(&codes::SOURCE_SEVERAL, model.robot.place.clone(), message);

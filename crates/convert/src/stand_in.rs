@@ -39,13 +39,12 @@ pub(super) fn add(
             }
         }
     }
-    for (LinkId(index), (visual, reference)) in first {
-        let link = &robot.links[index];
-        let (name, place, uri) = (
-            link.name.clone(),
-            link.visuals[visual].place.clone(),
-            &reference.uri,
-        );
+    for (id, (visual, reference)) in first {
+        let link = &robot.links()[id];
+        let Some(shape) = link.visuals.get(visual) else {
+            continue;
+        };
+        let (name, place, uri) = (link.name().to_owned(), shape.place.clone(), &reference.uri);
         let Some(stand_in) = of_link(robot, link)? else {
             let message = format!(
                 "nothing stands in for {uri}: link {name:?} has no collider that was loaded and no inertia of a body"
@@ -71,12 +70,13 @@ pub(super) fn add(
             let shown = format!("a box shows instead, {} link {name:?}", stand_in.source);
             diagnostic.message = format!("{}; {shown}", diagnostic.message);
         }
-        let shape = &mut robot.links[index].visuals[visual];
-        shape.geometry = Geometry::Box {
-            size: stand_in.size,
-        };
-        shape.origin = stand_in.pose;
-        shape.stand_in_for = Some(uri.clone());
+        if let Some(shape) = robot.link_mut(id).visuals.get_mut(visual) {
+            shape.geometry = Geometry::Box {
+                size: stand_in.size,
+            };
+            shape.origin = stand_in.pose;
+            shape.stand_in_for = Some(uri.clone());
+        }
     }
     diagnostics.extend(found);
     Ok(())
@@ -125,7 +125,7 @@ fn points_of(robot: &Robot, geometry: &Geometry) -> Result<Vec<Vector3<f64>>, Ca
         Geometry::Sphere { radius } => Vector3::repeat(radius),
         Geometry::Capsule { radius, length } => Vector3::new(radius, radius, length / 2.0 + radius),
         Geometry::Mesh { mesh, scale } => {
-            let points = &robot.meshes[mesh.0].mesh.arrays()?.points;
+            let points = &robot.meshes()[mesh].mesh.arrays()?.points;
             return Ok(points
                 .iter()
                 .map(|&p| Vector3::from(p).cast::<f64>().component_mul(&scale))
@@ -194,7 +194,7 @@ mod tests {
         )
         .unwrap();
         (
-            robot.links[0].visuals[0].clone(),
+            robot.links().as_slice()[0].visuals[0].clone(),
             diagnostics.iter().map(|d| d.code).collect(),
         )
     }
@@ -352,7 +352,7 @@ mod tests {
             ]
         );
         assert!(matches!(
-            robot.links[0].visuals[1].geometry,
+            robot.links().as_slice()[0].visuals[1].geometry,
             Geometry::Missing { .. }
         ));
     }

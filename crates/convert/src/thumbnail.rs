@@ -4,6 +4,11 @@
 //! A z-buffer, one light and the colours of materials; images on surfaces stand as their mean
 //! colour. This module knows the model and must not know files, layers or ROS.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "samples are clipped to the canvas before they are drawn; axes and channels are counted"
+)]
+
 use std::collections::HashMap;
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::io::Cursor;
@@ -219,17 +224,15 @@ fn each_triangle(
         }
     };
     for (link, pose) in robot
-        .links
-        .iter()
+        .links()
+        .values()
         .zip(kinematics::Model::of(robot).poses(&[]))
     {
         for shape in shapes(link) {
             let (pose, own) = (pose * shape.origin, colors.of_shape(shape));
             match shape.geometry {
                 Geometry::Mesh { mesh, scale } => {
-                    let Some(source) = robot.meshes.get(mesh.0) else {
-                        continue;
-                    };
+                    let source = &robot.meshes()[mesh];
                     of_mesh(
                         &source.mesh.load()?,
                         &pose,
@@ -331,10 +334,7 @@ impl Colors<'_> {
     /// What the robot gives a shape.
     fn of_shape(&mut self, shape: &Shape) -> Option<[f32; 4]> {
         let robot = self.robot;
-        shape
-            .material
-            .and_then(|id| robot.materials.get(id.0))
-            .map(|material| self.of(material))
+        shape.material.map(|id| self.of(&robot.materials()[id]))
     }
 
     fn of(&mut self, material: &Material) -> [f32; 4] {
@@ -751,7 +751,8 @@ mod tests {
                 Place::default(),
                 std::sync::Arc::new(square(opacity).into()),
             ));
-            robot.links[0].visuals[0].geometry = Geometry::Mesh {
+            let link = robot.links().handle(0).unwrap();
+            robot.link_mut(link).visuals[0].geometry = Geometry::Mesh {
                 mesh,
                 scale: Vector3::repeat(1.0),
             };

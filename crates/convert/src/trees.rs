@@ -83,7 +83,7 @@ fn text(parts: &[Part], loops: &[Loop], world: bool) -> String {
 }
 
 fn moves(joint: &&Joint) -> bool {
-    !matches!(joint.kind, JointKind::Fixed | JointKind::Floating)
+    !matches!(joint.kind(), JointKind::Fixed | JointKind::Floating)
 }
 
 /// What was written of a robot, as any reader finds it.
@@ -133,7 +133,7 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
     else {
         return Ok(());
     };
-    let name = |link: LinkId| robot.links[link.0].name.as_str();
+    let name = |link: LinkId| robot.links()[link].name();
     let world = robot.world_root();
     let joints: BTreeMap<&str, _> = summary
         .joints
@@ -165,17 +165,17 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
     };
     // A joint within a body cannot move, and is none.
     let wanted: Vec<&Joint> = robot
-        .joints
-        .iter()
+        .joints()
+        .values()
         .filter(moves)
-        .filter(|joint| body(joint.parent) != body(joint.child))
+        .filter(|joint| body(joint.parent()) != body(joint.child()))
         .collect();
     prop_assert!(
         robot
-            .joints
-            .iter()
+            .joints()
+            .values()
             .filter(moves)
-            .all(|joint| joint.closes_loop || wanted.iter().any(|w| w.name == joint.name))
+            .all(|joint| joint.closes_loop() || wanted.iter().any(|w| w.name() == joint.name()))
     );
 
     // Joints: all that move, each with its drive, and nothing else that moves.
@@ -194,25 +194,28 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
     let kinds_wanted = kinds(
         &mut wanted
             .iter()
-            .map(|joint| (joint.name.as_str(), joint.kind.as_str())),
+            .map(|joint| (joint.name(), joint.kind().as_str())),
     );
     prop_assert_eq!(found, kinds_wanted);
-    let driven = wanted.iter().filter(|joint| joint.drive.is_some()).count();
+    let driven = wanted
+        .iter()
+        .filter(|joint| joint.drive().is_some())
+        .count();
     prop_assert_eq!(physics.matches("\"PhysicsDriveAPI:").count(), driven);
     for joint in &wanted {
-        let ends = joints[joint.name.as_str()];
+        let ends = joints[joint.name()];
         prop_assert_eq!(
             (ends.parent.as_deref(), ends.child.as_deref()),
-            (body(joint.parent), body(joint.child))
+            (body(joint.parent()), body(joint.child()))
         );
     }
 
     // Each moves the link that it moves in the URDF, and no other joint moves that.
     let closing: HashSet<&str> = robot
-        .joints
-        .iter()
-        .filter(|j| j.closes_loop)
-        .map(|j| j.name.as_str())
+        .joints()
+        .values()
+        .filter(|j| j.closes_loop())
+        .map(|j| j.name())
         .collect();
     let of_tree: Vec<_> = summary
         .joints
@@ -224,16 +227,16 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         .filter_map(|joint| joint.child.as_deref())
         .collect();
     prop_assert_eq!(held.len(), of_tree.len(), "a body with two joints");
-    for joint in robot.joints.iter().filter(|joint| !joint.closes_loop) {
-        let child = name(joint.child);
+    for joint in robot.joints().values().filter(|joint| !joint.closes_loop()) {
+        let child = name(joint.child());
         prop_assert!(
-            !moves(&joint) || body(joint.child) == Some(child),
+            !moves(&joint) || body(joint.child()) == Some(child),
             "{} moves, and is no body",
             child
         );
-        let is_free = joint.kind == JointKind::Floating;
+        let is_free = joint.kind() == JointKind::Floating;
         prop_assert!(
-            !is_free || body(joint.child) == Some(child),
+            !is_free || body(joint.child()) == Some(child),
             "{} floats, and is no body",
             child
         );
@@ -273,21 +276,20 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         at
     };
     for joint in robot
-        .joints
-        .iter()
-        .filter(|joint| Some(joint.parent) != world && !joint.closes_loop)
+        .joints()
+        .values()
+        .filter(|joint| Some(joint.parent()) != world && !joint.closes_loop())
     {
-        let is_one = top(name(joint.parent)) == top(name(joint.child));
+        let is_one = top(name(joint.parent())) == top(name(joint.child()));
         // With `--base fixed` all bases are held to one world.
-        let is_rigid = joint.kind == JointKind::Fixed
-            || base == Base::Fixed && is_one && joint.kind == JointKind::Floating;
-        prop_assert_eq!(is_one, is_rigid, "{}", &joint.name);
+        let is_rigid = joint.kind() == JointKind::Fixed
+            || base == Base::Fixed && is_one && joint.kind() == JointKind::Floating;
+        prop_assert_eq!(is_one, is_rigid, "{}", joint.name());
     }
 
     // Of each body the mass is the URDF's, but for stand-ins: nothing is weighed twice or
     // forgotten.
-    let heavy =
-        |(index, link): &(usize, &Link)| link.inertial.is_some() && Some(LinkId(*index)) != world;
+    let heavy = |(id, link): &(LinkId, &Link)| link.inertial.is_some() && Some(*id) != world;
     let weighed: f64 = summary
         .links
         .iter()
@@ -296,17 +298,17 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         .sum();
     prop_assert_eq!(
         weighed,
-        2.0 * robot.links.iter().enumerate().filter(heavy).count() as f64
+        2.0 * robot.links().iter().filter(heavy).count() as f64
     );
 
     // TF: every edge as in the URDF, and where the child is for any position of the joint.
     let model = frames.model().unwrap();
     let edges = robot
-        .joints
-        .iter()
-        .filter(|joint| joint.kind != JointKind::Floating && !joint.closes_loop);
+        .joints()
+        .values()
+        .filter(|joint| joint.kind() != JointKind::Floating && !joint.closes_loop());
     for joint in edges.filter(|_| bodies == Bodies::Nested) {
-        let (parent, child) = (name(joint.parent), name(joint.child));
+        let (parent, child) = (name(joint.parent()), name(joint.child()));
         let index = frames
             .frames
             .iter()
@@ -320,13 +322,13 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
             child
         );
         prop_assert!(
-            frame.is_root && Some(joint.parent) == world || frame.is_static != moves(&joint),
+            frame.is_root && Some(joint.parent()) == world || frame.is_static != moves(&joint),
             "{}",
             child
         );
-        let positions = &[0.4, -0.7][..kinematics::position_count(joint.kind)];
+        let positions = &[0.4, -0.7][..kinematics::position_count(joint.kind())];
         // A planar joint of an asset has axes of its own in its plane.
-        let positions = if joint.kind == JointKind::Planar {
+        let positions = if joint.kind() == JointKind::Planar {
             &[0.0, 0.0]
         } else {
             positions
@@ -381,9 +383,9 @@ fn check_gltf(robot: &Robot, base: Base) -> Result<(), TestCaseError> {
             )
         })
         .collect();
-    let of_tree = robot.joints.iter().filter(|joint| !joint.closes_loop);
+    let of_tree = robot.joints().values().filter(|joint| !joint.closes_loop());
     let wanted: BTreeSet<String> = of_tree
-        .map(|j| format!("{} {}", j.name, j.kind.as_str()))
+        .map(|j| format!("{} {}", j.name(), j.kind().as_str()))
         .collect();
     prop_assert_eq!(found, wanted);
     Ok(())

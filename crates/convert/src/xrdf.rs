@@ -10,13 +10,14 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::context::{Progress, Step, Stop, retry_if_evicted};
-use super::{Context, Failure, Job, codes, described};
+use super::{Context, Failure, Job, Meshes, REPORT_IT, codes, described};
 use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
-    CacheEvicted, Coordinate, DEFAULT_POSE, Geometry, JointId, JointKind, LinkId, NamedPose,
-    PlacedSpheres, Planning, PlanningCollision, Robot, Shape, Sphere, SphereGroup, touches,
+    ArenaMap, CacheEvicted, Coordinate, DEFAULT_POSE, Geometry, Joint, JointId, JointKind, Link,
+    LinkId, LinkPairs, NamedPose, PlacedSpheres, Planning, PlanningCollision, Robot, Shape, Sphere,
+    SphereGroup, touches,
 };
 use urdf_usd_spheres::{self as spheres, Wanted};
 use urdf_usd_store::Store;
@@ -137,7 +138,8 @@ pub fn check(job: &Job, context: &Context) -> Result<(String, Vec<Diagnostic>), 
         .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     let is_of_xrdf = |found: &Diagnostic| found.place.file.as_deref() == file.as_deref();
     let (robot, found) = super::described_alone(job, &files, context).map_err(fail)?;
-    Ok((robot.name, found.into_iter().filter(is_of_xrdf).collect()))
+    let found = found.into_iter().filter(is_of_xrdf).collect();
+    Ok((robot.name().to_owned(), found))
 }
 
 /// Reads the robot of a job and makes an XRDF for it.
@@ -149,7 +151,7 @@ pub fn write(job: &Job, options: &Options, context: &Context) -> Result<Written,
         job.options.resolve.clone(),
     ))));
     retry_if_evicted(&context.store, |store| {
-        write_with(store, job, options, (context, &files))
+        write_with(store, job, options, context, &files)
     })
     .map_err(|diagnostics| Failure {
         diagnostics,
@@ -161,12 +163,13 @@ fn write_with(
     store: &Store,
     job: &Job,
     options: &Options,
-    (context, files): (&Context, &Arc<resolve::Files>),
+    context: &Context,
+    files: &Arc<resolve::Files>,
 ) -> Result<Written, Stop> {
-    let (mut robot, mut diagnostics) = described(job, files, (context, store), true)?;
+    let (mut robot, mut diagnostics) = described(job, context, files, store, Meshes::Loaded)?;
     match plan(&mut robot, options, context, &mut diagnostics) {
         Ok(links) => {
-            let planning = &robot.planning;
+            let planning = robot.planning();
             Ok(Written {
                 text: xrdf::write(&robot, ASSUMED_LIMITS),
                 spheres: planning
@@ -176,7 +179,7 @@ fn write_with(
                     .map(|(_, spheres)| spheres.len())
                     .sum(),
                 ignored: planning.ignored.len(),
-                robot: robot.name,
+                robot: robot.name().to_owned(),
                 links,
                 diagnostics,
             })
@@ -201,9 +204,11 @@ fn plan(
 ) -> Result<Vec<FittedLink>, Stop> {
     let place = robot.place.clone();
     default_pose(robot, options)?;
-    robot.planning.coordinates = coordinates(robot, options)?;
-    let missing = robot
-        .planning
+    let mut planning = Planning {
+        coordinates: coordinates(robot, options)?,
+        ..robot.planning().clone()
+    };
+    let missing = planning
         .coordinates
         .iter()
         .filter(|c| c.acceleration.is_none() || c.jerk.is_none())
@@ -215,19 +220,17 @@ fn plan(
         let help = "give --acceleration-limit and --jerk-limit";
         found.push(Diagnostic::new(&codes::XRDF_ASSUMED_LIMITS, place.clone(), message).help(help));
     }
-    tool_frames(robot, options, found)?;
-    let keeps = options.spheres.is_none() && !robot.planning.groups.is_empty();
-    let links = if keeps {
-        Vec::new()
-    } else {
-        fit(
-            robot,
-            options.spheres.unwrap_or(Options::DEFAULT),
-            context,
-            found,
-        )?
-    };
-    if !keeps || robot.planning.self_collision.is_none() {
+    planning.tool_frames = tool_frames(robot, options, found)?;
+    let keeps = options.spheres.is_none() && !planning.groups.is_empty();
+    let mut links = Vec::new();
+    if !keeps {
+        let wanted = options.spheres.unwrap_or(Options::DEFAULT);
+        let fit = fit(robot, wanted, context, found)?;
+        links = fit.links;
+        planning.groups = vec![fit.group];
+        (planning.collision, planning.self_collision) = (None, None);
+    }
+    if !keeps || planning.self_collision.is_none() {
         let known = |collision: &Option<PlanningCollision>| match collision {
             // What held for other spheres says nothing of these.
             Some(collision) if keeps => collision.clone(),
@@ -236,7 +239,6 @@ fn plan(
                 buffers: Vec::new(),
             },
         };
-        let planning = &mut robot.planning;
         (planning.collision, planning.self_collision) = (
             Some(known(&planning.collision)),
             Some(known(&planning.self_collision)),
@@ -247,24 +249,27 @@ fn plan(
             done: 0,
             all: 0,
         });
-        ignore(robot, options.samples, found);
+        planning.ignored = ignored(robot, &planning, options.samples, found);
     }
+    robot
+        .set_planning(planning)
+        .map_err(|error| option(robot, &codes::INTERNAL, error.to_string()).help(REPORT_IT))?;
     Ok(links)
 }
 
 /// Makes the pose that the options name, or one that is usually meant, the default.
 fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> {
     let named = |name: &str| {
-        let of_robot = robot
-            .named_poses
+        let poses = robot.named_poses();
+        let of_robot = poses
             .iter()
             .find(|pose| pose.name == name && pose.group.is_none());
-        of_robot.or_else(|| robot.named_poses.iter().find(|pose| pose.name == name))
+        of_robot.or_else(|| poses.iter().find(|pose| pose.name == name))
     };
     let pose = match &options.pose {
         Some(name) => {
             let pose = named(name);
-            let names = robot.named_poses.iter().map(|pose| pose.name.as_str());
+            let names = robot.named_poses().iter().map(|pose| pose.name.as_str());
             Some(pose.ok_or_else(|| {
                 unknown(
                     robot,
@@ -282,29 +287,25 @@ fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> 
         return Ok(());
     };
     // An XRDF has positions of joints that have one each.
-    let is_single = |joint: &JointId| {
-        robot
-            .joints
-            .get(joint.0)
-            .is_some_and(|joint| position_count(joint.kind) == 1)
-    };
+    let is_single = |&joint: &JointId| position_count(robot.joints()[joint].kind()) == 1;
     let positions: Vec<_> = pose
         .positions
         .iter()
         .filter(|(joint, _)| is_single(joint))
         .cloned()
         .collect();
-    robot
-        .named_poses
-        .retain(|other| other.name != DEFAULT_POSE || other.group.is_some());
-    robot.named_poses.push(NamedPose {
+    let mut poses = robot.named_poses().to_vec();
+    poses.retain(|other| other.name != DEFAULT_POSE || other.group.is_some());
+    poses.push(NamedPose {
         name: DEFAULT_POSE.to_owned(),
         group: None,
         chain: None,
         positions,
         place: pose.place,
     });
-    Ok(())
+    robot
+        .set_named_poses(poses)
+        .map_err(|error| option(robot, &codes::INTERNAL, error.to_string()).help(REPORT_IT))
 }
 
 /// What is wrong with an option that names something.
@@ -332,19 +333,18 @@ fn option(robot: &Robot, code: &'static Code, message: String) -> Diagnostic {
 /// The configuration space.
 fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diagnostic> {
     let joint = |name: &String| {
-        let names = robot.joints.iter().map(|joint| joint.name.as_str());
-        let position = robot.joints.iter().position(|joint| joint.name == *name);
-        let index = position
+        let names = robot.joints().values().map(Joint::name);
+        let id = robot
+            .joint_named(name)
             .ok_or_else(|| unknown(robot, "joint", name, names, "name a joint of the robot"))?;
-        let joint = &robot.joints[index];
-        if position_count(joint.kind) != 1 || joint.mimic.is_some() {
+        if !is_own(robot, id) {
             let message = format!("the joint \"{name}\" has not one position of its own");
             return Err(option(robot, &codes::XRDF_OPTION, message)
                 .help("name joints that turn or slide and follow no other"));
         }
-        Ok(JointId(index))
+        Ok(id)
     };
-    let known = &robot.planning.coordinates;
+    let known = &robot.planning().coordinates;
     let new = |id| Coordinate {
         joint: id,
         acceleration: None,
@@ -353,13 +353,11 @@ fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diag
     let mut coordinates: Vec<Coordinate> = if options.joints.is_empty() && !known.is_empty() {
         known.clone()
     } else {
-        let is_own = |id: &JointId| {
-            position_count(robot.joints[id.0].kind) == 1 && robot.joints[id.0].mimic.is_none()
-        };
         let ids: Vec<JointId> = match options.joints.is_empty() {
-            true => (0..robot.joints.len())
-                .map(JointId)
-                .filter(is_own)
+            true => robot
+                .joints()
+                .handles()
+                .filter(|&id| is_own(robot, id))
                 .collect(),
             false => options.joints.iter().map(joint).collect::<Result<_, _>>()?,
         };
@@ -395,17 +393,22 @@ fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diag
     Ok(coordinates)
 }
 
+/// Returns whether a joint has one position, which it does not owe to another joint.
+fn is_own(robot: &Robot, joint: JointId) -> bool {
+    let joint = &robot.joints()[joint];
+    position_count(joint.kind()) == 1 && joint.mimic().is_none()
+}
+
 /// The tool frames: those of the options, of the robot, or the frame that most joints are above.
 fn tool_frames(
-    robot: &mut Robot,
+    robot: &Robot,
     options: &Options,
     found: &mut Vec<Diagnostic>,
-) -> Result<(), Diagnostic> {
+) -> Result<Vec<LinkId>, Diagnostic> {
     let link = |name: &String| {
-        let names = robot.links.iter().map(|link| link.name.as_str());
-        let position = robot.links.iter().position(|link| link.name == *name);
-        position
-            .map(LinkId)
+        let names = robot.links().values().map(Link::name);
+        robot
+            .link_named(name)
             .ok_or_else(|| unknown(robot, "link", name, names, "name a link of the robot"))
     };
     let mut frames: Vec<LinkId> = options
@@ -416,12 +419,12 @@ fn tool_frames(
     let mut seen = BTreeSet::new();
     frames.retain(|frame| seen.insert(*frame));
     if frames.is_empty() {
-        frames = robot.planning.tool_frames.clone();
+        frames.clone_from(&robot.planning().tool_frames);
     }
     if frames.is_empty()
         && let Some(frame) = tip(robot)
     {
-        let name = &robot.links[frame.0].name;
+        let name = robot.links()[frame].name();
         let message = format!("nothing says which frame the tool is; \"{name}\" is taken");
         found.push(
             option(robot, &codes::XRDF_ASSUMED_TOOL, message)
@@ -429,39 +432,36 @@ fn tool_frames(
         );
         frames.push(frame);
     }
-    robot.planning.tool_frames = frames;
-    Ok(())
+    Ok(frames)
 }
 
 /// The frame that most moving joints are above, the last of those that are rigid to each other.
 fn tip(robot: &Robot) -> Option<LinkId> {
     // How many joints that move are above each link, and how many that don't below the last of
     // them.
-    let mut above = vec![(0_usize, 0_usize); robot.links.len()];
-    for link in &robot.tree.order {
-        let Some(joint) = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0])
-        else {
+    let mut above = ArenaMap::filled(robot.links(), (0_usize, 0_usize));
+    let tree = robot.tree();
+    for &link in tree.order() {
+        let Some(joint) = tree.parent_joint(link).map(|joint| &robot.joints()[joint]) else {
             continue;
         };
-        let (moving, fixed) = above[joint.parent.0];
-        let counts = joint.kind != JointKind::Fixed && joint.mimic.is_none();
-        above[link.0] = if counts {
+        let (moving, fixed) = above[joint.parent()];
+        let counts = joint.kind() != JointKind::Fixed && joint.mimic().is_none();
+        above[link] = if counts {
             (moving + 1, 0)
         } else {
             (moving, fixed + 1)
         };
     }
-    let best = above.iter().map(|(moving, _)| *moving).max()?;
+    let best = above.values().map(|(moving, _)| *moving).max()?;
     // A gripper's fingers hang on the hand, which is what is moved to a place: of several branches
     // that end equally far the first counts.
-    robot
-        .tree
-        .order
+    tree.order()
         .iter()
         .copied()
-        .filter(|link| above[link.0].0 == best)
+        .filter(|&link| above[link].0 == best)
         .reduce(|best, link| {
-            if above[link.0].1 > above[best.0].1 {
+            if above[link].1 > above[best].1 {
                 link
             } else {
                 best
@@ -469,17 +469,25 @@ fn tip(robot: &Robot) -> Option<LinkId> {
         })
 }
 
-/// Fits spheres to the collision geometry of every link; they become the only group, with the
-/// robot's name.
+/// Spheres that were fitted to links.
+struct Fit {
+    links: Vec<FittedLink>,
+    /// The spheres of all links, with the robot's name.
+    group: SphereGroup,
+}
+
+/// Fits spheres to the collision geometry of every link.
 fn fit(
-    robot: &mut Robot,
+    robot: &Robot,
     wanted: Wanted,
     context: &Context,
     found: &mut Vec<Diagnostic>,
-) -> Result<Vec<FittedLink>, Stop> {
+) -> Result<Fit, Stop> {
     let world = robot.world_root();
-    let links: Vec<usize> = (0..robot.links.len())
-        .filter(|&link| !robot.links[link].collisions.is_empty() && world != Some(LinkId(link)))
+    let links: Vec<LinkId> = robot
+        .links()
+        .handles()
+        .filter(|&link| !robot.links()[link].collisions.is_empty() && world != Some(link))
         .collect();
     let (done, all) = (AtomicUsize::new(0), links.len());
     let tell = |name: &str| {
@@ -490,22 +498,22 @@ fn fit(
             all,
         })
     };
-    let work = |&link: &usize| {
-        let link = &robot.links[link];
-        tell(&link.name);
+    let work = |&link: &LinkId| {
+        let link = &robot.links()[link];
+        tell(link.name());
         let fitted = fitted(robot, &link.collisions, wanted);
         done.fetch_add(1, Ordering::Relaxed);
-        tell(&link.name);
+        tell(link.name());
         fitted
     };
     let shapes: Vec<Option<Fitted>> = links.par_iter().map(work).collect::<Result<_, _>>()?;
     let mut group = SphereGroup {
-        name: format!("{}_spheres", robot.name),
+        name: format!("{}_spheres", robot.name()),
         spheres: Vec::new(),
     };
     let mut fits = Vec::new();
     for (link, fitted) in links.into_iter().zip(shapes) {
-        let name = robot.links[link].name.clone();
+        let name = robot.links()[link].name().to_owned();
         match fitted {
             Some(fitted) if !fitted.spheres.is_empty() => {
                 fits.push(FittedLink {
@@ -513,7 +521,7 @@ fn fit(
                     spheres: fitted.spheres.len(),
                     error: fitted.error,
                 });
-                group.spheres.push((LinkId(link), fitted.spheres));
+                group.spheres.push((link, fitted.spheres));
             }
             // Nothing of its shapes could be read, which was said.
             Some(_) => {}
@@ -523,7 +531,7 @@ fn fit(
                 );
                 let diagnostic = Diagnostic::new(
                     &codes::SPHERES_TOO_FINE,
-                    robot.links[link].place.clone(),
+                    robot.links()[link].place.clone(),
                     message,
                 );
                 found.push(diagnostic.help("allow a larger --error, or give --spheres"));
@@ -539,8 +547,8 @@ fn fit(
             .to_owned();
         let is_missing = |shape: &Shape| matches!(shape.geometry, Geometry::Missing { .. });
         let help = if robot
-            .links
-            .iter()
+            .links()
+            .values()
             .flat_map(|link| &link.collisions)
             .any(is_missing)
         {
@@ -552,13 +560,7 @@ fn fit(
             .help(help)
             .into());
     }
-    robot.planning = Planning {
-        groups: vec![group],
-        collision: None,
-        self_collision: None,
-        ..std::mem::take(&mut robot.planning)
-    };
-    Ok(fits)
+    Ok(Fit { links: fits, group })
 }
 
 /// Spheres of a link.
@@ -585,18 +587,17 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
                 spheres.push(rounded(center.coords.into(), *radius));
             }
             Geometry::Mesh { mesh, scale } => {
-                let Some(source) = robot.meshes.get(mesh.0) else {
-                    return Ok(None);
-                };
-                let mesh = source.mesh.arrays()?;
+                let mesh = robot.meshes()[*mesh].mesh.arrays()?;
                 let is_turned = scale.product() < 0.0;
                 for [a, b, c] in &mesh.triangles {
-                    let corner = |index: u32| {
-                        Vector3::from(mesh.points[index as usize].map(f64::from))
-                            .component_mul(scale)
+                    let corner = |index: &u32| {
+                        let point = mesh.points.get(*index as usize)?.map(f64::from);
+                        Some(Vector3::from(point).component_mul(scale))
                     };
                     let (b, c) = if is_turned { (c, b) } else { (b, c) };
-                    add([corner(*a), corner(*b), corner(*c)]);
+                    if let (Some(a), Some(b), Some(c)) = (corner(a), corner(b), corner(c)) {
+                        add([a, b, c]);
+                    }
                 }
             }
             Geometry::Box { size } => {
@@ -681,9 +682,9 @@ fn boxed(half: Vector3<f64>, add: &mut impl FnMut([Vector3<f64>; 3])) {
     for axis in 0..3 {
         for side in [-1.0, 1.0] {
             let corner = |one: f64, other: f64| {
-                let mut at = Vector3::zeros();
-                (at[axis], at[(axis + 1) % 3], at[(axis + 2) % 3]) = (side, one * side, other);
-                at.component_mul(&half)
+                let mut at = [side, one * side, other];
+                at.rotate_right(axis);
+                Vector3::from(at).component_mul(&half)
             };
             let [a, b, c, d] = [
                 corner(-1.0, -1.0),
@@ -728,13 +729,18 @@ fn revolved(profile: &[(f64, f64)], sides: usize, add: &mut impl FnMut([Vector3<
 
 /// The pairs of links whose spheres need not be held off each other: neighbours, those that are
 /// rigid to each other, and those that touch never or always.
-fn ignore(robot: &mut Robot, samples: usize, found: &mut Vec<Diagnostic>) {
-    let spheres = robot.planning.self_collision_spheres();
+fn ignored(
+    robot: &Robot,
+    planning: &Planning,
+    samples: usize,
+    found: &mut Vec<Diagnostic>,
+) -> LinkPairs {
+    let spheres = planning.self_collision_spheres();
     let model = Model::of(robot);
     let mut ignored = neighbours(robot, &spheres.iter().map(|(link, _)| *link).collect());
-    ignored.extend(robot.disabled_collisions.iter().copied());
-    let known: Vec<(LinkId, LinkId)> = ignored.iter().copied().collect();
-    let name = |link: LinkId| &robot.links[link.0].name;
+    ignored.extend(robot.disabled_collisions.iter());
+    let known = ignored.clone();
+    let name = |link: LinkId| robot.links()[link].name();
     let poses = model.poses(&robot.positions(&model, robot.default_pose()));
     for touch in touches(&spheres, &poses, &known) {
         let (first, second, depth) = (name(touch.first), name(touch.second), touch.depth * 1000.0);
@@ -744,12 +750,21 @@ fn ignore(robot: &mut Robot, samples: usize, found: &mut Vec<Diagnostic>) {
         let help =
             "choose another default pose (--pose), or fit spheres that stand out less (--error)";
         found.push(Diagnostic::new(&codes::XRDF_TOUCHING, robot.place.clone(), message).help(help));
-        ignored.insert((touch.first, touch.second));
+        ignored.insert(touch.first, touch.second);
     }
     if samples > 0 {
         ignored.extend(touching_alike(robot, &model, &spheres, samples, &ignored));
     }
-    robot.planning.ignored = ignored.into_iter().collect();
+    ignored
+}
+
+/// A pair of links with spheres.
+struct Pair {
+    links: (LinkId, LinkId),
+    /// The indices of their spheres among those of all links.
+    spheres: (usize, usize),
+    /// Whether they touched in the configurations so far.
+    touch: Option<bool>,
 }
 
 /// The pairs of links, but for `known` ones, whose spheres touch in all of so many configurations,
@@ -759,21 +774,21 @@ fn touching_alike(
     model: &Model,
     spheres: &[(LinkId, Vec<Sphere>)],
     samples: usize,
-    known: &BTreeSet<(LinkId, LinkId)>,
+    known: &LinkPairs,
 ) -> Vec<(LinkId, LinkId)> {
     /// How many configurations are looked at before pairs that were seen both ways are left out:
     /// nearly all of those that can be.
     const AT_ONCE: usize = 64;
-    let pair = |one: usize, other: usize| {
-        let (one, other) = (spheres[one].0, spheres[other].0);
-        (one.min(other), one.max(other))
-    };
-    // Each pair, and whether its spheres touched in the configurations so far.
-    let pairs =
-        (0..spheres.len()).flat_map(|one| (one + 1..spheres.len()).map(move |other| (one, other)));
-    let mut open: Vec<(usize, usize, Option<bool>)> = pairs
-        .filter(|(one, other)| !known.contains(&pair(*one, *other)))
-        .map(|(one, other)| (one, other, None))
+    let pairs = spheres.iter().enumerate().flat_map(|(one, (link, _))| {
+        let others = spheres.iter().enumerate().skip(one + 1);
+        others.map(move |(other, (other_link, _))| Pair {
+            links: (*link, *other_link),
+            spheres: (one, other),
+            touch: None,
+        })
+    });
+    let mut open: Vec<Pair> = pairs
+        .filter(|pair| !known.contains(pair.links.0, pair.links.1))
         .collect();
     for start in (0..samples).step_by(AT_ONCE) {
         let placed: Vec<Vec<PlacedSpheres>> = (start..samples.min(start + AT_ONCE))
@@ -782,55 +797,57 @@ fn touching_alike(
                 let poses = model.poses(&configuration(robot, model, sample as u64));
                 spheres
                     .iter()
-                    .map(|(link, spheres)| PlacedSpheres::new(spheres, &poses[link.0]))
+                    .filter_map(|(link, spheres)| {
+                        Some(PlacedSpheres::new(spheres, poses.get(link.index())?))
+                    })
                     .collect()
             })
             .collect();
         open = open
             .into_par_iter()
-            .filter_map(|(one, other, before)| {
-                let mut touch = before;
+            .filter_map(|pair| {
+                let mut touch = pair.touch;
+                let (one, other) = pair.spheres;
                 for placed in &placed {
-                    let now = placed[one].touch(&placed[other]);
+                    let now = placed.get(one)?.touch(placed.get(other)?);
                     if touch.is_some_and(|touch| touch != now) {
                         return None;
                     }
                     touch = Some(now);
                 }
-                Some((one, other, touch))
+                Some(Pair { touch, ..pair })
             })
             .collect();
     }
-    open.into_iter()
-        .map(|(one, other, _)| pair(one, other))
-        .collect()
+    open.into_iter().map(|pair| pair.links).collect()
 }
 
 /// Pairs of links with spheres that are rigid to each other, or neighbours: no link with spheres is
 /// between them in the tree.
-fn neighbours(robot: &Robot, links: &BTreeSet<LinkId>) -> BTreeSet<(LinkId, LinkId)> {
-    let joint = |link: LinkId| robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]);
+fn neighbours(robot: &Robot, links: &BTreeSet<LinkId>) -> LinkPairs {
+    let tree = robot.tree();
+    let joint = |link: LinkId| tree.parent_joint(link).map(|joint| &robot.joints()[joint]);
     // The first link of all that are rigid to each other.
-    let mut rigid: Vec<LinkId> = (0..robot.links.len()).map(LinkId).collect();
-    for &link in &robot.tree.order {
-        if let Some(joint) = joint(link).filter(|joint| joint.kind == JointKind::Fixed) {
-            rigid[link.0] = rigid[joint.parent.0];
+    let mut rigid = ArenaMap::new(robot.links(), |link, _| link);
+    for &link in tree.order() {
+        if let Some(joint) = joint(link).filter(|joint| joint.kind() == JointKind::Fixed) {
+            rigid[link] = rigid[joint.parent()];
         }
     }
-    let mut pairs = BTreeSet::new();
+    let mut pairs = LinkPairs::default();
     for &link in links {
         let mut above = joint(link);
         while let Some(joint_above) = above {
-            if links.contains(&joint_above.parent) {
-                pairs.insert((link.min(joint_above.parent), link.max(joint_above.parent)));
+            if links.contains(&joint_above.parent()) {
+                pairs.insert(link, joint_above.parent());
                 break;
             }
-            above = joint(joint_above.parent);
+            above = joint(joint_above.parent());
         }
         pairs.extend(
             links
                 .range(..link)
-                .filter(|other| rigid[other.0] == rigid[link.0])
+                .filter(|&&other| rigid[other] == rigid[link])
                 .map(|other| (*other, link)),
         );
     }
@@ -841,19 +858,19 @@ fn neighbours(robot: &Robot, links: &BTreeSet<LinkId>) -> BTreeSet<(LinkId, Link
 fn configuration(robot: &Robot, model: &Model, number: u64) -> Vec<f64> {
     let mut random = spheres::Random::new(number);
     let mut positions = robot.positions(model, None);
-    for (index, joint) in robot.joints.iter().enumerate() {
+    for (id, joint) in robot.joints().iter() {
         let Some(at) = positions
-            .get_mut(model.range(index))
+            .get_mut(model.range(id.index()))
             .and_then(<[f64]>::first_mut)
         else {
             continue;
         };
-        let (lower, upper) = match joint.kind {
+        let (lower, upper) = match joint.kind() {
             JointKind::Revolute | JointKind::Prismatic => joint.bounds().sides(),
             JointKind::Continuous => (None, None),
             _ => continue,
         };
-        let reach = if joint.kind == JointKind::Prismatic {
+        let reach = if joint.kind() == JointKind::Prismatic {
             UNLIMITED_SLIDE
         } else {
             std::f64::consts::PI

@@ -8,10 +8,11 @@
 
 use nalgebra::{Isometry3, Matrix3, Matrix4, Rotation3, Translation3, UnitQuaternion, Vector3};
 use openusd::gf;
+use urdf_usd_robot::ArenaMap;
 use urdf_usd_stage::{SharedValue, Stage, Value, rigid, vectors};
 
 use super::notes::Notes;
-use super::scene::{Node, Scene};
+use super::scene::{Node, NodeId, Scene};
 
 /// How far apart two numbers may be that are the same but for rounding.
 const SAME: f64 = 1e-9;
@@ -32,15 +33,15 @@ pub struct Places {
     pub meters: f64,
     /// Kilograms in a unit of mass of the source.
     pub kilograms: f64,
-    /// Where each node of the scene was, in the source's world, by node.
-    pub was: Vec<Matrix4<f64>>,
-    /// Where it is, in metres, by node.
-    pub is: Vec<Isometry3<f64>>,
+    /// Where each node of the scene was, in the source's world.
+    pub was: ArenaMap<Node, Matrix4<f64>>,
+    /// Where it is, in metres.
+    pub is: ArenaMap<Node, Isometry3<f64>>,
 }
 
 impl Places {
     /// Takes what was in the coordinates of a node to what is.
-    pub fn of(&self, node: usize) -> Matrix4<f64> {
+    pub fn of(&self, node: NodeId) -> Matrix4<f64> {
         self.is[node].inverse().to_homogeneous() * self.world * self.was[node]
     }
 
@@ -50,7 +51,7 @@ impl Places {
     }
 
     /// The rotation in what [`Places::of`] gives.
-    pub fn turn_of(&self, node: usize) -> UnitQuaternion<f64> {
+    pub fn turn_of(&self, node: NodeId) -> UnitQuaternion<f64> {
         nearest(&self.of(node)).rotation
     }
 }
@@ -65,27 +66,20 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
     };
     let world = up.to_homogeneous() * Matrix4::new_scaling(meters);
     let worlds = stage.worlds();
-    let was: Vec<Matrix4<f64>> = scene
-        .nodes
-        .iter()
-        .map(|node| worlds[node.source.0])
-        .collect();
-    let mut is: Vec<Isometry3<f64>> = Vec::with_capacity(scene.nodes.len());
-    let mut turned_back: Vec<UnitQuaternion<f64>> = Vec::with_capacity(scene.nodes.len());
-    for (index, node) in scene.nodes.iter().enumerate() {
-        let place = nearest(&(world * was[index]));
-        let back = match node.parent {
+    let was = ArenaMap::new(&scene.nodes, |_, node| worlds[node.source]);
+    let mut turned_back = ArenaMap::filled(&scene.nodes, UnitQuaternion::identity());
+    let is = ArenaMap::new(&scene.nodes, |id, node| {
+        let place = nearest(&(world * was[id]));
+        turned_back[id] = match node.parent {
             Some(parent) => turned_back[parent],
             None => place.rotation.inverse(),
         };
-        turned_back.push(back);
-        let is_turned_back = !node.is_primitive() && !node.looks();
-        is.push(if is_turned_back {
-            Isometry3::from_parts(place.translation, place.rotation * back)
-        } else {
+        if node.is_primitive() || node.looks() {
             place
-        });
-    }
+        } else {
+            Isometry3::from_parts(place.translation, place.rotation * turned_back[id])
+        }
+    });
     let places = Places {
         world,
         turned: up,
@@ -109,7 +103,7 @@ pub fn settle(scene: &mut Scene, stage: &Stage, notes: &mut Notes) -> Places {
     if !stage.is_z_up() {
         notes.changed("", "z points up now, not y");
     }
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         transform(scene, index, stage, &places, notes);
         geometry(&mut scene.nodes[index], &rounded(&places.of(index)), notes);
         other_lengths(&mut scene.nodes[index], &places);
@@ -145,11 +139,11 @@ pub fn rounded(matrix: &Matrix4<f64>) -> Matrix4<f64> {
     let largest = matrix.fixed_view::<3, 3>(0, 0).abs().max();
     let step = DIGIT * 10f64.powf(largest.log10().ceil());
     let mut rounded = *matrix;
-    for (row, column) in (0..3).flat_map(|row| (0..4).map(move |column| (row, column))) {
-        rounded[(row, column)] = round(
-            matrix[(row, column)],
-            if column == 3 { DIGIT } else { step },
-        );
+    for (column, mut entries) in rounded.column_iter_mut().enumerate() {
+        let step = if column == 3 { DIGIT } else { step };
+        for entry in entries.iter_mut().take(3) {
+            *entry = round(*entry, step);
+        }
     }
     rounded
 }
@@ -177,7 +171,7 @@ fn nearest(matrix: &Matrix4<f64>) -> Isometry3<f64> {
 
 /// Writes a prim's frame as a translation and a rotation, and the scale that is left of a form that
 /// is given by numbers.
-fn transform(scene: &mut Scene, index: usize, stage: &Stage, places: &Places, notes: &mut Notes) {
+fn transform(scene: &mut Scene, index: NodeId, stage: &Stage, places: &Places, notes: &mut Notes) {
     let node = &scene.nodes[index];
     let local = node.parent.map_or(places.is[index], |parent| {
         places.is[parent].inverse() * places.is[index]
@@ -283,15 +277,9 @@ pub fn rotation(rotation: &UnitQuaternion<f64>) -> (&'static str, Value) {
         rotation.into_inner()
     };
     // There is no -0: it would read as something else.
-    let single = [q.w, q.i, q.j, q.k].map(|c| c as f32 + 0.0);
-    let back = nalgebra::Quaternion::new(
-        f64::from(single[0]),
-        f64::from(single[1]),
-        f64::from(single[2]),
-        f64::from(single[3]),
-    );
+    let [w, x, y, z] = [q.w, q.i, q.j, q.k].map(|c| c as f32 + 0.0);
+    let back = nalgebra::Quaternion::new(f64::from(w), f64::from(x), f64::from(y), f64::from(z));
     if UnitQuaternion::from_quaternion(back).angle_to(rotation) <= PRECISE {
-        let [w, x, y, z] = single;
         ("quatf", Value::Quatf(gf::Quatf { w, x, y, z }))
     } else {
         (
@@ -336,8 +324,10 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
         {
             *value = Value::Vec3fVec(
                 corners
-                    .chunks_exact(2)
-                    .flat_map(|pair| boxed(affine, pair[0], pair[1]))
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .flat_map(|&[low, high]| boxed(affine, low, high))
                     .collect(),
             );
         }
@@ -372,16 +362,12 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
     map("normals", &normal);
     map("primvars:normals", &normal);
     map("velocities", &|v| linear * Vector3::from(v));
-    if let Some(points) = node
-        .value("points")
-        .and_then(vectors)
-        .filter(|points| !points.is_empty())
-    {
+    if let Some([first, rest @ ..]) = node.value("points").and_then(vectors).as_deref() {
         let extreme = |pick: fn(f64, f64) -> f64| {
-            let v = points.iter().fold(points[0], |all, p| {
-                [pick(all[0], p[0]), pick(all[1], p[1]), pick(all[2], p[2])]
+            let all = rest.iter().fold(Vector3::from(*first), |all, point| {
+                all.zip_map(&Vector3::from(*point), pick)
             });
-            single(Vector3::from(v))
+            single(all)
         };
         let extent = vec![extreme(f64::min), extreme(f64::max)];
         if node.attributes.contains_key("extent") {
@@ -401,15 +387,12 @@ fn geometry(node: &mut Node, affine: &Matrix4<f64>, notes: &mut Notes) {
 
 /// The box along the axes around a box that is moved.
 fn boxed(affine: &Matrix4<f64>, low: [f64; 3], high: [f64; 3]) -> [gf::Vec3f; 2] {
-    let corners = (0..8).map(|corner: usize| {
-        let at = |axis: usize| {
-            if corner >> axis & 1 == 0 {
-                low[axis]
-            } else {
-                high[axis]
-            }
-        };
-        affine.transform_point(&[at(0), at(1), at(2)].into()).coords
+    let corners = (0..8_usize).map(|corner| {
+        let is_high = Vector3::from_fn(|axis, _| corner >> axis & 1 == 1);
+        let at = Vector3::from(low).zip_zip_map(&high.into(), &is_high, |low, high, is_high| {
+            if is_high { high } else { low }
+        });
+        affine.transform_point(&at.into()).coords
     });
     let single = |v: Vector3<f64>| gf::Vec3f {
         x: v.x as f32,

@@ -14,7 +14,7 @@ const SAME: f64 = 1e-9;
 
 /// Takes the copies of every point instancer to where they were.
 pub fn settle(scene: &mut Scene, places: &Places, notes: &mut Notes) {
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         let node = &scene.nodes[index];
         if node.type_name != "PointInstancer" {
             continue;

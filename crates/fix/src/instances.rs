@@ -8,12 +8,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use urdf_usd_stage::{Stage, Value};
+use urdf_usd_stage::{PrimId, Stage, Value};
 
 use super::layers::stands_apart;
 use super::notes::Notes;
 use super::physics::purpose;
-use super::scene::{Node, Origin, Scene};
+use super::scene::{Node, NodeId, Origin, Scene};
 
 /// The mesh in an instance that was a mesh.
 pub const GEOMETRY: &str = "geometry";
@@ -32,11 +32,12 @@ pub struct Shelf {
     by_hash: HashMap<u64, Vec<String>>,
 }
 
-impl Default for Library {
-    fn default() -> Self {
+impl Library {
+    /// A library without contents, for a scene of which this is a prim.
+    fn new(source: PrimId) -> Self {
         Self {
-            prototypes: Shelf::new("Instances"),
-            materials: Shelf::new("Materials"),
+            prototypes: Shelf::new("Instances", source),
+            materials: Shelf::new("Materials", source),
         }
     }
 }
@@ -108,7 +109,7 @@ fn is_seen(node: &Node) -> bool {
 }
 
 /// Whether a prim below one leads to what is not below it, other than by the binding of a material.
-fn leads_out(scene: &Scene, top: usize) -> bool {
+fn leads_out(scene: &Scene, top: NodeId) -> bool {
     let path = &scene.nodes[top].path;
     scene.subtree(top).into_iter().skip(1).any(|index| {
         let node = &scene.nodes[index];
@@ -132,11 +133,11 @@ fn leads_out(scene: &Scene, top: usize) -> bool {
 }
 
 /// Whether a prim is a material, and nothing in it leads to what is not in it.
-fn is_whole(scene: &Scene, material: usize) -> bool {
+fn is_whole(scene: &Scene, material: NodeId) -> bool {
     let Node {
         path, type_name, ..
     } = &scene.nodes[material];
-    let leads_out = |index: usize| {
+    let leads_out = |index: NodeId| {
         scene.nodes[index]
             .leads_to()
             .any(|target| below(target, path).is_none())
@@ -157,11 +158,11 @@ fn below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
 }
 
 /// Puts what instances hold, and meshes that recur, into a library. Takes all scenes of an asset,
-/// since a mesh that recurs in one variant stands in others, too.
-pub fn share(mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Library {
-    let mut library = Library::default();
+/// since a mesh that recurs in one variant stands in others, too; `source`: a prim of the asset.
+pub fn share(source: PrimId, mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Library {
+    let mut library = Library::new(source);
     let mut recurring: HashSet<u64> = HashSet::new();
-    let mut meshes: Vec<Vec<(usize, u64)>> = Vec::new();
+    let mut meshes: Vec<Vec<(NodeId, u64)>> = Vec::new();
     for (scene, _) in &scenes {
         let found = candidates(scene);
         let mut seen = HashSet::new();
@@ -195,11 +196,8 @@ pub fn share(mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Library {
                 scene.nodes[index].origin = Some(Origin::Prototype(name));
             }
         }
-        let instances: Vec<usize> = (0..scene.nodes.len())
-            .filter(|&index| scene.nodes[index].is_instance)
-            .collect();
-        for index in instances {
-            scene.nodes[index].children.clear();
+        for node in scene.nodes.values_mut().filter(|node| node.is_instance) {
+            node.children.clear();
         }
         scene.arrange(scene.in_order());
     }
@@ -207,8 +205,8 @@ pub fn share(mut scenes: Vec<(&mut Scene, &mut Notes)>) -> Library {
 }
 
 /// The meshes that may be instances, and a number that equal ones have in common.
-fn candidates(scene: &Scene) -> Vec<(usize, u64)> {
-    let targets: BTreeSet<&str> = scene.nodes.iter().flat_map(Node::leads_to).collect();
+fn candidates(scene: &Scene) -> Vec<(NodeId, u64)> {
+    let targets: BTreeSet<&str> = scene.nodes.values().flat_map(Node::leads_to).collect();
     let is_named = |path: &str| {
         targets
             .range(format!("{path}/").as_str()..)
@@ -225,11 +223,11 @@ fn candidates(scene: &Scene) -> Vec<(usize, u64)> {
         if !is_mesh || moves(node) || node.schemas.iter().any(|schema| schema.starts_with("Skel")) {
             continue;
         }
-        let is_shared = |above: usize| {
+        let is_shared = |above: NodeId| {
             let above = &scene.nodes[above];
             above.is_instance || matches!(above.type_name.as_str(), "PointInstancer" | "Material")
         };
-        let is_subset = |&child: &usize| {
+        let is_subset = |&child: &NodeId| {
             let child = &scene.nodes[child];
             child.type_name == "GeomSubset"
                 && child.children.is_empty()
@@ -285,9 +283,9 @@ fn is_of_form(node: &Node, name: &str) -> bool {
 }
 
 /// Makes a mesh an Xform with the mesh below it.
-fn lower(scene: &mut Scene, index: usize) {
+fn lower(scene: &mut Scene, index: NodeId) {
     let path = scene.nodes[index].path.clone();
-    let parts: Vec<usize> = scene.subtree(index).into_iter().skip(1).collect();
+    let parts: Vec<NodeId> = scene.subtree(index).into_iter().skip(1).collect();
     let of_form = {
         let node = &scene.nodes[index];
         node.attributes
@@ -317,7 +315,7 @@ fn lower(scene: &mut Scene, index: usize) {
 }
 
 /// What stands below an instance, by paths from it, with the materials that are bound in it.
-fn content(scene: &Scene, top: usize, materials: &mut Shelf) -> Vec<Node> {
+fn content(scene: &Scene, top: NodeId, materials: &mut Shelf) -> Vec<Node> {
     let path = &scene.nodes[top].path;
     let mut nodes = vec![Node::new(String::new(), "Xform", scene.nodes[top].source)];
     nodes.extend(scene.subtree(top).into_iter().skip(1).map(|index| Node {
@@ -393,15 +391,9 @@ fn content(scene: &Scene, top: usize, materials: &mut Shelf) -> Vec<Node> {
 }
 
 impl Shelf {
-    fn new(root: &str) -> Self {
-        let mut scene = Scene::default();
-        scene.put(Node::new(
-            format!("/{root}"),
-            "Scope",
-            urdf_usd_stage::PrimId(0),
-        ));
+    fn new(root: &str, source: PrimId) -> Self {
         Self {
-            scene,
+            scene: Scene::new(Node::new(format!("/{root}"), "Scope", source)),
             by_hash: HashMap::new(),
         }
     }

@@ -7,17 +7,17 @@ use urdf_usd_stage::{Stage, Value, numbers};
 
 use super::frames::{Places, rotation, scale_numbers};
 use super::notes::Notes;
-use super::scene::Scene;
+use super::scene::{NodeId, Scene};
 
 /// Takes every joint to the new frames and authors what is missing.
 pub fn settle(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         if !scene.nodes[index].is_joint() {
             continue;
         }
         ends(scene, index, notes);
-        for side in [0, 1] {
-            frame(scene, index, side, stage, places);
+        for end in &ENDS {
+            frame(scene, index, end, stage, places);
         }
         units(scene, index, places);
         limits(scene, index, notes);
@@ -25,8 +25,28 @@ pub fn settle(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Not
     }
 }
 
+/// The names of the properties of one end of a joint.
+struct End {
+    body: &'static str,
+    position: &'static str,
+    rotation: &'static str,
+}
+
+const ENDS: [End; 2] = [
+    End {
+        body: "physics:body0",
+        position: "physics:localPos0",
+        rotation: "physics:localRot0",
+    },
+    End {
+        body: "physics:body1",
+        position: "physics:localPos1",
+        rotation: "physics:localRot1",
+    },
+];
+
 /// A joint to what is no body is one to the world, as UsdPhysics means it; it says so.
-fn ends(scene: &mut Scene, index: usize, notes: &mut Notes) {
+fn ends(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let [first, second] = ["physics:body0", "physics:body1"]
         .map(|name| scene.nodes[index].targets(name).first().cloned());
     let is_body = |path: &Option<String>| {
@@ -66,17 +86,16 @@ fn ends(scene: &mut Scene, index: usize, notes: &mut Notes) {
 }
 
 /// The joint's frame in one of its bodies.
-fn frame(scene: &mut Scene, index: usize, side: usize, stage: &Stage, places: &Places) {
+fn frame(scene: &mut Scene, index: NodeId, end: &End, stage: &Stage, places: &Places) {
     let source = &stage[scene.nodes[index].source];
-    let relationship = ["physics:body0", "physics:body1"][side];
     // Where it was said: in the prim that the source names. Where it is said now: in the one that
     // is named now, or in the world.
     let named = source
-        .targets(relationship)
+        .targets(end.body)
         .first()
         .and_then(|path| scene.at(path));
     let named_now = scene.nodes[index]
-        .targets(relationship)
+        .targets(end.body)
         .first()
         .and_then(|path| scene.at(path));
     let was = named.map_or_else(Matrix4::identity, |node| places.was[node]);
@@ -89,15 +108,14 @@ fn frame(scene: &mut Scene, index: usize, side: usize, stage: &Stage, places: &P
     }
     let turn = urdf_usd_stage::rigid(&matrix)
         .map_or_else(UnitQuaternion::identity, |(place, _)| place.rotation);
-    let names = [
-        ["physics:localPos0", "physics:localRot0"],
-        ["physics:localPos1", "physics:localRot1"],
-    ][side];
     let node = &mut scene.nodes[index];
-    let position: [f64; 3] = node.value(names[0]).and_then(numbers).unwrap_or_default();
+    let position: [f64; 3] = node
+        .value(end.position)
+        .and_then(numbers)
+        .unwrap_or_default();
     let p = matrix.transform_point(&position.into());
     node.set(
-        names[0],
+        end.position,
         "point3f",
         Value::Vec3f(gf::Vec3f {
             x: p.x as f32,
@@ -106,7 +124,7 @@ fn frame(scene: &mut Scene, index: usize, side: usize, stage: &Stage, places: &P
         }),
     );
     let [w, x, y, z] = node
-        .value(names[1])
+        .value(end.rotation)
         .and_then(numbers)
         .unwrap_or([1.0, 0.0, 0.0, 0.0]);
     let (_, turned) =
@@ -120,11 +138,11 @@ fn frame(scene: &mut Scene, index: usize, side: usize, stage: &Stage, places: &P
         }),
         single => single,
     };
-    node.set(names[1], "quatf", turned);
+    node.set(end.rotation, "quatf", turned);
 }
 
 /// Lengths, forces and torques.
-fn units(scene: &mut Scene, index: usize, places: &Places) {
+fn units(scene: &mut Scene, index: NodeId, places: &Places) {
     let (m, kg) = (places.meters, places.kilograms);
     let node = &mut scene.nodes[index];
     if node.type_name == "PhysicsPrismaticJoint" {
@@ -169,7 +187,7 @@ fn units(scene: &mut Scene, index: usize, places: &Places) {
 }
 
 /// A joint that has no limits says so.
-fn limits(scene: &mut Scene, index: usize, notes: &mut Notes) {
+fn limits(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let node = &mut scene.nodes[index];
     if !matches!(
         node.type_name.as_str(),
@@ -200,7 +218,7 @@ fn limits(scene: &mut Scene, index: usize, notes: &mut Notes) {
 }
 
 /// The joint's name in ROS.
-fn name(scene: &mut Scene, index: usize, notes: &mut Notes) {
+fn name(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let is_moving = scene.nodes[index].type_name != "PhysicsFixedJoint";
     let node = &mut scene.nodes[index];
     if node.attributes.contains_key("ros:joint:name") || !is_moving {

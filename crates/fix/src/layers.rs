@@ -6,13 +6,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use urdf_usd_rep158::Holds;
+use urdf_usd_robot::ArenaMap;
 use urdf_usd_stage::{Attribute, Relationship, Value};
 use urdf_usd_usd::author::{self, Layer};
 use urdf_usd_usd::{crate_file, text};
 
 use super::instances::{GEOMETRY, Library, fingerprint};
 use super::notes::Notes;
-use super::scene::{Node, Origin, Scene};
+use super::scene::{Node, NodeId, Origin, Scene};
 use super::{Error, vendors};
 
 /// What a layer is about. The order is that of strength.
@@ -78,7 +79,7 @@ impl About {
 }
 
 /// Where a prim is defined.
-fn home(scene: &Scene, index: usize) -> About {
+fn home(scene: &Scene, index: NodeId) -> About {
     let node = &scene.nodes[index];
     if node.is_joint() || node.type_name.starts_with("Physics") {
         return About::Physics;
@@ -106,13 +107,10 @@ fn home(scene: &Scene, index: usize) -> About {
 /// come first.
 pub fn arrange(scene: &mut Scene) {
     // The weakest layer that names each prim: that of its own, or of one below it.
-    let mut weakest: Vec<About> = (0..scene.nodes.len())
-        .map(|index| {
-            Some(home(scene, index))
-                .filter(|home| !matches!(home, About::Vendor(_)))
-                .unwrap_or(About::Ros)
-        })
-        .collect();
+    let mut weakest = ArenaMap::new(&scene.nodes, |id, _| match home(scene, id) {
+        About::Vendor(_) => About::Ros,
+        home => home,
+    });
     let order = scene.in_order();
     for &index in order.iter().rev() {
         if let Some(parent) = scene.nodes[index].parent {
@@ -120,11 +118,11 @@ pub fn arrange(scene: &mut Scene) {
         }
     }
     let sorted =
-        |indices: &mut Vec<usize>| indices.sort_by_key(|&index| std::cmp::Reverse(weakest[index]));
+        |nodes: &mut Vec<NodeId>| nodes.sort_by_key(|&node| std::cmp::Reverse(weakest[node]));
     for index in order.iter().copied() {
         sorted(&mut scene.nodes[index].children);
     }
-    let mut roots: Vec<usize> = order
+    let mut roots: Vec<NodeId> = order
         .into_iter()
         .filter(|&index| scene.nodes[index].parent.is_none())
         .collect();
@@ -231,7 +229,10 @@ pub fn write(
         let node = &scene.nodes[index];
         if !placed.contains(&node.path) {
             writer.prim(scene, index, &node.path, None);
-        } else if let Some(common) = varying[&node.path].common.as_ref() {
+        } else if let Some(common) = varying
+            .get(&node.path)
+            .and_then(|varying| varying.common.as_ref())
+        {
             writer.common(scene, index, common);
         }
     }
@@ -327,10 +328,13 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
                 .map(|scene| scene.at(&prim).map(|index| &scene.nodes[index]))
                 .collect();
             let there: Option<Vec<&Node>> = nodes.into_iter().collect();
-            if there
-                .as_ref()
-                .is_some_and(|nodes| nodes.windows(2).all(|pair| pair[0].says_the_same(pair[1])))
-            {
+            let is_alike = |nodes: &Vec<&Node>| {
+                nodes
+                    .iter()
+                    .zip(nodes.iter().skip(1))
+                    .all(|(a, b)| a.says_the_same(b))
+            };
+            if there.as_ref().is_some_and(is_alike) {
                 continue;
             }
             if let Some(known) = found.get(&prim) {
@@ -343,15 +347,15 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
                 }
                 continue;
             }
-            let common = there.map(|nodes| {
-                let first = nodes[0];
+            let common = there.and_then(|nodes| {
+                let first = *nodes.first()?;
                 let is_same = |name: &&String| {
                     nodes.iter().all(|node| {
                         node.attributes.get(*name) == first.attributes.get(*name)
                             && node.relationships.get(*name) == first.relationships.get(*name)
                     })
                 };
-                Common {
+                Some(Common {
                     has_head: nodes.iter().all(|node| node.has_the_same_head(first)),
                     properties: first
                         .attributes
@@ -360,7 +364,7 @@ fn varying(scene: &Scene, notes: &mut Notes) -> HashMap<String, Varying> {
                         .filter(is_same)
                         .cloned()
                         .collect(),
-                }
+                })
             });
             found.insert(
                 prim,
@@ -414,7 +418,7 @@ impl Writer {
     }
 
     /// What of a prim is the same in all variants.
-    fn common(&mut self, scene: &Scene, index: usize, common: &Common) {
+    fn common(&mut self, scene: &Scene, index: NodeId, common: &Common) {
         let mut node = scene.nodes[index].clone();
         node.attributes
             .retain(|name, _| common.properties.contains(name));
@@ -439,7 +443,7 @@ impl Writer {
 
     /// Writes a prim at `path`; what is said outside of the variant that it stands in is not said
     /// again.
-    fn prim(&mut self, scene: &Scene, index: usize, path: &str, common: Option<&Common>) {
+    fn prim(&mut self, scene: &Scene, index: NodeId, path: &str, common: Option<&Common>) {
         let mut node = scene.nodes[index].clone();
         if let Some(common) = common {
             node.attributes
@@ -460,7 +464,7 @@ impl Writer {
     fn node(
         &mut self,
         scene: &Scene,
-        index: usize,
+        index: NodeId,
         node: &Node,
         path: &str,
         with_form: bool,
@@ -555,7 +559,7 @@ impl Writer {
     }
 
     /// The name of a node's form in geometries.usdc.
-    fn form(&mut self, scene: &Scene, index: usize, node: &Node) -> Option<String> {
+    fn form(&mut self, scene: &Scene, index: NodeId, node: &Node) -> Option<String> {
         let heavy = |node: &Node| -> BTreeMap<String, Attribute> {
             node.attributes
                 .iter()
@@ -563,14 +567,15 @@ impl Writer {
                 .map(|(name, attribute)| (name.clone(), attribute.clone()))
                 .collect()
         };
+        let attributes = heavy(node);
+        if attributes.is_empty() {
+            return None;
+        }
         let mut form = vec![Form {
             name: String::new(),
             type_name: node.type_name.clone(),
-            attributes: heavy(node),
+            attributes,
         }];
-        if form[0].attributes.is_empty() {
-            return None;
-        }
         for &child in &scene.nodes[index].children {
             let child = &scene.nodes[child];
             if child.type_name == "GeomSubset" {
@@ -650,8 +655,8 @@ impl Geometries {
     fn name_of(&mut self, form: Vec<Form>, wanted: &str) -> String {
         let hash = hash(&form);
         for &index in self.by_hash.get(&hash).into_iter().flatten() {
-            if self.known[index].1 == form {
-                return self.known[index].0.clone();
+            if let Some((name, _)) = self.known.get(index).filter(|(_, known)| *known == form) {
+                return name.clone();
             }
         }
         let name = std::iter::once(wanted.to_owned())

@@ -6,11 +6,6 @@
 //!
 //! This module must not know URDF, ROS or the network.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 pub mod codes;
 mod frames;
 mod instancers;
@@ -137,7 +132,9 @@ pub fn fix(entry: &Path, options: &Options) -> Result<Fixed, Error> {
     let scenes = others
         .iter_mut()
         .map(|(_, other, of_variant)| (other, of_variant));
+    let source = scene.nodes[scene.root].source;
     let library = instances::share(
+        source,
         std::iter::once((&mut scene, &mut notes))
             .chain(scenes)
             .collect(),
@@ -212,8 +209,9 @@ fn overlays(entry: &Path, files: &Arc<Files>) -> Vec<PathBuf> {
         };
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         found.extend(
-            layers[..at]
+            layers
                 .iter()
+                .take(at)
                 .map(|layer| folder.join(layer.trim_start_matches("./"))),
         );
     }

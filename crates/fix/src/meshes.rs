@@ -75,7 +75,7 @@ fn reorder(value: &mut Value, order: &[usize]) {
 
 /// Makes a left-handed mesh a right-handed one, and a collider that stands for its hull that hull.
 pub fn hulls(scene: &mut Scene, notes: &mut Notes) {
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         let node = &mut scene.nodes[index];
         if node.type_name == "Mesh" && node.text("orientation") == Some("leftHanded") {
             turn_inside_out(node);
@@ -127,10 +127,13 @@ fn triangulate(node: &mut Node, notes: &mut Notes) {
     else {
         return;
     };
-    let fan = |face: Vec<i32>| {
-        (1..face.len().saturating_sub(1))
-            .map(move |i| [face[0], face[i], face[i + 1]])
-            .collect::<Vec<_>>()
+    let fan = |face: Vec<i32>| match &face[..] {
+        [first, rest @ ..] => rest
+            .iter()
+            .zip(rest.iter().skip(1))
+            .map(|(second, third)| [*first, *second, *third])
+            .collect(),
+        [] => Vec::new(),
     };
     let triangles: Vec<[i32; 3]> = faces.into_iter().flat_map(fan).collect();
     write_triangles(node, &triangles);
@@ -176,21 +179,13 @@ fn hull(node: &mut Node, notes: &mut Notes) {
             let points = hull
                 .points
                 .iter()
-                .map(|p| gf::Vec3f {
-                    x: p[0],
-                    y: p[1],
-                    z: p[2],
-                })
+                .map(|&[x, y, z]| gf::Vec3f { x, y, z })
                 .collect();
             node.set("points", "point3f[]", Value::Vec3fVec(points));
             if let (Some((low, high)), true) =
                 (hull.bounds(), node.attributes.contains_key("extent"))
             {
-                let corner = |p: [f32; 3]| gf::Vec3f {
-                    x: p[0],
-                    y: p[1],
-                    z: p[2],
-                };
+                let corner = |[x, y, z]: [f32; 3]| gf::Vec3f { x, y, z };
                 node.set(
                     "extent",
                     "float3[]",

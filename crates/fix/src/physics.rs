@@ -7,11 +7,11 @@ use urdf_usd_stage::{Stage, Value, numbers};
 use super::frames::{Places, scale_numbers};
 use super::joints::turned;
 use super::notes::Notes;
-use super::scene::{Node, Scene};
+use super::scene::{Node, NodeId, Scene};
 
 /// Takes physics to the new frames and units, and authors what is missing.
 pub fn settle(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         mass(scene, index, places, notes);
         world(scene, index, places);
     }
@@ -22,7 +22,7 @@ pub fn settle(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Not
 }
 
 /// Mass properties in the body's new frame.
-fn mass(scene: &mut Scene, index: usize, places: &Places, notes: &mut Notes) {
+fn mass(scene: &mut Scene, index: NodeId, places: &Places, notes: &mut Notes) {
     let (m, kg) = (places.meters, places.kilograms);
     let affine = places.of(index);
     let turn = places.turn_of(index);
@@ -114,14 +114,14 @@ fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
     let has_mass = |node: &Node| node.number("physics:mass").is_some_and(|mass| mass > 0.0);
     if scene
         .nodes
-        .iter()
+        .values()
         .all(|node| !node.is_body() || has_mass(node))
     {
         return;
     }
     // What can't be read as a robot has no masses that could be computed.
     let computed = urdf_usd_usd::body_masses(stage).unwrap_or_default();
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         let node = &mut scene.nodes[index];
         if !node.is_body() || has_mass(node) {
             continue;
@@ -189,7 +189,7 @@ fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
 }
 
 /// Gravity.
-fn world(scene: &mut Scene, index: usize, places: &Places) {
+fn world(scene: &mut Scene, index: NodeId, places: &Places) {
     let node = &mut scene.nodes[index];
     scale_numbers(node, &["physics:gravityMagnitude"], places.meters);
     if places.turned.angle() > 0.0
@@ -208,8 +208,8 @@ fn world(scene: &mut Scene, index: usize, places: &Places) {
 /// One articulation root in a tree: those below another are taken away.
 fn articulations(scene: &mut Scene, notes: &mut Notes) {
     let is_root =
-        |scene: &Scene, index: usize| scene.nodes[index].has("PhysicsArticulationRootAPI");
-    for index in 0..scene.nodes.len() {
+        |scene: &Scene, index: NodeId| scene.nodes[index].has("PhysicsArticulationRootAPI");
+    for index in scene.nodes.handles() {
         if is_root(scene, index)
             && scene
                 .upwards(index)
@@ -228,7 +228,7 @@ fn articulations(scene: &mut Scene, notes: &mut Notes) {
 }
 
 /// The purpose that a prim has: its own, or the nearest that is authored above.
-pub fn purpose(scene: &Scene, index: usize) -> String {
+pub fn purpose(scene: &Scene, index: NodeId) -> String {
     let authored = scene.upwards(index).find_map(|above| {
         scene.nodes[above]
             .text("purpose")
@@ -239,7 +239,7 @@ pub fn purpose(scene: &Scene, index: usize) -> String {
 
 /// Colliders are guides, and what is seen is no collider.
 fn colliders(scene: &mut Scene, notes: &mut Notes) {
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         let node = &scene.nodes[index];
         if !node.is_collider() || !(node.has_points() || node.is_primitive()) {
             continue;
@@ -250,7 +250,7 @@ fn colliders(scene: &mut Scene, notes: &mut Notes) {
     }
     for node in scene
         .nodes
-        .iter_mut()
+        .values_mut()
         .filter(|node| node.is_collider() && (node.has_points() || node.is_primitive()))
     {
         if node.text("physics:approximation").is_none() {
@@ -266,7 +266,7 @@ fn colliders(scene: &mut Scene, notes: &mut Notes) {
 }
 
 /// A shape that is seen and collides becomes two: a guide that collides beside one that is seen.
-fn split(scene: &mut Scene, index: usize, notes: &mut Notes) {
+fn split(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let Some(parent) = scene.nodes[index].parent else {
         notes.left(
             &scene.nodes[index].path,
@@ -332,7 +332,7 @@ fn split(scene: &mut Scene, index: usize, notes: &mut Notes) {
     collider.relationships.extend(targets);
     collider.schemas = schemas;
     collider.set_uniform("purpose", "token", Value::Token("guide".into()));
-    for node in &mut scene.nodes {
+    for node in scene.nodes.values_mut() {
         for (name, relationship) in &mut node.relationships {
             if name.contains("filteredPairs")
                 || name.starts_with("collection:") && name.contains("collider")
@@ -354,7 +354,7 @@ fn split(scene: &mut Scene, index: usize, notes: &mut Notes) {
 /// Every collider has a contact material.
 fn contacts(scene: &mut Scene, notes: &mut Notes) {
     let mut missing = Vec::new();
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         let node = &scene.nodes[index];
         if node.is_collider()
             && (node.has_points() || node.is_primitive())
@@ -377,7 +377,7 @@ fn contacts(scene: &mut Scene, notes: &mut Notes) {
             missing.push((index, found));
         }
     }
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         let node = &mut scene.nodes[index];
         if node.has("PhysicsMaterialAPI") {
             complete(node, notes);
@@ -404,7 +404,7 @@ fn contacts(scene: &mut Scene, notes: &mut Notes) {
 
 /// The contact material of colliders that have none: what UsdPhysics says nothing about differs
 /// from engine to engine.
-fn default_material(scene: &mut Scene) -> usize {
+fn default_material(scene: &mut Scene) -> NodeId {
     let folder = scene.add(scene.root, "PhysicsMaterials", "Scope");
     let material = scene.add(folder, "default", "Material");
     let contact = urdf_usd_robot::Contact::default();

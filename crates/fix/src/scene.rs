@@ -4,9 +4,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use urdf_usd_stage::{Attribute, Prim, PrimId, Relationship, Specifier, Stage, Value};
+use urdf_usd_robot::{Arena, Handle};
+use urdf_usd_stage::{Attribute, Prim, PrimId, PrimMap, Relationship, Specifier, Stage, Value};
 
 use super::notes::Notes;
+
+/// A node of a [`Scene`]; meaningless once the scene is arranged anew.
+pub type NodeId = Handle<Node>;
 
 /// A prim that will be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,9 +20,9 @@ pub struct Node {
     /// The prim of the stage it was made from.
     pub source: PrimId,
     /// The node above.
-    pub parent: Option<usize>,
+    pub parent: Option<NodeId>,
     /// The nodes below, in their order.
-    pub children: Vec<usize>,
+    pub children: Vec<NodeId>,
     pub type_name: String,
     pub kind: Option<String>,
     pub is_active: bool,
@@ -51,17 +55,17 @@ pub struct Variants {
 }
 
 /// The prims that will be written, and their variants.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Scene {
     /// Parents before their children.
-    pub nodes: Vec<Node>,
+    pub nodes: Arena<Node>,
     /// The default prim.
-    pub root: usize,
+    pub root: NodeId,
     /// By the path of the prim that has the set, and its name.
     pub variants: BTreeMap<(String, String), Variants>,
     /// The variants that are composed, by the path of the prim that has the set, and its name.
     pub selections: BTreeMap<(String, String), String>,
-    by_path: HashMap<String, usize>,
+    by_path: HashMap<String, NodeId>,
 }
 
 impl Node {
@@ -290,6 +294,19 @@ pub fn attribute(type_name: &str) -> Attribute {
 }
 
 impl Scene {
+    /// A scene of one prim.
+    pub fn new(root: Node) -> Self {
+        let (path, mut nodes) = (root.path.clone(), Arena::default());
+        let root = nodes.push(root);
+        Self {
+            nodes,
+            root,
+            variants: BTreeMap::new(),
+            selections: BTreeMap::new(),
+            by_path: HashMap::from([(path, root)]),
+        }
+    }
+
     /// The prims of a stage that are there. `None` if it has no root prim to start from.
     pub fn of(stage: &Stage, notes: &mut Notes) -> Option<Self> {
         let is_root = |prim: &Prim| prim.parent.is_none() && prim.is_present();
@@ -302,10 +319,11 @@ impl Scene {
             let first = roots.next()?;
             roots.next().is_none().then_some(first)
         })?;
-        let mut scene = Self::default();
-        let mut nodes: Vec<Option<usize>> = vec![None; stage.prims.len()];
+        let mut nodes: Arena<Node> = Arena::default();
+        let (mut by_path, mut selections) = (HashMap::new(), BTreeMap::new());
+        let mut node_of: PrimMap<Option<NodeId>> = stage.filled(None);
         for (id, prim) in stage.iter() {
-            let parent = prim.parent.map(|parent| nodes[parent.0]);
+            let parent = prim.parent.map(|parent| node_of[parent]);
             if parent == Some(None) || prim.is_abstract || prim.specifier != Specifier::Def {
                 if prim.specifier == Specifier::Over && parent != Some(None) {
                     notes.lost(
@@ -317,20 +335,12 @@ impl Scene {
                 continue;
             }
             let parent = parent.flatten();
-            let index = scene.nodes.len();
-            nodes[id.0] = Some(index);
-            if let Some(parent) = parent {
-                scene.nodes[parent].children.push(index);
-            }
-            scene.by_path.insert(prim.path.clone(), index);
             for set in &prim.variant_sets {
                 if let Some(selection) = &set.selection {
-                    scene
-                        .selections
-                        .insert((prim.path.clone(), set.name.clone()), selection.clone());
+                    selections.insert((prim.path.clone(), set.name.clone()), selection.clone());
                 }
             }
-            scene.nodes.push(Node {
+            let node = nodes.push(Node {
                 parent,
                 kind: prim.kind.clone(),
                 is_active: prim.is_active,
@@ -364,22 +374,32 @@ impl Scene {
                     .collect(),
                 ..Node::new(prim.path.clone(), &prim.type_name, id)
             });
+            node_of[id] = Some(node);
+            if let Some(parent) = parent {
+                nodes[parent].children.push(node);
+            }
+            by_path.insert(prim.path.clone(), node);
         }
-        scene.root = nodes[root.0]?;
-        Some(scene)
+        Some(Self {
+            nodes,
+            root: node_of[root]?,
+            variants: BTreeMap::new(),
+            selections,
+            by_path,
+        })
     }
 
     /// The name of the default prim.
     pub fn name(&self) -> &str {
-        self.nodes.get(self.root).map_or("", Node::name)
+        self.nodes[self.root].name()
     }
 
-    pub fn at(&self, path: &str) -> Option<usize> {
+    pub fn at(&self, path: &str) -> Option<NodeId> {
         self.by_path.get(path).copied()
     }
 
     /// Adds a prim below another, or gives the one that is there.
-    pub fn add(&mut self, parent: usize, name: &str, type_name: &str) -> usize {
+    pub fn add(&mut self, parent: NodeId, name: &str, type_name: &str) -> NodeId {
         let path = format!("{}/{name}", self.nodes[parent].path);
         if let Some(index) = self.at(&path) {
             return index;
@@ -389,42 +409,40 @@ impl Scene {
     }
 
     /// Adds a prim below the one that its path says.
-    pub fn put(&mut self, mut node: Node) -> usize {
-        let index = self.nodes.len();
+    pub fn put(&mut self, mut node: Node) -> NodeId {
         node.parent = node
             .path
             .rsplit_once('/')
             .and_then(|(above, _)| self.at(above));
         node.children.clear();
-        if let Some(parent) = node.parent {
-            self.nodes[parent].children.push(index);
+        let (parent, path) = (node.parent, node.path.clone());
+        let id = self.nodes.push(node);
+        if let Some(parent) = parent {
+            self.nodes[parent].children.push(id);
         }
-        self.by_path.insert(node.path.clone(), index);
-        self.nodes.push(node);
-        index
+        self.by_path.insert(path, id);
+        id
     }
 
     /// Brings the nodes in an order, parents before their children, and forgets those that are not
     /// in it.
-    pub fn arrange(&mut self, order: Vec<usize>) {
-        let root = self.nodes[self.root].path.clone();
-        let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes)
-            .into_iter()
-            .map(Some)
-            .collect();
+    pub fn arrange(&mut self, order: Vec<NodeId>) {
+        let mut nodes = std::mem::take(&mut self.nodes);
         self.by_path.clear();
-        for index in order {
-            if let Some(node) = nodes[index].take() {
-                self.put(node);
+        let root = self.root;
+        for id in order {
+            let nothing = Node::new(String::new(), "", nodes[id].source);
+            let is = self.put(std::mem::replace(&mut nodes[id], nothing));
+            if id == root {
+                self.root = is;
             }
         }
-        self.root = self.at(&root).unwrap_or_default();
         self.selections
             .retain(|(path, _), _| self.by_path.contains_key(path));
     }
 
     /// A name below a prim that is not taken.
-    pub fn free_name(&self, parent: usize, wanted: &str) -> String {
+    pub fn free_name(&self, parent: NodeId, wanted: &str) -> String {
         let above = &self.nodes[parent].path;
         let is_free = |name: &String| self.at(&format!("{above}/{name}")).is_none();
         std::iter::once(wanted.to_owned())
@@ -434,12 +452,12 @@ impl Scene {
     }
 
     /// The node and those above it, the nearest first.
-    pub fn upwards(&self, index: usize) -> impl Iterator<Item = usize> {
+    pub fn upwards(&self, index: NodeId) -> impl Iterator<Item = NodeId> {
         std::iter::successors(Some(index), |&index| self.nodes[index].parent)
     }
 
     /// A node and all below it, parents before their children, in their order.
-    pub fn subtree(&self, index: usize) -> Vec<usize> {
+    pub fn subtree(&self, index: NodeId) -> Vec<NodeId> {
         let (mut all, mut stack) = (Vec::new(), vec![index]);
         while let Some(index) = stack.pop() {
             all.push(index);
@@ -449,8 +467,8 @@ impl Scene {
     }
 
     /// All nodes, parents before their children, in their order.
-    pub fn in_order(&self) -> Vec<usize> {
-        let roots = (0..self.nodes.len()).filter(|&index| self.nodes[index].parent.is_none());
-        roots.flat_map(|root| self.subtree(root)).collect()
+    pub fn in_order(&self) -> Vec<NodeId> {
+        let roots = self.nodes.iter().filter(|(_, node)| node.parent.is_none());
+        roots.flat_map(|(root, _)| self.subtree(root)).collect()
     }
 }

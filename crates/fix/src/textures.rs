@@ -33,7 +33,7 @@ pub fn collect<'a>(
         files,
         by_source: HashMap::new(),
     };
-    for node in scenes.flat_map(|scene| &mut scene.nodes) {
+    for node in scenes.flat_map(|scene| scene.nodes.values_mut()) {
         of_node(node, &mut copies, notes);
     }
     copies

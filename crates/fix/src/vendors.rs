@@ -4,7 +4,7 @@
 use urdf_usd_stage::Value;
 
 use super::notes::Notes;
-use super::scene::Scene;
+use super::scene::{NodeId, Scene};
 
 /// The layer that a property or schema belongs to, if it is a vendor's: the name is that of the
 /// layer.
@@ -18,14 +18,14 @@ pub fn of(name: &str) -> Option<&'static str> {
 
 /// Says in neutral words what has some.
 pub fn translate(scene: &mut Scene, notes: &mut Notes) {
-    for index in 0..scene.nodes.len() {
+    for index in scene.nodes.handles() {
         mimic(scene, index, notes);
         inertia(scene, index, notes);
     }
 }
 
 /// Newton's and PhysX's joints that follow others.
-fn mimic(scene: &mut Scene, index: usize, notes: &mut Notes) {
+fn mimic(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let node = &scene.nodes[index];
     if node.has("ExtendedPhysicsMimicAPI") || node.has("MimicJointAPI") || !node.is_joint() {
         return;
@@ -90,19 +90,16 @@ fn mimic(scene: &mut Scene, index: usize, notes: &mut Notes) {
 }
 
 /// An inertia tensor of six numbers where UsdPhysics has the principal moments and axes.
-fn inertia(scene: &mut Scene, index: usize, notes: &mut Notes) {
+fn inertia(scene: &mut Scene, index: NodeId, notes: &mut Notes) {
     let node = &mut scene.nodes[index];
-    let Some(six) = node
+    let six = node
         .value("newton:inertia")
-        .and_then(urdf_usd_stage::double_array)
-        .filter(|six| six.len() == 6)
-    else {
+        .and_then(urdf_usd_stage::double_array);
+    let Some(&[xx, yy, zz, xy, xz, yz]) = six.as_deref() else {
         return;
     };
     if node.value("physics:diagonalInertia").is_none() {
-        let tensor = nalgebra::Matrix3::new(
-            six[0], six[3], six[4], six[3], six[1], six[5], six[4], six[5], six[2],
-        );
+        let tensor = nalgebra::Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
         let (moments, axes) = urdf_usd_robot::principal_axes(&tensor);
         let q = axes.into_inner();
         let moments = openusd::gf::Vec3f {

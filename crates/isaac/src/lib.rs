@@ -8,11 +8,6 @@
 //!
 //! This module must not know URDF, glTF, ROS or where a robot comes from.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 mod articulation;
 pub mod codes;
 mod migrate;

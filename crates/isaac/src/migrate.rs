@@ -41,7 +41,7 @@ pub fn migrate(view: &View<'_>, robot: PrimId, layer: &mut Layer) -> Migrated {
         if (is_site || has_offsets) && !overlay::can_author(view.stage, id) {
             let message = format!("{} cannot be migrated: it is below an instance", prim.path);
             let help = "make the prim above no instance, or migrate the layer that is referenced";
-            findings.add(&codes::INSTANCE, (id, None), message, help);
+            findings.add(&codes::INSTANCE, id, None, message, help);
             continue;
         }
         if is_site {

@@ -243,14 +243,12 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
     /// Applies schemas and writes the lists.
     fn write(mut self, links: &[PrimId], joints: &[PrimId]) -> Populated {
         self.apply(self.robot, names::ROBOT_API);
-        for index in 0..self.found.links.len() {
-            let link = self.found.links[index];
+        for link in self.found.links.clone() {
             if self.view.is_body(link) && !self.view.is_robot(link) || link == self.robot {
                 self.apply(link, names::LINK_API);
             }
         }
-        for index in 0..self.found.joints.len() {
-            let joint = self.found.joints[index];
+        for joint in self.found.joints.clone() {
             if self.view.is_joint(joint) {
                 self.apply(joint, names::JOINT_API);
             }
@@ -313,8 +311,7 @@ impl<'v, 'a, 'l> Work<'v, 'a, 'l> {
             );
             let help =
                 "make the prim above no instance, or apply it in the layer that is referenced";
-            self.findings
-                .add(&codes::INSTANCE, (id, None), message, help);
+            self.findings.add(&codes::INSTANCE, id, None, message, help);
         }
     }
 }

@@ -16,7 +16,9 @@ use nalgebra::{Isometry3, Matrix4, UnitQuaternion, Vector3};
 use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
 use urdf_usd_kinematics as kinematics;
 use urdf_usd_robot::kinematics::{Model, position_count};
-use urdf_usd_robot::{DEFAULT_POSE, JointId, JointKind, LinkId, NamedPose, Pose, Robot};
+use urdf_usd_robot::{
+    ArenaMap, DEFAULT_POSE, Joint, JointId, JointKind, Link, LinkId, NamedPose, Pose, Robot,
+};
 use urdf_usd_stage::{PrimId, Stage, Value, rigid};
 use urdf_usd_usd::author::{Attribute, Layer, Relationship};
 use urdf_usd_usd::isaac_schema as names;
@@ -62,9 +64,9 @@ pub struct Poses<'a> {
     pub robot: Robot,
     /// The robot's topmost prim.
     root: PrimId,
-    links: Vec<Option<PrimId>>,
-    joints: Vec<Option<PrimId>>,
-    is_body: Vec<bool>,
+    links: ArenaMap<Link, Option<PrimId>>,
+    joints: ArenaMap<Joint, Option<PrimId>>,
+    is_body: ArenaMap<Link, bool>,
     /// What was found while the robot was read.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -149,7 +151,7 @@ impl<'a> Poses<'a> {
     pub fn get(&self, name: &str, group: Option<&str>) -> Result<&NamedPose, PoseError> {
         let named: Vec<&NamedPose> = self
             .robot
-            .named_poses
+            .named_poses()
             .iter()
             .filter(|pose| pose.name == name)
             .collect();
@@ -167,7 +169,12 @@ impl<'a> Poses<'a> {
                 groups: named.iter().filter_map(|pose| pose.group.clone()).collect(),
             }),
             _ => {
-                let all = || self.robot.named_poses.iter().map(|pose| pose.name.as_str());
+                let all = || {
+                    self.robot
+                        .named_poses()
+                        .iter()
+                        .map(|pose| pose.name.as_str())
+                };
                 let near = nearest(name, all().filter(|other| *other != name));
                 let help = did_you_mean(near).unwrap_or_else(|| match all().next() {
                     Some(_) => format!("the asset has {}", all().collect::<Vec<_>>().join(", ")),
@@ -185,7 +192,7 @@ impl<'a> Poses<'a> {
     /// What the asset says of a pose beside its positions.
     pub fn stored(&self, pose: &NamedPose) -> Stored {
         let id = self.prim_of(pose);
-        let link = |link: LinkId| Some(self.stage[self.links.get(link.0).copied()??].path.clone());
+        let link = |link: LinkId| Some(self.stage[self.links[link]?].path.clone());
         let Some(id) = id else {
             let chain = self.chain(pose);
             let is_valid = chain
@@ -206,19 +213,17 @@ impl<'a> Poses<'a> {
             Some(Value::BoolVec(flags)) => flags.as_slice(),
             _ => &[],
         };
-        let by_prim: HashMap<PrimId, usize> = self
+        let by_prim: HashMap<PrimId, JointId> = self
             .joints
             .iter()
-            .enumerate()
-            .filter_map(|(index, prim)| Some(((*prim)?, index)))
+            .filter_map(|(joint, prim)| Some(((*prim)?, joint)))
             .collect();
         let fixed = prim
             .targets(names::POSE_JOINTS)
             .iter()
             .zip(flags)
             .filter(|(_, is_fixed)| **is_fixed);
-        let fixed =
-            fixed.filter_map(|(path, _)| Some(JointId(*by_prim.get(&self.stage.at(path)?)?)));
+        let fixed = fixed.filter_map(|(path, _)| by_prim.get(&self.stage.at(path)?).copied());
         Stored {
             prim: Some(prim.path.clone()),
             start: prim.targets(names::POSE_START).first().cloned(),
@@ -245,21 +250,21 @@ impl<'a> Poses<'a> {
         let by_path = self
             .joints
             .iter()
-            .position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
+            .find(|(_, prim)| prim.is_some_and(|id| self.stage[id].path == name));
         let found = by_path.map_or_else(
             || kinematics::names::joint(&self.robot, name),
-            |index| Ok(JointId(index)),
+            |(joint, _)| Ok(joint),
         );
-        let JointId(index) = found.map_err(|wrong| self.here(wrong))?;
-        let joint = &self.robot.joints[index];
-        let why = if joint.mimic.is_some() {
+        let id = found.map_err(|wrong| self.here(wrong))?;
+        let joint = &self.robot.joints()[id];
+        let why = if joint.mimic().is_some() {
             "it follows another joint"
-        } else if position_count(joint.kind) != 1 {
+        } else if position_count(joint.kind()) != 1 {
             "it has not exactly one position"
-        } else if self.joints[index].is_none() {
+        } else if self.joints[id].is_none() {
             "it has no prim"
         } else {
-            return Ok(JointId(index));
+            return Ok(id);
         };
         Err(self.wrong(
             &kinematics::codes::FOLLOWS,
@@ -276,10 +281,10 @@ impl<'a> Poses<'a> {
         let by_path = self
             .links
             .iter()
-            .position(|prim| prim.is_some_and(|id| self.stage[id].path == name));
+            .find(|(_, prim)| prim.is_some_and(|id| self.stage[id].path == name));
         let found = by_path.map_or_else(
             || kinematics::names::link(&self.robot, name),
-            |index| Ok(LinkId(index)),
+            |(link, _)| Ok(link),
         );
         found.map_err(|wrong| self.here(wrong))
     }
@@ -306,17 +311,17 @@ impl<'a> Poses<'a> {
     pub fn joints_between(&self, start: LinkId, end: LinkId) -> Vec<JointId> {
         let (mut at, mut joints) = (end, Vec::new());
         while at != start {
-            let Some(id) = self.robot.tree.parent_joint.get(at.0).copied().flatten() else {
+            let Some(id) = self.robot.tree().parent_joint(at) else {
                 return Vec::new();
             };
-            let joint = &self.robot.joints[id.0];
-            if position_count(joint.kind) == 1
-                && joint.mimic.is_none()
-                && self.joints[id.0].is_some()
+            let joint = &self.robot.joints()[id];
+            if position_count(joint.kind()) == 1
+                && joint.mimic().is_none()
+                && self.joints[id].is_some()
             {
                 joints.push(id);
             }
-            at = joint.parent;
+            at = joint.parent();
         }
         joints.reverse();
         joints
@@ -333,20 +338,20 @@ impl<'a> Poses<'a> {
     }
 
     fn chain(&self, pose: &NamedPose) -> Option<Chain> {
-        let has_prim = |joint: JointId| self.joints[joint.0].is_some();
+        let has_prim = |joint: JointId| self.joints[joint].is_some();
         let chain = Chain::of(&self.robot, pose, &has_prim, &|link| self.body_of(link))?;
-        chain.between(&self.robot, &|link| self.links[link.0].is_some())
+        chain.between(&self.robot, &|link| self.links[link].is_some())
     }
 
     /// The body that a link is rigid in.
     fn body_of(&self, link: LinkId) -> Option<LinkId> {
         let mut at = link;
-        while !self.is_body[at.0] {
-            let joint = &self.robot.joints[self.robot.tree.parent_joint[at.0]?.0];
-            if joint.kind != JointKind::Fixed {
+        while !self.is_body[at] {
+            let joint = &self.robot.joints()[self.robot.tree().parent_joint(at)?];
+            if joint.kind() != JointKind::Fixed {
                 return None;
             }
-            at = joint.parent;
+            at = joint.parent();
         }
         Some(at)
     }
@@ -407,7 +412,7 @@ impl<'a> Poses<'a> {
             )
             .help("choose another one")
         })?;
-        let known = &self.robot.named_poses;
+        let known = self.robot.named_poses();
         let is_known = known
             .iter()
             .any(|other| (&other.name, &other.group) == (&pose.name, &pose.group));
@@ -430,12 +435,10 @@ impl<'a> Poses<'a> {
     ) -> Result<String, Diagnostic> {
         let chain = self.chain(pose).ok_or_else(|| self.no_chain(pose))?;
         for (joint, value) in &chain.joints {
-            let (joint, bounds) = (
-                &self.robot.joints[joint.0],
-                self.robot.joints[joint.0].bounds(),
-            );
+            let joint = &self.robot.joints()[*joint];
+            let bounds = joint.bounds();
             if !bounds.contains(*value) {
-                let unit = if joint.kind == JointKind::Prismatic {
+                let unit = if joint.kind() == JointKind::Prismatic {
                     "m"
                 } else {
                     "rad"
@@ -443,7 +446,7 @@ impl<'a> Poses<'a> {
                 let message = format!(
                     "the pose {:?} sets joint {:?} to {value} {unit}, outside its limits {} to {} {unit}",
                     pose.name,
-                    joint.name,
+                    joint.name(),
                     bounds.lower(),
                     bounds.upper()
                 );
@@ -461,7 +464,7 @@ impl<'a> Poses<'a> {
         let scope = format!("{}/{}", root.path, names::NAMED_POSES);
         let same = self
             .robot
-            .named_poses
+            .named_poses()
             .iter()
             .find(|other| (&other.name, &other.group) == (&pose.name, &pose.group));
         let there = same
@@ -478,7 +481,7 @@ impl<'a> Poses<'a> {
             |id: Option<PrimId>| id.map(|id| self.stage[id].path.clone()).unwrap_or_default();
         let metre = self.stage.meters_per_unit();
         let values = chain.joints.iter().map(|(joint, value)| {
-            let is_slide = self.robot.joints[joint.0].kind == JointKind::Prismatic;
+            let is_slide = self.robot.joints()[*joint].kind() == JointKind::Prismatic;
             if is_slide {
                 (value / metre) as f32
             } else {
@@ -490,12 +493,12 @@ impl<'a> Poses<'a> {
             name: &pose.name,
             // What a weaker layer says would stay otherwise.
             group: pose.group.as_deref().or(is_there.then_some("")),
-            start: prim(self.links[chain.start.0]),
-            end: prim(self.links[chain.end.0]),
+            start: prim(self.links[chain.start]),
+            end: prim(self.links[chain.end]),
             joints: chain
                 .joints
                 .iter()
-                .map(|(joint, _)| prim(self.joints[joint.0]))
+                .map(|(joint, _)| prim(self.joints[*joint]))
                 .collect(),
             values: values.collect(),
             fixed: chain
@@ -583,10 +586,7 @@ impl<'a> Poses<'a> {
     /// Where a link is in the robot's prim in a pose, in the stage's units and axes.
     fn end_at(&self, pose: &NamedPose, link: LinkId) -> Pose {
         let model = Model::of(&self.robot);
-        let placed = Placed::of(
-            self,
-            &model.poses(&self.robot.positions(&model, Some(pose))),
-        );
+        let placed = Placed::of(self, model.poses(&self.robot.positions(&model, Some(pose))));
         let in_stage = placed.in_stage(self, link);
         let within = self
             .stage
@@ -600,8 +600,8 @@ impl<'a> Poses<'a> {
 
 /// Where the links of a robot are in the stage for some positions.
 struct Placed {
-    /// By link: in its root.
-    poses: Vec<Pose>,
+    /// The pose of each link in its root.
+    poses: ArenaMap<Link, Pose>,
     /// From metres with z up to the stage's axes.
     turn: UnitQuaternion<f64>,
     /// Metres in a unit of length.
@@ -609,7 +609,7 @@ struct Placed {
 }
 
 impl Placed {
-    fn of(robot: &Poses<'_>, poses: &[Pose]) -> Self {
+    fn of(robot: &Poses<'_>, poses: Vec<Pose>) -> Self {
         let quarter =
             || UnitQuaternion::from_axis_angle(&Vector3::x_axis(), -std::f64::consts::FRAC_PI_2);
         let turn = if robot.stage.is_z_up() {
@@ -617,8 +617,11 @@ impl Placed {
         } else {
             quarter()
         };
+        let mut poses = poses.into_iter();
         Self {
-            poses: poses.to_vec(),
+            poses: ArenaMap::new(robot.robot.links(), |_, _| {
+                poses.next().unwrap_or_else(Pose::identity)
+            }),
             turn,
             metre: robot.stage.meters_per_unit(),
         }
@@ -627,26 +630,26 @@ impl Placed {
     /// A link's frame in the stage's world: it moves against the topmost link that stands still and
     /// has a prim, and that is where the stage has it.
     fn in_stage(&self, robot: &Poses<'_>, link: LinkId) -> Pose {
-        let above = |link: &LinkId| {
-            robot.robot.tree.parent_joint[link.0].map(|id| &robot.robot.joints[id.0])
+        let above = |link: LinkId| {
+            let joint = robot.robot.tree().parent_joint(link)?;
+            Some(&robot.robot.joints()[joint])
         };
         let mut path: Vec<LinkId> =
-            std::iter::successors(Some(link), |link| above(link).map(|joint| joint.parent))
-                .collect();
+            std::iter::successors(Some(link), |&link| above(link).map(Joint::parent)).collect();
         path.reverse();
         let is_still =
-            |link: &&LinkId| above(link).is_none_or(|joint| joint.kind == JointKind::Fixed);
+            |link: &LinkId| above(*link).is_none_or(|joint| joint.kind() == JointKind::Fixed);
         let still = path
-            .iter()
+            .into_iter()
             .take_while(is_still)
-            .find(|link| robot.links[link.0].is_some());
+            .find(|link| robot.links[*link].is_some());
         let stands = still.and_then(|still| {
-            let prim = robot.links[still.0]?;
-            Some((self.poses[still.0], rigid(&robot.stage.world(prim))?.0))
+            let prim = robot.links[still]?;
+            Some((self.poses[still], rigid(&robot.stage.world(prim))?.0))
         });
         match stands {
             Some((root, in_stage)) => {
-                let apart = root.inverse() * self.poses[link.0];
+                let apart = root.inverse() * self.poses[link];
                 in_stage
                     * Isometry3::from_parts(
                         (apart.translation.vector / self.metre).into(),
@@ -655,7 +658,7 @@ impl Placed {
             }
             // It hangs on the world by a joint that moves.
             None => {
-                let pose = self.poses[link.0];
+                let pose = self.poses[link];
                 let point = self.turn * (pose.translation.vector / self.metre);
                 Isometry3::from_parts(point.into(), self.turn * pose.rotation)
             }

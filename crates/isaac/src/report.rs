@@ -32,19 +32,20 @@ impl<'a> Findings<'a> {
     pub fn add(
         &mut self,
         code: &'static Code,
-        at: (PrimId, Option<&str>),
+        id: PrimId,
+        property: Option<&str>,
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let prim = &self.stage[at.0];
+        let prim = &self.stage[id];
         let element =
-            at.1.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
+            property.map_or_else(|| prim.path.clone(), |name| format!("{}.{name}", prim.path));
         let mut place = Place {
             element,
             ..Place::default()
         };
         if let Some(site) = prim
-            .site(at.1)
+            .site(property)
             .filter(|site| site.layer.0 < self.stage.layers.len())
         {
             let layer = &self.stage[site.layer];
@@ -60,7 +61,7 @@ impl<'a> Findings<'a> {
                 )
             });
             place.file = Some(Arc::clone(file));
-            let property = at.1.map(|name| format!("{}.{name}", site.path));
+            let property = property.map(|name| format!("{}.{name}", site.path));
             // A site of a property is that of the property itself, or of its prim.
             let found = places.at(&site.path).filter(|_| site.path.contains('.'));
             let found = found.or_else(|| places.at(property.as_deref().unwrap_or(&site.path)));

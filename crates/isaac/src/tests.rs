@@ -148,7 +148,7 @@ fn a_long_chain_is_a_tree_as_deep() {
         tree.depth_first().last().map(|(depth, _)| *depth),
         Some(LONG - 1)
     );
-    let middle = tree.nodes[LONG / 2].joint.unwrap();
+    let middle = tree.nodes.as_slice()[LONG / 2].joint.unwrap();
     let (before, after) = tree.links_from_joint(middle);
     assert_eq!((before.len(), after.len()), (LONG / 2, LONG - LONG / 2));
     everything(&stage);

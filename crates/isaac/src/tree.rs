@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 
 use nalgebra::{Isometry3, Matrix4, Quaternion, Translation3, UnitQuaternion};
+use urdf_usd_robot::{Arena, ArenaMap, Handle};
 use urdf_usd_stage::{PrimId, Stage, numbers};
 use urdf_usd_usd::isaac_schema as names;
 
@@ -91,20 +92,20 @@ fn collect(
 pub struct LinkNode {
     /// The link.
     pub prim: PrimId,
-    /// The link that it hangs on, an index into [`LinkTree::nodes`].
-    pub parent: Option<usize>,
+    /// The link that it hangs on.
+    pub parent: Option<Handle<LinkNode>>,
     /// What hangs on it, in the order of the joints.
-    pub children: Vec<usize>,
+    pub children: Vec<Handle<LinkNode>>,
     /// The joint that it hangs by.
     pub joint: Option<PrimId>,
 }
 
 /// The links of a robot and of those within it, as joints connect them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkTree {
     /// Links before what hangs on them. The first is the base; others without a parent are links
     /// that no joint connects to it.
-    pub nodes: Vec<LinkNode>,
+    pub nodes: Arena<LinkNode>,
 }
 
 impl LinkTree {
@@ -129,31 +130,27 @@ impl LinkTree {
             if !seen.insert(start) {
                 continue;
             }
-            let mut next = tree.nodes.len();
-            tree.nodes.push(LinkNode {
+            let base = tree.nodes.push(LinkNode {
                 prim: start,
                 parent: None,
                 children: Vec::new(),
                 joint: None,
             });
-            while next < tree.nodes.len() {
-                let joints = by_body
-                    .get(&tree.nodes[next].prim)
-                    .map_or(&[][..], Vec::as_slice);
-                for &(joint, other) in joints {
+            let mut queue = VecDeque::from([base]);
+            while let Some(at) = queue.pop_front() {
+                let joints = by_body.get(&tree.nodes[at].prim);
+                for &(joint, other) in joints.into_iter().flatten() {
                     if seen.insert(other) {
-                        let child = tree.nodes.len();
-                        tree.nodes[next].children.push(child);
-                        let node = LinkNode {
+                        let child = tree.nodes.push(LinkNode {
                             prim: other,
-                            parent: Some(next),
+                            parent: Some(at),
                             children: Vec::new(),
                             joint: Some(joint),
-                        };
-                        tree.nodes.push(node);
+                        });
+                        tree.nodes[at].children.push(child);
+                        queue.push_back(child);
                     }
                 }
-                next += 1;
             }
         }
         tree
@@ -162,30 +159,29 @@ impl LinkTree {
     /// The links on either side of a joint: towards the base, and away from it. Both are empty if
     /// no link hangs by it.
     pub fn links_from_joint(&self, joint: PrimId) -> (Vec<PrimId>, Vec<PrimId>) {
-        let Some(first) = self.nodes.iter().position(|node| node.joint == Some(joint)) else {
+        let Some(first) = self.nodes.position(|node| node.joint == Some(joint)) else {
             return Default::default();
         };
-        let mut is_after = vec![false; self.nodes.len()];
+        let mut is_after = ArenaMap::filled(&self.nodes, false);
         is_after[first] = true;
         let mut root = first;
         while let Some(parent) = self.nodes[root].parent {
             root = parent;
         }
         // Of the other trees, none is on any side.
-        let mut is_of_tree = vec![false; self.nodes.len()];
+        let mut is_of_tree = ArenaMap::filled(&self.nodes, false);
         is_of_tree[root] = true;
-        for (index, node) in self.nodes.iter().enumerate() {
+        for (id, node) in self.nodes.iter() {
             if let Some(parent) = node.parent {
-                is_after[index] |= is_after[parent];
-                is_of_tree[index] |= is_of_tree[parent];
+                is_after[id] |= is_after[parent];
+                is_of_tree[id] |= is_of_tree[parent];
             }
         }
         let side = |after: bool| {
             let of = self
                 .nodes
                 .iter()
-                .enumerate()
-                .filter(|(index, _)| is_of_tree[*index] && is_after[*index] == after);
+                .filter(|(id, _)| is_of_tree[*id] && is_after[*id] == after);
             of.map(|(_, node)| node.prim).collect()
         };
         (side(false), side(true))
@@ -197,13 +193,12 @@ impl LinkTree {
         let roots = self
             .nodes
             .iter()
-            .enumerate()
             .filter(|(_, node)| node.parent.is_none())
-            .map(|(index, _)| (0, index));
-        let mut stack: Vec<(usize, usize)> = roots.collect();
+            .map(|(id, _)| (0, id));
+        let mut stack: Vec<(usize, Handle<LinkNode>)> = roots.collect();
         stack.reverse();
-        while let Some((depth, index)) = stack.pop() {
-            let node = &self.nodes[index];
+        while let Some((depth, id)) = stack.pop() {
+            let node = &self.nodes[id];
             out.push((depth, node));
             stack.extend(node.children.iter().rev().map(|child| (depth + 1, *child)));
         }

@@ -67,7 +67,8 @@ pub fn validate(view: &View<'_>) -> Vec<Diagnostic> {
         if let Some(id) = id {
             check.add(
                 &codes::NO_ROBOT,
-                (id, None),
+                id,
+                None,
                 "no prim applies IsaacRobotAPI",
                 help,
             );
@@ -99,11 +100,12 @@ impl Check<'_, '_> {
     fn add(
         &mut self,
         code: &'static Code,
-        at: (PrimId, Option<&str>),
+        id: PrimId,
+        property: Option<&str>,
         message: impl Into<String>,
         help: &str,
     ) {
-        self.findings.add(code, at, message, help);
+        self.findings.add(code, id, property, message, help);
     }
 
     fn path(&self, id: PrimId) -> &str {
@@ -122,7 +124,7 @@ impl Check<'_, '_> {
             (names::ROBOT_JOINTS, invalid_joints, "a joint or robot"),
         ] {
             for path in invalid {
-                self.wrong_target((robot, list), &path, wanted);
+                self.wrong_target(robot, list, &path, wanted);
             }
             if is_hidden(self.view, robot, list) {
                 let message = format!(
@@ -130,12 +132,12 @@ impl Check<'_, '_> {
                     self.path(robot)
                 );
                 let help = "author it as `prepend rel`, or run `urdf_usd isaac migrate`";
-                self.add(&codes::EXPLICIT, (robot, Some(list)), message, help);
+                self.add(&codes::EXPLICIT, robot, Some(list), message, help);
             }
         }
     }
 
-    fn wrong_target(&mut self, (robot, list): (PrimId, &str), path: &str, wanted: &str) {
+    fn wrong_target(&mut self, robot: PrimId, list: &str, path: &str, wanted: &str) {
         let (code, what) = match self.view.at(path) {
             Some(_) => (&codes::TARGET_KIND, format!("is not {wanted}")),
             None => (&codes::TARGET, "is not there".to_owned()),
@@ -143,7 +145,8 @@ impl Check<'_, '_> {
         let message = format!("{list} names <{path}>, which {what}");
         self.add(
             code,
-            (robot, Some(list)),
+            robot,
+            Some(list),
             message,
             "remove it from the list, or run `urdf_usd isaac recalculate`",
         );
@@ -173,7 +176,8 @@ impl Check<'_, '_> {
                 );
                 self.add(
                     &codes::EMPTY,
-                    (robot, Some(list)),
+                    robot,
+                    Some(list),
                     message,
                     "run `urdf_usd isaac populate`",
                 );
@@ -182,7 +186,7 @@ impl Check<'_, '_> {
                 let is_nested = id != robot && view.is_robot(id);
                 if !is_nested && !view.stage[id].has(schema) {
                     let message = format!("the {what} {} does not apply {schema}", self.path(id));
-                    self.add(code, (id, None), message, help);
+                    self.add(code, id, None, message, help);
                 }
                 let is_covered = is_nested
                     && there
@@ -195,7 +199,7 @@ impl Check<'_, '_> {
                         self.path(id),
                         self.path(robot)
                     );
-                    self.add(&codes::UNLISTED, (id, None), message, help);
+                    self.add(&codes::UNLISTED, id, None, message, help);
                 }
             }
         }
@@ -205,7 +209,8 @@ impl Check<'_, '_> {
                 "set physics:excludeFromArticulation on the joint of the loop that is to close it";
             self.add(
                 &codes::LOOP,
-                (joint, Some("physics:excludeFromArticulation")),
+                joint,
+                Some("physics:excludeFromArticulation"),
                 message,
                 help,
             );
@@ -237,13 +242,13 @@ impl Check<'_, '_> {
         let is_moved = node.and_then(|node| own.get(&node)).is_some_and(|&index| {
             index > 0
                 && found.joints.iter().any(|&joint| {
-                    let ends = [0, 1].map(|end| view.joint_body(joint, end));
+                    let [first, second] = [0, 1].map(|end| view.joint_body(joint, end));
                     let node_of = |body: PrimId| view.nested_robot_of(body, robot).unwrap_or(body);
                     view.is_joint(joint)
                         && view.is_articulated(joint)
-                        && ends[0].is_some()
-                        && ends[1].map(node_of) == node
-                        && ends[0].map(node_of) != node
+                        && first.is_some()
+                        && second.map(node_of) == node
+                        && first.map(node_of) != node
                 })
         });
         if is_site || is_moved {
@@ -257,7 +262,8 @@ impl Check<'_, '_> {
                 "put the base first, or run `urdf_usd isaac populate`, which orders the list anew";
             self.add(
                 &codes::FIRST_LINK,
-                (robot, Some(names::ROBOT_LINKS)),
+                robot,
+                Some(names::ROBOT_LINKS),
                 message,
                 help,
             );
@@ -279,7 +285,8 @@ impl Check<'_, '_> {
             let message = format!("{attribute} is {token:?}");
             self.add(
                 &codes::TOKEN,
-                (id, Some(attribute)),
+                id,
+                Some(attribute),
                 message,
                 &format!("say one of {}", allowed.join(", ")),
             );
@@ -310,7 +317,8 @@ impl Check<'_, '_> {
                     );
                     self.add(
                         code,
-                        (robot, Some(names::ROBOT_POSES)),
+                        robot,
+                        Some(names::ROBOT_POSES),
                         message,
                         "remove it from the list",
                     );
@@ -330,7 +338,8 @@ impl Check<'_, '_> {
                 );
                 self.add(
                     &codes::POSE_UNLISTED,
-                    (id, None),
+                    id,
+                    None,
                     message,
                     "add it to the list",
                 );
@@ -365,7 +374,8 @@ impl Check<'_, '_> {
                 );
                 self.add(
                     &codes::POSE,
-                    (id, Some(attribute)),
+                    id,
+                    Some(attribute),
                     message,
                     "give one value for each joint",
                 );
@@ -379,7 +389,8 @@ impl Check<'_, '_> {
                 );
                 self.add(
                     &codes::POSE,
-                    (id, Some(names::POSE_JOINTS)),
+                    id,
+                    Some(names::POSE_JOINTS),
                     message,
                     "name joints of the robot",
                 );
@@ -391,7 +402,8 @@ impl Check<'_, '_> {
                 let message = format!("{name} of {} names no one link that is there", prim.path);
                 self.add(
                     &codes::POSE,
-                    (id, Some(name)),
+                    id,
+                    Some(name),
                     message,
                     "name one link or site of the robot",
                 );
@@ -449,7 +461,8 @@ impl Check<'_, '_> {
                         let help = "let only one of the two name the other";
                         self.add(
                             &codes::CIRCLE,
-                            (robot, Some(names::ROBOT_LINKS)),
+                            robot,
+                            Some(names::ROBOT_LINKS),
                             message,
                             help,
                         );
@@ -468,7 +481,8 @@ impl Check<'_, '_> {
                 let message = format!("{} applies IsaacReferencePointAPI", prim.path);
                 self.add(
                     &codes::DEPRECATED_SITE,
-                    (id, None),
+                    id,
+                    None,
                     message,
                     "run `urdf_usd isaac migrate`",
                 );
@@ -483,7 +497,8 @@ impl Check<'_, '_> {
                 let message = format!("{} has attributes for the place of each axis", prim.path);
                 self.add(
                     &codes::DEPRECATED_DOF,
-                    (id, Some(attribute)),
+                    id,
+                    Some(attribute),
                     message,
                     "run `urdf_usd isaac migrate`",
                 );
@@ -508,7 +523,8 @@ impl Check<'_, '_> {
                 );
                 self.add(
                     &codes::DOF_ORDER,
-                    (id, Some(names::DOF_ORDER)),
+                    id,
+                    Some(names::DOF_ORDER),
                     message,
                     &help,
                 );

@@ -1,7 +1,7 @@
 //! A stage as the robot schema sees it: which prims are bodies, joints, sites and robots.
 
 use nalgebra::Matrix4;
-use urdf_usd_stage::{Prim, PrimId, Stage};
+use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage};
 use urdf_usd_usd::isaac_schema as names;
 
 use crate::Error;
@@ -10,34 +10,30 @@ use crate::Error;
 pub struct View<'a> {
     /// The stage.
     pub stage: &'a Stage,
-    /// By prim: whether it and all above it are defined, active and no class.
-    is_part: Vec<bool>,
+    /// Whether each prim and all above it are defined, active and no class.
+    is_part: PrimMap<bool>,
 }
 
 impl<'a> View<'a> {
     /// Looks at a stage.
     pub fn new(stage: &'a Stage) -> Self {
-        let mut is_part: Vec<bool> = Vec::with_capacity(stage.prims.len());
-        for prim in &stage.prims {
-            is_part
-                .push(prim.is_present() && prim.parent.is_none_or(|PrimId(above)| is_part[above]));
-        }
+        let is_part = stage.inherit(|_, prim, above| prim.is_present() && *above.unwrap_or(&true));
         Self { stage, is_part }
     }
 
     /// The prim at a path, if it is part of the scene.
     pub fn at(&self, path: &str) -> Option<PrimId> {
-        self.stage.at(path).filter(|id| self.is_part[id.0])
+        self.stage.at(path).filter(|id| self.is_part[*id])
     }
 
     /// A prim and all below it, as far as they are part of the scene, in the order of the stage.
     pub fn subtree(&self, id: PrimId) -> impl Iterator<Item = PrimId> {
-        self.stage.subtree(id).filter(|id| self.is_part[id.0])
+        self.stage.subtree(id).filter(|id| self.is_part[*id])
     }
 
     /// All prims that are part of the scene.
     pub fn prims(&self) -> impl Iterator<Item = (PrimId, &'a Prim)> {
-        self.stage.iter().filter(|(id, _)| self.is_part[id.0])
+        self.stage.iter().filter(|(id, _)| self.is_part[*id])
     }
 
     /// The prims with `IsaacRobotAPI`, in the order of the stage: robots before those within them.
@@ -68,7 +64,7 @@ impl<'a> View<'a> {
                 .map(|(id, _)| id)
                 .collect()
         };
-        let default = || self.stage.default_prim.filter(|id| self.is_part[id.0]);
+        let default = || self.stage.default_prim.filter(|id| self.is_part[*id]);
         first
             .or_else(default)
             .or_else(|| {

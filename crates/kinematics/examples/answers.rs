@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Chain, GRAVITY, Mechanism, Random, Reference, Transform};
 use urdf_usd_robot::kinematics::Twist;
-use urdf_usd_robot::{LinkId, Robot};
+use urdf_usd_robot::{Link, LinkId, Robot};
 
 fn main() {
     let file = std::env::args().nth(1).expect("answers ROBOT.urdf");
@@ -43,10 +43,10 @@ fn main() {
     };
     let coordinates = mechanism.coordinates().iter().map(|coordinate| {
         let (lower, upper) = coordinate.bounds.sides();
-        let joint = &robot.joints[coordinate.joint.0];
-        json!({ "joint": joint.name, "index": coordinate.index, "lower": lower, "upper": upper, "is_angle": coordinate.is_angle })
+        let joint = &robot.joints()[coordinate.joint];
+        json!({ "joint": joint.name(), "index": coordinate.index, "lower": lower, "upper": upper, "is_angle": coordinate.is_angle })
     });
-    let links: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
+    let links: Vec<&str> = robot.links().values().map(Link::name).collect();
     say(&json!({ "coordinates": coordinates.collect::<Vec<_>>(), "links": links }));
     for line in std::io::stdin().lock().lines() {
         let question: Value = serde_json::from_str(&line.unwrap()).expect("a line of JSON");
@@ -82,13 +82,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 
 fn link(robot: &Robot, name: &Value) -> LinkId {
     let name = name.as_str().expect("a link");
-    LinkId(
-        robot
-            .links
-            .iter()
-            .position(|link| link.name == name)
-            .expect("a link of the robot"),
-    )
+    robot.link_named(name).expect("a link of the robot")
 }
 
 fn matrix(transform: &Transform) -> Vec<f64> {
@@ -105,7 +99,7 @@ fn configuration(robot: &Robot, mechanism: &Mechanism, question: &Value) -> Valu
     );
     let count = mechanism.coordinates().len();
     let mut data = mechanism.data();
-    let mut links = vec![Transform::IDENTITY; robot.links.len()];
+    let mut links = vec![Transform::IDENTITY; robot.links().len()];
     mechanism.forward_all(&q, &mut data, &mut links);
     let chain = Chain::between(
         mechanism,

@@ -59,16 +59,9 @@ impl Chain {
     /// The way from `base` to `tip`.
     ///
     /// # Errors
-    /// [`Error::NoLink`], or [`Error::NoWay`] if they are in two trees.
+    /// [`Error::NoWay`] if they are in two trees.
     pub fn between(mechanism: &Mechanism, base: LinkId, tip: LinkId) -> Result<Self, Error> {
-        let seat = |link: LinkId| {
-            mechanism
-                .seats
-                .get(link.0)
-                .copied()
-                .ok_or(Error::NoLink(link))
-        };
-        let (from, to) = (seat(base)?, seat(tip)?);
+        let (from, to) = (mechanism.seats[base], mechanism.seats[tip]);
         if mechanism.root(base) != mechanism.root(tip) {
             return Err(Error::NoWay { base, tip });
         }
@@ -82,8 +75,11 @@ impl Chain {
             } else {
                 (&mut b, &mut down)
             };
-            way.push(*at - 1);
-            *at = mechanism.steps[*at - 1].parent;
+            let Some(step) = mechanism.step(*at) else {
+                break;
+            };
+            way.push(step);
+            *at = step.parent;
         }
         let (mut motions, mut coordinates) =
             (Vec::with_capacity(up.len() + down.len()), Vec::new());
@@ -104,11 +100,11 @@ impl Chain {
                 offset,
             });
         };
-        for step in up.into_iter().map(|step| &mechanism.steps[step]) {
+        for step in up {
             add(step, -1.0, before);
             before = step.origin.inverse();
         }
-        for step in down.into_iter().rev().map(|step| &mechanism.steps[step]) {
+        for step in down.into_iter().rev() {
             add(step, 1.0, before.then(&step.origin));
             before = Transform::IDENTITY;
         }
@@ -232,27 +228,20 @@ fn add(column: &mut Twist, linear: &Vector3<f64>, angular: &Vector3<f64>) {
 
 /// The joints from one link to another, which are in one tree.
 fn joints(mechanism: &Mechanism, base: LinkId, tip: LinkId) -> Vec<ChainJoint> {
-    let mut place = vec![0; mechanism.links()];
-    for (at, &link) in mechanism.order.iter().enumerate() {
-        place[link] = at;
-    }
     let (mut up, mut down) = (Vec::new(), Vec::new());
-    let (mut a, mut b) = (base.0, tip.0);
+    let (mut a, mut b) = (base, tip);
     while a != b {
-        // A link comes after the one that it hangs on.
-        let is_backward = place[a] > place[b];
+        // Leave whichever link the other one does not hang on.
+        let is_backward = !mechanism.tree.is_below(b, a);
         let (at, way) = if is_backward {
             (&mut a, &mut up)
         } else {
             (&mut b, &mut down)
         };
-        let Some(joint) = mechanism.parent_joint[*at] else {
+        let Some(joint) = mechanism.tree.parent_joint(*at) else {
             break;
         };
-        way.push(ChainJoint {
-            joint: JointId(joint),
-            is_backward,
-        });
+        way.push(ChainJoint { joint, is_backward });
         *at = mechanism.joints[joint].parent;
     }
     up.extend(down.into_iter().rev());

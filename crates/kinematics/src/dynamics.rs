@@ -6,6 +6,11 @@
 //! follow others, the leader's coordinate bears all. Everything is in the frame of the root, which
 //! stands still, so of several trees each has its own.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "`Mechanism::of` makes all steps, each after the one that it hangs on, and `Data` has an entry for each"
+)]
+
 use nalgebra::Vector3;
 
 use crate::mechanism::{Data, Lump, Mechanism, Step};

@@ -16,11 +16,6 @@
 //! Metres, radians, kilograms, newtons; double precision. This crate must not know files, formats,
 //! threads or clocks.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices of steps, links and coordinates are made here, of the arrays that they index; those of callers are looked up by `get`"
-)]
-
 mod chain;
 pub mod codes;
 mod dynamics;
@@ -43,14 +38,8 @@ use urdf_usd_robot::{JointId, LinkId};
 /// Why something can't be worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// There is no such link.
-    #[error("there is no link {}", .0.0)]
-    NoLink(LinkId),
-    /// There is no such joint.
-    #[error("there is no joint {}", .0.0)]
-    NoJoint(JointId),
     /// No joints lead from one link to the other.
-    #[error("no joints lead from link {} to link {}", .base.0, .tip.0)]
+    #[error("no joints lead from link {} to link {}", .base.index(), .tip.index())]
     NoWay {
         /// The one.
         base: LinkId,
@@ -58,7 +47,7 @@ pub enum Error {
         tip: LinkId,
     },
     /// A joint has another number of positions than were given.
-    #[error("joint {} has {has} positions, not {given}", .joint.0)]
+    #[error("joint {} has {has} positions, not {given}", .joint.index())]
     Positions {
         /// The joint.
         joint: JointId,

@@ -1,8 +1,15 @@
 //! A robot as steps of one degree of freedom each, on flat arrays.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "`Mechanism::of` makes all steps, each after the one that it hangs on, and `Data` has an entry for each"
+)]
+
 use nalgebra::Vector3;
 use urdf_usd_robot::kinematics::{Model, planar_basis, position_count};
-use urdf_usd_robot::{Bounds, Inertial, JointId, JointKind, LinkId, Pose, Robot};
+use urdf_usd_robot::{
+    ArenaMap, Bounds, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree,
+};
 
 use crate::Transform;
 
@@ -144,28 +151,35 @@ pub struct Data {
 #[derive(Clone, Debug)]
 pub struct Mechanism {
     pub(crate) steps: Vec<Step>,
-    pub(crate) seats: Vec<Seat>,
+    pub(crate) seats: ArenaMap<Link, Seat>,
     /// The mass on the root, then on each step, in its own frame.
     pub(crate) lumps: Vec<Lump>,
     coordinates: Vec<Coordinate>,
     /// For each joint its first coordinate, if it has its own.
-    first: Vec<Option<usize>>,
-    /// The roots' links, one for each tree.
-    pub(crate) tree_of: Vec<usize>,
-    pub(crate) model: Model,
-    pub(crate) joints: Vec<JointAt>,
-    /// The joint above each link.
-    pub(crate) parent_joint: Vec<Option<usize>>,
-    /// All links, each after its parent.
-    pub(crate) order: Vec<usize>,
+    first: ArenaMap<Joint, Option<usize>>,
+    /// The root of the tree that each link is in.
+    pub(crate) roots: ArenaMap<Link, LinkId>,
+    model: Model,
+    pub(crate) joints: ArenaMap<Joint, JointAt>,
+    /// The joint that each joint follows, through all others.
+    pub(crate) followed: ArenaMap<Joint, Option<Followed>>,
+    pub(crate) tree: Tree,
+}
+
+/// The joint that another one follows, by `factor · position + offset`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Followed {
+    pub(crate) leader: JointId,
+    factor: f64,
+    offset: f64,
 }
 
 /// A joint as it stands between links.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JointAt {
     pub(crate) kind: JointKind,
-    pub(crate) parent: usize,
-    pub(crate) child: usize,
+    pub(crate) parent: LinkId,
+    pub(crate) child: LinkId,
     pub(crate) origin: Pose,
     pub(crate) axis: nalgebra::Unit<Vector3<f64>>,
 }
@@ -174,72 +188,45 @@ impl Mechanism {
     /// The mechanism of a robot. Links without mass properties have none.
     pub fn of(robot: &Robot) -> Self {
         let model = Model::of(robot);
-        let mut is_led = vec![false; robot.joints.len()];
-        for joint in 0..robot.joints.len() {
-            if let Some((leader, ..)) = model.driver(joint) {
-                is_led[leader] = true;
-            }
-        }
-        let (mut coordinates, mut first) = (Vec::new(), vec![None; robot.joints.len()]);
-        for (id, joint) in robot.joints.iter().enumerate() {
-            if model.driver(id).is_some() || (joint.closes_loop && !is_led[id]) {
-                continue;
-            }
-            let own = (0..position_count(joint.kind)).map(|index| Coordinate {
-                joint: JointId(id),
-                index,
-                is_angle: is_angle(joint.kind, index),
-                bounds: joint.bounds(),
-            });
-            first[id] = Some(coordinates.len()).filter(|_| position_count(joint.kind) > 0);
-            coordinates.extend(own);
-        }
-        for (id, joint) in robot.joints.iter().enumerate() {
-            let Some((leader, factor, offset)) = model.driver(id) else {
-                continue;
-            };
-            let Some(led) = first[leader].and_then(|first: usize| coordinates.get_mut(first))
-            else {
-                continue;
-            };
-            led.bounds = narrowed(led.bounds, joint.bounds(), factor, offset);
-        }
-        let tree = &robot.tree;
+        let followed = ArenaMap::new(robot.joints(), |joint, _| {
+            let (leader, factor, offset) = model.driver(joint.index())?;
+            Some(Followed {
+                leader: robot.joints().handle(leader)?,
+                factor,
+                offset,
+            })
+        });
+        let (coordinates, first) = coordinates(robot, &followed);
         let mut steps: Vec<Step> = Vec::new();
-        let mut seats = vec![
-            Seat {
-                on: 0,
-                pose: Transform::IDENTITY
-            };
-            robot.links.len()
-        ];
+        let root_seat = Seat {
+            on: 0,
+            pose: Transform::IDENTITY,
+        };
+        let mut seats = ArenaMap::filled(robot.links(), root_seat);
         let mut lumps = vec![Lump::NONE];
-        let mut tree_of: Vec<usize> = (0..robot.links.len()).collect();
-        for &link in &tree.order {
-            if let Some(id) = tree.parent_joint[link.0] {
-                let joint = &robot.joints[id.0];
-                let above = seats[joint.parent.0];
-                tree_of[link.0] = tree_of[joint.parent.0];
+        let mut roots = ArenaMap::new(robot.links(), |link, _| link);
+        let tree = robot.tree();
+        for &link in tree.order() {
+            if let Some(id) = tree.parent_joint(link) {
+                let joint = &robot.joints()[id];
+                let above = seats[joint.parent()];
+                roots[link] = roots[joint.parent()];
                 let mut seat = Seat {
                     on: above.on,
                     pose: above.pose.then(&Transform::from(&joint.origin)),
                 };
-                // A follower's first position follows, its others are zero.
-                let led = model
-                    .driver(id.0)
-                    .map(|(leader, factor, offset)| (first[leader], factor, offset));
-                for (index, (is_turn, axis)) in
-                    motions(joint.kind, &joint.axis).into_iter().enumerate()
-                {
+                for (index, motion) in motions(joint.kind(), &joint.axis).into_iter().enumerate() {
                     let basis = Transform {
-                        rotation: axis,
+                        rotation: motion.axes,
                         translation: Vector3::zeros(),
                     };
-                    let (coordinate, factor, offset) = match led {
-                        Some(led) if index == 0 => led,
+                    // A follower's first position follows, its others are zero.
+                    let (coordinate, factor, offset) = match followed[id] {
+                        Some(by) if index == 0 => (first[by.leader], by.factor, by.offset),
                         Some(_) => (None, 0.0, 0.0),
-                        None => (first[id.0].map(|first| first + index), 1.0, 0.0),
+                        None => (first[id].map(|first| first + index), 1.0, 0.0),
                     };
+                    let is_turn = motion.is_turn;
                     let origin = seat.pose.then(&basis);
                     let Some(coordinate) = coordinate.filter(|_| factor != 0.0) else {
                         seat.pose = Step::moved(&origin, is_turn, offset).then(&basis.inverse());
@@ -259,39 +246,37 @@ impl Mechanism {
                         pose: basis.inverse(),
                     };
                 }
-                seats[link.0] = seat;
+                seats[link] = seat;
             }
-            if let Some(inertial) = &robot.links[link.0].inertial {
-                let seat = seats[link.0];
+            if let Some(inertial) = &robot.links()[link].inertial {
+                let seat = seats[link];
                 lumps[seat.on].add(&Lump::of(inertial, &seat.pose));
             }
         }
-        let joints = robot.joints.iter().map(|joint| JointAt {
-            kind: joint.kind,
-            parent: joint.parent.0,
-            child: joint.child.0,
+        let joints = ArenaMap::new(robot.joints(), |_, joint| JointAt {
+            kind: joint.kind(),
+            parent: joint.parent(),
+            child: joint.child(),
             origin: joint.origin,
             axis: joint.axis,
         });
-        let joints = joints.collect();
-        let order = tree.order.iter().map(|link| link.0).collect();
-        let parent_joint = tree
-            .parent_joint
-            .iter()
-            .map(|joint| joint.map(|joint| joint.0))
-            .collect();
         Self {
             steps,
             seats,
             lumps,
             coordinates,
             first,
-            tree_of,
+            roots,
             model,
             joints,
-            parent_joint,
-            order,
+            followed,
+            tree: tree.clone(),
         }
+    }
+
+    /// Returns the step that something hangs on ([`Step::parent`]); `None` for the root.
+    pub(crate) fn step(&self, on: usize) -> Option<&Step> {
+        self.steps.get(on.checked_sub(1)?)
     }
 
     /// The coordinates, in the order of the arrays that all functions take.
@@ -302,17 +287,12 @@ impl Mechanism {
     /// Where a joint's own coordinates begin; `None` if it has none: it is fixed, follows another
     /// or closes a loop.
     pub fn first(&self, joint: JointId) -> Option<usize> {
-        self.first.get(joint.0).copied().flatten()
+        self.first[joint]
     }
 
-    /// How many links it has.
-    pub fn links(&self) -> usize {
-        self.seats.len()
-    }
-
-    /// The root of the tree that a link is in; `None` if there is no such link.
-    pub fn root(&self, link: LinkId) -> Option<LinkId> {
-        self.tree_of.get(link.0).copied().map(LinkId)
+    /// Returns the root of the tree that a link is in.
+    pub fn root(&self, link: LinkId) -> LinkId {
+        self.roots[link]
     }
 
     /// Room for [`Mechanism::forward`] and what follows from it.
@@ -342,17 +322,17 @@ impl Mechanism {
         }
     }
 
-    /// Where a link is in its root, after [`Mechanism::forward`]; `None` if there is no such link.
+    /// Where a link is in its root, after [`Mechanism::forward`].
     #[inline]
-    pub fn link(&self, data: &Data, link: LinkId) -> Option<Transform> {
-        let seat = self.seats.get(link.0)?;
-        data.frames.get(seat.on).map(|frame| frame.then(&seat.pose))
+    pub fn link(&self, data: &Data, link: LinkId) -> Transform {
+        let seat = &self.seats[link];
+        data.frames[seat.on].then(&seat.pose)
     }
 
     /// Writes where each link is in its root, in the order of [`Robot::links`].
     pub fn forward_all(&self, q: &[f64], data: &mut Data, links: &mut [Transform]) {
         self.forward(q, data);
-        for (seat, out) in self.seats.iter().zip(links) {
+        for (seat, out) in self.seats.values().zip(links) {
             *out = data.frames[seat.on].then(&seat.pose);
         }
     }
@@ -362,7 +342,7 @@ impl Mechanism {
     /// are.
     pub fn positions(&self, q: &[f64], positions: &mut [f64]) {
         for (at, coordinate) in self.coordinates.iter().enumerate() {
-            let place = self.model.range(coordinate.joint.0).start + coordinate.index;
+            let place = self.model.range(coordinate.joint.index()).start + coordinate.index;
             if let Some(to) = positions.get_mut(place) {
                 *to = q.get(at).copied().unwrap_or(0.0);
             }
@@ -374,7 +354,7 @@ impl Mechanism {
     /// joints that follow others are ignored.
     pub fn from_positions(&self, positions: &[f64], q: &mut [f64]) {
         for (coordinate, to) in self.coordinates.iter().zip(q) {
-            let place = self.model.range(coordinate.joint.0).start + coordinate.index;
+            let place = self.model.range(coordinate.joint.index()).start + coordinate.index;
             *to = positions.get(place).copied().unwrap_or(0.0);
         }
     }
@@ -383,6 +363,41 @@ impl Mechanism {
     pub fn position_count(&self) -> usize {
         self.model.positions()
     }
+}
+
+/// Returns all coordinates, and for each joint its first one, if it has its own.
+fn coordinates(
+    robot: &Robot,
+    followed: &ArenaMap<Joint, Option<Followed>>,
+) -> (Vec<Coordinate>, ArenaMap<Joint, Option<usize>>) {
+    let mut is_led = ArenaMap::filled(robot.joints(), false);
+    for followed in followed.values().flatten() {
+        is_led[followed.leader] = true;
+    }
+    let mut coordinates: Vec<Coordinate> = Vec::new();
+    let mut first = ArenaMap::filled(robot.joints(), None);
+    for (id, joint) in robot.joints().iter() {
+        if followed[id].is_some() || (joint.closes_loop() && !is_led[id]) {
+            continue;
+        }
+        let count = position_count(joint.kind());
+        first[id] = Some(coordinates.len()).filter(|_| count > 0);
+        coordinates.extend((0..count).map(|index| Coordinate {
+            joint: id,
+            index,
+            is_angle: is_angle(joint.kind(), index),
+            bounds: joint.bounds(),
+        }));
+    }
+    for (id, joint) in robot.joints().iter() {
+        let Some(by) = followed[id] else {
+            continue;
+        };
+        if let Some(led) = first[by.leader].and_then(|first| coordinates.get_mut(first)) {
+            led.bounds = narrowed(led.bounds, joint.bounds(), by.factor, by.offset);
+        }
+    }
+    (coordinates, first)
 }
 
 /// Whether a position of a joint is an angle.
@@ -394,33 +409,39 @@ fn is_angle(kind: JointKind, index: usize) -> bool {
     }
 }
 
-/// The motions of a joint one after another: whether each is a turn, and axes of which it is about
-/// or along the third.
-fn motions(
-    kind: JointKind,
-    axis: &nalgebra::Unit<Vector3<f64>>,
-) -> Vec<(bool, nalgebra::Matrix3<f64>)> {
-    let axes = |z: &nalgebra::Unit<Vector3<f64>>| {
+/// A turn about, or a slide along, the third of `axes`.
+struct AxisMotion {
+    is_turn: bool,
+    axes: nalgebra::Matrix3<f64>,
+}
+
+/// The motions of a joint, one after another.
+fn motions(kind: JointKind, axis: &nalgebra::Unit<Vector3<f64>>) -> Vec<AxisMotion> {
+    let motion = |is_turn: bool, z: &nalgebra::Unit<Vector3<f64>>| {
         let (u, v) = planar_basis(z);
-        nalgebra::Matrix3::from_columns(&[u.into_inner(), v.into_inner(), z.into_inner()])
+        let axes =
+            nalgebra::Matrix3::from_columns(&[u.into_inner(), v.into_inner(), z.into_inner()]);
+        AxisMotion { is_turn, axes }
     };
+    let turn = |z: &nalgebra::Unit<Vector3<f64>>| motion(true, z);
+    let slide = |z: &nalgebra::Unit<Vector3<f64>>| motion(false, z);
     let [x, y, z] = [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()];
     match kind {
         JointKind::Fixed => Vec::new(),
-        JointKind::Revolute | JointKind::Continuous => vec![(true, axes(axis))],
-        JointKind::Prismatic => vec![(false, axes(axis))],
+        JointKind::Revolute | JointKind::Continuous => vec![turn(axis)],
+        JointKind::Prismatic => vec![slide(axis)],
         JointKind::Planar => {
             let (u, v) = planar_basis(axis);
-            vec![(false, axes(&u)), (false, axes(&v))]
+            vec![slide(&u), slide(&v)]
         }
         JointKind::Floating => {
             vec![
-                (false, axes(&x)),
-                (false, axes(&y)),
-                (false, axes(&z)),
-                (true, axes(&x)),
-                (true, axes(&y)),
-                (true, axes(&z)),
+                slide(&x),
+                slide(&y),
+                slide(&z),
+                turn(&x),
+                turn(&y),
+                turn(&z),
             ]
         }
     }

@@ -1,7 +1,7 @@
-//! Links and joints by the names that people give, and what is told of those that there are not.
+//! Look-up of links and joints by name, with errors for unknown names.
 
 use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
-use urdf_usd_robot::{JointId, LinkId, Robot};
+use urdf_usd_robot::{Joint, JointId, Link, LinkId, Robot};
 
 use crate::mechanism::Mechanism;
 use crate::{Chain, Error, codes};
@@ -9,39 +9,26 @@ use crate::{Chain, Error, codes};
 /// How many names are listed where none looks like the one that was given.
 const MOST_NAMED: usize = 30;
 
-/// The link of a name.
+/// Returns the link of a name.
 ///
 /// # Errors
 /// [`codes::UNKNOWN_LINK`], with a name that looks like it.
 pub fn link(robot: &Robot, name: &str) -> Result<LinkId, Diagnostic> {
-    let found = robot
-        .links
-        .iter()
-        .position(|link| link.name == name)
-        .map(LinkId);
-    found.ok_or_else(|| {
-        unknown(
-            robot,
-            &codes::UNKNOWN_LINK,
-            "link",
-            name,
-            robot.links.iter().map(|link| link.name.as_str()),
-        )
+    robot.link_named(name).ok_or_else(|| {
+        let names = robot.links().values().map(Link::name);
+        unknown(robot, &codes::UNKNOWN_LINK, "link", name, names)
     })
 }
 
-/// The joint of a name.
+/// Returns the joint of a name.
 ///
 /// # Errors
 /// [`codes::UNKNOWN_JOINT`], with a name that looks like it.
 pub fn joint(robot: &Robot, name: &str) -> Result<JointId, Diagnostic> {
-    let found = robot
-        .joints
-        .iter()
-        .position(|joint| joint.name == name)
-        .map(JointId);
-    let names = || robot.joints.iter().map(|joint| joint.name.as_str());
-    found.ok_or_else(|| unknown(robot, &codes::UNKNOWN_JOINT, "joint", name, names()))
+    robot.joint_named(name).ok_or_else(|| {
+        let names = robot.joints().values().map(Joint::name);
+        unknown(robot, &codes::UNKNOWN_JOINT, "joint", name, names)
+    })
 }
 
 /// That a robot has nothing of a name among `names`; `what` it would be, in a word.
@@ -79,9 +66,15 @@ pub fn unknown<'a>(
     .help(help)
 }
 
-/// The link that poses are in where none is named: the root of the first tree.
-pub fn base(robot: &Robot) -> LinkId {
-    robot.tree.roots.first().copied().unwrap_or(LinkId(0))
+/// Returns the link that poses are in where none is named: the root of the first tree.
+///
+/// # Errors
+/// [`codes::UNKNOWN_LINK`] if the robot has no links.
+pub fn base(robot: &Robot) -> Result<LinkId, Diagnostic> {
+    robot.tree().roots().first().copied().ok_or_else(|| {
+        let message = "the robot has no links";
+        Diagnostic::new(&codes::UNKNOWN_LINK, robot.place.clone(), message)
+    })
 }
 
 /// The chain between two links.
@@ -99,12 +92,7 @@ pub fn chain(
 
 /// What an error about links means to people.
 pub fn no_way(robot: &Robot, error: Error) -> Diagnostic {
-    let name = |link: LinkId| {
-        robot
-            .links
-            .get(link.0)
-            .map_or("?", |link| link.name.as_str())
-    };
+    let name = |link: LinkId| robot.links()[link].name();
     let message = match error {
         Error::NoWay { base, tip } => format!(
             "no joints lead from link \"{}\" to link \"{}\"",

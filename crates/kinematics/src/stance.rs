@@ -2,7 +2,7 @@
 
 use nalgebra::{UnitQuaternion, Vector3};
 use urdf_usd_robot::kinematics::{floating_positions, planar_basis, position_count};
-use urdf_usd_robot::{JointId, JointKind, LinkId, Pose};
+use urdf_usd_robot::{ArenaMap, JointId, JointKind, Link, LinkId, Pose};
 
 use crate::mechanism::{Data, JointAt, Mechanism};
 use crate::{Error, Transform};
@@ -21,15 +21,15 @@ pub struct Misfit {
 pub struct Stance {
     q: Vec<f64>,
     /// Where the root of each link's tree is in the world; of roots only.
-    roots: Vec<Transform>,
-    links: Vec<Transform>,
+    roots: ArenaMap<Link, Transform>,
+    links: ArenaMap<Link, Transform>,
     data: Data,
 }
 
 impl Stance {
     /// At rest ([`Mechanism::rest`]), with each root at the world's origin.
     pub fn new(mechanism: &Mechanism) -> Self {
-        let links = vec![Transform::IDENTITY; mechanism.links()];
+        let links = mechanism.seats.map(|_| Transform::IDENTITY);
         let mut stance = Self {
             q: mechanism.rest(),
             roots: links.clone(),
@@ -46,7 +46,7 @@ impl Stance {
     }
 
     /// Where each link is in the world.
-    pub fn links(&self) -> &[Transform] {
+    pub fn links(&self) -> &ArenaMap<Link, Transform> {
         &self.links
     }
 
@@ -63,18 +63,14 @@ impl Stance {
     /// Limits are not looked at.
     ///
     /// # Errors
-    /// [`Error::NoJoint`], [`Error::Positions`]; then nothing has changed.
+    /// [`Error::Positions`]; then nothing has changed.
     pub fn teleport(
         &mut self,
         mechanism: &Mechanism,
         joints: &[(JointId, &[f64])],
     ) -> Result<(), Error> {
         for (joint, positions) in joints {
-            let has = mechanism
-                .joints
-                .get(joint.0)
-                .map(|joint| position_count(joint.kind))
-                .ok_or(Error::NoJoint(*joint))?;
+            let has = position_count(mechanism.joints[*joint].kind);
             if has != positions.len() {
                 return Err(Error::Positions {
                     joint: *joint,
@@ -87,7 +83,9 @@ impl Stance {
             let Some(first) = mechanism.first(*joint) else {
                 continue;
             };
-            self.q[first..first + positions.len()].copy_from_slice(positions);
+            for (to, position) in self.q.iter_mut().skip(first).zip(*positions) {
+                *to = *position;
+            }
         }
         self.place(mechanism);
         Ok(())
@@ -97,32 +95,28 @@ impl Stance {
     /// instead.
     ///
     /// # Errors
-    /// As of [`Stance::teleport`], and [`Error::NoLink`].
+    /// As of [`Stance::teleport`].
     pub fn teleport_anchored(
         &mut self,
         mechanism: &Mechanism,
         joints: &[(JointId, &[f64])],
         anchor: LinkId,
     ) -> Result<(), Error> {
-        let root = mechanism.root(anchor).ok_or(Error::NoLink(anchor))?;
-        let at = self.links[anchor.0];
+        let root = mechanism.root(anchor);
+        let at = self.links[anchor];
         self.teleport(mechanism, joints)?;
-        let in_root = self.roots[root.0].inverse().then(&self.links[anchor.0]);
-        self.roots[root.0] = at.then(&in_root.inverse());
+        let in_root = self.roots[root].inverse().then(&self.links[anchor]);
+        self.roots[root] = at.then(&in_root.inverse());
         self.place(mechanism);
         Ok(())
     }
 
     /// Puts the root of a link's tree so that the link is at `pose` in the world.
-    ///
-    /// # Errors
-    /// [`Error::NoLink`].
-    pub fn put(&mut self, mechanism: &Mechanism, link: LinkId, pose: &Pose) -> Result<(), Error> {
-        let root = mechanism.root(link).ok_or(Error::NoLink(link))?;
-        let in_root = self.roots[root.0].inverse().then(&self.links[link.0]);
-        self.roots[root.0] = Transform::from(pose).then(&in_root.inverse());
+    pub fn put(&mut self, mechanism: &Mechanism, link: LinkId, pose: &Pose) {
+        let root = mechanism.root(link);
+        let in_root = self.roots[root].inverse().then(&self.links[link]);
+        self.roots[root] = Transform::from(pose).then(&in_root.inverse());
         self.place(mechanism);
-        Ok(())
     }
 
     /// Reads the coordinates from where links are in the world, one pose for each link, and says
@@ -130,42 +124,35 @@ impl Stance {
     /// whole turn brings it there, otherwise from -π to π. Missing poses count as where the link
     /// is.
     pub fn read(&mut self, mechanism: &Mechanism, links: &[Pose]) -> Misfit {
-        let given: Vec<Pose> = (0..mechanism.links())
-            .map(|link| {
-                links
-                    .get(link)
-                    .copied()
-                    .unwrap_or_else(|| self.links[link].pose())
-            })
-            .collect();
-        for (id, joint) in mechanism.joints.iter().enumerate() {
-            let Some(first) = mechanism.first(JointId(id)) else {
+        let mut given = self.links.map(Transform::pose);
+        for (to, pose) in given.values_mut().zip(links) {
+            *to = *pose;
+        }
+        for (id, joint) in mechanism.joints.iter() {
+            let Some(first) = mechanism.first(id) else {
                 continue;
             };
             let motion =
                 joint.origin.inverse() * given[joint.parent].inverse() * given[joint.child];
             let (positions, count) = positions_of(joint, &motion);
-            for (k, position) in positions.into_iter().enumerate().take(count) {
-                let bounds = mechanism.coordinates()[first + k].bounds;
+            let coordinates = mechanism.coordinates().iter().zip(&mut self.q).skip(first);
+            for (position, (coordinate, to)) in positions.into_iter().take(count).zip(coordinates) {
                 let turn = std::f64::consts::TAU;
-                let is_turn = mechanism.coordinates()[first + k].is_angle;
                 let others = [position + turn, position - turn]
                     .into_iter()
-                    .filter(|_| is_turn);
-                self.q[first + k] = std::iter::once(position)
+                    .filter(|_| coordinate.is_angle);
+                *to = std::iter::once(position)
                     .chain(others)
-                    .find(|position| bounds.contains(*position))
+                    .find(|position| coordinate.bounds.contains(*position))
                     .unwrap_or(position);
             }
         }
-        for (link, root) in mechanism.tree_of.iter().enumerate() {
-            if link == *root {
-                self.roots[link] = Transform::from(&given[link]);
-            }
+        for &root in mechanism.tree.roots() {
+            self.roots[root] = Transform::from(&given[root]);
         }
         self.place(mechanism);
         let mut misfit = Misfit::default();
-        for (at, given) in self.links.iter().zip(&given) {
+        for (at, given) in self.links.values().zip(given.values()) {
             let pose = at.pose();
             misfit.distance = misfit
                 .distance
@@ -182,8 +169,8 @@ impl Stance {
             links,
             data,
         } = self;
-        mechanism.forward_all(q, data, links);
-        for (link, root) in links.iter_mut().zip(&mechanism.tree_of) {
+        mechanism.forward_all(q, data, links.values_mut().into_slice());
+        for (link, root) in links.values_mut().zip(mechanism.roots.values()) {
             *link = roots[*root].then(link);
         }
     }

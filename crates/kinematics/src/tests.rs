@@ -43,23 +43,11 @@ fn robot(text: &str) -> Robot {
 }
 
 fn link(robot: &Robot, name: &str) -> LinkId {
-    LinkId(
-        robot
-            .links
-            .iter()
-            .position(|link| link.name == name)
-            .unwrap(),
-    )
+    robot.link_named(name).unwrap()
 }
 
 fn joint(robot: &Robot, name: &str) -> JointId {
-    JointId(
-        robot
-            .joints
-            .iter()
-            .position(|joint| joint.name == name)
-            .unwrap(),
-    )
+    robot.joint_named(name).unwrap()
 }
 
 fn apart(a: &Transform, b: &Transform) -> f64 {
@@ -87,7 +75,7 @@ proptest! {
         for (ours, theirs) in links.iter().zip(&poses) {
             prop_assert!(apart(ours, &Transform::from(theirs)) < 1e-12);
         }
-        let chain = Chain::between(&mechanism, LinkId(base), LinkId(tip)).unwrap();
+        let chain = Chain::between(&mechanism, robot.links().handle(base).unwrap(), robot.links().handle(tip).unwrap()).unwrap();
         let mut own = vec![0.0; chain.coordinates().len()];
         chain.gather(&q, &mut own);
         let mut columns = vec![Twist::zeros(); own.len()];
@@ -97,7 +85,7 @@ proptest! {
         model.jacobian(base, tip, &positions, &poses, &mut all);
         for (at, coordinate) in mechanism.coordinates().iter().enumerate() {
             let ours = chain.coordinates().iter().position(|c| *c == at).map_or(Twist::zeros(), |c| columns[c]);
-            let theirs = all[model.range(coordinate.joint.0).start + coordinate.index];
+            let theirs = all[model.range(coordinate.joint.index()).start + coordinate.index];
             prop_assert!((ours - theirs).amax() < 1e-11, "{ours} {theirs}");
         }
         let mut again = vec![0.0; 10];
@@ -148,15 +136,15 @@ proptest! {
         let mechanism = Mechanism::of(&robot);
         let at = Pose::new(Vector3::new(x[0], x[1], x[2]), Vector3::new(x[3], x[4], x[5]));
         let mut stance = Stance::new(&mechanism);
-        stance.put(&mechanism, LinkId(0), &at).unwrap();
-        let parts: Vec<(JointId, Vec<f64>)> = robot.joints.iter().enumerate().filter_map(|(id, joint)| {
-            let first = mechanism.first(JointId(id))?;
-            Some((JointId(id), q[first..first + urdf_usd_robot::kinematics::position_count(joint.kind)].to_vec()))
+        stance.put(&mechanism, link(&robot, "a"), &at);
+        let parts: Vec<(JointId, Vec<f64>)> = robot.joints().iter().filter_map(|(id, joint)| {
+            let first = mechanism.first(id)?;
+            Some((id, q[first..first + urdf_usd_robot::kinematics::position_count(joint.kind())].to_vec()))
         }).collect();
         let joints: Vec<(JointId, &[f64])> = parts.iter().map(|(id, q)| (*id, q.as_slice())).collect();
         stance.teleport(&mechanism, &joints).unwrap();
-        let poses: Vec<Pose> = stance.links().iter().map(Transform::pose).collect();
-        prop_assert!(apart(&stance.links()[0], &Transform::from(at)) < 1e-12);
+        let poses: Vec<Pose> = stance.links().values().map(Transform::pose).collect();
+        prop_assert!(apart(&stance.links()[link(&robot, "a")], &Transform::from(at)) < 1e-12);
         let mut read = Stance::new(&mechanism);
         let misfit = read.read(&mechanism, &poses);
         prop_assert!(misfit.distance < 1e-7 && misfit.angle < 1e-7, "{misfit:?}");
@@ -201,8 +189,8 @@ fn an_anchored_robot_moves_about_its_anchor() {
     let robot = robot(ARM);
     let mechanism = Mechanism::of(&robot);
     let mut stance = Stance::new(&mechanism);
-    let tool = link(&robot, "tool");
-    let before = stance.links()[tool.0];
+    let (base, tool) = (link(&robot, "base"), link(&robot, "tool"));
+    let before = stance.links()[tool];
     stance
         .teleport_anchored(
             &mechanism,
@@ -213,12 +201,12 @@ fn an_anchored_robot_moves_about_its_anchor() {
             tool,
         )
         .unwrap();
-    assert!(apart(&before, &stance.links()[tool.0]) < 1e-12);
-    assert!(stance.links()[0].translation.norm() > 0.1);
-    let in_base = stance.links()[0].inverse().then(&stance.links()[tool.0]);
+    assert!(apart(&before, &stance.links()[tool]) < 1e-12);
+    assert!(stance.links()[base].translation.norm() > 0.1);
+    let in_base = stance.links()[base].inverse().then(&stance.links()[tool]);
     let mut data = mechanism.data();
     mechanism.forward(stance.coordinates(), &mut data);
-    assert!(apart(&in_base, &mechanism.link(&data, tool).unwrap()) < 1e-12);
+    assert!(apart(&in_base, &mechanism.link(&data, tool)) < 1e-12);
     assert_eq!(stance.coordinates(), [0.0, 0.5, 0.0, 0.0, -1.0, 0.0]);
 }
 
@@ -234,26 +222,18 @@ fn what_is_not_there_is_said() {
         Chain::between(&mechanism, base, apart).unwrap_err(),
         Error::NoWay { base, tip: apart }
     );
-    assert_eq!(
-        Chain::between(&mechanism, LinkId(99), base).unwrap_err(),
-        Error::NoLink(LinkId(99))
-    );
     let mut stance = Stance::new(&mechanism);
-    assert_eq!(
-        stance.teleport(&mechanism, &[(JointId(99), &[])]),
-        Err(Error::NoJoint(JointId(99)))
-    );
-    let given = [(JointId(0), &[0.5][..]), (JointId(1), &[][..])];
+    let (first, second) = (joint(&robot, "j1"), joint(&robot, "j2"));
+    let given = [(first, &[0.5][..]), (second, &[][..])];
     assert_eq!(
         stance.teleport(&mechanism, &given),
         Err(Error::Positions {
-            joint: JointId(1),
+            joint: second,
             has: 1,
             given: 0
         })
     );
     assert_eq!(stance.coordinates(), [0.0; 6]);
-    assert_eq!(mechanism.link(&mechanism.data(), LinkId(99)), None);
 }
 
 #[test]
@@ -298,7 +278,7 @@ fn nothing_is_allocated_once_it_is_set_up() {
     let mut starts = Starts::new(&problem, &mechanism.rest());
     starts.choose(&problem, &mut mechanism.rest());
     let (mut q, mut data) = (mechanism.rest(), mechanism.data());
-    let mut links = vec![Transform::IDENTITY; robot.links.len()];
+    let mut links = vec![Transform::IDENTITY; robot.links().len()];
     let (mut mass, mut forces, mut columns) =
         (vec![0.0; 36], vec![0.0; 6], vec![Twist::zeros(); 6]);
     lm.solve(&problem, &mut q);
@@ -339,7 +319,11 @@ fn solvers_have_names() {
     let goal = Goal::Position(Point3::new(0.3, 0.2, 0.6));
     let problem = Problem::new(
         &mechanism,
-        &[Target::new(LinkId(0), link(&robot, "tool"), goal)],
+        &[Target::new(
+            link(&robot, "base"),
+            link(&robot, "tool"),
+            goal,
+        )],
     )
     .unwrap();
     let mut q = mechanism.rest();
@@ -570,7 +554,7 @@ fn starts_keep_what_is_held_and_know_every_goal() {
         );
     }
     // Nothing may move: nothing is chosen.
-    let all: Vec<JointId> = (0..robot.joints.len()).map(JointId).collect();
+    let all: Vec<JointId> = robot.joints().handles().collect();
     let goal = Goal::Position(Point3::origin());
     let problem = Problem::new(&mechanism, &[Target::new(base, tool, goal)])
         .unwrap()

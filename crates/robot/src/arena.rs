@@ -124,7 +124,7 @@ impl<T> Arena<T> {
     }
 
     /// Returns all elements, in order, for changes.
-    pub(crate) fn values_mut(&mut self) -> std::slice::IterMut<'_, T> {
+    pub fn values_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.elements.iter_mut()
     }
 

@@ -20,7 +20,7 @@ use nalgebra::UnitQuaternion;
 use self::groups::{Groups, Motion};
 use self::names::Names;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
-use urdf_usd_robot::{Base, Element, LinkId, Pose, Robot, decimal};
+use urdf_usd_robot::{ArenaMap, Base, Element, Link, LinkId, Material, Pose, Robot, decimal};
 use urdf_usd_xml::{Attributes, Document, numbers};
 
 /// Findings with one code beyond this many are counted only.
@@ -33,14 +33,14 @@ const VERSION_WITH_MIMIC: &str = "1.11";
 const MODEL: &str = "__model__";
 
 /// What the text calls the files beside it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FileNames {
-    /// Of the meshes of visuals, by link; `None` where there is no file.
-    pub visuals: Vec<Vec<Option<String>>>,
+    /// Of the meshes of visuals; `None` where there is no file.
+    pub visuals: ArenaMap<Link, Vec<Option<String>>>,
     /// The same of collisions.
-    pub collisions: Vec<Vec<Option<String>>>,
+    pub collisions: ArenaMap<Link, Vec<Option<String>>>,
     /// Of the images of materials' colours.
-    pub textures: Vec<Option<String>>,
+    pub textures: ArenaMap<Material, Option<String>>,
     /// Whether mesh files have the materials of what is made of them.
     pub have_materials: bool,
 }

@@ -186,9 +186,7 @@ impl Writer<'_> {
         } else {
             &self.files.collisions
         };
-        let file = files
-            .get(of.link.index())
-            .and_then(|files| files.get(index)?.clone());
+        let file = files[of.link].get(index).cloned().flatten();
         let is_mesh = matches!(
             shape.geometry,
             Geometry::Mesh { .. } | Geometry::Missing { .. }
@@ -286,7 +284,7 @@ impl Writer<'_> {
 
     fn material(&mut self, id: MaterialId, shape: &Shape) {
         let material = &self.robot.materials()[id];
-        let file = self.files.textures.get(id.index()).cloned().flatten();
+        let file = self.files.textures[id].clone();
         let mut lost: Vec<&str> = material.maps.keys().map(|role| role.name()).collect();
         lost.extend((material.ior != PLAIN_IOR).then_some("index of refraction"));
         if !lost.is_empty() {

@@ -5,7 +5,7 @@ use roxmltree::Document as Xml;
 
 use super::*;
 use urdf_usd_robot::{
-    Bounds, Camera, Custom, Geometry, Inertial, Joint, JointKind, JointProperties, Light,
+    ArenaMap, Bounds, Camera, Custom, Geometry, Inertial, Joint, JointKind, JointProperties, Light,
     LightKind, Limit, Link, Mimic, Sensor, SensorKind, Shape,
 };
 
@@ -84,7 +84,13 @@ fn joint(name: &str, kind: JointKind, parent: usize, child: usize) -> TestJoint 
 }
 
 fn written(robot: &Robot, base: Base) -> Written {
-    write(robot, base, &FileNames::default())
+    let files = FileNames {
+        visuals: ArenaMap::filled(robot.links(), Vec::new()),
+        collisions: ArenaMap::filled(robot.links(), Vec::new()),
+        textures: ArenaMap::filled(robot.materials(), None),
+        have_materials: false,
+    };
+    write(robot, base, &files)
 }
 
 fn codes_of(written: &Written) -> Vec<&'static str> {

@@ -1,6 +1,11 @@
 //! Few balls that have all of some points in them: greedily first, then again and again some of
 //! them anew.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "balls and points are numbered here, and the numbers index the arrays that they were made for"
+)]
+
 use crate::{Point, Random, add, norm, scale, subtract};
 
 /// The most balls that are chosen from.

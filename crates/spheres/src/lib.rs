@@ -8,11 +8,6 @@
 //!
 //! This module knows nothing but triangles.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 mod cover;
 mod solid;
 mod surface;
@@ -79,6 +74,11 @@ impl Random {
     pub fn unit(&mut self) -> f64 {
         (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
+}
+
+/// Combines two points coordinate by coordinate.
+fn zip([ax, ay, az]: Point, [bx, by, bz]: Point, combine: fn(f64, f64) -> f64) -> Point {
+    [combine(ax, bx), combine(ay, by), combine(az, bz)]
 }
 
 pub(crate) fn subtract(a: Point, b: Point) -> Point {
@@ -160,7 +160,7 @@ fn sort_by_place(points: &mut [Ball]) {
     let mut low = [f64::INFINITY; 3];
     points
         .iter()
-        .for_each(|(point, _)| low = std::array::from_fn(|k| low[k].min(point[k])));
+        .for_each(|(point, _)| low = zip(low, *point, f64::min));
     let size = points
         .iter()
         .map(|(point, _)| norm(subtract(*point, low)))
@@ -169,8 +169,8 @@ fn sort_by_place(points: &mut [Ball]) {
         let at = subtract(*point, low).map(|at| (at / size * 1023.0) as u32);
         // The bits of the three in turn.
         (0..10).fold(0_u32, |key, bit| {
-            (0..3).fold(key, |key, k| {
-                key | (at[k] >> bit & 1) << (3 * bit + k as u32)
+            (0..).zip(at).fold(key, |key, (axis, at)| {
+                key | (at >> bit & 1) << (3 * bit + axis)
             })
         })
     };
@@ -183,10 +183,11 @@ fn shrink(spheres: &mut [Ball], points: &[Ball]) {
     let mut radii = vec![0.0_f64; spheres.len()];
     for point in points {
         // That which has most room left.
-        let room = |index: &usize| spheres[*index].1 - needs(&spheres[*index], point);
-        let best = (0..spheres.len()).max_by(|a, b| room(a).total_cmp(&room(b)));
-        if let Some(best) = best {
-            radii[best] = radii[best].max(needs(&spheres[best], point));
+        let room = |sphere: &Ball| sphere.1 - needs(sphere, point);
+        let spheres = spheres.iter().zip(&mut radii);
+        let best = spheres.max_by(|(a, _), (b, _)| room(a).total_cmp(&room(b)));
+        if let Some((best, radius)) = best {
+            *radius = radius.max(needs(best, point));
         }
     }
     spheres
@@ -199,8 +200,8 @@ fn shrink(spheres: &mut [Ball], points: &[Ball]) {
 fn with_count(solid: &Solid, middles: &[(Point, f64)], count: usize) -> Option<Fit> {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for point in solid.seen.iter().flatten() {
-        low = std::array::from_fn(|k| low[k].min(point[k]));
-        high = std::array::from_fn(|k| high[k].max(point[k]));
+        low = zip(low, *point, f64::min);
+        high = zip(high, *point, f64::max);
     }
     let half = norm(subtract(high, low)) / 2.0;
     // One sphere with room for the samples.

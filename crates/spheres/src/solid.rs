@@ -1,5 +1,10 @@
 //! A grid over a body: which cells are in it, and how deep points are.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "cells and nodes are numbered within the grid, and coordinates have three axes"
+)]
+
 use std::collections::HashMap;
 
 use crate::surface::{Surface, meets_box};

@@ -1,5 +1,10 @@
 //! Triangles to ask for distances and for what is inside of them.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "nodes and triangles are numbered by the tree that is built here, and coordinates have three axes"
+)]
+
 use crate::{Point, Triangle, add, dot, scale, subtract};
 
 /// Triangles in a leaf of the tree.

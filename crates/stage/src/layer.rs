@@ -87,7 +87,7 @@ impl Layer {
         self.prims
             .binary_search_by(|prim| prim.path.as_str().cmp(path))
             .ok()
-            .map(|index| &self.prims[index])
+            .and_then(|index| self.prims.get(index))
     }
 
     /// The layers that it includes, as written.

@@ -26,10 +26,10 @@ pub fn part(text: &[u8]) -> Option<(Part, usize)> {
                 .position(|b| matches!(b, b'\r' | b'\n'))
                 .unwrap_or(text.len()),
         )),
-        b'/' if text.get(1) == Some(&b'*') => {
-            find(&text[2..], b"*/").map(|end| (Part::Opaque, end + 4))
-        }
-        _ => Some((Part::Byte(byte), 1)),
+        _ => match text.strip_prefix(b"/*") {
+            Some(inside) => find(inside, b"*/").map(|end| (Part::Opaque, end + 4)),
+            None => Some((Part::Byte(byte), 1)),
+        },
     }
 }
 
@@ -60,7 +60,7 @@ fn reference(text: &[u8]) -> Option<usize> {
     {
         return Some(end + 6);
     }
-    find(&text[1..], b"@").map(|end| end + 2)
+    find(text.get(1..)?, b"@").map(|end| end + 2)
 }
 
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
@@ -68,7 +68,7 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         at += text.get(at..)?.iter().position(|&byte| byte == first)?;
-        if text[at..].starts_with(what) {
+        if text.get(at..)?.starts_with(what) {
             return Some(at);
         }
         at += 1;

@@ -8,11 +8,6 @@
 //! This module must not know robots, REP-158 or any schema but those of transforms; nothing in a
 //! file makes it panic.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 mod census;
 mod layer;
 mod lex;
@@ -32,7 +27,9 @@ pub use layer::{Layer, LayerId, LayerPrim, LayerProperty};
 pub use open::{OpenError, Options, VariantChoice};
 pub use openusd::sdf::Value;
 pub use places::Places;
-pub use prim::{Arc, ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
+pub use prim::{
+    Arc, ArcKind, Attribute, Prim, PrimId, PrimMap, Relationship, Site, Specifier, VariantSet,
+};
 pub use shallow::{DEEPEST, Shallow, asset_bytes, on_large_stack};
 pub use shared::SharedValue;
 pub use transform::{Local, Op, OpKind, XformStack, rigid};
@@ -211,6 +208,10 @@ impl Stage {
 impl std::ops::Index<PrimId> for Stage {
     type Output = Prim;
 
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "only a stage makes the ids of its prims"
+    )]
     fn index(&self, id: PrimId) -> &Prim {
         &self.prims[id.0]
     }
@@ -219,6 +220,10 @@ impl std::ops::Index<PrimId> for Stage {
 impl std::ops::Index<LayerId> for Stage {
     type Output = Layer;
 
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "whoever makes an id of a layer has it from the list of layers"
+    )]
     fn index(&self, id: LayerId) -> &Layer {
         &self.layers[id.0]
     }

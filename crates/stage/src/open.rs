@@ -367,8 +367,8 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
             .prim(&prim, parent, &prims)
             .map_err(|error| error.to_string())?;
         reader.is_bounded(&read)?;
-        if let Some(PrimId(parent)) = parent {
-            prims[parent].children.push(id);
+        if let Some(parent) = parent.and_then(|PrimId(parent)| prims.get_mut(parent)) {
+            parent.children.push(id);
         }
         by_path.insert(read.path.clone(), id);
         prims.push(read);
@@ -475,7 +475,8 @@ fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> 
     for prim in prims {
         let above = prim
             .parent
-            .map_or(Reach::None, |PrimId(above)| reached[above]);
+            .and_then(|PrimId(above)| reached.get(above).copied())
+            .unwrap_or(Reach::None);
         let mut reach = if above == Reach::None && brings(prim) {
             Reach::Some
         } else {
@@ -527,6 +528,15 @@ fn tell_payloads(source: &usd::Stage, prims: &mut [Prim]) -> Result<(), String> 
             .collect();
     }
     Ok(())
+}
+
+/// A layer that was read.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "only `Reader::layer` makes these ids, of layers that it has read"
+)]
+fn layer_at(layers: &[Layer], id: LayerId) -> &Layer {
+    &layers[id.0]
 }
 
 struct Reader<'a> {
@@ -678,7 +688,7 @@ impl Reader<'_> {
             .iter()
             .filter_map(|identifier| self.layer(identifier))
             .collect();
-        let prims = || ids.iter().flat_map(|id| &self.layers[id.0].prims);
+        let prims = || ids.iter().flat_map(|id| &layer_at(&self.layers, *id).prims);
         let mut arcs: HashMap<&str, Vec<&super::prim::Arc>> = HashMap::new();
         // What stands in a variant leads back only where that is selected, which is an error and no
         // more.
@@ -727,7 +737,7 @@ impl Reader<'_> {
     /// Whether a layer has no prim that inherits what it already inherits by a prim above:
     /// composing it never ends in `openusd` 0.8.
     fn may_be_composed(&self, id: LayerId) -> Result<(), String> {
-        let layer = &self.layers[id.0];
+        let layer = layer_at(&self.layers, id);
         let mut inheriting: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for prim in &layer.prims {
             for arc in prim
@@ -767,7 +777,7 @@ impl Reader<'_> {
     }
 
     fn prim(&mut self, prim: &usd::Prim, parent: Option<PrimId>, above: &[Prim]) -> Read<Prim> {
-        let parent_prim = parent.map(|PrimId(index)| &above[index]);
+        let parent_prim = parent.and_then(|PrimId(index)| above.get(index));
         let stack = prim.prim_stack()?;
         let sites = self.sites(stack);
         let mut arcs = Vec::new();
@@ -775,7 +785,7 @@ impl Reader<'_> {
         let mut variant_names: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut authored_selections: BTreeMap<String, String> = BTreeMap::new();
         for site in &sites {
-            let layer = &self.layers[site.layer.0];
+            let layer = layer_at(&self.layers, site.layer);
             if let Some(spec) = layer.prim(&site.path) {
                 arcs.extend(spec.arcs.iter().cloned());
                 for (set, variant) in &spec.selections {
@@ -859,11 +869,11 @@ impl Reader<'_> {
             Some(sdf::Specifier::Class) => Specifier::Class,
             _ => Specifier::Over,
         };
-        let instance = parent.and_then(|id| {
-            if above[id.0].is_instance {
-                Some(id)
+        let instance = parent_prim.and_then(|above| {
+            if above.is_instance {
+                parent
             } else {
-                above[id.0].instance
+                above.instance
             }
         });
         let prototype = if instance.is_some() {
@@ -967,7 +977,9 @@ impl Reader<'_> {
     fn property_sites(&self, name: &Token, prim_sites: &[Site]) -> (Vec<Site>, Option<SpecType>) {
         let mut kind = None;
         let site = |site: &Site| {
-            let layer = self.source.layer(&self.layers[site.layer.0].identifier)?;
+            let layer = self
+                .source
+                .layer(&layer_at(&self.layers, site.layer).identifier)?;
             let path = sdf::Path::new(&site.path)
                 .ok()?
                 .append_property(name.clone())
@@ -987,7 +999,10 @@ impl Reader<'_> {
     fn of_relationship(&self, sites: &[Site]) -> (bool, BTreeMap<String, Value>) {
         let (mut is_custom, mut metadata) = (false, BTreeMap::new());
         for site in sites {
-            let Some(layer) = self.source.layer(&self.layers[site.layer.0].identifier) else {
+            let Some(layer) = self
+                .source
+                .layer(&layer_at(&self.layers, site.layer).identifier)
+            else {
                 continue;
             };
             let Ok(path) = sdf::Path::new(&site.path) else {
@@ -1021,7 +1036,10 @@ impl Reader<'_> {
         let (mut is_sampled, mut is_connected) = (false, false);
         let mut default: Option<SharedValue> = None;
         for site in &read.sites {
-            let Some(layer) = self.source.layer(&self.layers[site.layer.0].identifier) else {
+            let Some(layer) = self
+                .source
+                .layer(&layer_at(&self.layers, site.layer).identifier)
+            else {
                 continue;
             };
             let Ok(path) = sdf::Path::new(&site.path) else {

@@ -58,13 +58,13 @@ impl Scanner<'_> {
         // and what its braces will hold.
         let (mut first, mut last, mut is_named, mut next) = (None, None, false, None);
         let (mut at, mut brackets) = (0, 0_usize);
-        while let Some((part, length)) = part(&text[at..]) {
+        while let Some((part, length)) = text.get(at..).and_then(part) {
             let start = at;
             at += length;
             match part {
-                Part::Byte(b'(' | b'[') => {
+                Part::Byte(bracket @ (b'(' | b'[')) => {
                     // `float mass (`: what follows is about it. `float[]` is part of a type.
-                    if text[start] == b'(' && brackets == 0 {
+                    if bracket == b'(' && brackets == 0 {
                         self.property(&blocks, first, last, &mut is_named);
                     }
                     brackets += 1;
@@ -89,15 +89,15 @@ impl Scanner<'_> {
                 }
                 _ if matches!(blocks.last(), Some(Block::Value)) => {}
                 Part::String => {
-                    let quotes = if length >= 6 && text[start..].starts_with(&[text[start]; 3]) {
-                        3
-                    } else {
-                        1
+                    let quotes = match text.get(start..at) {
+                        Some([a, b, c, _, _, _, ..]) if a == b && b == c => 3,
+                        _ => 1,
                     };
-                    let name =
-                        String::from_utf8_lossy(&text[start + quotes..at - quotes]).into_owned();
+                    let name = text.get(start + quotes..at - quotes).unwrap_or_default();
+                    let name = String::from_utf8_lossy(name).into_owned();
                     let word = |word: Option<(usize, usize)>| {
-                        word.map_or(&b""[..], |(from, to)| &text[from..to])
+                        word.and_then(|(from, to)| text.get(from..to))
+                            .unwrap_or_default()
                     };
                     let path = match (blocks.last(), word(first)) {
                         (Some(Block::Body(above)), b"def" | b"over" | b"class") if !is_named => {
@@ -129,10 +129,8 @@ impl Scanner<'_> {
                     }
                 }
                 Part::Byte(byte) if is_of_word(byte) => {
-                    let end = text[at..]
-                        .iter()
-                        .position(|&b| !is_of_word(b))
-                        .map_or(text.len(), |end| at + end);
+                    let rest = text.get(at..).unwrap_or_default();
+                    let end = at + rest.iter().take_while(|&&b| is_of_word(b)).count();
                     let word = Some((start, end));
                     (first, last, at) = (first.or(word), word, end);
                 }
@@ -155,7 +153,7 @@ impl Scanner<'_> {
             return;
         };
         *is_named = true;
-        let word = String::from_utf8_lossy(&self.text[from..to]);
+        let word = String::from_utf8_lossy(self.text.get(from..to).unwrap_or_default());
         // `inputs:file.connect` says something of `inputs:file`.
         let name = word.split('.').next().unwrap_or_default();
         self.note(format!("{owner}.{name}"), from);
@@ -164,7 +162,7 @@ impl Scanner<'_> {
     /// Notes the place of what is at `path`, unless it was named before. `offset` grows from call
     /// to call.
     fn note(&mut self, path: String, offset: usize) {
-        for &byte in &self.text[self.counted..offset] {
+        for &byte in self.text.get(self.counted..offset).unwrap_or_default() {
             if byte == b'\n' {
                 self.line = self.line.saturating_add(1);
                 self.column = 1;

@@ -1,13 +1,82 @@
 //! Prims and their properties, as composed.
 
 use std::collections::BTreeMap;
+use std::ops::{Index, IndexMut};
 use std::sync;
 
-use super::{LayerId, SharedValue, Value};
+use super::{LayerId, SharedValue, Stage, Value};
 
-/// An index into [`Stage::prims`](super::Stage::prims).
+/// A prim of a [`Stage`], in the order of [`Stage::prims`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PrimId(pub usize);
+pub struct PrimId(pub(crate) usize);
+
+impl PrimId {
+    /// Returns the index into [`Stage::prims`].
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// A value for each prim of a [`Stage`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrimMap<V> {
+    values: Vec<V>,
+}
+
+impl<V> PrimMap<V> {
+    /// Returns all values, in the order of [`Stage::prims`].
+    pub fn values(&self) -> std::slice::Iter<'_, V> {
+        self.values.iter()
+    }
+
+    /// Returns all values, in the order of [`Stage::prims`], for changes.
+    pub fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
+        self.values.iter_mut()
+    }
+}
+
+impl<V> Index<PrimId> for PrimMap<V> {
+    type Output = V;
+
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "there is a value for each prim, and only the stage makes their ids"
+    )]
+    fn index(&self, id: PrimId) -> &V {
+        &self.values[id.0]
+    }
+}
+
+impl<V> IndexMut<PrimId> for PrimMap<V> {
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "there is a value for each prim, and only the stage makes their ids"
+    )]
+    fn index_mut(&mut self, id: PrimId) -> &mut V {
+        &mut self.values[id.0]
+    }
+}
+
+impl Stage {
+    /// Gives each prim the same value.
+    pub fn filled<V: Clone>(&self, value: V) -> PrimMap<V> {
+        PrimMap {
+            values: vec![value; self.prims.len()],
+        }
+    }
+
+    /// Computes a value for each prim from that of the prim above it, from the roots downwards.
+    pub fn inherit<V>(&self, mut value: impl FnMut(PrimId, &Prim, Option<&V>) -> V) -> PrimMap<V> {
+        let mut values: Vec<V> = Vec::with_capacity(self.prims.len());
+        for (id, prim) in self.iter() {
+            // Parents come before their children.
+            let above = prim.parent.and_then(|parent| values.get(parent.0));
+            let value = value(id, prim, above);
+            values.push(value);
+        }
+        PrimMap { values }
+    }
+}
 
 /// A composed prim.
 #[derive(Clone, Debug)]

@@ -403,7 +403,7 @@ fn refusal(reason: String) -> io::Error {
 /// `openusd`'s lexer: a part that it takes for text must not hide brackets here.
 fn nesting(text: &[u8]) -> (usize, usize) {
     let (mut at, mut depth, mut deepest, mut blocks) = (0, 0_usize, 0, 0);
-    while let Some((part, length)) = part(&text[at..]) {
+    while let Some((part, length)) = text.get(at..).and_then(part) {
         match part {
             Part::Byte(bracket @ (b'{' | b'[' | b'(')) => {
                 blocks += usize::from(bracket == b'{');

@@ -159,7 +159,8 @@ pub(super) fn coded_arrays(mut file: CrateFile) -> CodedArrays {
                 .fields
                 .get(*field)
                 .and_then(|field| file.tokens.get(field.token_index));
-            name.is_some_and(|name| name == "default") && lengths[*field].is_some()
+            name.is_some_and(|name| name == "default")
+                && lengths.get(*field).is_some_and(Option::is_some)
         };
         if let (Some(field), Some(path)) = (
             fields.into_iter().find(is_default),
@@ -173,7 +174,8 @@ pub(super) fn coded_arrays(mut file: CrateFile) -> CodedArrays {
     let file = Arc::new(file);
     let mut by_code: HashMap<u64, Arc<CodedArray>> = HashMap::new();
     let mut shared = |field: usize| {
-        let (len, bytes) = lengths[field]?;
+        let (len, bytes) = lengths.get(field).copied()??;
+        let code = file.fields.get(field)?.value_rep.0;
         let new = || {
             Arc::new(CodedArray {
                 file: Arc::clone(&file),
@@ -183,11 +185,7 @@ pub(super) fn coded_arrays(mut file: CrateFile) -> CodedArrays {
                 decoded: OnceLock::new(),
             })
         };
-        Some(Arc::clone(
-            by_code
-                .entry(file.fields[field].value_rep.0)
-                .or_insert_with(new),
-        ))
+        Some(Arc::clone(by_code.entry(code).or_insert_with(new)))
     };
     found
         .into_iter()

@@ -4,7 +4,7 @@ use nalgebra::{
     Isometry3, Matrix3, Matrix4, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3,
 };
 
-use super::{Prim, PrimId, Stage, Value, doubles, texts};
+use super::{Prim, PrimId, PrimMap, Stage, Value, doubles, texts};
 
 /// An operation of a stack.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,18 +129,13 @@ impl Stage {
         matrix
     }
 
-    /// Where every prim is in the stage, by [`PrimId`]: [`Stage::world`] of all at once.
-    pub fn worlds(&self) -> Vec<Matrix4<f64>> {
-        let mut worlds: Vec<Matrix4<f64>> = Vec::with_capacity(self.prims.len());
-        for prim in &self.prims {
+    /// Where every prim is in the stage: [`Stage::world`] of all at once.
+    pub fn worlds(&self) -> PrimMap<Matrix4<f64>> {
+        self.inherit(|_, prim, above| {
             let local = prim.local();
-            let above = prim
-                .parent
-                .filter(|_| !local.resets)
-                .map(|PrimId(parent)| worlds[parent]);
-            worlds.push(above.unwrap_or_else(Matrix4::identity) * local.matrix);
-        }
-        worlds
+            let above = above.filter(|_| !local.resets);
+            above.copied().unwrap_or_else(Matrix4::identity) * local.matrix
+        })
     }
 }
 
@@ -179,19 +174,20 @@ pub fn rigid(matrix: &Matrix4<f64>) -> Option<(Isometry3<f64>, Vector3<f64>)> {
 fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
     let components = doubles(value)?;
     let vector = || <[f64; 3]>::try_from(components.clone()).ok();
-    let one = |axis: usize| {
-        let mut v = [0.0; 3];
-        v[axis] = *components.first()?;
-        Some(v)
+    // A vector with the only component along an axis, and another number along the others.
+    let along = |axis: Axis, other: f64| {
+        let component = *components.first()?;
+        Some(match axis {
+            Axis::X => Vector3::new(component, other, other),
+            Axis::Y => Vector3::new(other, component, other),
+            Axis::Z => Vector3::new(other, other, component),
+        })
     };
-    let single = |axis: usize| {
-        let (&[angle], axis) = (
-            components.as_slice(),
-            [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()][axis],
-        ) else {
+    let single = |axis: Axis| {
+        let &[angle] = components.as_slice() else {
             return None;
         };
-        Some(Rotation3::from_axis_angle(&axis, angle.to_radians()).to_homogeneous())
+        Some(axis.rotation(angle).to_homogeneous())
     };
     Some(match kind {
         "translate" => (
@@ -199,10 +195,10 @@ fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
             Translation3::from(Vector3::from(vector()?)).to_homogeneous(),
         ),
         "translateX" | "translateY" | "translateZ" => {
-            let moved = one(axis_of(kind)?)?;
+            let moved = along(axis_of(kind)?, 0.0)?;
             (
                 OpKind::Translate,
-                Translation3::from(Vector3::from(moved)).to_homogeneous(),
+                Translation3::from(moved).to_homogeneous(),
             )
         }
         "scale" => (
@@ -210,8 +206,7 @@ fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
             Matrix4::new_nonuniform_scaling(&Vector3::from(vector()?)),
         ),
         "scaleX" | "scaleY" | "scaleZ" => {
-            let mut scale = Vector3::repeat(1.0);
-            scale[axis_of(kind)?] = *components.first()?;
+            let scale = along(axis_of(kind)?, 1.0)?;
             (OpKind::Scale, Matrix4::new_nonuniform_scaling(&scale))
         }
         "rotateX" | "rotateY" | "rotateZ" => (OpKind::Rotate, single(axis_of(kind)?)?),
@@ -235,21 +230,55 @@ fn matrix(kind: &str, value: &Value) -> Option<(OpKind, Matrix4<f64>)> {
         _ => {
             // rotateXYZ turns about x first.
             let order = kind.strip_prefix("rotate")?;
-            let angles = vector()?;
+            let [x, y, z] = vector()?;
             if !matches!(order, "XYZ" | "XZY" | "YXZ" | "YZX" | "ZXY" | "ZYX") {
                 return None;
             }
             let mut turned = Rotation3::identity();
             for letter in order.chars() {
-                let axis = "XYZ".find(letter)?;
-                let about = [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()][axis];
-                turned = Rotation3::from_axis_angle(&about, angles[axis].to_radians()) * turned;
+                let axis = Axis::named(letter)?;
+                let angle = match axis {
+                    Axis::X => x,
+                    Axis::Y => y,
+                    Axis::Z => z,
+                };
+                turned = axis.rotation(angle) * turned;
             }
             (OpKind::Rotate, turned.to_homogeneous())
         }
     })
 }
 
-fn axis_of(kind: &str) -> Option<usize> {
-    "XYZ".find(kind.chars().last()?)
+/// An axis of a frame.
+#[derive(Clone, Copy)]
+enum Axis {
+    X,
+    Y,
+    Z,
+}
+
+impl Axis {
+    fn named(letter: char) -> Option<Self> {
+        match letter {
+            'X' => Some(Self::X),
+            'Y' => Some(Self::Y),
+            'Z' => Some(Self::Z),
+            _ => None,
+        }
+    }
+
+    /// The rotation about the axis by an angle in degrees.
+    fn rotation(self, degrees: f64) -> Rotation3<f64> {
+        let about = match self {
+            Self::X => Vector3::x_axis(),
+            Self::Y => Vector3::y_axis(),
+            Self::Z => Vector3::z_axis(),
+        };
+        Rotation3::from_axis_angle(&about, degrees.to_radians())
+    }
+}
+
+/// The axis that an operation is along or about: `translateX`.
+fn axis_of(kind: &str) -> Option<Axis> {
+    Axis::named(kind.chars().last()?)
 }

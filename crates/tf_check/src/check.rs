@@ -67,13 +67,13 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where the last star was, and what it stood for up to now.
     let mut star = None;
-    while t < text.len() {
+    while let Some(&next) = text.get(t) {
         match pattern.get(p) {
             Some('*') => {
                 star = Some((p, t));
                 p += 1;
             }
-            Some(&c) if c == '?' || c == text[t] => (p, t) = (p + 1, t + 1),
+            Some(&c) if c == '?' || c == next => (p, t) = (p + 1, t + 1),
             _ => {
                 let Some((at, until)) = star else {
                     return false;
@@ -83,7 +83,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
             }
         }
     }
-    pattern[p..].iter().all(|&c| c == '*')
+    pattern.iter().skip(p).all(|&c| c == '*')
 }
 
 /// How a frame of the running robot stands to the asset.
@@ -224,9 +224,10 @@ pub fn check_frames(
         findings.extend(extra);
     } else {
         let asked = |id: &String| {
-            snapshot
-                .find(plain(id))
-                .map_or_else(|| snapshot.undeclared(id), |index| findings[index].clone())
+            let declared = snapshot.find(plain(id));
+            declared
+                .and_then(|index| findings.get(index).cloned())
+                .unwrap_or_else(|| snapshot.undeclared(id))
         };
         findings = only.iter().map(asked).collect();
     }
@@ -294,6 +295,29 @@ pub(crate) struct Snapshot<'a> {
     pub(crate) aliases: &'a HashMap<&'a str, &'a str>,
 }
 
+/// A frame that a joint moves, as it is in TF.
+struct Moved<'a> {
+    /// Of the frame in the asset.
+    index: usize,
+    /// Of the joint in the asset.
+    number: usize,
+    joint: &'a AssetJoint,
+    edge: &'a Edge,
+    /// Where what it hangs on in TF is in what it hangs on in the asset.
+    above: &'a Pose,
+    /// The last moment from another publisher.
+    rival: Option<Moment>,
+}
+
+/// Whether the asset says that a frame moves, in words.
+fn motion(frame: &AssetFrame) -> &'static str {
+    if frame.is_static {
+        "does not move"
+    } else {
+        "moves"
+    }
+}
+
 impl Snapshot<'_> {
     pub(crate) fn tree(&self) -> &Tree {
         self.heard.transforms.tree()
@@ -302,7 +326,7 @@ impl Snapshot<'_> {
     /// What was found about every frame of the asset.
     pub(crate) fn all(&self) -> Vec<Observation> {
         (0..self.expected.len())
-            .map(|index| self.frame(index))
+            .filter_map(|index| self.frame(index))
             .collect()
     }
 
@@ -350,9 +374,13 @@ impl Snapshot<'_> {
         self.limits.ignores(id) || display_name.is_some_and(|name| self.limits.ignores(plain(name)))
     }
 
-    /// Compares one frame with the tree.
-    pub(crate) fn frame(&self, index: usize) -> Observation {
-        let frame = &self.expected[index];
+    /// Compares the frame of the asset that has this index with the tree.
+    pub(crate) fn frame(&self, index: usize) -> Option<Observation> {
+        let frame = self.expected.get(index)?;
+        Some(self.compare(index, frame))
+    }
+
+    fn compare(&self, index: usize, frame: &AssetFrame) -> Observation {
         let id = plain(&frame.id);
         if self.ignores(id, frame.display_name.as_deref()) {
             return Finding::new(
@@ -437,10 +465,13 @@ impl Snapshot<'_> {
         }
         let (mut at, mut pose) = (self.find(is).filter(|_| frame.is_apart)?, Pose::identity());
         let mut frames_left = self.expected.len();
-        while plain(&self.expected[at].id) != says {
+        loop {
+            let between = self.expected.get(at)?;
+            if plain(&between.id) == says {
+                break;
+            }
             // Frames whose names differ by a leading slash may lead round in a circle.
             frames_left = frames_left.checked_sub(1)?;
-            let between = &self.expected[at];
             if between.kind != FrameKind::Frame || !between.is_static {
                 return None;
             }
@@ -514,19 +545,10 @@ impl Snapshot<'_> {
         // Two topics at once is as wrong as the wrong one: who listens gets one or the other.
         if wrong.is_some() {
             let also = if right.is_some() { "also " } else { "" };
-            let kind = if frame.is_static {
-                "does not move"
-            } else {
-                "moves"
-            };
-            return say(
-                FrameStatus::WrongTopic,
-                format!(
-                    "{also}on {}, but the asset says that it {kind}: {}",
-                    tree.name(other),
-                    tree.name(topic)
-                ),
-            );
+            let kind = motion(frame);
+            let (is, says) = (tree.name(other), tree.name(topic));
+            let detail = format!("{also}on {is}, but the asset says that it {kind}: {says}");
+            return say(FrameStatus::WrongTopic, detail);
         }
         if !frame.is_static && self.is_silent(edge) {
             let age = self.now.saturating_duration_since(edge.heard).as_secs_f64();
@@ -538,7 +560,17 @@ impl Snapshot<'_> {
         }
         let mut observed = match self.expected.joint(frame) {
             _ if frame.is_static => self.fixed(frame, &(above * edge.pose), rival, found),
-            Some((joint, of)) => self.moving(index, (joint, of), edge, &above, rival, found),
+            Some((number, joint)) => {
+                let moved = Moved {
+                    index,
+                    number,
+                    joint,
+                    edge,
+                    above: &above,
+                    rival,
+                };
+                self.moving(moved, found)
+            }
             // Animated, or moved by something that the asset does not describe.
             None => say(
                 FrameStatus::Ok,
@@ -605,17 +637,16 @@ impl Snapshot<'_> {
     }
 
     /// A frame that a joint moves: it must be where the joint can take it, and where the joint
-    /// state of the same moment puts it. `above`: where what it hangs on in TF is in what it hangs
-    /// on in the asset.
-    fn moving(
-        &self,
-        index: usize,
-        (number, joint): (usize, &AssetJoint),
-        edge: &Edge,
-        above: &Pose,
-        rival: Option<Moment>,
-        found: Finding,
-    ) -> Observation {
+    /// state of the same moment puts it.
+    fn moving(&self, moved: Moved<'_>, found: Finding) -> Observation {
+        let Moved {
+            index,
+            number,
+            joint,
+            edge,
+            above,
+            rival,
+        } = moved;
         let newest = edge.heard;
         let is_recent = |(count, moment): &(usize, Moment)| {
             *count < PROOF || newest.saturating_duration_since(moment.heard) <= WINDOW

@@ -267,7 +267,9 @@ fn tell_prefix(snapshot: &Snapshot<'_>, observed: &mut [Observation], prefix: &s
     };
     let mut ok = 0;
     for (index, observed) in observed.iter_mut().enumerate() {
-        let found = prefixed.frame(index).finding;
+        let Some(found) = prefixed.frame(index).map(|observed| observed.finding) else {
+            break;
+        };
         ok += usize::from(found.verdict == FrameStatus::Ok);
         if observed.finding.verdict == FrameStatus::Missing && found.verdict != FrameStatus::Missing
         {
@@ -343,7 +345,8 @@ fn older_description(
     {
         let verdict = previous
             .find(&observed.finding.frame)
-            .map(|index| before.frame(index).finding.verdict);
+            .and_then(|index| before.frame(index))
+            .map(|observed| observed.finding.verdict);
         match (observed.finding.verdict, verdict) {
             // It falls silent with either.
             (FrameStatus::Stale, _) => {}

@@ -86,7 +86,7 @@ impl Expected {
     /// The joint that a joint follows through all others, the factor and the offset.
     pub(crate) fn leader(&self, joint: usize) -> Option<(&AssetJoint, f64, f64)> {
         let (leader, multiplier, offset) = self.model.driver(joint)?;
-        Some((&self.asset.joints[leader], multiplier, offset))
+        Some((self.asset.joints.get(leader)?, multiplier, offset))
     }
 
     /// The pose in its parent of a frame whose joint has one position.

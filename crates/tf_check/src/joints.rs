@@ -196,7 +196,11 @@ impl Joint {
             return;
         }
         match self.positions.binary_search_by_key(&stamp, |(at, _)| *at) {
-            Ok(same) => self.positions[same].1 = position,
+            Ok(same) => {
+                if let Some((_, known)) = self.positions.get_mut(same) {
+                    *known = position;
+                }
+            }
             Err(after) => {
                 let is_near = |index: usize| {
                     self.positions

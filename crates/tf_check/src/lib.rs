@@ -57,10 +57,6 @@
 //! allow counts; what was heard before a clock went back, before another publisher took over, or
 //! before the asset was written, does not count.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
 #![warn(missing_docs)]
 
 mod check;

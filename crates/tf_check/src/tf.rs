@@ -2,6 +2,11 @@
 //!
 //! Its memory is bounded by the number of frames.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "a frame is numbered when it is first heard of; `Tree::make_room` renumbers all of them at once"
+)]
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 

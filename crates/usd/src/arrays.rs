@@ -442,12 +442,18 @@ impl Write for Output {
             self.file.write(bytes)?;
             return Ok(bytes.len());
         };
-        self.places[number] += 1;
-        let Content {
-            is_coded,
-            count,
-            bytes: array,
-        } = &self.contents[number];
+        let (
+            Some(places),
+            Some(Content {
+                is_coded,
+                count,
+                bytes: array,
+            }),
+        ) = (self.places.get_mut(number), self.contents.get(number))
+        else {
+            return Err(io::Error::other("a placeholder is of no array"));
+        };
+        *places += 1;
         // What stands before the array is of the placeholder.
         let before = match is_coded {
             true => [MIN_CODED as u64, bytes.len() as u64]
@@ -509,7 +515,9 @@ fn coded(values: impl ExactSizeIterator<Item = i32> + Clone) -> Vec<u8> {
             bytes.extend(difference.to_le_bytes());
             3
         };
-        bytes[lengths + i / 4] |= length << (2 * (i % 4));
+        if let Some(byte) = bytes.get_mut(lengths + i / 4) {
+            *byte |= length << (2 * (i % 4));
+        }
     }
     // The block is the only one, which is said by a zero.
     let mut block = vec![0];

@@ -16,7 +16,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         "Links as Xforms, frames, visual and collision scopes",
     );
     layer.def(&root, "Xform");
-    for &link in &scene.robot.tree.order {
+    for &link in scene.robot.tree().order() {
         if scene.is_over("base.usda") {
             return layer;
         }
@@ -33,20 +33,20 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
 }
 
 fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
-    let plan = &scene.plan.links[link.0];
+    let plan = &scene.plan.links[link];
     if plan.role != Role::World {
-        let name = &scene.robot.links[link.0].name;
+        let name = scene.robot.links()[link].name();
         let mut prim = layer.def(&plan.path, "Xform");
         if !plan.path.ends_with(&format!("/{name}")) {
             prim.display_name(name);
         }
         place(&mut prim, &plan.local, None);
     }
-    let visuals = &scene.library.visuals[link.0];
+    let visuals = &scene.library.visuals[link];
     if !visuals.is_empty() {
         author_visuals(scene, layer, &format!("{}/visual", plan.path), visuals);
     }
-    let colliders = &scene.library.colliders[link.0];
+    let colliders = &scene.library.colliders[link];
     if !colliders.is_empty() {
         author_colliders(scene, layer, link, colliders);
     }
@@ -57,9 +57,7 @@ fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
 fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[Visual]) {
     layer.def(scope, "Scope");
     if visuals.iter().any(Visual::has_tiers) {
-        layer
-            .over(scope)
-            .variant_set(REPRESENTATION, TIERS[DEFAULT_TIER]);
+        layer.over(scope).variant_set(REPRESENTATION, DEFAULT_TIER);
     }
     for visual in visuals {
         if !visual.has_tiers() {
@@ -68,7 +66,7 @@ fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[
                 layer,
                 &format!("{scope}/{}", visual.name),
                 visual,
-                visual.looks[DEFAULT_TIER],
+                visual.default_look(),
             );
             continue;
         }
@@ -104,11 +102,11 @@ fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visu
 /// The colliders of a link, by how near they are to what is meant. Where planners have spheres for
 /// the link they are a variant, too, in which no other collider stands.
 fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, colliders: &[Collider]) {
-    let scope = &format!("{}/collision", scene.plan.links[link.0].path);
+    let scope = &format!("{}/collision", scene.plan.links[link].path);
     layer.def(scope, "Scope");
     let variant = |name: &str| format!("{scope}{{{FIDELITY}={name}}}");
     let is_mesh = |collider: &&Collider| matches!(collider.form, ColliderForm::Mesh { .. });
-    let spheres = planning::colliders(&scene.robot.planning, link);
+    let spheres = planning::colliders(scene.robot.planning(), link);
     if colliders.iter().any(|c| is_mesh(&c)) || !spheres.is_empty() {
         layer.over(scope).variant_set(FIDELITY, HULL);
         [HULL, TRIMESH]

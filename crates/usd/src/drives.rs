@@ -10,8 +10,7 @@ use super::Scene;
 use super::author::{Attribute, Prim};
 use super::numbers::degrees;
 use super::physics::mass_of;
-use super::plan::LinkPlan;
-use urdf_usd_robot::{Command, Drive, JointId, JointKind, LinkId, Mass, Pose};
+use urdf_usd_robot::{ArenaMap, Command, Drive, JointId, JointKind, Link, Mass, Pose};
 
 /// Hz. Ten times what an arm's controller follows; within what a simulation at 100 steps a second
 /// and more can integrate.
@@ -30,8 +29,8 @@ pub(super) fn author(
     id: JointId,
     drive: &Drive,
 ) {
-    let joint = &scene.robot.joints[id.0];
-    let (instance, per_unit): (_, fn(f64) -> f64) = match joint.kind {
+    let joint = &scene.robot.joints()[id];
+    let (instance, per_unit): (_, fn(f64) -> f64) = match joint.kind() {
         JointKind::Revolute | JointKind::Continuous => ("angular", f64::to_radians),
         JointKind::Prismatic => ("linear", |gain| gain),
         _ => return,
@@ -70,12 +69,12 @@ pub(super) fn author(
 
 /// What each link carries with it, itself included.
 pub(super) struct Carried {
-    /// By link; `None` for what is no body.
-    masses: Vec<Option<Mass>>,
-    /// By link: how many links hang on it, itself included, without what floats.
-    count: Vec<usize>,
-    /// By link: all that hangs on it as one.
-    whole: Vec<Whole>,
+    /// `None` for what is no body.
+    masses: ArenaMap<Link, Option<Mass>>,
+    /// How many links hang on each, itself included, without what floats.
+    count: ArenaMap<Link, usize>,
+    /// All that hangs on each link as one.
+    whole: ArenaMap<Link, Whole>,
 }
 
 /// Many bodies as one, in the default prim with all joints at zero.
@@ -125,25 +124,24 @@ fn spread(a: &Vector3<f64>, b: &Vector3<f64>) -> Matrix3<f64> {
 impl Carried {
     pub(super) fn new(scene: &Scene<'_>) -> Self {
         let (robot, links) = (scene.robot, &scene.plan.links);
-        let masses: Vec<Option<Mass>> = (0..robot.links.len())
-            .map(|link| mass_of(scene, LinkId(link)))
-            .collect();
-        let whole = |(mass, link): (&Option<Mass>, &LinkPlan)| {
-            mass.as_ref().map(|mass| Whole::of(mass, &link.rest))
-        };
-        let mut whole: Vec<Whole> = masses
-            .iter()
-            .zip(links)
-            .map(|pair| whole(pair).unwrap_or_default())
-            .collect();
-        let mut count = vec![1; masses.len()];
-        for &link in robot.tree.order.iter().rev() {
-            let joint = robot.tree.parent_joint[link.0].map(|joint| &robot.joints[joint.0]);
+        let masses = ArenaMap::new(robot.links(), |link, _| mass_of(scene, link));
+        let mut whole = ArenaMap::new(robot.links(), |link, _| {
+            masses[link]
+                .as_ref()
+                .map(|mass| Whole::of(mass, &links[link].rest))
+                .unwrap_or_default()
+        });
+        let mut count = ArenaMap::filled(robot.links(), 1);
+        for &link in robot.tree().order().iter().rev() {
+            let joint = robot
+                .tree()
+                .parent_joint(link)
+                .map(|joint| &robot.joints()[joint]);
             // What floats is not carried.
-            if let Some(joint) = joint.filter(|joint| joint.kind != JointKind::Floating) {
-                let below = whole[link.0];
-                whole[joint.parent.0].add(&below);
-                count[joint.parent.0] += count[link.0];
+            if let Some(joint) = joint.filter(|joint| joint.kind() != JointKind::Floating) {
+                let (below, number) = (whole[link], count[link]);
+                whole[joint.parent()].add(&below);
+                count[joint.parent()] += number;
             }
         }
         Self {
@@ -156,34 +154,36 @@ impl Carried {
     /// What a joint moves: kg·m² about its axis, or kg along it, with all joints at zero.
     fn by(&self, scene: &Scene<'_>, id: JointId) -> f64 {
         let (robot, plan) = (scene.robot, &scene.plan);
-        let joint = &robot.joints[id.0];
-        let frame = plan.links[joint.child.0].rest;
+        let joint = &robot.joints()[id];
+        let frame = plan.links[joint.child()].rest;
         let axis = frame.rotation * joint.axis.into_inner();
-        if self.count[joint.child.0] > MAX_ONE_BY_ONE {
-            let whole = &self.whole[joint.child.0];
-            return match joint.kind {
+        if self.count[joint.child()] > MAX_ONE_BY_ONE {
+            let whole = &self.whole[joint.child()];
+            return match joint.kind() {
                 JointKind::Prismatic => whole.mass,
                 _ => whole.about(&axis, &frame.translation.vector).max(0.0),
             };
         }
         let mut carried = 0.0;
-        let mut stack = vec![joint.child];
+        let mut stack = vec![joint.child()];
         while let Some(link) = stack.pop() {
-            let below = robot.tree.child_joints[link.0]
+            let below = robot
+                .tree()
+                .child_joints(link)
                 .iter()
-                .map(|j| &robot.joints[j.0]);
+                .map(|&joint| &robot.joints()[joint]);
             stack.extend(
                 below
-                    .filter(|joint| joint.kind != JointKind::Floating)
-                    .map(|joint| joint.child),
+                    .filter(|joint| joint.kind() != JointKind::Floating)
+                    .map(|joint| joint.child()),
             );
-            let Some(mass) = &self.masses[link.0] else {
+            let Some(mass) = &self.masses[link] else {
                 continue;
             };
-            carried += match joint.kind {
+            carried += match joint.kind() {
                 JointKind::Prismatic => mass.mass,
                 _ => {
-                    let rest = &plan.links[link.0].rest;
+                    let rest = &plan.links[link].rest;
                     let arm =
                         rest * Point3::from(mass.centre) - Point3::from(frame.translation.vector);
                     let own = (rest.rotation * mass.axes).inverse() * axis;

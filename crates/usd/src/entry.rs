@@ -14,11 +14,11 @@ pub(super) const ORDER: [&str; 6] = [
 ];
 
 pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], extents: Vec<[f32; 3]>) -> Layer {
-    let (mut layer, root) = super::layer(scene, &format!("The robot {}", scene.robot.name));
+    let (mut layer, root) = super::layer(scene, &format!("The robot {}", scene.robot.name()));
     layer.sublayers(sublayers.iter().map(|path| format!("./{path}")));
     let options = scene.options;
     let mut info: Vec<(&str, Value)> = vec![
-        ("name", string(&scene.robot.name)),
+        ("name", string(scene.robot.name())),
         ("identifier", string(&options.identifier)),
         ("version", string(&options.version)),
     ];
@@ -31,8 +31,8 @@ pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], extents: Vec<[f32; 3]
         prim.apply(["GeomModelAPI"])
             .attribute("extentsHint", Attribute::float3_array(extents));
     }
-    if scene.plan.name != scene.robot.name {
-        prim.display_name(&scene.robot.name);
+    if scene.plan.name != scene.robot.name() {
+        prim.display_name(scene.robot.name());
     }
     layer
 }
@@ -43,7 +43,7 @@ pub(super) fn overlay(scene: &Scene<'_>, overlay: Overlay) -> Layer {
         scene,
         &format!(
             "The robot {} with the overlay {}",
-            scene.robot.name,
+            scene.robot.name(),
             overlay.as_str()
         ),
     );

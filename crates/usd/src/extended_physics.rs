@@ -8,11 +8,16 @@ use urdf_usd_robot::JointKind;
 pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     let (mut layer, _) = super::layer(scene, "ext_physics:* (mimic joints)");
     let mut any = false;
-    for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
-        let (Some(plan), Some(mimic)) = (plan, joint.mimic) else {
+    for (joint, plan) in scene
+        .robot
+        .joints()
+        .values()
+        .zip(scene.plan.joints.values())
+    {
+        let (Some(plan), Some(mimic)) = (plan, joint.mimic()) else {
             continue;
         };
-        let Some(leader) = &scene.plan.joints[mimic.joint.0] else {
+        let Some(leader) = &scene.plan.joints[mimic.joint] else {
             continue;
         };
         any = true;
@@ -26,8 +31,8 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
             }
         };
         let (follower, led_by) = (
-            unit(joint.kind),
-            unit(scene.robot.joints[mimic.joint.0].kind),
+            unit(joint.kind()),
+            unit(scene.robot.joints()[mimic.joint].kind()),
         );
         let (multiplier, offset) = (
             mimic.multiplier * follower / led_by,

@@ -9,7 +9,7 @@ use nalgebra::{Matrix3, Vector3};
 use rayon::prelude::*;
 
 use super::Scene;
-use super::library::{ColliderForm, DEFAULT_TIER, Form};
+use super::library::{ColliderForm, Form};
 use super::plan::LinkPlan;
 use super::planning;
 use urdf_usd_robot::{CacheEvicted, Geometry, LazyMesh, MeshArrays, Pose};
@@ -62,20 +62,15 @@ enum Body<'a> {
 pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Result<Vec<[f32; 3]>, CacheEvicted> {
     let library = &scene.library;
     let (mut visible, mut colliding) = (Vec::new(), Vec::new());
-    for (plan, (visuals, colliders)) in scene
-        .plan
-        .links
-        .iter()
-        .zip(library.visuals.iter().zip(&library.colliders))
-    {
-        for visual in visuals {
-            let body = match &library.instances[visual.looks[DEFAULT_TIER].instance].form {
+    for (link, plan) in scene.plan.links.iter() {
+        for visual in &library.visuals[link] {
+            let body = match &library.instances[visual.default_look().instance].form {
                 Form::Primitive(geometry) => Body::Primitive(geometry),
                 Form::Mesh(mesh) => Body::Mesh(&library.meshes[*mesh].mesh),
             };
             visible.push((Place::new(plan, &visual.pose, visual.scale), body));
         }
-        for collider in colliders {
+        for collider in &library.colliders[link] {
             let body = match &collider.form {
                 ColliderForm::Primitive(geometry) => Body::Primitive(geometry),
                 ColliderForm::Mesh { convex_hull, .. } => {
@@ -105,13 +100,13 @@ pub(super) fn hint(scene: &Scene<'_>, store: &Store) -> Result<Vec<[f32; 3]>, Ca
     let (seen, mut touched) = (around(&visible), around(&colliding));
     for (link, sphere) in scene
         .robot
-        .planning
+        .planning()
         .groups
         .iter()
         .flat_map(|group| &group.spheres)
         .flat_map(|(link, spheres)| spheres.iter().map(move |sphere| (link, sphere)))
     {
-        let place = Place::new(&scene.plan.links[link.0], &planning::at(sphere), None);
+        let place = Place::new(&scene.plan.links[*link], &planning::at(sphere), None);
         touched.add(place.bounds_of_primitive(&planning::shape(sphere)));
     }
     let mut purposes = vec![seen, Bounds::EMPTY, Bounds::EMPTY, touched];
@@ -132,6 +127,12 @@ fn as_mesh<'a>(body: &Body<'a>) -> Option<&'a LazyMesh> {
         Body::Primitive(_) => None,
         Body::Mesh(mesh) => Some(mesh),
     }
+}
+
+/// A mesh, and where it stands: with the numbers of these places among all.
+struct UsedMesh<'a> {
+    mesh: &'a LazyMesh,
+    places: Vec<(usize, &'a Place)>,
 }
 
 /// The bounds of meshes where they stand, in their order, from `store` if it has them: going
@@ -172,33 +173,32 @@ fn bounds_of_meshes<'a>(
         return Ok(bounds);
     }
     // Each mesh is loaded once, however many places it has.
-    let mut places: HashMap<*const LazyMesh, (&LazyMesh, Vec<usize>)> = HashMap::new();
-    for (index, (_, mesh)) in meshes.iter().enumerate() {
-        places
-            .entry(std::ptr::from_ref(*mesh))
-            .or_insert((mesh, Vec::new()))
-            .1
-            .push(index);
+    let mut used: HashMap<*const LazyMesh, UsedMesh<'_>> = HashMap::new();
+    for (index, (place, mesh)) in meshes.iter().enumerate() {
+        let used = used.entry(std::ptr::from_ref(*mesh)).or_insert(UsedMesh {
+            mesh,
+            places: Vec::new(),
+        });
+        used.places.push((index, place));
     }
-    let places: Vec<(&LazyMesh, Vec<usize>)> = places.into_values().collect();
-    let found = places.into_par_iter().map(|(mesh, indices)| {
+    let used: Vec<UsedMesh<'_>> = used.into_values().collect();
+    let found = used.into_par_iter().map(|UsedMesh { mesh, places }| {
         let mesh = mesh.arrays()?;
-        let found = indices
+        let found = places
             .into_iter()
-            .map(|index| (index, meshes[index].0.bounds_of_mesh(&mesh)));
+            .map(|(index, place)| (index, place.bounds_of_mesh(&mesh)));
         Ok(found.collect())
     });
     let found: Vec<Vec<(usize, Bounds)>> = found.collect::<Result<_, _>>()?;
-    let mut bounds = vec![Bounds::EMPTY; meshes.len()];
-    found
-        .into_iter()
-        .flatten()
-        .for_each(|(index, found)| bounds[index] = found);
+    // Each index is there once, so in their order these are the bounds of `meshes`.
+    let mut found: Vec<(usize, Bounds)> = found.into_iter().flatten().collect();
+    found.sort_unstable_by_key(|(index, _)| *index);
+    let bounds: Vec<Bounds> = found.into_iter().map(|(_, bounds)| bounds).collect();
     if let Some(key) = key {
         let corners = || bounds.iter().flat_map(|bounds| [bounds.low, bounds.high]);
         store.put(&key, || {
             corners()
-                .flat_map(|corner| corner.data.0[0])
+                .flat_map(<[f64; 3]>::from)
                 .flat_map(f64::to_le_bytes)
                 .collect::<Vec<u8>>()
         });

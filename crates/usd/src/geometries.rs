@@ -51,7 +51,7 @@ fn key(scene: &Scene<'_>) -> Option<Key> {
         name,
         mesh,
         subsets,
-    } in &scene.library.meshes
+    } in scene.library.meshes.values()
     {
         if mesh.digest == [0; 32] {
             return None;
@@ -77,7 +77,7 @@ fn key(scene: &Scene<'_>) -> Option<Key> {
 fn layer<'a>(scene: &'a Scene<'_>, arrays: &mut Arrays<'a>) -> Result<Layer, CacheEvicted> {
     let mut layer = Layer::new("Every distinct mesh once", "Geometries");
     layer.def("/Geometries", "Scope");
-    for entry in &scene.library.meshes {
+    for entry in scene.library.meshes.values() {
         if scene.is_over("geometries.usdc") {
             break;
         }

@@ -14,7 +14,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         "Instances",
     );
     layer.def("/Instances", "Scope");
-    for instance in &scene.library.instances {
+    for instance in scene.library.instances.values() {
         let root = format!("/Instances/{}", instance.name);
         layer.def(&root, "Xform");
         let geometry = format!("{root}/geometry");

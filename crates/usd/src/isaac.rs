@@ -39,25 +39,29 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     );
     let poses = author_poses(scene, &mut layer, &root, diagnostics);
     author_robot(scene, &mut layer, &root, poses);
-    let says_drives = scene.robot.joints.iter().any(|joint| joint.drive.is_some());
-    let tools: HashSet<LinkId> = scene.robot.planning.tool_frames.iter().copied().collect();
+    let says_drives = scene
+        .robot
+        .joints()
+        .values()
+        .any(|joint| joint.drive().is_some());
+    let tools: HashSet<LinkId> = scene.robot.planning().tool_frames.iter().copied().collect();
     let coordinates: HashSet<JointId> = scene
         .robot
-        .planning
+        .planning()
         .coordinates
         .iter()
         .map(|coordinate| coordinate.joint)
         .collect();
-    for (index, joint) in scene.robot.joints.iter().enumerate() {
-        let Some(plan) = &scene.plan.joints[index] else {
+    for (id, joint) in scene.robot.joints().iter() {
+        let Some(plan) = &scene.plan.joints[id] else {
             continue;
         };
         let mut prim = layer.over(&plan.path);
         prim.apply([names::JOINT_API]);
-        if name_of(&plan.path) != joint.name {
+        if name_of(&plan.path) != joint.name() {
             // The schema's file spells it one way, and programs read it the other way.
-            prim.attribute(names::NAME_OVERRIDE, Attribute::string(&joint.name));
-            prim.attribute(names::JOINT_NAME_OVERRIDE, Attribute::string(&joint.name));
+            prim.attribute(names::NAME_OVERRIDE, Attribute::string(joint.name()));
+            prim.attribute(names::JOINT_NAME_OVERRIDE, Attribute::string(joint.name()));
         }
         let free = degrees_of_freedom(joint);
         if free.len() > 1 {
@@ -66,7 +70,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
                 Attribute::token_array(free.iter().copied()),
             );
         }
-        let is_driven = joint.drive.is_some() || coordinates.contains(&JointId(index));
+        let is_driven = joint.drive().is_some() || coordinates.contains(&id);
         if !free.is_empty() && (says_drives || !coordinates.is_empty()) {
             prim.attribute(
                 names::ACTUATOR,
@@ -77,9 +81,9 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     for (path, _) in &scene.plan.world_joints {
         layer.over(path).apply([names::JOINT_API]);
     }
-    for (index, plan) in scene.plan.links.iter().enumerate() {
-        let name = &scene.robot.links[index].name;
-        let is_tool = tools.contains(&LinkId(index));
+    for (id, plan) in scene.plan.links.iter() {
+        let name = scene.robot.links()[id].name();
+        let is_tool = tools.contains(&id);
         if plan.role == Role::Body {
             let mut prim = layer.over(&plan.path);
             prim.apply([names::LINK_API]);
@@ -115,7 +119,7 @@ fn author_robot(scene: &Scene<'_>, layer: &mut Layer, root: &str, poses: Vec<Str
         .options
         .namespace
         .clone()
-        .unwrap_or_else(|| default_namespace(&scene.robot.name));
+        .unwrap_or_else(|| default_namespace(scene.robot.name()));
     let mut prim = layer.over(root);
     prim.apply([names::ROBOT_API]);
     let source = scene
@@ -153,29 +157,29 @@ fn links(scene: &Scene<'_>) -> Vec<String> {
     let mut last = Vec::new();
     for &link in scene
         .robot
-        .tree
-        .order
+        .tree()
+        .order()
         .iter()
-        .filter(|link| plans[link.0].role == Role::Frame)
+        .filter(|link| plans[**link].role == Role::Frame)
     {
-        match plans[link.0].body.filter(|_| !is_last) {
+        match plans[link].body.filter(|_| !is_last) {
             Some(body) => sites.entry(body).or_default().push(link),
             None => last.push(link),
         }
     }
     let bodies = scene
         .robot
-        .tree
-        .order
+        .tree()
+        .order()
         .iter()
-        .filter(|link| plans[link.0].role == Role::Body);
+        .filter(|link| plans[**link].role == Role::Body);
     let with_sites = bodies
         .flat_map(|body| std::iter::once(*body).chain(sites.remove(body).unwrap_or_default()));
     with_sites
         .collect::<Vec<_>>()
         .into_iter()
         .chain(last)
-        .map(|link| plans[link.0].path.clone())
+        .map(|link| plans[link].path.clone())
         .collect()
 }
 
@@ -183,29 +187,26 @@ fn links(scene: &Scene<'_>) -> Vec<String> {
 /// loops last.
 fn joints(scene: &Scene<'_>) -> Vec<String> {
     let added = scene.plan.world_joints.iter().map(|(path, _)| path.clone());
-    let path = |joint: usize| Some(scene.plan.joints[joint].as_ref()?.path.clone());
+    let path = |joint: JointId| Some(scene.plan.joints[joint].as_ref()?.path.clone());
     let in_tree = scene
         .robot
-        .tree
-        .order
+        .tree()
+        .order()
         .iter()
-        .filter_map(|link| scene.robot.tree.parent_joint[link.0]);
+        .filter_map(|link| scene.robot.tree().parent_joint(*link));
     let loops = scene
         .robot
-        .joints
+        .joints()
         .iter()
-        .enumerate()
-        .filter(|(_, joint)| joint.closes_loop)
-        .map(|(index, _)| index);
-    added
-        .chain(in_tree.map(|joint| joint.0).chain(loops).filter_map(path))
-        .collect()
+        .filter(|(_, joint)| joint.closes_loop())
+        .map(|(id, _)| id);
+    added.chain(in_tree.chain(loops).filter_map(path)).collect()
 }
 
 /// The degrees of freedom of a joint in the frame that UsdPhysics has of it, in the schema's order.
 fn degrees_of_freedom(joint: &Joint) -> Vec<&'static str> {
     let (axis, _) = joint_axis(&joint.axis);
-    let is_free = |token: &&str| match joint.kind {
+    let is_free = |token: &&str| match joint.kind() {
         JointKind::Fixed => false,
         JointKind::Revolute | JointKind::Continuous => token.strip_prefix("Rot") == Some(axis),
         JointKind::Prismatic => token.strip_prefix("Trans") == Some(axis),
@@ -227,13 +228,13 @@ fn author_poses(
 ) -> Vec<String> {
     let robot = scene.robot;
     let model = Model::of(robot);
-    let has_prim = |joint: JointId| scene.plan.joints[joint.0].is_some();
-    let is_named = |link: LinkId| scene.plan.links[link.0].role != Role::World;
-    let body = |link: LinkId| scene.plan.links[link.0].body;
+    let has_prim = |joint: JointId| scene.plan.joints[joint].is_some();
+    let is_named = |link: LinkId| scene.plan.links[link].role != Role::World;
+    let body = |link: LinkId| scene.plan.links[link].body;
     let chain =
         |pose: &NamedPose| Chain::of(robot, pose, &has_prim, &body)?.between(robot, &is_named);
     let mut poses: Vec<(&NamedPose, Chain)> = Vec::new();
-    for pose in &robot.named_poses {
+    for pose in robot.named_poses() {
         match chain(pose) {
             Some(chain) => poses.push((pose, chain)),
             None => {
@@ -262,18 +263,19 @@ fn author_poses(
     {
         let path = format!("{scope}/{identifier}");
         let at = model.poses(&robot.positions(&model, Some(pose)));
-        let link = |link: LinkId| scene.plan.links[link.0].path.clone();
+        let link = |link: LinkId| scene.plan.links[link].path.clone();
         let joints = chain
             .joints
             .iter()
-            .filter_map(|(joint, _)| scene.plan.joints[joint.0].as_ref());
-        let values = chain
-            .joints
-            .iter()
-            .map(|(joint, value)| match robot.joints[joint.0].kind {
-                JointKind::Prismatic => *value as f32,
-                _ => degrees(*value),
-            });
+            .filter_map(|(joint, _)| scene.plan.joints[*joint].as_ref());
+        let values =
+            chain
+                .joints
+                .iter()
+                .map(|(joint, value)| match robot.joints()[*joint].kind() {
+                    JointKind::Prismatic => *value as f32,
+                    _ => degrees(*value),
+                });
         let prim = PosePrim {
             name: &pose.name,
             group: pose.group.as_deref(),
@@ -283,7 +285,10 @@ fn author_poses(
             values: values.collect(),
             fixed: vec![false; chain.joints.len()],
             is_valid: chain.is_valid(robot),
-            end_at: at.get(chain.end.0).copied().unwrap_or_else(Pose::identity),
+            end_at: at
+                .get(chain.end.index())
+                .copied()
+                .unwrap_or_else(Pose::identity),
         };
         prim.author(layer, &path);
         paths.push(path);
@@ -364,22 +369,22 @@ impl Chain {
             .filter_map(|(joint, at)| Some((*joint, one(at)?)))
             .collect();
         let in_tree = robot
-            .tree
-            .order
+            .tree()
+            .order()
             .iter()
-            .filter_map(|link| robot.tree.parent_joint[link.0]);
+            .filter_map(|link| robot.tree().parent_joint(*link));
         let joints: Vec<(JointId, f64)> = in_tree
             .filter(|joint| has_prim(*joint))
             .filter_map(|joint| Some((joint, *set.get(&joint)?)))
             .collect();
-        let last = robot.joints[joints.last()?.0.0].child;
+        let last = robot.joints()[joints.last()?.0].child();
         if let Some((start, end)) = pose.chain {
             return Some(Self { start, end, joints });
         }
         // A tool frame that is rigid in the last link, if there is one.
         let is_tool = |tool: &&LinkId| body(**tool) == body(last);
         let end = robot
-            .planning
+            .planning()
             .tool_frames
             .iter()
             .find(is_tool)
@@ -398,12 +403,11 @@ impl Chain {
         if !is_named(self.end) {
             return None;
         }
-        let above = |link: &LinkId| Some(robot.joints[robot.tree.parent_joint[link.0]?.0].parent);
         let up = std::iter::successors(Some(self.end), |link| {
             if *link == self.start {
                 None
             } else {
-                above(link)
+                parent_of(robot, *link)
             }
         });
         Some(Self {
@@ -416,15 +420,21 @@ impl Chain {
     pub fn is_valid(&self, robot: &Robot) -> bool {
         self.joints
             .iter()
-            .all(|(joint, value)| robot.joints[joint.0].bounds().contains(*value))
+            .all(|(joint, value)| robot.joints()[*joint].bounds().contains(*value))
     }
+}
+
+/// Returns the link that a link hangs on.
+fn parent_of(robot: &Robot, link: LinkId) -> Option<LinkId> {
+    let joint = robot.tree().parent_joint(link)?;
+    Some(robot.joints()[joint].parent())
 }
 
 /// The link nearest to these joints that is above all of them.
 fn above_all(robot: &Robot, joints: &[(JointId, f64)]) -> Option<LinkId> {
-    let parent = |link: &LinkId| Some(robot.joints[robot.tree.parent_joint[link.0]?.0].parent);
-    let first = robot.joints[joints.first()?.0.0].parent;
-    let above: Vec<LinkId> = std::iter::successors(Some(first), parent).collect();
+    let first = robot.joints()[joints.first()?.0].parent();
+    let above: Vec<LinkId> =
+        std::iter::successors(Some(first), |link| parent_of(robot, *link)).collect();
     let rank: HashMap<LinkId, usize> = above
         .iter()
         .enumerate()
@@ -433,9 +443,9 @@ fn above_all(robot: &Robot, joints: &[(JointId, f64)]) -> Option<LinkId> {
     // Each link is gone up from once.
     let (mut seen, mut top) = (HashSet::new(), 0);
     for (joint, _) in joints {
-        let mut at = robot.joints[joint.0].parent;
+        let mut at = robot.joints()[*joint].parent();
         while !rank.contains_key(&at) && seen.insert(at) {
-            at = parent(&at)?;
+            at = parent_of(robot, at)?;
         }
         top = top.max(rank.get(&at).copied().unwrap_or_default());
     }

@@ -5,11 +5,6 @@
 //! shared. This module knows no URDF text and no file system but the one that `openusd` reads an
 //! asset from; it must not know ROS or HTTP.
 
-#![allow(
-    clippy::indexing_slicing,
-    reason = "indices are checked where they are read, and are of the arrays that they index from then on"
-)]
-
 mod arrays;
 pub mod author;
 mod base;
@@ -67,7 +62,7 @@ pub use urdf_usd_robot::Base;
 pub use urdf_usd_robot::frames::{
     AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
 };
-use urdf_usd_robot::{CacheEvicted, JointKind, LinkId, Robot, Role, names};
+use urdf_usd_robot::{CacheEvicted, JointKind, Robot, Role, names};
 use urdf_usd_store::{Content, Store};
 use urdf_usd_time_limit::TimeLimit;
 
@@ -414,7 +409,7 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
 }
 
 fn written(scene: &Scene<'_>) -> Written {
-    let links = (0..scene.robot.links.len()).map(LinkId);
+    let links = scene.robot.links().handles();
     let masses: Vec<f64> = links
         .filter_map(|link| physics::mass_of(scene, link))
         .map(|mass| mass.mass)
@@ -467,12 +462,12 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
             "nothing need be done, unless a program relies on links that are nested",
         );
     }
-    for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
-        let moves = !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
-        if joint.closes_loop && moves && plan.is_none() {
+    for (id, joint) in scene.robot.joints().iter() {
+        let moves = !matches!(joint.kind(), JointKind::Fixed | JointKind::Floating);
+        if joint.closes_loop() && moves && scene.plan.joints[id].is_none() {
             let message = format!(
                 "joint {:?} closes a loop between links of one rigid body: it cannot move",
-                joint.name
+                joint.name()
             );
             note(
                 &codes::RIGID_LOOP,
@@ -482,13 +477,14 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
             );
         }
     }
-    for (link, plan) in scene.robot.links.iter().zip(&scene.plan.links) {
+    for (id, link) in scene.robot.links().iter() {
+        let plan = &scene.plan.links[id];
         let prim = plan.path.rsplit('/').next().unwrap_or_default();
-        let is_encoded = plan.role == Role::Body && prim != link.name;
-        if plan.role != Role::World && !is_encoded && !names::is_ros_name(&link.name) {
+        let is_encoded = plan.role == Role::Body && prim != link.name();
+        if plan.role != Role::World && !is_encoded && !names::is_ros_name(link.name()) {
             let message = format!(
                 "the TF frame {:?} has a name that ROS does not allow",
-                link.name
+                link.name()
             );
             let help = "rename the link: letters, digits and underscores, no digit in front; slashes may separate parts";
             note(&codes::FRAME_ID, &link.place, message, help);
@@ -497,14 +493,14 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
             continue;
         }
         if is_encoded {
-            let why = match &link.name {
+            let why = match link.name() {
                 name if name.len() > names::MAX_IDENTIFIER => "is too long for a prim's name",
                 name if names::is_identifier(name) => "is taken by a sibling",
                 _ => "cannot be a prim's name",
             };
             let message = format!(
                 "link {:?} {why}; its prim is {prim:?}, and simulators will publish that as its TF frame",
-                link.name
+                link.name()
             );
             note(
                 &codes::NAME_ENCODED,
@@ -514,10 +510,12 @@ fn findings(scene: &Scene<'_>) -> Vec<Diagnostic> {
             );
         }
         if plan.mass_missing {
-            let content = &scene.robot.links[plan.content.0];
+            let content = &scene.robot.links()[plan.content];
             let message = match &content.inertial {
-                None => format!("link {:?} has no inertial", content.name),
-                Some(inertial) => format!("link {:?} has the mass {}", content.name, inertial.mass),
+                None => format!("link {:?} has no inertial", content.name()),
+                Some(inertial) => {
+                    format!("link {:?} has the mass {}", content.name(), inertial.mass)
+                }
             };
             let place = content
                 .inertial

@@ -3,7 +3,6 @@
 //!
 //! The library decides what is the same as what, and names it. It authors nothing.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,18 +11,21 @@ use nalgebra::Vector3;
 
 use crate::plan::{FIDELITY, TRIMESH};
 use urdf_usd_robot::{
-    Channel, Geometry, LazyMesh, LinkId, Map, MapRole, Material, MaterialId, MeshId, Pose, Robot,
-    Shape, Texture, names,
+    Arena, ArenaMap, Channel, Geometry, Handle, LazyMesh, Link, LinkId, Map, MapRole, Material,
+    MaterialId, MeshId, Pose, Robot, Shape, Texture, names,
 };
 use urdf_usd_stage::VariantChoice;
 
-/// Indices into the library's lists.
-pub(super) type MeshIndex = usize;
-pub(super) type MaterialIndex = usize;
-pub(super) type InstanceIndex = usize;
+/// A mesh of a [`Library`].
+pub(super) type MeshIndex = Handle<MeshEntry>;
+/// A material of a [`Library`].
+pub(super) type MaterialIndex = Handle<MaterialEntry>;
+/// An instance of a [`Library`].
+pub(super) type InstanceIndex = Handle<Instance>;
 
 /// A mesh of geometries.usdc.
 pub(super) struct MeshEntry {
+    /// What it is called; an identifier without a double once the library is finished.
     pub name: String,
     pub mesh: Arc<LazyMesh>,
     /// The faces of each material that is not the whole mesh's; see [`Form::Mesh`].
@@ -126,7 +128,7 @@ pub fn finest() -> Vec<VariantChoice> {
 }
 
 /// Which of [`TIERS`] is shown where nobody chooses.
-pub(super) const DEFAULT_TIER: usize = 1;
+pub(super) const DEFAULT_TIER: &str = "mesh_medium";
 
 /// A visual of a link.
 pub(super) struct Visual {
@@ -145,9 +147,13 @@ pub(super) struct Visual {
 impl Visual {
     /// Whether a tier looks other than another.
     pub fn has_tiers(&self) -> bool {
-        self.looks
-            .iter()
-            .any(|look| *look != self.looks[DEFAULT_TIER])
+        self.looks.iter().any(|look| *look != self.default_look())
+    }
+
+    /// What it shows in [`DEFAULT_TIER`].
+    pub fn default_look(&self) -> Look {
+        let [_, medium, _] = self.looks;
+        medium
     }
 }
 
@@ -180,17 +186,14 @@ pub(super) enum ColliderForm {
 }
 
 /// What the asset shares, and what each link has of it.
-#[derive(Default)]
 pub(super) struct Library {
-    pub meshes: Vec<MeshEntry>,
-    pub materials: Vec<MaterialEntry>,
-    pub instances: Vec<Instance>,
+    pub meshes: Arena<MeshEntry>,
+    pub materials: Arena<MaterialEntry>,
+    pub instances: Arena<Instance>,
     /// Paths in the asset, and contents.
     pub textures: Vec<(String, Arc<Texture>)>,
-    /// By link.
-    pub visuals: Vec<Vec<Visual>>,
-    /// By link.
-    pub colliders: Vec<Vec<Collider>>,
+    pub visuals: ArenaMap<Link, Vec<Visual>>,
+    pub colliders: ArenaMap<Link, Vec<Collider>>,
 }
 
 /// What shows where neither the mesh nor the source names a material.
@@ -265,11 +268,10 @@ struct Builder<'a> {
     /// another too.
     scaled: HashSet<*const LazyMesh>,
     copied: usize,
-    mesh_names: Vec<String>,
     /// For meshes that are seen the material of all their parts, if they have one.
     coverings: HashMap<MeshIndex, Option<MaterialIndex>>,
-    material_names: Vec<String>,
-    texture_index: HashMap<String, usize>,
+    /// The paths of textures in the asset, by their hashes.
+    texture_files: HashMap<String, String>,
     /// The paths of textures that are taken, and the number to try next for each name.
     texture_paths: HashSet<String>,
     texture_numbers: HashMap<String, usize>,
@@ -284,15 +286,20 @@ impl Library {
     pub(super) fn new(robot: &Robot) -> Self {
         let mut builder = Builder {
             robot,
-            library: Self::default(),
+            library: Self {
+                meshes: Arena::default(),
+                materials: Arena::default(),
+                instances: Arena::default(),
+                textures: Vec::new(),
+                visuals: ArenaMap::new(robot.links(), |_, _| Vec::new()),
+                colliders: ArenaMap::new(robot.links(), |_, _| Vec::new()),
+            },
             mesh_index: HashMap::new(),
             baked: HashMap::new(),
             scaled: HashSet::new(),
             copied: 0,
-            mesh_names: Vec::new(),
             coverings: HashMap::new(),
-            material_names: Vec::new(),
-            texture_index: HashMap::new(),
+            texture_files: HashMap::new(),
             texture_paths: HashSet::new(),
             texture_numbers: HashMap::new(),
             material_index: HashMap::new(),
@@ -300,16 +307,16 @@ impl Library {
             source_material: HashMap::new(),
             default_material: None,
         };
-        for link in 0..robot.links.len() {
-            builder.add_link(LinkId(link));
+        for link in robot.links().handles() {
+            builder.add_link(link);
         }
         builder.finish()
     }
 }
 
 impl Builder<'_> {
-    fn add_link(&mut self, link: LinkId) {
-        let link = &self.robot.links[link.0];
+    fn add_link(&mut self, id: LinkId) {
+        let link = &self.robot.links()[id];
         let visuals = link
             .visuals
             .iter()
@@ -322,8 +329,8 @@ impl Builder<'_> {
             .enumerate()
             .filter_map(|(index, shape)| self.collider(index, shape))
             .collect();
-        self.library.visuals.push(visuals);
-        self.library.colliders.push(colliders);
+        self.library.visuals[id] = visuals;
+        self.library.colliders[id] = colliders;
     }
 
     /// A visual; `None` if there is nothing to see.
@@ -372,10 +379,11 @@ impl Builder<'_> {
     /// leaf.
     fn tiers(&mut self, id: MeshId, scale: Vector3<f64>) -> ([MeshIndex; 3], Option<Vector3<f64>>) {
         let (high, Scale { baked, left }) = self.mesh(id, scale);
-        let tiers = &self.robot.meshes[id.0].tiers;
+        let tiers = &self.robot.meshes()[id].tiers;
         let mut tier = |mesh: &Option<Arc<LazyMesh>>, finer: MeshIndex, suffix: &str| match mesh {
             Some(mesh) => {
-                self.mesh_entry(mesh, baked, format!("{}_{suffix}", self.mesh_names[high]))
+                let name = format!("{}_{suffix}", self.library.meshes[high].name);
+                self.mesh_entry(mesh, baked, name)
             }
             None => finer,
         };
@@ -389,10 +397,10 @@ impl Builder<'_> {
         let (form, scale) = match &shape.geometry {
             Geometry::Mesh { mesh: id, scale } => {
                 let (trimesh, Scale { baked, left }) = self.mesh(*id, *scale);
-                let hull = self.robot.meshes[id.0].hull.clone();
+                let hull = self.robot.meshes()[*id].hull.clone();
                 let convex_hull = match hull {
                     Some(hull) => {
-                        let name = format!("{}_hull", self.mesh_names[trimesh]);
+                        let name = format!("{}_hull", self.library.meshes[trimesh].name);
                         self.mesh_entry(&hull, baked, name)
                     }
                     None => trimesh,
@@ -420,7 +428,7 @@ impl Builder<'_> {
 
     /// The mesh with the scale in its points, and where the scale went.
     fn mesh(&mut self, id: MeshId, scale: Vector3<f64>) -> (MeshIndex, Scale) {
-        let source = &self.robot.meshes[id.0];
+        let source = &self.robot.meshes()[id];
         let split = self.split(id, &source.mesh, scale);
         let stem = stem(&source.uri);
         let name = if scale.min() > 0.0 {
@@ -479,13 +487,11 @@ impl Builder<'_> {
         } else {
             Arc::new(mesh.scaled(scale))
         };
-        let index = self.library.meshes.len();
-        self.library.meshes.push(MeshEntry {
-            name: String::new(),
+        let index = self.library.meshes.push(MeshEntry {
+            name,
             mesh,
             subsets: Vec::new(),
         });
-        self.mesh_names.push(name);
         self.mesh_index.insert(key, index);
         index
     }
@@ -496,8 +502,8 @@ impl Builder<'_> {
         if let Some(known) = self.coverings.get(&index) {
             return *known;
         }
-        let mesh = self.library.meshes[index].mesh.clone();
-        let name = self.mesh_names[index].clone();
+        let entry = &self.library.meshes[index];
+        let (mesh, name) = (entry.mesh.clone(), entry.name.clone());
         let mut subsets: Vec<Subset> = Vec::new();
         for part in &mesh.parts {
             let Some(material) = part
@@ -538,7 +544,7 @@ impl Builder<'_> {
             if let Some(&index) = self.source_material.get(&id) {
                 return index;
             }
-            let index = self.material(&self.robot.materials[id.0], "", None);
+            let index = self.material(&self.robot.materials()[id], "", None);
             self.source_material.insert(id, index);
             return index;
         }
@@ -587,7 +593,6 @@ impl Builder<'_> {
         bits.iter_mut()
             .zip(numbers)
             .for_each(|(bits, number)| *bits = (number + 0.0).to_bits());
-        let index = self.library.materials.len();
         let map = |(role, map): (&MapRole, &Map)| {
             let placement = format!("{:?}", map.placement);
             (
@@ -609,13 +614,10 @@ impl Builder<'_> {
             )
         );
         let maps = material.maps.iter().map(map).collect();
-        match self
-            .material_index
-            .entry((bits, texture, maps, from_corners, rest))
-        {
-            Entry::Occupied(known) => return *known.get(),
-            Entry::Vacant(new) => new.insert(index),
-        };
+        let key = (bits, texture, maps, from_corners, rest);
+        if let Some(known) = self.material_index.get(&key) {
+            return *known;
+        }
         let files = material
             .textures()
             .map(|texture| (texture.sha256.clone(), self.texture(texture)))
@@ -627,13 +629,13 @@ impl Builder<'_> {
             ("", of) => format!("{of}_material"),
             (name, _) => name.to_owned(),
         };
-        self.library.materials.push(MaterialEntry {
-            name: String::new(),
+        let index = self.library.materials.push(MaterialEntry {
+            name,
             material: material.clone(),
             from_corners,
             files,
         });
-        self.material_names.push(name);
+        self.material_index.insert(key, index);
         index
     }
 
@@ -644,8 +646,8 @@ impl Builder<'_> {
             texture_numbers: numbers,
             ..
         } = self;
-        let index = *self
-            .texture_index
+        let path = self
+            .texture_files
             .entry(texture.sha256.clone())
             .or_insert_with(|| {
                 // File names: the encoding of identifiers is more than is needed, and safe
@@ -663,10 +665,10 @@ impl Builder<'_> {
                         break path;
                     }
                 };
-                textures.push((path, texture.clone()));
-                textures.len() - 1
+                textures.push((path.clone(), texture.clone()));
+                path
             });
-        textures[index].0.clone()
+        path.clone()
     }
 
     fn instance(&mut self, form: Form) -> InstanceIndex {
@@ -679,53 +681,42 @@ impl Builder<'_> {
                     name: String::new(),
                     form,
                     uses: 0,
-                });
-                instances.len() - 1
+                })
             })
     }
 
     /// Names everything, each list in one pass.
     fn finish(mut self) -> Library {
-        let library = &mut self.library;
-        for (entry, name) in library
-            .meshes
-            .iter_mut()
-            .zip(identifiers(&self.mesh_names, "mesh"))
-        {
-            entry.name = name;
-        }
-        for (entry, name) in library
-            .materials
-            .iter_mut()
-            .zip(identifiers(&self.material_names, "material"))
-        {
-            entry.name = name;
-        }
-        let names: Vec<String> = library
-            .instances
-            .iter()
-            .map(|instance| match &instance.form {
-                Form::Mesh(mesh) => library.meshes[*mesh].name.clone(),
+        let Library {
+            meshes,
+            materials,
+            instances,
+            ..
+        } = &mut self.library;
+        let of_meshes = meshes.values_mut().map(|entry| &mut entry.name);
+        make_identifiers(of_meshes, "mesh");
+        let of_materials = materials.values_mut().map(|entry| &mut entry.name);
+        make_identifiers(of_materials, "material");
+        for instance in instances.values_mut() {
+            instance.name = match &instance.form {
+                Form::Mesh(mesh) => meshes[*mesh].name.clone(),
                 Form::Primitive(geometry) => primitive_name(geometry).to_owned(),
-            })
-            .collect();
-        for (instance, name) in library
-            .instances
-            .iter_mut()
-            .zip(identifiers(&names, "instance"))
-        {
-            instance.name = name;
+            };
         }
+        let of_instances = instances.values_mut().map(|instance| &mut instance.name);
+        make_identifiers(of_instances, "instance");
         self.library
     }
 }
 
-fn identifiers(wanted: &[String], fallback: &str) -> Vec<String> {
-    names::identifiers(
-        &wanted.iter().map(String::as_str).collect::<Vec<_>>(),
-        fallback,
-        &[],
-    )
+/// Makes each name an identifier that no other has.
+fn make_identifiers<'a>(names: impl Iterator<Item = &'a mut String>, fallback: &str) {
+    let names: Vec<&mut String> = names.collect();
+    let wanted: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    let identifiers = names::identifiers(&wanted, fallback, &[]);
+    for (name, identifier) in names.into_iter().zip(identifiers) {
+        *name = identifier;
+    }
 }
 
 /// Where the scale of a mesh in the source goes.
@@ -745,8 +736,10 @@ fn bits(scale: Vector3<f64>) -> [u64; 3] {
 /// Whether the points of a mesh can have the scale in them without loss.
 fn is_bakeable(mesh: &LazyMesh, scale: Vector3<f64>) -> bool {
     let size = mesh.bounds().map_or(1.0, |(low, high)| {
-        let reach = |k: usize| f64::from(low[k].abs().max(high[k].abs())) * scale[k].abs();
-        reach(0).max(reach(1)).max(reach(2))
+        let corners = low.into_iter().zip(high);
+        corners.zip(&scale).fold(0.0, |most, ((low, high), scale)| {
+            f64::max(most, f64::from(low.abs().max(high.abs())) * scale.abs())
+        })
     });
     BAKED_SIZES.contains(&size)
 }

@@ -16,18 +16,16 @@ const POINT: f64 = 0.001;
 /// The paths of the robot's lights, none of which is planned for another prim.
 pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<String> {
     let taken = plan.children();
-    let mut by_link: BTreeMap<LinkId, Vec<usize>> = BTreeMap::new();
-    robot
-        .lights
-        .iter()
-        .enumerate()
-        .for_each(|(index, light)| by_link.entry(light.link).or_default().push(index));
-    let mut paths = vec![String::new(); robot.lights.len()];
+    let mut by_link: BTreeMap<LinkId, Vec<(usize, &Light)>> = BTreeMap::new();
+    for (index, light) in robot.lights.iter().enumerate() {
+        by_link.entry(light.link).or_default().push((index, light));
+    }
+    let mut paths: BTreeMap<usize, String> = BTreeMap::new();
     for (link, lights) in by_link {
-        let holder = &plan.links[link.0].path;
+        let holder = &plan.links[link].path;
         let wanted: Vec<&str> = lights
             .iter()
-            .map(|&light| robot.lights[light].name.as_str())
+            .map(|(_, light)| light.name.as_str())
             .collect();
         let held = taken.get(holder).into_iter().flatten().map(String::as_str);
         let reserved: Vec<&str> = LINK_SCOPES
@@ -35,14 +33,12 @@ pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<String> {
             .chain(ROOT_SCOPES)
             .chain(held)
             .collect();
-        for (light, name) in lights
-            .iter()
-            .zip(names::identifiers(&wanted, "light", &reserved))
-        {
-            paths[*light] = format!("{holder}/{name}");
+        let names = names::identifiers(&wanted, "light", &reserved);
+        for ((index, _), name) in lights.into_iter().zip(names) {
+            paths.insert(index, format!("{holder}/{name}"));
         }
     }
-    paths
+    paths.into_values().collect()
 }
 
 pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {

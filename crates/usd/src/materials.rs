@@ -12,7 +12,7 @@ use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, PLAIN_IOR,
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let mut layer = Layer::new("Every distinct material once", "Materials");
     layer.def("/Materials", "Scope");
-    for entry in &scene.library.materials {
+    for entry in scene.library.materials.values() {
         author_material(&mut layer, entry);
     }
     layer
@@ -261,27 +261,24 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
         let Some(map) = material.maps.get(&role).filter(|_| !done.contains(&role)) else {
             continue;
         };
-        let mut roles = vec![role];
-        for other in SCALARS
+        let mut roles = vec![(role, map)];
+        let others = SCALARS
             .into_iter()
             .filter(|other| *other != role && !done.contains(other))
-        {
-            let shares =
-                |known: &MapRole| material.maps[known].channel == material.maps[&other].channel;
-            let is_same =
-                |of: &Map| of.texture.sha256 == map.texture.sha256 && of.placement == map.placement;
-            if material.maps.get(&other).is_some_and(is_same) && !roles.iter().any(shares) {
-                roles.push(other);
+            .filter_map(|other| Some((other, material.maps.get(&other)?)));
+        for (other, of_other) in others {
+            let is_same = of_other.texture.sha256 == map.texture.sha256
+                && of_other.placement == map.placement;
+            let shares = |(_, known): &(MapRole, &Map)| known.channel == of_other.channel;
+            if is_same && !roles.iter().any(shares) {
+                roles.push((other, of_other));
             }
         }
-        let name = format!(
-            "{}Texture",
-            roles.iter().map(|role| word(*role)).collect::<String>()
-        );
+        let words: String = roles.iter().map(|(role, _)| word(*role)).collect();
+        let name = format!("{words}Texture");
         let (mut scale, mut bias, mut fallback) =
             ([1.0_f32; 4], [0.0_f32; 4], [0.0, 0.0, 0.0, 1.0_f32]);
-        for role in &roles {
-            let map = &material.maps[role];
+        for (role, map) in &roles {
             let (factor, least) = match role {
                 MapRole::Roughness => (material.roughness, 0.0),
                 MapRole::Metallic => (material.metallic, 0.0),
@@ -290,8 +287,9 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
                 MapRole::ClearcoatRoughness => (material.clearcoat_roughness, 0.0),
                 _ => (map.strength, 1.0 - map.strength),
             };
-            let k = number(map.channel);
-            (scale[k], bias[k], fallback[k]) = (factor, least, factor + least);
+            *component(&mut scale, map.channel) = factor;
+            *component(&mut bias, map.channel) = least;
+            *component(&mut fallback, map.channel) = factor + least;
         }
         let mut shader = author_image(
             layer,
@@ -308,8 +306,8 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
         if bias != [0.0; 4] {
             shader.attribute("inputs:bias", Attribute::float4(bias));
         }
-        for role in &roles {
-            let output = ["r", "g", "b", "a"][number(material.maps[role].channel)];
+        for (role, map) in &roles {
+            let output = *component(&mut ["r", "g", "b", "a"], map.channel);
             layer
                 .over(&format!("{path}/{name}"))
                 .attribute(&format!("outputs:{output}"), Attribute::declared("float"));
@@ -321,7 +319,7 @@ fn author_scalars(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
                 Attribute::connected("float", source),
             );
         }
-        done.extend(roles);
+        done.extend(roles.into_iter().map(|(role, _)| role));
     }
 }
 
@@ -363,11 +361,14 @@ fn input(role: MapRole) -> &'static str {
     }
 }
 
-fn number(channel: Channel) -> usize {
-    Channel::ALL
-        .iter()
-        .position(|other| *other == channel)
-        .unwrap_or_default()
+/// The component of a list of four that a channel has.
+fn component<T>([red, green, blue, alpha]: &mut [T; 4], channel: Channel) -> &mut T {
+    match channel {
+        Channel::Red => red,
+        Channel::Green => green,
+        Channel::Blue => blue,
+        Channel::Alpha => alpha,
+    }
 }
 
 /// Authors an input of the surface, in the place of a number that it may have.

@@ -10,7 +10,7 @@ use super::numbers::degrees;
 use super::plan::{JointPlan, Plan};
 use super::{Scene, codes};
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, Mimic, Robot};
+use urdf_usd_robot::{ArenaMap, Joint, JointId, JointKind, Link, LinkId, Mimic, Robot};
 
 pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
     let (mut layer, root) = super::layer(
@@ -25,23 +25,25 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             .attribute("newton:selfCollisionEnabled", Attribute::bool(true));
     }
     let bases = bases(scene.robot, &scene.plan);
-    for (index, joint) in scene.robot.joints.iter().enumerate() {
-        if let Some(plan) = &scene.plan.joints[index] {
+    for (id, joint) in scene.robot.joints().iter() {
+        if let Some(plan) = &scene.plan.joints[id] {
             passive(&mut layer, joint, plan);
         }
-        match followed(scene, &bases, JointId(index)) {
+        match followed(scene, &bases, id) {
             None => {}
-            Some(Ok((plan, leader, mimic))) => {
-                author_mimic(&mut layer.over(&plan.path), joint, leader, &mimic)
-            }
+            Some(Ok(Following {
+                plan,
+                leader,
+                mimic,
+            })) => author_mimic(&mut layer.over(&plan.path), joint, leader, &mimic),
             Some(Err(reason)) => {
                 let leader = joint
-                    .mimic
-                    .map(|mimic| scene.robot.joints[mimic.joint.0].name.as_str())
+                    .mimic()
+                    .map(|mimic| scene.robot.joints()[mimic.joint].name())
                     .unwrap_or_default();
                 let message = format!(
                     "joint {:?} cannot follow {leader:?} in Newton: {reason}",
-                    joint.name
+                    joint.name()
                 );
                 diagnostics.push(Diagnostic::new(&codes::NEWTON_MIMIC, joint.place.clone(), message).help(
                     "let a joint that turns follow one that turns, and one that slides one that slides, of the same tree",
@@ -54,7 +56,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
 
 /// NewtonJointAPI: friction in N·m or N, damping and speed per degree where the joint turns.
 fn passive(layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
-    let Some(is_angular) = is_angular(joint.kind) else {
+    let Some(is_angular) = is_angular(joint.kind()) else {
         return;
     };
     let dynamics = joint.dynamics.unwrap_or_default();
@@ -96,7 +98,7 @@ fn passive(layer: &mut Layer, joint: &Joint, plan: &JointPlan) {
 
 /// NewtonMimicAPI: position = coef0 + coef1 · position of the leader.
 fn author_mimic(prim: &mut Prim<'_>, joint: &Joint, leader: &str, mimic: &Mimic) {
-    let offset = if is_angular(joint.kind) == Some(true) {
+    let offset = if is_angular(joint.kind()) == Some(true) {
         degrees(mimic.offset)
     } else {
         mimic.offset as f32
@@ -111,46 +113,44 @@ fn author_mimic(prim: &mut Prim<'_>, joint: &Joint, leader: &str, mimic: &Mimic)
         .relationship("newton:mimicJoint", Relationship::to([leader]));
 }
 
-/// Where a follower stands, the path of the joint that leads it, and how.
-type Following<'a> = (&'a JointPlan, &'a str, Mimic);
+/// How a joint follows another.
+struct Following<'a> {
+    /// The follower's plan.
+    plan: &'a JointPlan,
+    /// The path of the joint that leads it.
+    leader: &'a str,
+    mimic: Mimic,
+}
 
 /// What joint `id` follows, if it does: the last joint of its chain that can lead it, since Newton
 /// takes no leader that follows another.
 fn followed<'a>(
     scene: &'a Scene<'_>,
-    bases: &[LinkId],
+    bases: &ArenaMap<Link, LinkId>,
     id: JointId,
 ) -> Option<Result<Following<'a>, &'static str>> {
-    let joints = &scene.robot.joints;
-    let mut mimic = joints[id.0].mimic?;
-    // The model's mimics are never circular; the bound is for a model that was made by hand.
-    for _ in joints {
-        let leader = &joints[mimic.joint.0];
-        // A leader that cannot follow its own in Newton is one that follows none there.
-        let Some(next) = leader
-            .mimic
-            .filter(|next| is_angular(joints[next.joint.0].kind) == is_angular(leader.kind))
-        else {
-            break;
-        };
+    let joints = scene.robot.joints();
+    let mut mimic = joints[id].mimic()?;
+    // A leader that cannot follow its own in Newton is one that follows none there.
+    let next = |leader: &Joint| {
+        leader
+            .mimic()
+            .filter(|next| is_angular(joints[next.joint].kind()) == is_angular(leader.kind()))
+    };
+    while let Some(next) = next(&joints[mimic.joint]) {
         mimic.offset += mimic.multiplier * next.offset;
         mimic.multiplier *= next.multiplier;
         mimic.joint = next.joint;
     }
-    let (follower, leader) = (&scene.plan.joints[id.0], &scene.plan.joints[mimic.joint.0]);
+    let (follower, leader) = (&scene.plan.joints[id], &scene.plan.joints[mimic.joint]);
     let (Some(follower), Some(leader)) = (follower, leader) else {
         return Some(Err("one of them is no joint between bodies"));
     };
     let kinds = (
-        is_angular(joints[id.0].kind),
-        is_angular(joints[mimic.joint.0].kind),
+        is_angular(joints[id].kind()),
+        is_angular(joints[mimic.joint].kind()),
     );
-    let base = |joint: &JointPlan| {
-        joint
-            .body1
-            .or(joint.body0)
-            .and_then(|body| bases.get(body.0))
-    };
+    let base = |joint: &JointPlan| joint.body1.or(joint.body0).map(|body| bases[body]);
     Some(match kinds {
         (None, _) | (_, None) => Err("one of them has not exactly one degree of freedom"),
         (follower, leader) if follower != leader => Err("one of them turns and the other slides"),
@@ -158,23 +158,30 @@ fn followed<'a>(
         _ if !(mimic.offset.is_finite() && mimic.multiplier.is_finite()) => {
             Err("the numbers of the chain are too large")
         }
-        _ => Ok((follower, leader.path.as_str(), mimic)),
+        _ => Ok(Following {
+            plan: follower,
+            leader: &leader.path,
+            mimic,
+        }),
     })
 }
 
-/// By link: the base of its tree of bodies, if it is a body.
-fn bases(robot: &Robot, plan: &Plan) -> Vec<LinkId> {
-    let mut bases: Vec<LinkId> = (0..robot.links.len()).map(LinkId).collect();
+/// The base of each link's tree of bodies, if it is a body.
+fn bases(robot: &Robot, plan: &Plan) -> ArenaMap<Link, LinkId> {
+    let mut bases = ArenaMap::new(robot.links(), |link, _| link);
     // From the roots outwards, so that the base above is known.
-    for &link in &robot.tree.order {
-        let joint = robot.tree.parent_joint[link.0].and_then(|joint| plan.joints[joint.0].as_ref());
+    for &link in robot.tree().order() {
+        let joint = robot
+            .tree()
+            .parent_joint(link)
+            .and_then(|joint| plan.joints[joint].as_ref());
         if let Some(JointPlan {
             body0: Some(body0),
             body1: Some(body1),
             ..
         }) = joint
         {
-            bases[body1.0] = bases[body0.0];
+            bases[*body1] = bases[*body0];
         }
     }
     bases

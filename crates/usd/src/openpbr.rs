@@ -18,18 +18,18 @@ const INSTANCES: &str = "/OpenPbrInstances";
 pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     let (mut layer, root) = super::layer(scene, "OpenPBR networks on outputs:mtlx:surface");
     layer.over(&root);
-    for entry in &scene.library.materials {
+    for entry in scene.library.materials.values() {
         author_material(
             &mut layer,
             &format!("{root}/Materials/{}", entry.name),
             entry,
         );
     }
-    for instance in &scene.library.instances {
+    for instance in scene.library.instances.values() {
         author_instance(scene, &mut layer, instance);
     }
-    for (plan, visuals) in scene.plan.links.iter().zip(&scene.library.visuals) {
-        for visual in visuals {
+    for (link, plan) in scene.plan.links.iter() {
+        for visual in &scene.library.visuals[link] {
             refer_from(scene, &mut layer, &format!("{}/visual", plan.path), visual);
         }
     }
@@ -71,7 +71,7 @@ fn refer_from(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visual: &Visual
         }
     };
     if !visual.has_tiers() {
-        refer(format!("{scope}/{}", visual.name), visual.looks[0]);
+        refer(format!("{scope}/{}", visual.name), visual.default_look());
         return;
     }
     for (tier, look) in TIERS.into_iter().zip(visual.looks) {

@@ -28,20 +28,20 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     layer.over(&root);
     let contacts = Contacts::new(scene);
     let (closing, carried) = (closing_joints(scene), Carried::new(scene));
-    for &id in &scene.robot.tree.order {
+    for &id in scene.robot.tree().order() {
         if scene.is_over("physics.usda") {
             return layer;
         }
-        let (link, plan) = (&scene.robot.links[id.0], &scene.plan.links[id.0]);
+        let (link, plan) = (&scene.robot.links()[id], &scene.plan.links[id]);
         if let Some(mass) = mass_of(scene, id) {
             author_body(&mut layer, &plan.path, &mass);
             diagnostics.extend(
                 mass.repaired
-                    .then(|| inertia_repaired(&scene.robot.links[plan.content.0], &mass)),
+                    .then(|| inertia_repaired(&scene.robot.links()[plan.content], &mass)),
             );
         }
         let scope = format!("{}/collision", plan.path);
-        let colliders = &scene.library.colliders[id.0];
+        let colliders = &scene.library.colliders[id];
         for collider in colliders {
             let mut prim = layer.over(&format!("{scope}/{}", collider.name));
             prim.apply(["PhysicsCollisionAPI"]);
@@ -50,7 +50,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             }
             author_contact(&mut prim, &contacts.path(link.contact));
         }
-        for (name, _) in planning::colliders(&scene.robot.planning, id)
+        for (name, _) in planning::colliders(scene.robot.planning(), id)
             .iter()
             .filter(|_| !colliders.is_empty())
         {
@@ -62,12 +62,15 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
         }
         // Joints after the body that they hang on and before the bodies below it, so that the layer
         // reads like the robot.
-        for joint in scene.robot.tree.child_joints[id.0]
+        for joint in scene
+            .robot
+            .tree()
+            .child_joints(id)
             .iter()
             .chain(closing.get(&id).into_iter().flatten())
             .copied()
         {
-            if let Some(plan) = &scene.plan.joints[joint.0] {
+            if let Some(plan) = &scene.plan.joints[joint] {
                 author_joint(scene, &carried, &mut layer, joint, plan);
             }
         }
@@ -77,7 +80,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             path: path.clone(),
             body0: None,
             body1: Some(*body),
-            local0: scene.plan.links[body.0].rest,
+            local0: scene.plan.links[*body].rest,
             local1: Pose::identity(),
         };
         connect(
@@ -90,7 +93,18 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
     for path in &scene.plan.articulation_roots {
         layer.over(path).apply(["PhysicsArticulationRootAPI"]);
     }
-    // Between bodies that can touch at all: engines complain about others.
+    author_filtered_pairs(scene, &mut layer, diagnostics);
+    let mut colliders = scene.library.colliders.values();
+    if colliders.any(|colliders| !colliders.is_empty()) {
+        contacts.author(&mut layer);
+        author_collision_group(&mut layer, &root);
+    }
+    layer
+}
+
+/// Authors the pairs of bodies that are not checked for collision, of those that can touch at all:
+/// engines complain about others.
+fn author_filtered_pairs(scene: &Scene<'_>, layer: &mut Layer, diagnostics: &mut Vec<Diagnostic>) {
     let mut written = 0;
     for (body, others) in &scene.plan.filtered_pairs {
         let (paths, others) = (
@@ -113,7 +127,7 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
             diagnostics.push(
                 Diagnostic::new(
                     &codes::TOO_MANY_PAIRS,
-                    scene.robot.links[body.0].place.clone(),
+                    scene.robot.links()[*body].place.clone(),
                     message,
                 )
                 .help("give the SRDF fewer pairs, or use --bodies flat, which has shorter paths"),
@@ -130,16 +144,6 @@ pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Lay
                 );
         }
     }
-    if scene
-        .library
-        .colliders
-        .iter()
-        .any(|colliders| !colliders.is_empty())
-    {
-        contacts.author(&mut layer);
-        author_collision_group(&mut layer, &root);
-    }
-    layer
 }
 
 /// How a collider collides: as the shape that it is, with the material of contacts at `material`.
@@ -155,8 +159,8 @@ fn author_contact(prim: &mut Prim<'_>, material: &str) {
 /// What a pair of things that are not checked for collision names one of them by: the body, or each
 /// collider of the world, which is no body. None of what has no colliders.
 fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
-    let plan = &scene.plan.links[link.0];
-    let colliders = &scene.library.colliders[plan.content.0];
+    let plan = &scene.plan.links[link];
+    let colliders = &scene.library.colliders[plan.content];
     match plan.role {
         Role::World => colliders
             .iter()
@@ -170,25 +174,21 @@ fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
 /// The joints that close loops, by the link that they begin at, in the source's order.
 fn closing_joints(scene: &Scene<'_>) -> HashMap<LinkId, Vec<JointId>> {
     let mut closing: HashMap<LinkId, Vec<JointId>> = HashMap::new();
-    for (index, joint) in scene
+    for (id, joint) in scene
         .robot
-        .joints
+        .joints()
         .iter()
-        .enumerate()
-        .filter(|(_, joint)| joint.closes_loop)
+        .filter(|(_, joint)| joint.closes_loop())
     {
-        closing
-            .entry(joint.parent)
-            .or_default()
-            .push(JointId(index));
+        closing.entry(joint.parent()).or_default().push(id);
     }
     closing
 }
 
 /// What a link weighs in its frame, if it is a body.
 pub(super) fn mass_of(scene: &Scene<'_>, link: LinkId) -> Option<Mass> {
-    let plan = &scene.plan.links[link.0];
-    let inertial = scene.robot.links[plan.content.0].inertial.as_ref();
+    let plan = &scene.plan.links[link];
+    let inertial = scene.robot.links()[plan.content].inertial.as_ref();
     let stand_in =
         || Mass::stand_in(inertial.map_or(Vector3::zeros(), |i| i.origin.translation.vector));
     let mass = || inertial.and_then(Mass::of).unwrap_or_else(stand_in);
@@ -233,7 +233,7 @@ fn inertia_repaired(link: &Link, mass: &Mass) -> Diagnostic {
     let (given, written) = (list(&principal_axes(&tensor).0), list(&mass.moments));
     let message = format!(
         "link {:?}: written with the principal moments of inertia ({written}) instead of ({given})",
-        link.name
+        link.name()
     );
     Diagnostic::new(&codes::INERTIA_REPAIRED, place.clone(), message)
         .help("give the link its true inertia tensor")
@@ -246,8 +246,8 @@ fn author_joint(
     id: JointId,
     plan: &JointPlan,
 ) {
-    let joint = &scene.robot.joints[id.0];
-    let type_name = match joint.kind {
+    let joint = &scene.robot.joints()[id];
+    let type_name = match joint.kind() {
         JointKind::Fixed => "PhysicsFixedJoint",
         JointKind::Revolute | JointKind::Continuous => "PhysicsRevoluteJoint",
         JointKind::Prismatic => "PhysicsPrismaticJoint",
@@ -255,19 +255,19 @@ fn author_joint(
     };
     let mut prim = layer.def(&plan.path, type_name);
     let (axis, rotation) = joint_axis(&joint.axis);
-    let rotation = if joint.kind == JointKind::Fixed {
+    let rotation = if joint.kind() == JointKind::Fixed {
         UnitQuaternion::identity()
     } else {
         rotation
     };
     connect(scene, &mut prim, plan, &rotation);
-    if joint.closes_loop {
+    if joint.closes_loop() {
         prim.attribute(
             "physics:excludeFromArticulation",
             Attribute::bool(true).uniform(),
         );
     }
-    match joint.kind {
+    match joint.kind() {
         JointKind::Revolute | JointKind::Continuous => {
             let bounds = joint.bounds();
             prim.attribute("physics:axis", Attribute::token(axis).uniform())
@@ -295,11 +295,11 @@ fn author_joint(
         JointKind::Planar => free_the_plane(&mut prim, axis),
         JointKind::Fixed | JointKind::Floating => {}
     }
-    if let Some(drive) = &joint.drive {
+    if let Some(drive) = &joint.drive() {
         drives::author(scene, carried, &mut prim, id, drive);
     }
-    if !plan.path.ends_with(&format!("/{}", joint.name)) {
-        prim.display_name(&joint.name);
+    if !plan.path.ends_with(&format!("/{}", joint.name())) {
+        prim.display_name(joint.name());
     }
 }
 
@@ -311,7 +311,7 @@ fn connect(
     plan: &JointPlan,
     rotation: &UnitQuaternion<f64>,
 ) {
-    let path = |link: LinkId| [&scene.plan.links[link.0].path];
+    let path = |link: LinkId| [&scene.plan.links[link].path];
     if let Some(body0) = plan.body0 {
         prim.relationship("physics:body0", Relationship::to(path(body0)));
     }
@@ -390,8 +390,8 @@ impl Contacts {
     fn new(scene: &Scene<'_>) -> Self {
         let mut kinds: Vec<Option<Contact>> = Vec::new();
         let mut seen = HashSet::new();
-        for (link, colliders) in scene.robot.links.iter().zip(&scene.library.colliders) {
-            if !colliders.is_empty() && seen.insert(contact_key(link.contact)) {
+        for (id, link) in scene.robot.links().iter() {
+            if !scene.library.colliders[id].is_empty() && seen.insert(contact_key(link.contact)) {
                 kinds.push(link.contact);
             }
         }

@@ -10,7 +10,10 @@ use super::isaac_schema::NAMED_POSES;
 use super::lights;
 use super::sensors::{self, SensorPlan};
 use super::{Base, Bodies};
-use urdf_usd_robot::{JointId, JointKind, LinkId, Pose, Robot, Role, Roles, names};
+use urdf_usd_robot::kinematics::Model;
+use urdf_usd_robot::{
+    ArenaMap, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Role, Roles, names,
+};
 
 /// Names of children of the default prim that links and joints must not take.
 pub(super) const ROOT_SCOPES: [&str; 5] = [
@@ -96,9 +99,9 @@ pub(super) struct Plan {
     pub flattened: Flattened,
     /// How many links deep the robot is nested in its source.
     pub depth: usize,
-    pub links: Vec<LinkPlan>,
+    pub links: ArenaMap<Link, LinkPlan>,
     /// `None` where a joint is not written: inside frames, and floating ones.
-    pub joints: Vec<Option<JointPlan>>,
+    pub joints: ArenaMap<Joint, Option<JointPlan>>,
     /// Joints that hold bodies to the world where no URDF joint does (`--base fixed`): their paths
     /// and the bodies.
     pub world_joints: Vec<(String, LinkId)>,
@@ -123,38 +126,31 @@ impl Plan {
             flattened,
             depth,
         } = nest(robot, &roles, &name, bodies);
-        let written: Vec<bool> = (0..robot.joints.len())
-            .map(|joint| is_written(robot, &links, base, joint))
-            .collect();
+        let written = ArenaMap::new(robot.joints(), |_, joint| is_written(&links, base, joint));
         let held = links_to_hold(robot, &links, &written, base);
         let children = name_children(robot, &links, &written, held.len(), bodies);
-        for &link in &robot.tree.order {
-            let path = match links[link.0].role {
+        for &link in robot.tree().order() {
+            let path = match links[link].role {
                 Role::World => format!("/{name}"),
-                _ => match links[link.0].holder {
-                    Some(holder) => format!("{}/{}", links[holder.0].path, children.links[link.0]),
-                    None => format!("/{name}/{}", children.links[link.0]),
+                _ => match links[link].holder {
+                    Some(holder) => format!("{}/{}", links[holder].path, children.links[link]),
+                    None => format!("/{name}/{}", children.links[link]),
                 },
             };
-            links[link.0].path = path;
+            links[link].path = path;
         }
-        let mut joints: Vec<Option<JointPlan>> = vec![None; robot.joints.len()];
-        for (index, joint) in robot.joints.iter().enumerate() {
-            let Some(identifier) = &children.joints[index] else {
-                continue;
-            };
-            let scope = joint_scope(robot, &links, JointId(index), bodies);
-            let holder =
-                scope.map_or_else(|| format!("/{name}"), |link| links[link.0].path.clone());
-            let (parent, child) = (&links[joint.parent.0], &links[joint.child.0]);
-            joints[index] = Some(JointPlan {
+        let joints = ArenaMap::new(robot.joints(), |id, joint| {
+            let identifier = children.joints[id].as_ref()?;
+            let scope = joint_scope(&links, joint, bodies);
+            let holder = scope.map_or_else(|| format!("/{name}"), |link| links[link].path.clone());
+            Some(JointPlan {
                 path: format!("{holder}/{identifier}"),
-                body0: parent.body,
-                body1: child.body,
-                local0: in_body(&links, joint.parent) * joint.origin,
-                local1: in_body(&links, joint.child),
-            });
-        }
+                body0: links[joint.parent()].body,
+                body1: links[joint.child()].body,
+                local0: in_body(&links, joint.parent()) * joint.origin,
+                local1: in_body(&links, joint.child()),
+            })
+        });
         let world_joints: Vec<_> = children
             .world_joints
             .iter()
@@ -182,8 +178,8 @@ impl Plan {
 
     /// The names of the prims that are planned below each prim.
     pub(super) fn children(&self) -> HashMap<String, Vec<String>> {
-        let links = self.links.iter().map(|link| &link.path);
-        let joints = self.joints.iter().flatten().map(|joint| &joint.path);
+        let links = self.links.values().map(|link| &link.path);
+        let joints = self.joints.values().flatten().map(|joint| &joint.path);
         let added = self.world_joints.iter().map(|(path, _)| path);
         let sensors = self
             .sensors
@@ -220,12 +216,11 @@ impl Plan {
 /// may be the same.
 fn name_of_root(robot: &Robot, roles: &Roles) -> String {
     let links = robot
-        .links
+        .links()
         .iter()
-        .zip(&roles.of)
-        .filter(|(_, role)| **role != Role::World);
-    let frames: Vec<&str> = links.map(|(link, _)| link.name.as_str()).collect();
-    let name = names::identifiers(&[&robot.name], "robot", &[]).remove(0);
+        .filter(|(id, _)| roles.of[*id] != Role::World);
+    let frames: Vec<&str> = links.map(|(_, link)| link.name()).collect();
+    let name = names::identifiers(&[robot.name()], "robot", &[]).remove(0);
     if !frames.contains(&name.as_str()) {
         return name;
     }
@@ -233,16 +228,16 @@ fn name_of_root(robot: &Robot, roles: &Roles) -> String {
 }
 
 /// The pose of a link in its nearest body, or in the default prim.
-fn in_body(links: &[LinkPlan], link: LinkId) -> Pose {
-    match links[link.0].body {
-        Some(body) => links[body.0].rest.inverse() * links[link.0].rest,
-        None => links[link.0].rest,
+fn in_body(links: &ArenaMap<Link, LinkPlan>, link: LinkId) -> Pose {
+    match links[link].body {
+        Some(body) => links[body].rest.inverse() * links[link].rest,
+        None => links[link].rest,
     }
 }
 
 /// How the prims of links stand in each other.
 struct Nesting {
-    links: Vec<LinkPlan>,
+    links: ArenaMap<Link, LinkPlan>,
     bodies: Bodies,
     flattened: Flattened,
     depth: usize,
@@ -294,20 +289,20 @@ struct Extent {
 }
 
 impl Extent {
-    fn of(robot: &Robot, links: &[LinkPlan], name: &str) -> Self {
+    fn of(robot: &Robot, links: &ArenaMap<Link, LinkPlan>, name: &str) -> Self {
         let root = 1 + name.len();
         let mut extent = Self {
             depth: 0,
             bytes: 0,
             least: 0,
         };
-        let mut of_link: Vec<(usize, usize)> = vec![(0, 0); links.len()];
-        for &link in &robot.tree.order {
-            let (depth, length) = links[link.0]
+        let mut of_link = ArenaMap::filled(robot.links(), (0, 0));
+        for &link in robot.tree().order() {
+            let (depth, length) = links[link]
                 .holder
-                .map_or((0, root), |holder| of_link[holder.0]);
-            let own = 1 + robot.links[link.0].name.len().min(names::MAX_IDENTIFIER);
-            of_link[link.0] = (depth + 1, length + own);
+                .map_or((0, root), |holder| of_link[holder]);
+            let own = 1 + robot.links()[link].name().len().min(names::MAX_IDENTIFIER);
+            of_link[link] = (depth + 1, length + own);
             extent.depth = extent.depth.max(depth + 1);
             extent.bytes = extent.bytes.saturating_add(length + own);
             extent.least += root + own;
@@ -318,90 +313,91 @@ impl Extent {
 
 /// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not
 /// in the frame above it.
-fn place_links(robot: &Robot, roles: &Roles, bodies: Bodies, flat_frames: bool) -> Vec<LinkPlan> {
-    let rest = urdf_usd_robot::kinematics::Model::of(robot).poses(&[]);
-    let mut plans: Vec<LinkPlan> = Vec::with_capacity(robot.links.len());
-    for (index, role) in roles.of.iter().copied().enumerate() {
-        let parent = robot.tree.parent_joint[index].map(|j| robot.joints[j.0].parent);
-        let body = roles.body[index];
+fn place_links(
+    robot: &Robot,
+    roles: &Roles,
+    bodies: Bodies,
+    flat_frames: bool,
+) -> ArenaMap<Link, LinkPlan> {
+    let mut poses = Model::of(robot).poses(&[]).into_iter();
+    let rest = ArenaMap::new(robot.links(), |_, _| {
+        poses.next().unwrap_or_else(Pose::identity)
+    });
+    ArenaMap::new(robot.links(), |link, _| {
+        let role = roles.of[link];
+        let above = robot.tree().parent_joint(link).map(|j| &robot.joints()[j]);
+        let parent = above.map(Joint::parent);
+        let body = roles.body[link];
         // What floats is a tree of its own: nested, its articulation root would stand in another's.
-        let floats = robot.tree.parent_joint[index]
-            .is_some_and(|j| robot.joints[j.0].kind == JointKind::Floating);
+        let floats = above.is_some_and(|joint| joint.kind() == JointKind::Floating);
         let holder = match (bodies, role) {
             (Bodies::Flat, Role::Body) => None,
             (_, Role::Body) if floats => None,
             (_, Role::Frame) if flat_frames => body,
-            _ => parent.filter(|p| roles.of[p.0] != Role::World),
+            _ => parent.filter(|&parent| roles.of[parent] != Role::World),
         };
-        let local = match holder {
-            Some(holder) => rest[holder.0].inverse() * rest[index],
-            None => rest[index],
+        let local = match (above, holder) {
+            // The joint's own numbers where they are what is asked for: no rounding through the
+            // root.
+            (Some(joint), _) if holder == parent => joint.origin,
+            (_, Some(holder)) => rest[holder].inverse() * rest[link],
+            (_, None) => rest[link],
         };
-        // The joint's own numbers where they are what is asked for: no rounding through the root.
-        let local = match robot.tree.parent_joint[index] {
-            Some(joint) if holder == parent => robot.joints[joint.0].origin,
-            _ => local,
-        };
-        let content = roles.content[index];
-        let has_mass = robot.links[content.0]
+        let content = roles.content[link];
+        let has_mass = robot.links()[content]
             .inertial
             .as_ref()
             .is_some_and(|i| i.mass > 0.0);
-        let mass_missing = role == Role::Body && !has_mass;
-        plans.push(LinkPlan {
+        LinkPlan {
             role,
             path: String::new(),
             holder,
             local,
-            rest: rest[index],
+            rest: rest[link],
             body,
             content,
-            mass_missing,
-        });
-    }
-    plans
+            mass_missing: role == Role::Body && !has_mass,
+        }
+    })
 }
 
 /// The link in whose prim a joint stands: beside the child, in the parent (REP-158 §1.3). With flat
 /// bodies: in the default prim.
-fn joint_scope(
-    robot: &Robot,
-    links: &[LinkPlan],
-    joint: JointId,
-    bodies: Bodies,
-) -> Option<LinkId> {
-    let parent = robot.joints[joint.0].parent;
+fn joint_scope(links: &ArenaMap<Link, LinkPlan>, joint: &Joint, bodies: Bodies) -> Option<LinkId> {
     match bodies {
         Bodies::Flat => None,
-        Bodies::Nested => Some(parent).filter(|p| links[p.0].role != Role::World),
+        Bodies::Nested => Some(joint.parent()).filter(|&p| links[p].role != Role::World),
     }
 }
 
 /// Whether a joint of the URDF becomes a joint prim.
-fn is_written(robot: &Robot, links: &[LinkPlan], base: Base, joint: usize) -> bool {
-    let joint = &robot.joints[joint];
-    let (parent, child) = (&links[joint.parent.0], &links[joint.child.0]);
-    if joint.kind == JointKind::Floating || child.body == parent.body {
+fn is_written(links: &ArenaMap<Link, LinkPlan>, base: Base, joint: &Joint) -> bool {
+    let (parent, child) = (&links[joint.parent()], &links[joint.child()]);
+    if joint.kind() == JointKind::Floating || child.body == parent.body {
         return false;
     }
     // A free base is not held to the world.
-    let is_free = base == Base::Floating && joint.kind == JointKind::Fixed;
+    let is_free = base == Base::Floating && joint.kind() == JointKind::Fixed;
     let is_held = !is_free || parent.body.is_some() && child.body.is_some();
-    is_held && (joint.closes_loop || child.role == Role::Body)
+    is_held && (joint.closes_loop() || child.role == Role::Body)
 }
 
 /// The topmost bodies that `--base fixed` has to hold by itself, because no joint of the URDF does.
-fn links_to_hold(robot: &Robot, links: &[LinkPlan], written: &[bool], base: Base) -> Vec<LinkId> {
+fn links_to_hold(
+    robot: &Robot,
+    links: &ArenaMap<Link, LinkPlan>,
+    written: &ArenaMap<Joint, bool>,
+    base: Base,
+) -> Vec<LinkId> {
     let is_topmost = |link: &LinkId| {
-        let joint = robot.tree.parent_joint[link.0];
-        links[link.0].role == Role::Body
-            && joint
-                .is_none_or(|j| links[robot.joints[j.0].parent.0].body.is_none() && !written[j.0])
+        let joint = robot.tree().parent_joint(*link);
+        links[*link].role == Role::Body
+            && joint.is_none_or(|j| links[robot.joints()[j].parent()].body.is_none() && !written[j])
     };
     match base {
         Base::Fixed => robot
-            .tree
-            .order
+            .tree()
+            .order()
             .iter()
             .copied()
             .filter(is_topmost)
@@ -417,8 +413,8 @@ fn links_to_hold(robot: &Robot, links: &[LinkPlan], written: &[bool], base: Base
 fn articulation_roots(
     robot: &Robot,
     name: &str,
-    links: &[LinkPlan],
-    joints: &[Option<JointPlan>],
+    links: &ArenaMap<Link, LinkPlan>,
+    joints: &ArenaMap<Joint, Option<JointPlan>>,
     world_joints: &[(String, LinkId)],
 ) -> Vec<String> {
     let mut held: BTreeMap<LinkId, &str> = world_joints
@@ -426,12 +422,12 @@ fn articulation_roots(
         .map(|(path, body)| (*body, path.as_str()))
         .collect();
     let mut above: BTreeMap<LinkId, LinkId> = BTreeMap::new();
-    for (plan, _) in joints
+    for (id, _) in robot
+        .joints()
         .iter()
-        .zip(&robot.joints)
-        .filter(|(_, joint)| !joint.closes_loop)
+        .filter(|(_, joint)| !joint.closes_loop())
     {
-        match plan {
+        match &joints[id] {
             Some(JointPlan {
                 body0: Some(body0),
                 body1: Some(body1),
@@ -450,16 +446,22 @@ fn articulation_roots(
             _ => {}
         }
     }
-    let is_base = |link: &LinkId| links[link.0].role == Role::Body && !above.contains_key(link);
-    let bases: Vec<LinkId> = robot.tree.order.iter().copied().filter(is_base).collect();
+    let is_base = |link: &LinkId| links[*link].role == Role::Body && !above.contains_key(link);
+    let bases: Vec<LinkId> = robot
+        .tree()
+        .order()
+        .iter()
+        .copied()
+        .filter(is_base)
+        .collect();
     match bases[..] {
         [] => Vec::new(),
         [_] => vec![format!("/{name}")],
         _ => bases
             .iter()
-            .map(|base| {
-                held.get(base)
-                    .map_or_else(|| links[base.0].path.clone(), |p| (*p).to_owned())
+            .map(|&base| {
+                held.get(&base)
+                    .map_or_else(|| links[base].path.clone(), |p| (*p).to_owned())
             })
             .collect(),
     }
@@ -467,15 +469,17 @@ fn articulation_roots(
 
 /// Bodies next to each other, whose colliders overlap at the joint as a rule, and what the source
 /// says.
-fn filtered_pairs(robot: &Robot, links: &[LinkPlan]) -> Vec<(LinkId, Vec<LinkId>)> {
-    let mut position = vec![0; links.len()];
-    // By link: the body that it is rigid in, or the world.
-    let mut rigid_in: Vec<Option<LinkId>> = vec![None; links.len()];
-    for (index, &link) in robot.tree.order.iter().enumerate() {
-        position[link.0] = index;
-        let above = robot.tree.parent_joint[link.0]
-            .and_then(|joint| rigid_in[robot.joints[joint.0].parent.0]);
-        rigid_in[link.0] = if links[link.0].role == Role::Frame {
+fn filtered_pairs(robot: &Robot, links: &ArenaMap<Link, LinkPlan>) -> Vec<(LinkId, Vec<LinkId>)> {
+    let mut position = ArenaMap::filled(robot.links(), 0);
+    // The body that each link is rigid in, or the world.
+    let mut rigid_in: ArenaMap<Link, Option<LinkId>> = ArenaMap::filled(robot.links(), None);
+    for (index, &link) in robot.tree().order().iter().enumerate() {
+        position[link] = index;
+        let above = robot
+            .tree()
+            .parent_joint(link)
+            .and_then(|joint| rigid_in[robot.joints()[joint].parent()]);
+        rigid_in[link] = if links[link].role == Role::Frame {
             above
         } else {
             Some(link)
@@ -484,97 +488,106 @@ fn filtered_pairs(robot: &Robot, links: &[LinkPlan]) -> Vec<(LinkId, Vec<LinkId>
     // A joint on a frame connects the body that the frame is rigid in; what the source says of a
     // frame without colliders says nothing of that body. What floats is connected to nothing.
     let connecting = robot
-        .joints
-        .iter()
-        .filter(|joint| joint.kind != JointKind::Floating);
-    let adjacent = connecting.map(|joint| (rigid_in[joint.parent.0], rigid_in[joint.child.0]));
-    let with_content = |link: LinkId| rigid_in[link.0].filter(|body| links[body.0].content == link);
+        .joints()
+        .values()
+        .filter(|joint| joint.kind() != JointKind::Floating);
+    let adjacent = connecting.map(|joint| (rigid_in[joint.parent()], rigid_in[joint.child()]));
+    let with_content = |link: LinkId| rigid_in[link].filter(|&body| links[body].content == link);
     let said = robot
         .disabled_collisions
         .iter()
-        .map(|&(one, other)| (with_content(one), with_content(other)));
-    let mut pairs: BTreeMap<usize, BTreeMap<usize, LinkId>> = BTreeMap::new();
+        .map(|(one, other)| (with_content(one), with_content(other)));
+    // By the positions of the two.
+    let mut pairs: BTreeMap<usize, (LinkId, BTreeMap<usize, LinkId>)> = BTreeMap::new();
     for (one, other) in adjacent.chain(said) {
         let (Some(one), Some(other)) = (one, other) else {
             continue;
         };
-        let (first, second) = if position[one.0] <= position[other.0] {
+        let (first, second) = if position[one] <= position[other] {
             (one, other)
         } else {
             (other, one)
         };
         if first != second {
             pairs
-                .entry(position[first.0])
-                .or_default()
-                .insert(position[second.0], second);
+                .entry(position[first])
+                .or_insert_with(|| (first, BTreeMap::new()))
+                .1
+                .insert(position[second], second);
         }
     }
     pairs
-        .into_iter()
-        .map(|(first, others)| (robot.tree.order[first], others.into_values().collect()))
+        .into_values()
+        .map(|(first, others)| (first, others.into_values().collect()))
         .collect()
 }
 
+/// The names of the prims of links and joints.
 struct Children {
-    links: Vec<String>,
-    joints: Vec<Option<String>>,
+    links: ArenaMap<Link, String>,
+    /// `None` of joints that are not written.
+    joints: ArenaMap<Joint, Option<String>>,
     world_joints: Vec<String>,
+}
+
+/// The links and joints that stand in one prim.
+#[derive(Default)]
+struct Siblings {
+    links: Vec<LinkId>,
+    joints: Vec<JointId>,
 }
 
 /// Identifiers of links and joints. Where a link and a joint share a name the link keeps it, since
 /// its prim's name is its TF frame.
 fn name_children(
     robot: &Robot,
-    links: &[LinkPlan],
-    written: &[bool],
+    links: &ArenaMap<Link, LinkPlan>,
+    written: &ArenaMap<Joint, bool>,
     world_joints: usize,
     bodies: Bodies,
 ) -> Children {
-    let mut out = Children {
-        links: Vec::new(),
-        joints: vec![None; written.len()],
-        world_joints: Vec::new(),
-    };
     // A body's prim name is its TF frame (REP-158 §2.7), so links are named in one pass over the
     // whole robot: two names that become one by encoding would otherwise be one frame, wherever in
     // the tree they stand.
-    let link_names: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
+    let link_names: Vec<&str> = robot.links().values().map(|link| link.name()).collect();
     let scopes: Vec<&str> = LINK_SCOPES.iter().chain(&ROOT_SCOPES).copied().collect();
-    out.links = names::identifiers(&link_names, "link", &scopes);
+    let mut identifiers = names::identifiers(&link_names, "link", &scopes).into_iter();
+    let mut out = Children {
+        links: ArenaMap::new(robot.links(), |_, _| identifiers.next().unwrap_or_default()),
+        joints: ArenaMap::filled(robot.joints(), None),
+        world_joints: Vec::new(),
+    };
     // Gathered in one pass each: a scan per holder would be quadratic in the links.
-    let mut by_holder: BTreeMap<Option<LinkId>, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    let mut by_holder: BTreeMap<Option<LinkId>, Siblings> = BTreeMap::new();
     by_holder.entry(None).or_default();
-    for (index, link) in links
-        .iter()
-        .enumerate()
-        .filter(|(_, link)| link.role != Role::World)
-    {
-        by_holder.entry(link.holder).or_default().0.push(index);
+    for (id, link) in links.iter().filter(|(_, link)| link.role != Role::World) {
+        by_holder.entry(link.holder).or_default().links.push(id);
     }
-    for (index, _) in written.iter().enumerate().filter(|(_, written)| **written) {
+    for (id, joint) in robot.joints().iter().filter(|(id, _)| written[*id]) {
         by_holder
-            .entry(joint_scope(robot, links, JointId(index), bodies))
+            .entry(joint_scope(links, joint, bodies))
             .or_default()
-            .1
-            .push(index);
+            .joints
+            .push(id);
     }
-    for (holder, (held, joints)) in by_holder {
-        let mut siblings: Vec<&str> = joints
+    for (holder, siblings) in by_holder {
+        let mut wanted: Vec<&str> = siblings
+            .joints
             .iter()
-            .map(|&j| robot.joints[j].name.as_str())
+            .map(|&joint| robot.joints()[joint].name())
             .collect();
         if holder.is_none() {
-            siblings.extend(std::iter::repeat_n("world_joint", world_joints));
+            wanted.extend(std::iter::repeat_n("world_joint", world_joints));
         }
-        let reserved: Vec<&str> = held
+        let reserved: Vec<&str> = siblings
+            .links
             .iter()
-            .map(|&i| out.links[i].as_str())
+            .map(|&link| out.links[link].as_str())
             .chain(scopes.iter().copied())
             .collect();
-        let mut identifiers = names::identifiers(&siblings, "joint", &reserved).into_iter();
-        for (&index, identifier) in joints.iter().zip(identifiers.by_ref()) {
-            out.joints[index] = Some(identifier);
+        let mut identifiers = names::identifiers(&wanted, "joint", &reserved).into_iter();
+        for (&joint, identifier) in siblings.joints.iter().zip(identifiers.by_ref()) {
+            out.joints[joint] = Some(identifier);
         }
         out.world_joints.extend(identifiers);
     }
@@ -611,7 +624,7 @@ mod tests {
 
     fn levels(plan: &Plan) -> usize {
         plan.links
-            .iter()
+            .values()
             .map(|link| link.path.matches('/').count() - 1)
             .max()
             .unwrap()
@@ -640,7 +653,7 @@ mod tests {
         );
         assert!(
             deep.joints
-                .iter()
+                .values()
                 .flatten()
                 .all(|joint| joint.path.matches('/').count() == 2)
         );
@@ -657,9 +670,10 @@ mod tests {
         let robot = chain(200, inside, "fixed", |n| format!("l{n}"));
         let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
         assert_eq!((levels(&plan), plan.flattened), (2, Flattened::Frames));
-        let rest = urdf_usd_robot::kinematics::Model::of(&robot).poses(&[]);
-        for (link, rest) in plan.links.iter().zip(&rest).skip(1) {
-            assert_eq!((link.role, link.holder), (Role::Frame, Some(LinkId(0))));
+        let rest = Model::of(&robot).poses(&[]);
+        let root = robot.links().handle(0);
+        for (link, rest) in plan.links.values().zip(&rest).skip(1) {
+            assert_eq!((link.role, link.holder), (Role::Frame, root));
             assert!((link.local.to_homogeneous() - rest.to_homogeneous()).amax() < 1e-9);
         }
     }

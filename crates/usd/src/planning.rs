@@ -7,7 +7,9 @@ use super::author::{Attribute, Layer, Prim, Relationship};
 use super::instances::author_primitive;
 use super::numbers::vec3d;
 use super::plan::SPHERES;
-use urdf_usd_robot::{Geometry, LinkId, Planning, PlanningCollision, Pose, Sphere, names};
+use urdf_usd_robot::{
+    Geometry, JointId, LinkId, NamedPose, Planning, PlanningCollision, Pose, Sphere, names,
+};
 
 /// The attributes of the two kinds of collisions, without their last part.
 pub(super) const COLLISION: &str = "planning:collision";
@@ -20,7 +22,7 @@ pub const DEFAULT_POSE_PROPERTIES: [&str; 2] = [
 ];
 
 pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
-    let planning = &scene.robot.planning;
+    let planning = scene.robot.planning();
     let pose = scene.robot.default_pose();
     if planning.is_empty() && pose.is_none() {
         return None;
@@ -29,10 +31,29 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
         scene,
         "planning:* (what motion planners need to know) and spheres",
     );
-    let link = |id: &LinkId| scene.plan.links[id.0].path.clone();
-    let mut prim = layer.over(&root);
+    author_joints(scene, layer.over(&root), pose);
+    if !planning.groups.is_empty() {
+        let groups = planning.groups.iter().map(|group| group.name.clone());
+        layer.over(&root).attribute(
+            "planning:sphereGroups",
+            Attribute::string_array(groups).uniform().custom(),
+        );
+    }
+    author_collisions(scene, &mut layer, &root);
+    author_spheres(scene, &mut layer);
+    Some(layer)
+}
+
+/// The path of a link.
+fn path_of<'a>(scene: &'a Scene<'_>, link: LinkId) -> &'a str {
+    &scene.plan.links[link].path
+}
+
+/// Authors the configuration space, the tool frames and the pose that a planner takes.
+fn author_joints(scene: &Scene<'_>, mut prim: Prim<'_>, pose: Option<&NamedPose>) {
+    let planning = scene.robot.planning();
     // A joint without a prim is held, so it is no coordinate either.
-    let path = |joint: usize| {
+    let path = |joint: JointId| {
         scene.plan.joints[joint]
             .as_ref()
             .map(|plan| plan.path.clone())
@@ -40,7 +61,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     let coordinates: Vec<_> = planning
         .coordinates
         .iter()
-        .filter_map(|c| Some((path(c.joint.0)?, c)))
+        .filter_map(|c| Some((path(c.joint)?, c)))
         .collect();
     if !coordinates.is_empty() {
         let limits = |limit: fn(&urdf_usd_robot::Coordinate) -> Option<f64>| {
@@ -66,49 +87,53 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     if !planning.tool_frames.is_empty() {
         prim.relationship(
             "planning:toolFrames",
-            Relationship::to(planning.tool_frames.iter().map(link)).custom(),
+            Relationship::to(
+                planning
+                    .tool_frames
+                    .iter()
+                    .map(|link| path_of(scene, *link)),
+            )
+            .custom(),
         );
     }
     if let Some(pose) = pose {
         let set: Vec<_> = pose
             .positions
             .iter()
-            .filter(|(_, at)| at.len() == 1)
+            .filter_map(|(joint, at)| match at[..] {
+                [at] => Some((path(*joint)?, at)),
+                _ => None,
+            })
             .collect();
-        let set: Vec<_> = set
-            .into_iter()
-            .filter_map(|(joint, at)| Some((path(joint.0)?, at[0])))
-            .collect();
+        let [joints, positions] = DEFAULT_POSE_PROPERTIES;
         prim.relationship(
-            DEFAULT_POSE_PROPERTIES[0],
+            joints,
             Relationship::to(set.iter().map(|(path, _)| path)).custom(),
         )
         .attribute(
-            DEFAULT_POSE_PROPERTIES[1],
+            positions,
             Attribute::double_array(set.iter().map(|(_, at)| *at))
                 .uniform()
                 .custom(),
         );
     }
-    if !planning.groups.is_empty() {
-        let groups = planning.groups.iter().map(|group| group.name.clone());
-        prim.attribute(
-            "planning:sphereGroups",
-            Attribute::string_array(groups).uniform().custom(),
-        );
-    }
+}
+
+/// Authors which spheres are held off what, and how far.
+fn author_collisions(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
+    let planning = scene.robot.planning();
     for (name, collision) in [
         (COLLISION, &planning.collision),
         (SELF_COLLISION, &planning.self_collision),
     ] {
         if let Some(PlanningCollision { group, buffers }) = collision {
             let group = planning.groups.get(*group).map_or("", |group| &group.name);
-            layer.over(&root).attribute(
+            layer.over(root).attribute(
                 &format!("{name}:group"),
                 Attribute::string(group).uniform().custom(),
             );
             for (of, buffer) in buffers {
-                layer.over(&link(of)).attribute(
+                layer.over(path_of(scene, *of)).attribute(
                     &format!("{name}:buffer"),
                     Attribute::double(*buffer).uniform().custom(),
                 );
@@ -117,15 +142,20 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
     }
     let mut pairs = planning.ignored.iter().peekable();
     while let Some((first, second)) = pairs.next() {
-        let mut others = vec![link(second)];
-        while let Some((_, other)) = pairs.next_if(|(next, _)| next == first) {
-            others.push(link(other));
+        let mut others = vec![path_of(scene, second)];
+        while let Some((_, other)) = pairs.next_if(|(next, _)| *next == first) {
+            others.push(path_of(scene, other));
         }
-        layer.over(&link(first)).relationship(
+        layer.over(path_of(scene, first)).relationship(
             &format!("{SELF_COLLISION}:ignored"),
             Relationship::to(others).custom(),
         );
     }
+}
+
+/// Authors the spheres of each group below their links.
+fn author_spheres(scene: &Scene<'_>, layer: &mut Layer) {
+    let planning = scene.robot.planning();
     let wanted: Vec<&str> = planning
         .groups
         .iter()
@@ -137,7 +167,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
         .zip(names::identifiers(&wanted, "spheres", &[]))
     {
         for (of, spheres) in &group.spheres {
-            let holder = format!("{}/{SPHERES}", link(of));
+            let holder = format!("{}/{SPHERES}", path_of(scene, *of));
             layer.def(&holder, "Scope");
             let holder = format!("{holder}/{scope}");
             let mut prim = layer.def(&holder, "Scope");
@@ -152,7 +182,6 @@ pub(super) fn layer(scene: &Scene<'_>) -> Option<Layer> {
             }
         }
     }
-    Some(layer)
 }
 
 /// Makes a prim that is defined a sphere, as a guide. One of a negative radius is a point that says

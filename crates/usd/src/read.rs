@@ -12,9 +12,10 @@ use openusd::usd::{InitialLoadSet, Prim, Stage};
 use openusd::{gf, sdf};
 
 use super::FrameKind;
-use urdf_usd_robot::Pose;
+use urdf_usd_robot::{Arena, Handle, Pose};
 use urdf_usd_stage::{DEEPEST, Shallow, on_large_stack};
 
+mod axis;
 mod frames;
 mod robot;
 mod summary;
@@ -54,12 +55,15 @@ pub enum ReadError {
     },
 }
 
+/// A prim of an asset.
+type NodeId = Handle<Node>;
+
 /// A prim of the robot, as far as this module looks.
 struct Node {
     name: String,
     type_name: String,
     schemas: Vec<String>,
-    parent: Option<usize>,
+    parent: Option<NodeId>,
     /// The pose in the default prim.
     pose: Pose,
     prim: Prim,
@@ -137,8 +141,8 @@ fn opened<T: Send>(entry: &Path, read: impl FnOnce(&Opened) -> T + Send) -> Resu
 
 /// A robot asset, opened.
 struct Opened {
-    nodes: Vec<Node>,
-    by_path: HashMap<String, usize>,
+    nodes: Arena<Node>,
+    by_path: HashMap<String, NodeId>,
     _stage: Stage,
 }
 
@@ -165,7 +169,7 @@ impl Opened {
             .prim(format!("/{root}").as_str())
             .map_err(|error| failed(error.to_string()))?;
         let mut opened = Self {
-            nodes: Vec::new(),
+            nodes: Arena::default(),
             by_path: HashMap::new(),
             _stage: stage,
         };
@@ -177,15 +181,10 @@ impl Opened {
                     prim.path().as_str()
                 )));
             }
-            let index = opened.nodes.len();
             let children = prim.children().map_err(|error| failed(error.to_string()))?;
-            stack.extend(
-                children
-                    .into_iter()
-                    .rev()
-                    .map(|child| (child, Some(index), depth + 1)),
-            );
-            opened.add(prim, parent).map_err(failed)?;
+            let id = opened.add(prim, parent).map_err(failed)?;
+            let children = children.into_iter().rev();
+            stack.extend(children.map(|child| (child, Some(id), depth + 1)));
         }
         if let Some(error) = opened._stage.composition_errors().first() {
             return Err(failed(format!("{error:?}")));
@@ -193,7 +192,7 @@ impl Opened {
         Ok(opened)
     }
 
-    fn add(&mut self, prim: Prim, parent: Option<usize>) -> Result<(), String> {
+    fn add(&mut self, prim: Prim, parent: Option<NodeId>) -> Result<NodeId, String> {
         let path = prim.path().as_str().to_owned();
         let type_name = prim
             .type_name()
@@ -213,8 +212,7 @@ impl Opened {
             above
         };
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-        self.by_path.insert(path, self.nodes.len());
-        self.nodes.push(Node {
+        let id = self.nodes.push(Node {
             name,
             type_name,
             schemas,
@@ -222,16 +220,17 @@ impl Opened {
             pose,
             prim,
         });
-        Ok(())
+        self.by_path.insert(path, id);
+        Ok(id)
     }
 
-    fn node(&self, path: Option<String>) -> Option<usize> {
+    fn node(&self, path: Option<String>) -> Option<NodeId> {
         self.by_path.get(&path?).copied()
     }
 
     /// The nearest prim above that is a TF frame.
-    fn frame_above(&self, index: usize) -> Option<usize> {
-        let mut above = self.nodes[index].parent;
+    fn frame_above(&self, id: NodeId) -> Option<NodeId> {
+        let mut above = self.nodes[id].parent;
         while let Some(at) = above {
             if self.nodes[at].frame_kind().is_some() {
                 return Some(at);

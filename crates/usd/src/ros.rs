@@ -20,13 +20,18 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         .options
         .namespace
         .clone()
-        .unwrap_or_else(|| default_namespace(&scene.robot.name));
+        .unwrap_or_else(|| default_namespace(scene.robot.name()));
     let mut context = layer.over(&root);
     context.apply(["RosContextAPI"]).attribute(
         "ros:context:namespace",
         Attribute::string(namespace).uniform(),
     );
-    if scene.plan.links.iter().any(|link| link.role == Role::World) {
+    if scene
+        .plan
+        .links
+        .values()
+        .any(|link| link.role == Role::World)
+    {
         context.attribute(
             "ros:context:parent_frame",
             Attribute::string("world").uniform(),
@@ -34,18 +39,23 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
     }
     for (link, plan) in scene
         .robot
-        .links
-        .iter()
-        .zip(&scene.plan.links)
+        .links()
+        .values()
+        .zip(scene.plan.links.values())
         .filter(|(_, plan)| plan.role == Role::Frame)
     {
-        author_frame(&mut layer.over(&plan.path), &link.name);
+        author_frame(&mut layer.over(&plan.path), link.name());
     }
-    for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
+    for (joint, plan) in scene
+        .robot
+        .joints()
+        .values()
+        .zip(scene.plan.joints.values())
+    {
         if let Some(plan) = plan {
             layer
                 .over(&plan.path)
-                .attribute("ros:joint:name", Attribute::string(&joint.name).custom());
+                .attribute("ros:joint:name", Attribute::string(joint.name()).custom());
         }
     }
     for (path, _) in &scene.plan.world_joints {
@@ -240,14 +250,14 @@ fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
 /// How a topic's messages are delivered. Sensors are best effort, which REP 2003 calls the system's
 /// default (§2.4).
 fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
-    let policies: &[(&str, &str)] = match qos {
-        Qos::Default => &[],
-        Qos::Sensor => &[
+    let policies: Vec<(&str, &str)> = match qos {
+        Qos::Default => Vec::new(),
+        Qos::Sensor => vec![
             ("reliability", "system_default"),
             ("durability", "volatile"),
             ("history", "keep_last"),
         ],
-        Qos::Latched => &[
+        Qos::Latched => vec![
             ("reliability", "reliable"),
             ("durability", "transient_local"),
         ],
@@ -255,30 +265,28 @@ fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
             is_reliable,
             is_latched,
             depth,
-        } => &[
-            (
-                "reliability",
-                if is_reliable {
-                    "reliable"
-                } else {
-                    "best_effort"
-                },
-            ),
-            (
-                "durability",
-                if is_latched {
-                    "transient_local"
-                } else {
-                    "volatile"
-                },
-            ),
-            ("history", "keep_last"),
-        ][..if depth.is_some() { 3 } else { 2 }],
+        } => {
+            let reliability = if is_reliable {
+                "reliable"
+            } else {
+                "best_effort"
+            };
+            let durability = if is_latched {
+                "transient_local"
+            } else {
+                "volatile"
+            };
+            let history = depth.map(|_| ("history", "keep_last"));
+            [("reliability", reliability), ("durability", durability)]
+                .into_iter()
+                .chain(history)
+                .collect()
+        }
     };
     for (policy, value) in policies {
         prim.attribute(
             &format!("ros:topic:qos:{policy}"),
-            Attribute::token(*value).uniform(),
+            Attribute::token(value).uniform(),
         );
     }
     let depth = match qos {

@@ -13,7 +13,9 @@ use super::author::{Attribute, Layer, Prim};
 use super::numbers::place;
 use super::plan::{LINK_SCOPES, Plan, ROOT_SCOPES};
 use super::ros::{is_prohibited, ros_name};
-use urdf_usd_robot::{Camera, GLOBAL_FRAMES, LinkId, Pose, Robot, Role, Sensor, SensorKind, names};
+use urdf_usd_robot::{
+    ArenaMap, Camera, GLOBAL_FRAMES, LinkId, Pose, Robot, Role, Sensor, SensorKind, names,
+};
 
 /// The width of a camera's sensor in tenths of a scene unit: USD's fallback. Only its ratio to the
 /// focal length is seen.
@@ -79,11 +81,10 @@ pub(super) fn plan(robot: &Robot, plan: &mut Plan) -> Vec<SensorPlan> {
         robot,
         plan,
         taken: robot
-            .links
-            .iter()
-            .map(|link| &link.name)
-            .chain(optical_frames.values())
-            .cloned()
+            .links()
+            .values()
+            .map(|link| link.name().to_owned())
+            .chain(optical_frames.values().cloned())
             .collect(),
         optical_frames,
         cameras: cameras_with_links(robot, plan),
@@ -124,20 +125,20 @@ fn cameras_with_links(robot: &Robot, plan: &Plan) -> HashMap<usize, LinkId> {
         else {
             continue;
         };
-        let (link, on) = (&plan.links[frame.0], &plan.links[sensor.link.0]);
+        let (link, on) = (&plan.links[frame], &plan.links[sensor.link]);
         if link.role == Role::Frame && link.body == on.body && holder(robot, plan, frame).is_some()
         {
             wanted.entry(frame).or_insert(index);
         }
     }
-    let mut is_in_camera = vec![false; plan.links.len()];
+    let mut is_in_camera = ArenaMap::filled(robot.links(), false);
     let mut cameras = HashMap::new();
-    for &link in &robot.tree.order {
-        let is_below = plan.links[link.0]
+    for &link in robot.tree().order() {
+        let is_below = plan.links[link]
             .holder
-            .is_some_and(|holder| is_in_camera[holder.0]);
+            .is_some_and(|holder| is_in_camera[holder]);
         let camera = wanted.get(&link).filter(|_| !is_below);
-        is_in_camera[link.0] = is_below || camera.is_some();
+        is_in_camera[link] = is_below || camera.is_some();
         cameras.extend(camera.map(|&camera| (camera, link)));
     }
     cameras
@@ -145,7 +146,7 @@ fn cameras_with_links(robot: &Robot, plan: &Plan) -> HashMap<usize, LinkId> {
 
 /// The link whose prim holds that of `link`, which may be the world.
 fn holder(robot: &Robot, plan: &Plan, link: LinkId) -> Option<LinkId> {
-    plan.links[link.0]
+    plan.links[link]
         .holder
         .or_else(|| robot.world_root().filter(|&world| world != link))
 }
@@ -162,7 +163,7 @@ fn move_optical_frames(
         let (Some(frame), SensorPrimKind::Camera(_, pose)) = (wish.optical, wish.kind) else {
             continue;
         };
-        let frame = &mut plan.links[frame.0];
+        let frame = &mut plan.links[frame];
         let turned = pose.inverse() * frame.local;
         frame.local = if is_same(&turned, &half_turn()) {
             half_turn()
@@ -174,10 +175,10 @@ fn move_optical_frames(
     if cameras.is_empty() {
         return;
     }
-    let links = plan.links.iter_mut().map(|link| &mut link.path);
+    let links = plan.links.values_mut().map(|link| &mut link.path);
     let joints = plan
         .joints
-        .iter_mut()
+        .values_mut()
         .flatten()
         .map(|joint| &mut joint.path);
     let added = plan.world_joints.iter_mut().map(|(path, _)| path);
@@ -205,11 +206,11 @@ fn with_cameras(path: &str, cameras: &HashMap<String, String>) -> String {
         .chain([path.len()]);
     let (mut moved, mut begin) = (String::with_capacity(path.len()), 0);
     for end in ends {
-        if let Some(camera) = cameras.get(&path[..end]) {
+        if let Some(camera) = path.get(..end).and_then(|above| cameras.get(above)) {
             moved.push('/');
             moved.push_str(camera);
         }
-        moved.push_str(&path[begin..end]);
+        moved.push_str(path.get(begin..end).unwrap_or_default());
         begin = end;
     }
     moved
@@ -226,19 +227,21 @@ fn place_prims(
 ) {
     for (holder, granted) in granted {
         for (wish, identifier) in granted {
-            let path = format!("{}/{identifier}", plan.links[holder.0].path);
-            let sensor = &mut sensors[wish.sensor];
+            let path = format!("{}/{identifier}", plan.links[holder].path);
+            let (Some(planned), Some(sensor)) =
+                (sensors.get_mut(wish.sensor), robot.sensors.get(wish.sensor))
+            else {
+                continue;
+            };
             if let Some(interface) = wish.interface {
-                sensor.interfaces[interface] = Some(path.clone());
+                planned.bear(interface, path.clone());
             }
-            sensor.add(path.clone(), &wish.name, wish.kind);
+            planned.add(path.clone(), &wish.name, wish.kind);
             match (wish.kind, optical_frames.get(&wish.sensor)) {
                 (SensorPrimKind::Camera(..), Some(id)) => {
-                    sensor.add_optical_frame(&robot.sensors[wish.sensor], &path, id)
+                    planned.add_optical_frame(sensor, &path, id)
                 }
-                (SensorPrimKind::Frame(_), _) => {
-                    sensor.add_interfaces(&robot.sensors[wish.sensor], &path, true)
-                }
+                (SensorPrimKind::Frame(_), _) => planned.add_interfaces(sensor, &path, true),
                 _ => {}
             }
         }
@@ -260,7 +263,7 @@ impl SensorPlan {
         let mut named = interface_names(sensor);
         if bears_first && !named.is_empty() {
             let (first, _) = named.remove(0);
-            self.interfaces[first] = Some(frame.to_owned());
+            self.bear(first, frame.to_owned());
         }
         let wanted: Vec<&str> = named.iter().map(|(_, name)| name.as_str()).collect();
         for ((interface, name), identifier) in
@@ -269,8 +272,15 @@ impl SensorPlan {
                 .zip(names::identifiers(&wanted, "interface", &[]))
         {
             let path = format!("{frame}/{identifier}");
-            self.interfaces[*interface] = Some(path.clone());
+            self.bear(*interface, path.clone());
             self.add(path, name, SensorPrimKind::Interface);
+        }
+    }
+
+    /// Lets the prim at `path` bear an interface of the sensor.
+    fn bear(&mut self, interface: usize, path: String) {
+        if let Some(bearer) = self.interfaces.get_mut(interface) {
+            *bearer = Some(path);
         }
     }
 
@@ -307,14 +317,14 @@ impl Planner<'_> {
     fn camera(&mut self, index: usize, sensor: &Sensor, camera: Camera) {
         let optical = self.cameras.get(&index).copied();
         let in_body = sensor.frame.filter(|frame| {
-            let is_body = self.plan.links[frame.0].role == Role::Body;
+            let is_body = self.plan.links[*frame].role == Role::Body;
             is_body && is_same(&(self.in_frame(sensor, *frame) * look()), &half_turn())
         });
         let beside = optical.and_then(|frame| Some((frame, holder(self.robot, self.plan, frame)?)));
         let (holder, pose) = match (beside, in_body) {
             (Some((frame, holder)), _) => {
                 let pose = self.in_frame(sensor, holder) * look();
-                let turned = self.plan.links[frame.0].local * half_turn();
+                let turned = self.plan.links[frame].local * half_turn();
                 (
                     holder,
                     if is_same(&pose, &turned) {
@@ -366,13 +376,14 @@ impl Planner<'_> {
             return;
         }
         let is_frame =
-            self.plan.links[frame.0].role == Role::Frame && is_same(&pose, &Pose::identity());
+            self.plan.links[frame].role == Role::Frame && is_same(&pose, &Pose::identity());
         let mut name_of_sensor = Some(sensor.name.clone());
         for (interface, name) in interface_names(sensor) {
             let first = name_of_sensor.take();
             if first.is_some() && is_frame && self.bearing.insert(frame) {
-                self.sensors[index].interfaces[interface] =
-                    Some(self.plan.links[frame.0].path.clone());
+                if let Some(planned) = self.sensors.get_mut(index) {
+                    planned.bear(interface, self.plan.links[frame].path.clone());
+                }
             } else {
                 self.wish(
                     frame,
@@ -393,7 +404,7 @@ impl Planner<'_> {
         if frame == sensor.link {
             return sensor.origin;
         }
-        let rest = |link: LinkId| self.plan.links[link.0].rest;
+        let rest = |link: LinkId| self.plan.links[link].rest;
         rest(frame).inverse() * rest(sensor.link) * sensor.origin
     }
 
@@ -420,7 +431,7 @@ impl Planner<'_> {
         let named = |(holder, wishes): (LinkId, Vec<Wish>)| {
             let wanted: Vec<&str> = wishes.iter().map(|wish| wish.name.as_str()).collect();
             let held = taken
-                .get(&self.plan.links[holder.0].path)
+                .get(&self.plan.links[holder].path)
                 .into_iter()
                 .flatten()
                 .map(String::as_str);
@@ -442,18 +453,17 @@ impl Planner<'_> {
 /// TF names for the optical frames of cameras that the robot has no link for: names that ROS allows
 /// and no other frame has.
 fn optical_frame_names(robot: &Robot, plan: &Plan) -> HashMap<usize, String> {
-    let frameless = |(index, sensor): (usize, &Sensor)| {
-        (matches!(sensor.kind, SensorKind::Camera(_)) && sensor.frame.is_none()).then_some(index)
-    };
-    let cameras: Vec<usize> = robot
+    let is_frameless =
+        |sensor: &Sensor| matches!(sensor.kind, SensorKind::Camera(_)) && sensor.frame.is_none();
+    let cameras: Vec<(usize, &Sensor)> = robot
         .sensors
         .iter()
         .enumerate()
-        .filter_map(frameless)
+        .filter(|(_, sensor)| is_frameless(sensor))
         .collect();
     let mut wanted: Vec<String> = cameras
         .iter()
-        .map(|&index| ros_name(&format!("{}_optical_frame", robot.sensors[index].name)))
+        .map(|(_, camera)| ros_name(&format!("{}_optical_frame", camera.name)))
         .collect();
     // Where two cameras share a name their links tell them apart, so that neither depends on the
     // order of the source.
@@ -461,31 +471,27 @@ fn optical_frame_names(robot: &Robot, plan: &Plan) -> HashMap<usize, String> {
     for name in &wanted {
         *count.entry(name.clone()).or_default() += 1;
     }
-    for (name, &index) in wanted.iter_mut().zip(&cameras) {
+    for (name, (_, camera)) in wanted.iter_mut().zip(&cameras) {
         if count.get(name).is_some_and(|&count| count > 1) {
-            *name = ros_name(&format!(
-                "{}_{name}",
-                robot.links[robot.sensors[index].link.0].name
-            ));
+            let link = robot.links()[camera.link].name();
+            *name = ros_name(&format!("{link}_{name}"));
         }
     }
     let prims = plan
         .links
-        .iter()
+        .values()
         .filter_map(|link| link.path.rsplit('/').next());
     let taken: Vec<&str> = robot
-        .links
-        .iter()
-        .map(|link| link.name.as_str())
+        .links()
+        .values()
+        .map(|link| link.name())
         .chain(prims)
         .collect();
     let is_free = |name: &&str| !taken.contains(name);
-    let given = |index: usize| {
-        own_frame(&robot.sensors[index])
-            .filter(is_free)
-            .map(str::to_owned)
-    };
-    let given: Vec<Option<String>> = cameras.iter().map(|&index| given(index)).collect();
+    let given: Vec<Option<String>> = cameras
+        .iter()
+        .map(|(_, camera)| own_frame(camera).filter(is_free).map(str::to_owned))
+        .collect();
     let taken: Vec<&str> = taken
         .iter()
         .copied()
@@ -493,14 +499,14 @@ fn optical_frame_names(robot: &Robot, plan: &Plan) -> HashMap<usize, String> {
         .collect();
     let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
     let made = names::identifiers(&wanted, "optical_frame", &taken);
+    let names = given
+        .into_iter()
+        .zip(made)
+        .map(|(given, made)| given.unwrap_or(made));
     cameras
         .into_iter()
-        .zip(
-            given
-                .into_iter()
-                .zip(made)
-                .map(|(given, made)| given.unwrap_or(made)),
-        )
+        .map(|(index, _)| index)
+        .zip(names)
         .collect()
 }
 

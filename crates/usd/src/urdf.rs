@@ -33,17 +33,14 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
         &scene.robot.custom,
         &[&ROOT_SCOPES[..], &LINK_SCOPES[..]].concat(),
     );
-    for (index, (link, plan)) in scene.robot.links.iter().zip(&scene.plan.links).enumerate() {
+    for (id, link) in scene.robot.links().iter() {
+        let plan = &scene.plan.links[id];
         if scene.is_over("urdf.usda") {
             return layer;
         }
         writer.keep(&plan.path, &link.custom, &LINK_SCOPES);
         // What its body weighs, where nobody measured that.
-        let inertial = scene
-            .robot
-            .links
-            .get(plan.content.0)
-            .and_then(|content| content.inertial.as_ref());
+        let inertial = scene.robot.links()[plan.content].inertial.as_ref();
         if plan.role == Role::Body
             && (plan.mass_missing || inertial.is_some_and(|inertial| inertial.is_assumed))
         {
@@ -52,14 +49,14 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
                 .over(&plan.path)
                 .attribute(ASSUMED_MASS, Attribute::string("true").uniform().custom());
         }
-        for visual in &scene.library.visuals[index] {
+        for visual in &scene.library.visuals[id] {
             writer.keep_shape(
                 &format!("{}/visual", plan.path),
                 &visual.name,
                 &link.visuals,
             );
         }
-        for collider in &scene.library.colliders[index] {
+        for collider in &scene.library.colliders[id] {
             writer.keep_shape(
                 &format!("{}/collision", plan.path),
                 &collider.name,
@@ -67,7 +64,12 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
             );
         }
     }
-    for (joint, plan) in scene.robot.joints.iter().zip(&scene.plan.joints) {
+    for (joint, plan) in scene
+        .robot
+        .joints()
+        .values()
+        .zip(scene.plan.joints.values())
+    {
         match plan {
             Some(plan) => {
                 writer.layer.over(&plan.path).apply(["UrdfJointAPI"]);
@@ -77,11 +79,11 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
             // A joint without a prim (to a frame, or floating) leaves its words with the link that
             // it moves, where no schema is.
             None => {
-                let path = scene.plan.links[joint.child.0].path.clone();
+                let path = scene.plan.links[joint.child()].path.clone();
                 writer
                     .layer
                     .over(&path)
-                    .attribute("urdf:joint:name", Attribute::string(&joint.name).custom());
+                    .attribute("urdf:joint:name", Attribute::string(joint.name()).custom());
                 writer.joint(&path, "urdf:joint", joint, Attribute::custom);
                 writer.keep(&path, &joint.custom, &LINK_SCOPES);
             }
@@ -111,7 +113,7 @@ impl Writer<'_> {
         let mut prim = self.layer.over(path);
         prim.attribute(
             &format!("{prefix}:type"),
-            finish(Attribute::token(joint.kind.as_str()).uniform()),
+            finish(Attribute::token(joint.kind().as_str()).uniform()),
         );
         let limit = joint.limit.unwrap_or_default();
         let dynamics = joint.dynamics.unwrap_or_default();
@@ -150,7 +152,7 @@ impl Writer<'_> {
         let (lower, upper) = limit.bounds.sides();
         // Where UsdPhysics has them they are the joint's limits; a joint that has none keeps what
         // was said all the same.
-        if !matches!(joint.kind, JointKind::Revolute | JointKind::Prismatic) {
+        if !matches!(joint.kind(), JointKind::Revolute | JointKind::Prismatic) {
             for (name, value) in [("limit:lower", lower), ("limit:upper", upper)] {
                 if let Some(value) = value {
                     prim.attribute(

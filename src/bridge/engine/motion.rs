@@ -339,7 +339,7 @@ pub(super) fn link_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
 
 pub(super) fn base_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
     if name.trim().is_empty() {
-        Ok(names::base(robot))
+        names::base(robot).map_err(said)
     } else {
         link_of(robot, name)
     }

@@ -52,12 +52,12 @@ fn planned(
 }
 
 fn pairs(robot: &Robot) -> Vec<String> {
-    let name = |link: LinkId| robot.links[link.0].name.as_str();
+    let name = |link: LinkId| robot.links()[link].name();
     robot
-        .planning
+        .planning()
         .ignored
         .iter()
-        .map(|(a, b)| format!("{} {}", name(*a), name(*b)))
+        .map(|(a, b)| format!("{} {}", name(a), name(b)))
         .collect()
 }
 
@@ -94,35 +94,33 @@ fn neighbours_and_pairs_that_never_touch_are_ignored() {
             .all(|link| link.error <= 0.06 && link.spheres > 0),
         "{links:?}"
     );
-    let planning = &robot.planning;
-    assert_eq!(
-        planning
-            .coordinates
-            .iter()
-            .map(|c| c.joint)
-            .collect::<Vec<_>>(),
-        [JointId(0), JointId(1)]
-    );
-    assert_eq!(planning.tool_frames, [LinkId(3)]);
+    let planning = robot.planning();
+    let joints: Vec<&str> = planning
+        .coordinates
+        .iter()
+        .map(|c| robot.joints()[c.joint].name())
+        .collect();
+    assert_eq!(joints, ["lift", "roll"]);
+    assert_eq!(planning.tool_frames, [robot.link_named("tool").unwrap()]);
     // A ball is one.
-    let of = |link: usize| {
+    let of = |link: &str| {
         planning.groups[0]
             .spheres
             .iter()
-            .find(|(of, _)| of.0 == link)
+            .find(|(of, _)| robot.links()[*of].name() == link)
             .unwrap()
             .1
             .clone()
     };
     assert_eq!(
-        of(2),
+        of("hand"),
         [Sphere {
             center: Point3::origin(),
             radius: 0.05
         }]
     );
     // The same again.
-    assert_eq!(planned(&wanted()).0.planning, *planning);
+    assert_eq!(planned(&wanted()).0.planning(), planning);
 }
 
 #[test]
@@ -142,15 +140,16 @@ fn options_count_more_than_what_is_assumed() {
     let (robot, links, found) = planned(&options);
     assert!(links.is_ok() && found.is_empty(), "{found:?}");
     let coordinate = |joint, acceleration| Coordinate {
-        joint: JointId(joint),
+        joint: robot.joint_named(joint).unwrap(),
         acceleration: Some(acceleration),
         jerk: Some(9.0),
     };
     assert_eq!(
-        robot.planning.coordinates,
-        [coordinate(1, 2.0), coordinate(0, 3.0)]
+        robot.planning().coordinates,
+        [coordinate("roll", 2.0), coordinate("lift", 3.0)]
     );
-    assert_eq!(robot.planning.tool_frames, [LinkId(2), LinkId(3)]);
+    let tools = ["hand", "tool"].map(|name| robot.link_named(name).unwrap());
+    assert_eq!(robot.planning().tool_frames, tools);
     for (options, what) in [
         (
             Options {
@@ -200,14 +199,15 @@ fn options_count_more_than_what_is_assumed() {
 fn a_pose_becomes_the_default_and_what_touches_there_is_told() {
     let mut robot = robot();
     // The arm lies on `side`.
-    let positions = vec![(JointId(0), vec![1.3258])];
-    robot.named_poses.push(NamedPose {
+    let lift = robot.joint_named("lift").unwrap();
+    let pose = NamedPose {
         name: "home".to_owned(),
         group: Some("g".to_owned()),
         chain: None,
-        positions,
+        positions: vec![(lift, vec![1.3258])],
         place: Default::default(),
-    });
+    };
+    robot.add_named_pose(pose).unwrap();
     let mut found = Vec::new();
     plan(
         &mut robot,
@@ -221,7 +221,7 @@ fn a_pose_becomes_the_default_and_what_touches_there_is_told() {
     .unwrap();
     assert_eq!(
         robot.default_pose().unwrap().positions,
-        [(JointId(0), vec![1.3258])]
+        [(lift, vec![1.3258])]
     );
     let touching: Vec<&Diagnostic> = found
         .iter()
@@ -255,8 +255,8 @@ fn what_is_written_is_read_without_a_word() {
         "{said:?}"
     );
     assert_eq!(
-        (&again.planning.groups, &again.planning.ignored),
-        (&robot.planning.groups, &robot.planning.ignored)
+        (&again.planning().groups, &again.planning().ignored),
+        (&robot.planning().groups, &robot.planning().ignored)
     );
     // Spheres that are there are kept, unless others are wanted.
     let kept = plan(
@@ -270,8 +270,8 @@ fn what_is_written_is_read_without_a_word() {
     )
     .unwrap();
     assert_eq!(
-        (kept.len(), &again.planning.groups),
-        (0, &robot.planning.groups)
+        (kept.len(), &again.planning().groups),
+        (0, &robot.planning().groups)
     );
 }
 
@@ -281,7 +281,7 @@ fn what_is_written_is_read_without_a_word() {
 fn spheres_cover_primitives_and_stand_out_as_said() {
     let (robot, links, _) = planned(&wanted());
     let links = links.unwrap();
-    let group = &robot.planning.groups[0];
+    let group = &robot.planning().groups[0];
     let outside = |link: &str, p: Point3<f64>| -> f64 {
         match link {
             "base" => {
@@ -298,7 +298,7 @@ fn spheres_cover_primitives_and_stand_out_as_said() {
     };
     let mut random = spheres::Random::new(7);
     for (link, spheres) in &group.spheres {
-        let name = robot.links[link.0].name.as_str();
+        let name = robot.links()[*link].name();
         let error = links.iter().find(|link| link.link == name).unwrap().error;
         for _ in 0..5_000 {
             let p = Point3::from(Vector3::from_fn(|_, _| (random.unit() - 0.5) * 1.0));
@@ -322,9 +322,9 @@ fn spheres_cover_primitives_and_stand_out_as_said() {
 /// Joints, tool frames, groups, collisions, pairs and default positions by name, in no order but
 /// that which counts.
 fn said(robot: &Robot) -> impl PartialEq + std::fmt::Debug {
-    let link = |id: &LinkId| robot.links[id.0].name.clone();
-    let joint = |id: &JointId| robot.joints[id.0].name.clone();
-    let planning = &robot.planning;
+    let link = |id: &LinkId| robot.links()[*id].name().to_owned();
+    let joint = |id: &JointId| robot.joints()[*id].name().to_owned();
+    let planning = robot.planning();
     let coordinates: Vec<_> = planning
         .coordinates
         .iter()
@@ -355,7 +355,7 @@ fn said(robot: &Robot) -> impl PartialEq + std::fmt::Debug {
     let pairs: BTreeSet<_> = planning
         .ignored
         .iter()
-        .map(|(a, b)| BTreeSet::from([link(a), link(b)]))
+        .map(|(a, b)| BTreeSet::from([link(&a), link(&b)]))
         .collect();
     let pose = robot.default_pose().map(|pose| {
         pose.positions
@@ -457,8 +457,8 @@ geometry:
     // Spheres are guides, and nothing that is seen or collides.
     let shapes = |robot: &Robot| {
         robot
-            .links
-            .iter()
+            .links()
+            .values()
             .map(|link| link.visuals.len() + link.collisions.len())
             .sum::<usize>()
     };

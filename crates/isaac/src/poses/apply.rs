@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use nalgebra::{Matrix4, Vector3};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::{Model, position_count};
-use urdf_usd_robot::{JointKind, LinkId, NamedPose, Pose};
+use urdf_usd_robot::{JointKind, NamedPose, Pose};
 use urdf_usd_stage::{Prim, PrimId, Value, rigid};
 use urdf_usd_usd::author::{Attribute, Layer};
 
@@ -43,27 +43,29 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
     let mut findings = Findings::new(stage);
     let model = Model::of(robot);
     let positions = robot.positions(&model, Some(pose));
-    let placed = Placed::of(poses, &model.poses(&positions));
-    let wanted: HashMap<PrimId, Pose> = (0..robot.links.len())
+    let placed = Placed::of(poses, model.poses(&positions));
+    let wanted: HashMap<PrimId, Pose> = robot
+        .links()
+        .handles()
         .filter(|&link| poses.is_body[link])
-        .filter_map(|link| Some((poses.links[link]?, placed.in_stage(poses, LinkId(link)))))
+        .filter_map(|link| Some((poses.links[link]?, placed.in_stage(poses, link))))
         .collect();
     // A prim's place depends on those above it, which may be moved, too.
     let before = stage.worlds();
-    let mut after: Vec<Matrix4<f64>> = Vec::with_capacity(before.len());
+    let mut after = stage.filled(Matrix4::identity());
     for (id, prim) in stage.iter() {
         let local = prim.local();
         let above = prim
             .parent
             .filter(|_| !local.resets)
-            .map_or_else(Matrix4::identity, |PrimId(parent)| after[parent]);
+            .map_or_else(Matrix4::identity, |parent| after[parent]);
         let stays = above * local.matrix;
         let goal = wanted.get(&id).and_then(|pose| {
-            let (_, scale) = rigid(&before[id.0])?;
+            let (_, scale) = rigid(&before[id])?;
             Some(pose.to_homogeneous() * Matrix4::new_nonuniform_scaling(&scale))
         });
+        after[id] = stays;
         let Some(goal) = goal.filter(|goal| (goal - stays).amax() > SAME) else {
-            after.push(stays);
             continue;
         };
         let within = above.try_inverse().and_then(|above| rigid(&(above * goal)));
@@ -71,31 +73,28 @@ pub fn apply(poses: &Poses<'_>, pose: &NamedPose, layer: &mut Layer) -> Applied 
             Some((pose, scale)) => {
                 place(prim, &pose, &scale, local.resets, layer);
                 applied.moved.push(prim.path.clone());
-                after.push(goal);
+                after[id] = goal;
             }
             None => {
                 let message = format!(
                     "{} stays where it is: it is below an instance, or what it stands in is sheared",
                     prim.path
                 );
-                findings.add(&codes::INSTANCE, (id, None), message, "move it by hand");
-                after.push(stays);
+                findings.add(&codes::INSTANCE, id, None, message, "move it by hand");
             }
         }
     }
     let metre = stage.meters_per_unit();
-    for (index, joint) in robot.joints.iter().enumerate() {
-        let (Some(id), 1) = (poses.joints[index], position_count(joint.kind)) else {
+    for (joint_id, joint) in robot.joints().iter() {
+        let (Some(id), 1) = (poses.joints[joint_id], position_count(joint.kind())) else {
             continue;
         };
-        let (prim, at) = (
-            &stage[id],
-            positions
-                .get(model.range(index).start)
-                .copied()
-                .unwrap_or_default(),
-        );
-        let at = if joint.kind == JointKind::Prismatic {
+        let prim = &stage[id];
+        let at = positions
+            .get(model.range(joint_id.index()).start)
+            .copied()
+            .unwrap_or_default();
+        let at = if joint.kind() == JointKind::Prismatic {
             (at / metre) as f32
         } else {
             at.to_degrees() as f32

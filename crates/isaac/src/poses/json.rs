@@ -31,17 +31,17 @@ pub enum Units {
 /// A pose without a chain is left out and told.
 pub fn export(poses: &Poses<'_>, units: Units) -> (Json, Vec<Diagnostic>) {
     let (mut all, mut left_out) = (Map::new(), Vec::new());
-    for pose in &poses.robot.named_poses {
+    for pose in poses.robot.named_poses() {
         let stored = poses.stored(pose);
         let Some(chain) = poses.chain(pose) else {
             left_out.push(poses.no_chain(pose));
             continue;
         };
-        let path = |joint: &JointId| Some(poses.stage[poses.joints[joint.0]?].path.clone());
+        let path = |joint: &JointId| Some(poses.stage[poses.joints[*joint]?].path.clone());
         let (mut joints, mut fixed) = (Map::new(), Map::new());
         for (joint, value) in &chain.joints {
             let Some(path) = path(joint) else { continue };
-            let is_slide = poses.robot.joints[joint.0].kind == JointKind::Prismatic;
+            let is_slide = poses.robot.joints()[*joint].kind() == JointKind::Prismatic;
             let value = if units == Units::Degrees && !is_slide {
                 value.to_degrees()
             } else {
@@ -207,7 +207,7 @@ fn one(poses: &Poses<'_>, key: &str, entry: &Entry, units: Units) -> Result<With
         let joint = poses.joint(name)?;
         let value = value.as_f64().filter(|value| value.is_finite());
         let value = value.ok_or_else(|| is_no(format!("the position of {name:?} is no number")))?;
-        let is_angle = poses.robot.joints[joint.0].kind != JointKind::Prismatic;
+        let is_angle = poses.robot.joints()[joint].kind() != JointKind::Prismatic;
         let value = if units == Units::Degrees && is_angle {
             value.to_radians()
         } else {

@@ -1,5 +1,10 @@
 //! Levenberg–Marquardt with limits.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "matrices and vectors are sized by the number of variables, which bounds all loops"
+)]
+
 use super::problem::{Linear, Variable};
 use super::{Outcome, Problem, Solver};
 

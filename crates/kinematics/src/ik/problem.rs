@@ -1,5 +1,10 @@
 //! What is wanted of links, and what joints may do for it.
 
+#![allow(
+    clippy::indexing_slicing,
+    reason = "rows and columns of the normal matrix are made here; a chain's coordinates are those of its mechanism"
+)]
+
 use nalgebra::{Point3, Unit, UnitQuaternion, Vector3};
 use urdf_usd_robot::kinematics::Twist;
 use urdf_usd_robot::{JointId, LinkId, Pose};
@@ -135,7 +140,7 @@ impl<'m> Problem<'m> {
     /// those that they follow.
     ///
     /// # Errors
-    /// [`Error::NoLink`], [`Error::NoWay`].
+    /// [`Error::NoWay`].
     pub fn new(mechanism: &'m Mechanism, targets: &[Target]) -> Result<Self, Error> {
         let aimed = |target: &Target| {
             Ok(Aimed {
@@ -163,12 +168,8 @@ impl<'m> Problem<'m> {
     /// that one does.
     #[must_use]
     pub fn holding(mut self, joints: &[JointId]) -> Self {
-        let leader = |joint: &JointId| {
-            self.mechanism
-                .model
-                .driver(joint.0)
-                .map_or(*joint, |(leader, ..)| JointId(leader))
-        };
+        let followed = &self.mechanism.followed;
+        let leader = |&joint: &JointId| followed[joint].map_or(joint, |followed| followed.leader);
         self.held = joints.iter().map(leader).collect();
         self.settle();
         self
@@ -378,14 +379,15 @@ impl Problem<'_> {
                 .jacobian(&out.of_chain, Reference::Base, &mut out.columns)
                 .then(&target.frame);
             let errors = target.errors(&tip);
-            let weights = (
-                rotation * target.rotation_weight,
-                position * target.position_weight,
-            );
+            let weights = Weights {
+                rotation: rotation * target.rotation_weight,
+                position: position * target.position_weight,
+            };
+            let [way, turn] = errors;
             let error = Twist::from_iterator(
-                (errors[0] * weights.1)
+                (way * weights.position)
                     .iter()
-                    .chain((errors[1] * weights.0).iter())
+                    .chain((turn * weights.rotation).iter())
                     .copied(),
             );
             out.squares += error.norm_squared();
@@ -400,6 +402,13 @@ impl Problem<'_> {
             }
         }
     }
+}
+
+/// What a radian and a metre off count.
+#[derive(Clone, Copy)]
+struct Weights {
+    rotation: f64,
+    position: f64,
 }
 
 impl Aimed {
@@ -425,7 +434,8 @@ impl Aimed {
 
     /// Turns spatial twists into how the errors shrink, weighted.
     #[inline]
-    fn reduce(&self, tip: &Transform, (rotation, position): (f64, f64), columns: &mut [Twist]) {
+    fn reduce(&self, tip: &Transform, weights: Weights, columns: &mut [Twist]) {
+        let Weights { rotation, position } = weights;
         let parts = |twist: &Twist| -> (Vector3<f64>, Vector3<f64>) {
             (
                 twist.fixed_rows::<3>(0).into(),

@@ -7,9 +7,10 @@ use std::path::Path;
 use nalgebra::{Translation3, Vector3};
 use openusd::sdf;
 
-use super::{Node, Opened, ReadError, opened, unit};
+use super::axis::Axis;
+use super::{Node, NodeId, Opened, ReadError, opened, unit};
 use crate::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
-use urdf_usd_robot::{JointKind, Pose};
+use urdf_usd_robot::{ArenaMap, JointKind, Pose};
 
 /// The TF frames that a written asset declares, what moves them, and their ROS context.
 ///
@@ -27,54 +28,70 @@ pub fn read_frames(entry: &Path) -> Result<AssetFrames, ReadError> {
 #[derive(Clone, Copy)]
 struct Link {
     /// The joint.
-    joint: usize,
+    joint: NodeId,
     /// The body that it hangs on; `None`: the world.
-    parent: Option<usize>,
+    parent: Option<NodeId>,
     /// Whether the joint names the moved body first.
     reversed: bool,
 }
 
-/// A joint's end: the body that it is on (`None`: the world), and the joint's frame in it.
-type End = (Option<usize>, Pose);
+/// One end of a joint.
+#[derive(Clone, Copy)]
+struct End {
+    /// The body that it is on; `None`: the world.
+    body: Option<NodeId>,
+    /// The joint's frame in it.
+    frame: Pose,
+}
+
+/// A body that a joint connects with another.
+struct Neighbour {
+    body: NodeId,
+    joint: NodeId,
+    /// Whether the joint names this body first.
+    reversed: bool,
+}
 
 struct Reader<'a> {
     asset: &'a Opened,
     /// The outermost context, if there is one.
-    context: Option<usize>,
+    context: Option<NodeId>,
     /// The joints among the prims, and their numbers.
-    joints: Vec<usize>,
-    numbers: HashMap<usize, usize>,
+    joints: Vec<NodeId>,
+    numbers: HashMap<NodeId, usize>,
     /// The body that each prim is rigid in.
-    bodies: Vec<Option<usize>>,
+    bodies: ArenaMap<Node, Option<NodeId>>,
     /// How each body is held that is.
-    links: HashMap<usize, Link>,
+    links: HashMap<NodeId, Link>,
     /// Prims that belong to other robots, or to nobody's tree.
-    others: HashSet<usize>,
+    others: HashSet<NodeId>,
 }
 
 impl<'a> Reader<'a> {
     fn new(asset: &'a Opened) -> Self {
-        let mut bodies: Vec<Option<usize>> = Vec::with_capacity(asset.nodes.len());
-        for (index, node) in asset.nodes.iter().enumerate() {
-            let above = node.parent.and_then(|parent| bodies[parent]);
-            bodies.push(if node.frame_kind() == Some(FrameKind::Body) {
-                Some(index)
+        let mut bodies = ArenaMap::filled(&asset.nodes, None);
+        for (id, node) in asset.nodes.iter() {
+            bodies[id] = if node.frame_kind() == Some(FrameKind::Body) {
+                Some(id)
             } else {
-                above
-            });
+                node.parent.and_then(|parent| bodies[parent])
+            };
         }
         let is_joint = |node: &Node| {
             node.type_name.starts_with("Physics") && node.type_name.ends_with("Joint")
         };
-        let joints: Vec<usize> = (0..asset.nodes.len())
-            .filter(|&index| is_joint(&asset.nodes[index]))
+        let joints: Vec<NodeId> = asset
+            .nodes
+            .iter()
+            .filter(|(_, node)| is_joint(node))
+            .map(|(id, _)| id)
             .collect();
         let numbers = joints
             .iter()
             .enumerate()
             .map(|(number, &joint)| (joint, number))
             .collect();
-        let context = (0..asset.nodes.len()).find(|&index| asset.nodes[index].has("RosContextAPI"));
+        let context = asset.nodes.position(|node| node.has("RosContextAPI"));
         let mut reader = Self {
             asset,
             context,
@@ -89,16 +106,16 @@ impl<'a> Reader<'a> {
         reader
     }
 
-    fn node(&self, index: usize) -> &'a Node {
-        &self.asset.nodes[index]
+    fn node(&self, id: NodeId) -> &'a Node {
+        &self.asset.nodes[id]
     }
 
-    fn pose(&self, index: Option<usize>) -> Pose {
-        index.map_or(Pose::identity(), |index| self.node(index).pose)
+    fn pose(&self, id: Option<NodeId>) -> Pose {
+        id.map_or(Pose::identity(), |id| self.node(id).pose)
     }
 
     /// Both ends of a joint: what its targets are rigid in, and its frames there.
-    fn ends(&self, joint: usize) -> [End; 2] {
+    fn ends(&self, joint: NodeId) -> [End; 2] {
         let node = self.node(joint);
         ["0", "1"].map(|end| {
             let target = self.asset.node(node.target(&format!("physics:body{end}")));
@@ -114,30 +131,30 @@ impl<'a> Reader<'a> {
                 _ => nalgebra::UnitQuaternion::identity(),
             };
             let local = Pose::from_parts(Translation3::from(at), turn);
-            (body, self.pose(body).inverse() * self.pose(target) * local)
+            let frame = self.pose(body).inverse() * self.pose(target) * local;
+            End { body, frame }
         })
     }
 
     /// Finds how every body is held, from the roots outwards, and tells the bodies of every tree,
     /// its root first. Joints that close loops hold nothing.
-    fn connect(&mut self) -> Vec<Vec<usize>> {
+    fn connect(&mut self) -> Vec<Vec<NodeId>> {
         let holds = |node: &Node| {
             node.flag("physics:excludeFromArticulation") != Some(true)
                 && node.flag("physics:jointEnabled") != Some(false)
         };
-        let mut neighbours: HashMap<usize, Vec<(usize, usize, bool)>> = HashMap::new();
+        let mut neighbours: HashMap<NodeId, Vec<Neighbour>> = HashMap::new();
         let (mut held, mut moved) = (Vec::new(), HashSet::new());
         for &joint in self.joints.iter().filter(|&&joint| holds(self.node(joint))) {
-            match self.ends(joint).map(|(body, _)| body) {
+            match self.ends(joint).map(|end| end.body) {
                 [Some(body0), Some(body1)] if body0 != body1 => {
-                    neighbours
-                        .entry(body0)
-                        .or_default()
-                        .push((joint, body1, false));
-                    neighbours
-                        .entry(body1)
-                        .or_default()
-                        .push((joint, body0, true));
+                    for (from, body, reversed) in [(body0, body1, false), (body1, body0, true)] {
+                        neighbours.entry(from).or_default().push(Neighbour {
+                            body,
+                            joint,
+                            reversed,
+                        });
+                    }
                     moved.insert(body1);
                 }
                 [None, Some(body)] => held.push((
@@ -159,9 +176,9 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        let is_body = |&index: &usize| self.bodies[index] == Some(index);
-        let bodies: Vec<usize> = (0..self.asset.nodes.len()).filter(is_body).collect();
-        let is_base = |&&body: &&usize| {
+        let is_body = |id: &NodeId| self.bodies[*id] == Some(*id);
+        let bodies: Vec<NodeId> = self.asset.nodes.handles().filter(is_body).collect();
+        let is_base = |&&body: &&NodeId| {
             let node = self.node(body);
             node.has("PhysicsArticulationRootAPI") || self.context == Some(body)
         };
@@ -172,32 +189,31 @@ impl<'a> Reader<'a> {
         let starts = starts
             .chain(bodies.iter().filter(|body| !moved.contains(*body)).copied())
             .chain(bodies.iter().copied());
-        let starts: Vec<usize> = starts.collect();
+        let starts: Vec<NodeId> = starts.collect();
         for (body, link) in held {
             self.links.entry(body).or_insert(link);
         }
-        let (mut trees, mut seen): (Vec<Vec<usize>>, HashSet<usize>) = (Vec::new(), HashSet::new());
+        let mut trees: Vec<Vec<NodeId>> = Vec::new();
+        let mut seen: HashSet<NodeId> = HashSet::new();
         for start in starts {
             if !seen.insert(start) {
                 continue;
             }
             let (mut tree, mut next) = (vec![start], VecDeque::from([start]));
             while let Some(body) = next.pop_front() {
-                for &(joint, other, reversed) in
-                    neighbours.get(&body).map_or(&[][..], Vec::as_slice)
-                {
+                for other in neighbours.get(&body).into_iter().flatten() {
                     // A body that is held to the world already hangs there.
-                    if !self.links.contains_key(&other) && seen.insert(other) {
+                    if !self.links.contains_key(&other.body) && seen.insert(other.body) {
                         self.links.insert(
-                            other,
+                            other.body,
                             Link {
-                                joint,
+                                joint: other.joint,
                                 parent: Some(body),
-                                reversed,
+                                reversed: other.reversed,
                             },
                         );
-                        tree.push(other);
-                        next.push_back(other);
+                        tree.push(other.body);
+                        next.push_back(other.body);
                     }
                 }
             }
@@ -208,10 +224,10 @@ impl<'a> Reader<'a> {
 
     /// Finds what is no part of the robot: other robots, bodies that lie in the robot's bodies and
     /// are free, and, if the context is one of its bodies, what no joint connects to it.
-    fn sort_out(&mut self, trees: &[Vec<usize>]) {
-        let outermost = |index: usize| {
+    fn sort_out(&mut self, trees: &[Vec<NodeId>]) {
+        let outermost = |id: NodeId| {
             let mut found = None;
-            let mut at = Some(index);
+            let mut at = Some(id);
             while let Some(node) = at {
                 found = if self.node(node).has("RosContextAPI") {
                     Some(node)
@@ -223,8 +239,8 @@ impl<'a> Reader<'a> {
             found
         };
         let is_foreign =
-            |index: &usize| outermost(*index).is_some_and(|context| Some(context) != self.context);
-        let foreign: HashSet<usize> = (0..self.asset.nodes.len()).filter(is_foreign).collect();
+            |id: &NodeId| outermost(*id).is_some_and(|context| Some(context) != self.context);
+        let foreign: HashSet<NodeId> = self.asset.nodes.handles().filter(is_foreign).collect();
         let mut others = HashSet::new();
         for tree in trees {
             let Some(&root) = tree.first() else { continue };
@@ -233,7 +249,7 @@ impl<'a> Reader<'a> {
                 .frame_above(root)
                 .is_some_and(|above| self.node(above).frame_kind() == Some(FrameKind::Body));
             let is_free = !self.links.contains_key(&root) && lies_in_a_body;
-            let is_inside = |body: &usize| {
+            let is_inside = |body: &NodeId| {
                 self.context
                     .is_none_or(|context| self.is_within(*body, context))
             };
@@ -245,13 +261,13 @@ impl<'a> Reader<'a> {
         others.extend(
             foreign
                 .into_iter()
-                .filter(|&index| self.node(index).frame_kind() == Some(FrameKind::Frame)),
+                .filter(|&id| self.node(id).frame_kind() == Some(FrameKind::Frame)),
         );
         self.others = others;
     }
 
-    fn is_within(&self, index: usize, ancestor: usize) -> bool {
-        let mut at = Some(index);
+    fn is_within(&self, id: NodeId, ancestor: NodeId) -> bool {
+        let mut at = Some(id);
         while let Some(node) = at {
             if node == ancestor {
                 return true;
@@ -269,14 +285,14 @@ impl<'a> Reader<'a> {
         let keeps_words = self
             .asset
             .nodes
-            .iter()
+            .values()
             .any(|node| node.has("UrdfJointAPI") || node.string("urdf:joint:name").is_some());
-        for (index, node) in self.asset.nodes.iter().enumerate() {
-            let Some(kind) = node.frame_kind().filter(|_| !self.others.contains(&index)) else {
+        for (id, node) in self.asset.nodes.iter() {
+            let Some(kind) = node.frame_kind().filter(|_| !self.others.contains(&id)) else {
                 continue;
             };
-            let link = self.links.get(&index).filter(|_| kind == FrameKind::Body);
-            let above = self.asset.frame_above(index);
+            let link = self.links.get(&id).filter(|_| kind == FrameKind::Body);
+            let above = self.asset.frame_above(id);
             // The frame that it lies in, if that is rigid in the body that it hangs on; bodies may
             // stand anywhere.
             let (parent, is_apart) = match link {
@@ -316,11 +332,12 @@ impl<'a> Reader<'a> {
                     frame.is_static = node.flag("ros:frame:static") != Some(false)
                 }
                 (FrameKind::Body, Some(link)) => {
-                    let number = self.numbers[&link.joint];
-                    let joint = &mut joints[number];
-                    self.place(joint, link, parent);
-                    frame.is_static = joint.kind == JointKind::Fixed;
-                    frame.joint = (!frame.is_static).then_some(number);
+                    let number = self.numbers.get(&link.joint).copied();
+                    if let Some(joint) = number.and_then(|number| joints.get_mut(number)) {
+                        self.place(joint, link, parent);
+                        frame.is_static = joint.kind == JointKind::Fixed;
+                        frame.joint = number.filter(|_| !frame.is_static);
+                    }
                 }
                 (FrameKind::Body, None) => {}
             }
@@ -334,7 +351,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What a joint is, wherever its bodies are.
-    fn joint(&self, joint: usize) -> AssetJoint {
+    fn joint(&self, joint: NodeId) -> AssetJoint {
         let node = self.node(joint);
         let (kind, axis) = kind_and_axis(node);
         AssetJoint {
@@ -342,18 +359,14 @@ impl<'a> Reader<'a> {
             kind,
             origin: Pose::identity(),
             tail: Pose::identity(),
-            axis: match axis {
-                0 => Vector3::x_axis(),
-                1 => Vector3::y_axis(),
-                _ => Vector3::z_axis(),
-            },
+            axis: axis.direction(),
             mimic: self.mimic(node, kind),
         }
     }
 
     /// Places a joint between the frame that it hangs on and the one that it moves.
-    fn place(&self, joint: &mut AssetJoint, link: &Link, parent: Option<usize>) {
-        let [(_, local0), (_, local1)] = self.ends(link.joint);
+    fn place(&self, joint: &mut AssetJoint, link: &Link, parent: Option<NodeId>) {
+        let [local0, local1] = self.ends(link.joint).map(|end| end.frame);
         let (near, far) = if link.reversed {
             (local1, local0)
         } else {
@@ -386,14 +399,14 @@ impl<'a> Reader<'a> {
     }
 
     fn ros_context(&self) -> RosContext {
-        let Some(index) = self.context else {
+        let Some(context) = self.context else {
             return RosContext {
                 namespace: "/".to_owned(),
                 joint_states: self.joint_states(),
                 ..RosContext::default()
             };
         };
-        let node = self.node(index);
+        let node = self.node(context);
         let is_authored = |name: &str| {
             node.prim
                 .attribute(name)
@@ -404,7 +417,7 @@ impl<'a> Reader<'a> {
             .string("ros:context:parent_frame")
             .filter(|_| is_authored("ros:context:parent_frame"));
         RosContext {
-            namespace: self.namespace(index),
+            namespace: self.namespace(context),
             parent_frame: parent_frame.filter(|frame| !frame.is_empty()),
             domain_id: node
                 .prim
@@ -419,9 +432,9 @@ impl<'a> Reader<'a> {
 
     /// The effective namespace at a prim (§2.1.1): from the outermost context down to it, begun
     /// anew by an absolute one.
-    fn namespace(&self, index: usize) -> String {
+    fn namespace(&self, id: NodeId) -> String {
         let mut segments: Vec<String> = Vec::new();
-        let mut at = Some(index);
+        let mut at = Some(id);
         while let Some(node) = at.map(|at| self.node(at)) {
             let segment = node
                 .string("ros:context:namespace")
@@ -450,12 +463,12 @@ impl<'a> Reader<'a> {
                 && says("ros:topic:role", "publisher")
                 && says("ros:topic:type", "sensor_msgs/msg/JointState")
         };
-        let index = self.asset.nodes.iter().position(is_it)?;
+        let topic = self.asset.nodes.position(is_it)?;
         let name = self
-            .node(index)
+            .node(topic)
             .string("ros:topic:name")
             .filter(|name| !name.is_empty())?;
-        let namespace = self.namespace(index);
+        let namespace = self.namespace(topic);
         Some(if name.starts_with('/') {
             name
         } else {
@@ -479,13 +492,9 @@ fn vector(node: &Node, attribute: &str) -> Vector3<f64> {
     }
 }
 
-/// What motion a joint allows, and about or along which of its axes (0 to 2).
-fn kind_and_axis(node: &Node) -> (JointKind, usize) {
-    let axis = match node.string("physics:axis").as_deref() {
-        Some("Y") => 1,
-        Some("Z") => 2,
-        _ => 0,
-    };
+/// What motion a joint allows, and about or along which of its axes.
+fn kind_and_axis(node: &Node) -> (JointKind, Axis) {
+    let axis = Axis::named(node.string("physics:axis").as_deref()).unwrap_or(Axis::X);
     match node.type_name.as_str() {
         "PhysicsFixedJoint" => (JointKind::Fixed, axis),
         "PhysicsRevoluteJoint" => (JointKind::Revolute, axis),
@@ -496,7 +505,7 @@ fn kind_and_axis(node: &Node) -> (JointKind, usize) {
 }
 
 /// A joint of six axes, of which those are locked whose low limit is above the high one.
-fn six_axes(node: &Node) -> (JointKind, usize) {
+fn six_axes(node: &Node) -> (JointKind, Axis) {
     let is_free = |kind: &str, letter: &str| {
         let limit = |side: &str| {
             let name = format!("limit:{kind}{letter}:physics:{side}");
@@ -514,27 +523,28 @@ fn six_axes(node: &Node) -> (JointKind, usize) {
         };
         !node.has(&format!("PhysicsLimitAPI:{kind}{letter}")) || limit("low") <= limit("high")
     };
-    let free = |kind: &str| ["X", "Y", "Z"].map(|letter| is_free(kind, letter));
-    let only = |free: [bool; 3]| free.iter().position(|&free| free).unwrap_or(0);
-    let (slides, turns) = (free("trans"), free("rot"));
-    let count = |free: [bool; 3]| free.iter().filter(|&&free| free).count();
-    match (count(slides), count(turns)) {
-        (0, 0) => (JointKind::Fixed, 0),
-        (0, 1) => (JointKind::Revolute, only(turns)),
-        (1, 0) => (JointKind::Prismatic, only(slides)),
-        (2, turning) => {
-            let normal = only(slides.map(|free| !free));
-            let is_flat = turning == 0 || turning == 1 && turns[normal];
-            (
-                if is_flat {
-                    JointKind::Planar
-                } else {
-                    JointKind::Floating
-                },
-                normal,
-            )
+    let free = |kind: &str| -> Vec<Axis> {
+        [("X", Axis::X), ("Y", Axis::Y), ("Z", Axis::Z)]
+            .into_iter()
+            .filter(|(letter, _)| is_free(kind, letter))
+            .map(|(_, axis)| axis)
+            .collect()
+    };
+    match (&free("trans")[..], &free("rot")[..]) {
+        ([], []) => (JointKind::Fixed, Axis::X),
+        ([], [turn]) => (JointKind::Revolute, *turn),
+        ([slide], []) => (JointKind::Prismatic, *slide),
+        ([a, b], turns) => {
+            let normal = Axis::across(*a, *b);
+            let is_flat = turns.is_empty() || turns == [normal];
+            let kind = if is_flat {
+                JointKind::Planar
+            } else {
+                JointKind::Floating
+            };
+            (kind, normal)
         }
-        _ => (JointKind::Floating, 0),
+        _ => (JointKind::Floating, Axis::X),
     }
 }
 

@@ -29,17 +29,17 @@ use std::rc::Rc;
 
 use nalgebra::Vector3;
 
-use self::joints::{End, Found};
-use self::links::Links;
+use self::joints::{End, Found, FoundId};
+use self::links::{Draft, DraftId, Links};
 pub use self::mass::DENSITY;
 use self::scene::{SAME, Scene};
-use self::shapes::Shapes;
+use self::shapes::{Drawn, Shapes};
 use super::ReadError;
 use crate::codes;
 use crate::isaac_schema::{JOINT_NAME_OVERRIDE, NAME_OVERRIDE};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{
-    Custom, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree,
+    Arena, ArenaMap, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot,
 };
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
 
@@ -107,12 +107,12 @@ pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
 pub struct OfStage {
     /// The robot, with its meshes and textures loaded.
     pub robot: Robot,
-    /// By link: its prim; none for the world and for links that the asset does not have.
-    pub links: Vec<Option<PrimId>>,
-    /// By joint: its prim; none for those that only place a frame.
-    pub joints: Vec<Option<PrimId>>,
-    /// By link: whether it is a rigid body of the asset.
-    pub is_body: Vec<bool>,
+    /// The prim of each link; none for the world and for links that the asset does not have.
+    pub links: ArenaMap<Link, Option<PrimId>>,
+    /// The prim of each joint; none for those that only place a frame.
+    pub joints: ArenaMap<Joint, Option<PrimId>>,
+    /// Whether each link is a rigid body of the asset.
+    pub is_body: ArenaMap<Link, bool>,
     /// What could not be read, and what stands on an assumption.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -177,12 +177,12 @@ pub fn body_masses(stage: &Stage) -> Result<Vec<BodyMass>, ReadError> {
 pub(super) struct Reading {
     pub robot: Robot,
     pub diagnostics: Vec<Diagnostic>,
-    /// By link: its prim; none for the world and for links that are made here.
-    pub links: Vec<Option<PrimId>>,
-    /// By joint: its prim; none for those that only place a frame.
-    pub joints: Vec<Option<PrimId>>,
-    /// By link: whether it is a rigid body of the asset.
-    pub is_body: Vec<bool>,
+    /// The prim of each link; none for the world and for links that are made here.
+    pub links: ArenaMap<Link, Option<PrimId>>,
+    /// The prim of each joint; none for those that only place a frame.
+    pub joints: ArenaMap<Joint, Option<PrimId>>,
+    /// Whether each link is a rigid body of the asset.
+    pub is_body: ArenaMap<Link, bool>,
     /// Links whose mass stands on a density that nobody gave.
     pub assumed: Vec<LinkId>,
     /// What each rigid body weighs, as far as that is known.
@@ -243,7 +243,8 @@ impl Reading {
                     "the default prim holds no rigid body; the whole stage is read".to_owned();
                 scene.report(
                     &codes::READ_WHOLE_STAGE,
-                    (first, None),
+                    first,
+                    None,
                     message,
                     "name the robot's prim as the default prim",
                 );
@@ -255,25 +256,50 @@ impl Reading {
         builder.build();
         let Builder {
             robot,
-            prims,
-            joint_prims,
+            by_prim,
             assumed,
             masses,
             ..
         } = builder;
-        let is_body = prims
-            .iter()
-            .map(|prim| prim.is_some_and(|prim| links::is_body(&stage[prim])))
-            .collect();
+        let links = by_prim.prims_of_links(&robot);
+        let is_body = ArenaMap::new(robot.links(), |link, _| {
+            links[link].is_some_and(|prim| links::is_body(&stage[prim]))
+        });
         Ok(Self {
-            robot,
             diagnostics: scene.into_findings(),
-            links: prims,
-            joints: joint_prims,
+            joints: by_prim.prims_of_joints(&robot),
+            robot,
+            links,
             is_body,
             assumed,
             masses,
         })
+    }
+}
+
+/// The links and joints of a robot by their prims. The world, and what only places another link,
+/// has none.
+#[derive(Default)]
+struct ByPrim {
+    links: HashMap<PrimId, LinkId>,
+    joints: HashMap<PrimId, JointId>,
+}
+
+impl ByPrim {
+    fn prims_of_links(&self, robot: &Robot) -> ArenaMap<Link, Option<PrimId>> {
+        let mut prims = ArenaMap::filled(robot.links(), None);
+        for (prim, link) in &self.links {
+            prims[*link] = Some(*prim);
+        }
+        prims
+    }
+
+    fn prims_of_joints(&self, robot: &Robot) -> ArenaMap<Joint, Option<PrimId>> {
+        let mut prims = ArenaMap::filled(robot.joints(), None);
+        for (prim, joint) in &self.joints {
+            prims[*joint] = Some(*prim);
+        }
+        prims
     }
 }
 
@@ -305,11 +331,18 @@ fn no_robot(stage: &Stage, scene: &Scene<'_>) -> ReadError {
 
 /// How a body is held.
 struct Held {
-    /// The joint, an index into [`Builder::found`].
-    joint: usize,
+    joint: FoundId,
     /// The body that it hangs on; `None`: the world.
-    parent: Option<usize>,
+    parent: Option<DraftId>,
     /// Whether the joint names the moved body first.
+    reversed: bool,
+}
+
+/// A body that a joint connects with another.
+struct Neighbour {
+    body: DraftId,
+    joint: FoundId,
+    /// Whether the joint names this body first.
     reversed: bool,
 }
 
@@ -317,14 +350,13 @@ struct Held {
 struct Builder<'s, 'a> {
     scene: &'s Scene<'a>,
     links: Links,
-    found: Rc<[Found]>,
+    found: Rc<Arena<Found>>,
     robot: Robot,
     /// The link that stands for the world, if the robot needs one.
     world: Option<LinkId>,
-    /// By draft: its link.
-    ids: Vec<LinkId>,
-    prims: Vec<Option<PrimId>>,
-    joint_prims: Vec<Option<PrimId>>,
+    /// The link that each draft has become, once it has.
+    ids: ArenaMap<Draft, Option<LinkId>>,
+    by_prim: ByPrim,
     assumed: Vec<LinkId>,
     masses: Vec<BodyMass>,
     /// The prim whose named poses are read; `None`: the default prim's, and all others.
@@ -343,34 +375,16 @@ impl<'s, 'a> Builder<'s, 'a> {
         let name = root.map(|root| {
             display_name(scene, root).unwrap_or_else(|| scene.stage[root].name().to_owned())
         });
-        let robot = Robot {
-            name: name
-                .filter(|name| !name.is_empty())
-                .unwrap_or_else(|| "robot".to_owned()),
-            links: Vec::new(),
-            joints: Vec::new(),
-            tree: Tree::default(),
-            materials: Vec::new(),
-            meshes: Vec::new(),
-            sensors: Vec::new(),
-            lights: Vec::new(),
-            interfaces: Vec::new(),
-            disabled_collisions: Vec::new(),
-            named_poses: Vec::new(),
-            look_variants: Vec::new(),
-            planning: urdf_usd_robot::Planning::default(),
-            custom: Custom::default(),
-            place: root.map_or_else(Place::default, |root| scene.place(root, None)),
-        };
+        let mut robot = Robot::new(name.unwrap_or_default());
+        robot.place = root.map_or_else(Place::default, |root| scene.place(root, None));
         Self {
             scene,
+            ids: ArenaMap::filled(&links.drafts, None),
             links,
             found,
             robot,
             world: None,
-            ids: Vec::new(),
-            prims: Vec::new(),
-            joint_prims: Vec::new(),
+            by_prim: ByPrim::default(),
             assumed: Vec::new(),
             masses: Vec::new(),
             posed: None,
@@ -381,107 +395,112 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     fn build(&mut self) {
         let held = self.connect();
-        let is_held = self
-            .found
-            .iter()
-            .any(|found| found.ends.iter().any(|(body, _)| body.is_none()));
         let drawn = shapes::find(self.scene, &self.links);
-        if is_held || self.says_world() || drawn.iter().any(|drawn| drawn.owner.is_none()) {
+        if self.needs_world(&drawn) {
             self.add_world();
         }
         let order = isaac::order(self.scene);
-        let place = |prim: PrimId| order.get(&prim).copied();
-        let drafts = 0..self.links.drafts.len();
-        let links = isaac::arranged(drafts.clone(), |index| place(self.links.drafts[index].prim));
-        self.ids = vec![LinkId(0); links.len()];
-        for index in links {
-            let prim = self.links.drafts[index].prim;
+        self.add_links(&order);
+        self.add_joints(&held, &order);
+        joints::follow(self.scene, &mut self.robot, &self.by_prim.joints);
+        let shapes = self.add_shapes(&drawn);
+        self.read_what_hangs_on_it();
+        self.weigh(&shapes);
+        self.keep_custom();
+        tidy::robot(&mut self.robot);
+        self.give_mass_to_frames();
+    }
+
+    /// Whether something is held to the world, stands in it or floats in it.
+    fn needs_world(&self, drawn: &[Drawn]) -> bool {
+        let is_held = |found: &Found| found.ends.iter().any(|end| end.body.is_none());
+        self.found.values().any(is_held)
+            || self.says_world()
+            || drawn.iter().any(|drawn| drawn.owner.is_none())
+    }
+
+    /// Adds a link for each draft. `order`: the places of prims in the lists of robots.
+    fn add_links(&mut self, order: &HashMap<PrimId, usize>) {
+        let drafts = &self.links.drafts;
+        let place = |draft: DraftId| order.get(&drafts[draft].prim).copied();
+        for draft in isaac::arranged(drafts.handles(), place) {
+            let prim = self.links.drafts[draft].prim;
             let name = self.link_name(prim);
-            self.ids[index] = self.add_link(name, Some(prim));
+            self.ids[draft] = self.add_link(name, Some(prim));
         }
-        let used: HashSet<usize> = held.values().map(|held| held.joint).collect();
-        for index in isaac::arranged(drafts, |index| {
-            place(self.found[held.get(&index)?.joint].prim)
+    }
+
+    /// Adds the joints that hold bodies and frames, then those that close loops.
+    fn add_joints(&mut self, held: &HashMap<DraftId, Held>, order: &HashMap<PrimId, usize>) {
+        let found = Rc::clone(&self.found);
+        let place = |joint: FoundId| order.get(&found[joint].prim).copied();
+        for draft in isaac::arranged(self.links.drafts.handles(), |draft| {
+            place(held.get(&draft)?.joint)
         }) {
-            match held.get(&index) {
-                Some(held) => self.add_tree_joint(index, held),
-                None => self.place_link(index, &held),
+            match held.get(&draft) {
+                Some(how) => self.add_tree_joint(draft, how),
+                None => self.place_link(draft, held),
             }
         }
-        let loops = (0..self.found.len()).filter(|index| !used.contains(index));
-        for index in isaac::arranged(loops, |index| place(self.found[index].prim)) {
-            self.add_loop(index, &held);
+        let used: HashSet<FoundId> = held.values().map(|held| held.joint).collect();
+        let loops = found.handles().filter(|joint| !used.contains(joint));
+        for joint in isaac::arranged(loops, place) {
+            self.add_loop(&found[joint], held);
         }
-        self.found
-            .iter()
+        found
+            .values()
             .for_each(|found| joints::check_assembled(self.scene, &self.links, found));
-        let by_prim: HashMap<PrimId, JointId> = self
-            .joint_prims
-            .iter()
-            .enumerate()
-            .filter_map(|(index, prim)| Some(((*prim)?, JointId(index))))
-            .collect();
-        joints::follow(self.scene, &mut self.robot, &by_prim);
-        self.robot.tree = Tree::build(self.robot.links.len(), &mut self.robot.joints);
+    }
+
+    fn add_shapes(&mut self, drawn: &[Drawn]) -> Shapes<'s, 'a> {
         let mut shapes = Shapes::new(self.scene);
-        for drawn in &drawn {
+        for drawn in drawn {
             if let Some(link) = self.link(drawn.owner) {
-                shapes.add(&mut self.robot, link.0, drawn);
+                shapes.add(&mut self.robot, link, drawn);
             }
         }
-        let Shapes {
-            colliders,
-            materials,
-            ..
-        } = shapes;
+        shapes
+    }
+
+    /// Reads sensors, lights, pairs that do not collide, planning data and named poses.
+    fn read_what_hangs_on_it(&mut self) {
         let (world, ids) = (self.world, &self.ids);
-        let link = |draft: Option<usize>| draft.map_or(world, |draft| ids.get(draft).copied());
+        let link = |draft: Option<DraftId>| draft.map_or(world, |draft| ids[draft]);
         sensors::read(self.scene, &self.links, &mut self.robot, link);
         lights::read(self.scene, &self.links, &mut self.robot, link);
         self.robot.disabled_collisions =
             sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
-        planning::read(
-            self.scene,
-            &mut self.robot,
-            (&self.prims, &self.joint_prims),
-            self.world,
-        );
-        isaac::read(
-            self.scene,
-            &mut self.robot,
-            (&self.prims, &self.joint_prims),
-            self.posed,
-        );
-        self.assumed = mass::set(
-            self.scene,
-            &self.links,
-            &mut self.robot,
-            &self.ids,
-            (&colliders, &materials),
-        );
-        let assumed: HashSet<LinkId> = self.assumed.iter().copied().collect();
-        let bodies = self
-            .links
-            .drafts
-            .iter()
-            .zip(&self.ids)
-            .filter(|(draft, _)| draft.is_body);
-        let weighed = bodies.filter_map(|(draft, id)| {
-            let inertial = self.robot.links[id.0].inertial.clone()?;
-            let inertial = Inertial {
-                origin: draft.pose * inertial.origin,
-                ..inertial
-            };
-            Some(BodyMass {
+        planning::read(self.scene, &mut self.robot, &self.by_prim, self.world);
+        isaac::read(self.scene, &mut self.robot, &self.by_prim, self.posed);
+    }
+
+    /// Gives bodies their mass properties.
+    fn weigh(&mut self, shapes: &Shapes<'_, '_>) {
+        let Self {
+            scene,
+            links,
+            robot,
+            ids,
+            assumed,
+            masses,
+            ..
+        } = self;
+        for (id, draft) in links.drafts.iter().filter(|(_, draft)| draft.is_body) {
+            let Some(link) = ids[id] else { continue };
+            let (inertial, is_assumed) = mass::of_body(scene, links, robot, id, shapes);
+            if is_assumed {
+                assumed.push(link);
+            }
+            masses.extend(inertial.as_ref().map(|inertial| BodyMass {
                 prim: draft.prim,
-                inertial,
-                is_assumed: assumed.contains(id),
-            })
-        });
-        self.masses = weighed.collect();
-        self.keep_custom();
-        tidy::robot(&mut self.robot);
-        self.give_mass_to_frames();
+                inertial: Inertial {
+                    origin: draft.pose * inertial.origin,
+                    ..inertial.clone()
+                },
+                is_assumed,
+            }));
+            robot.link_mut(link).inertial = inertial;
+        }
     }
 
     /// What came from a URDF and has no other word.
@@ -489,15 +508,11 @@ impl<'s, 'a> Builder<'s, 'a> {
         if let Some(root) = self.scene.stage.default_prim {
             self.robot.custom = custom::of(self.scene, root);
         }
-        for (link, prim) in self.robot.links.iter_mut().zip(&self.prims) {
-            link.custom = prim
-                .map(|prim| custom::of(self.scene, prim))
-                .unwrap_or_default();
+        for (prim, link) in &self.by_prim.links {
+            self.robot.link_mut(*link).custom = custom::of(self.scene, *prim);
         }
-        for (joint, prim) in self.robot.joints.iter_mut().zip(&self.joint_prims) {
-            joint.custom = prim
-                .map(|prim| custom::of(self.scene, prim))
-                .unwrap_or_default();
+        for (prim, joint) in &self.by_prim.joints {
+            self.robot.joint_mut(*joint).custom = custom::of(self.scene, *prim);
         }
     }
 
@@ -505,11 +520,8 @@ impl<'s, 'a> Builder<'s, 'a> {
     fn pose_within(&self, link: LinkId, above: LinkId) -> Option<Pose> {
         let (mut at, mut pose) = (link, Pose::identity());
         while at != above {
-            let joint = self
-                .robot
-                .joints
-                .get(self.robot.tree.parent_joint.get(at.0).copied()??.0)?;
-            (at, pose) = (joint.parent, joint.origin * pose);
+            let joint = &self.robot.joints()[self.robot.tree().parent_joint(at)?];
+            (at, pose) = (joint.parent(), joint.origin * pose);
         }
         Some(pose)
     }
@@ -518,52 +530,42 @@ impl<'s, 'a> Builder<'s, 'a> {
     /// mass: the writer gives it to the root ([`Roles::content`](urdf_usd_robot::Roles::content)).
     /// Here it goes back.
     fn give_mass_to_frames(&mut self) {
-        let mut frames_of: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (index, frame) in self
-            .links
-            .drafts
-            .iter()
-            .enumerate()
-            .filter(|(_, frame)| !frame.is_body)
-        {
-            if let Some(body) = frame.body {
-                frames_of.entry(body).or_default().push(index);
+        let mut frames_of: HashMap<DraftId, Vec<DraftId>> = HashMap::new();
+        for (id, _) in self.links.drafts.iter().filter(|(_, frame)| !frame.is_body) {
+            if let Some(body) = self.links.body(id) {
+                frames_of.entry(body).or_default().push(id);
             }
         }
-        for (index, draft) in self
-            .links
-            .drafts
-            .iter()
-            .enumerate()
-            .filter(|(_, draft)| draft.is_body)
-        {
-            let body = self.ids[index];
+        for (id, draft) in self.links.drafts.iter().filter(|(_, draft)| draft.is_body) {
+            let Some(body) = self.ids[id] else { continue };
             let has_shapes = |link: LinkId| {
-                let link = &self.robot.links[link.0];
+                let link = &self.robot.links()[link];
                 !link.visuals.is_empty() || !link.collisions.is_empty()
             };
-            let is_base = self.robot.tree.parent_joint[body.0]
-                .is_none_or(|joint| self.robot.joints[joint.0].kind == JointKind::Floating);
-            let frames = frames_of.get(&index).into_iter().flatten().copied();
-            let mut with_shapes = frames.filter(|frame| has_shapes(self.ids[*frame]));
-            let (Some(frame), None) = (with_shapes.next(), with_shapes.next()) else {
+            let joint = self.robot.tree().parent_joint(body);
+            let is_base =
+                joint.is_none_or(|joint| self.robot.joints()[joint].kind() == JointKind::Floating);
+            let mut with_shapes = frames_of
+                .get(&id)
+                .into_iter()
+                .flatten()
+                .filter_map(|&frame| Some((frame, self.ids[frame]?)))
+                .filter(|(_, link)| has_shapes(*link));
+            let (Some((frame, content)), None) = (with_shapes.next(), with_shapes.next()) else {
                 continue;
             };
-            let of_frame = &self.links.drafts[frame];
             if !is_base || has_shapes(body) {
                 continue;
             }
-            let content = self.ids[frame];
             let to_frame = self
                 .pose_within(content, body)
-                .unwrap_or(draft.pose.inverse() * of_frame.pose)
+                .unwrap_or(draft.pose.inverse() * self.links.drafts[frame].pose)
                 .inverse();
-            if let Some(inertial) = self.robot.links[body.0].inertial.take() {
-                let moved = Inertial {
+            if let Some(inertial) = self.robot.link_mut(body).inertial.take() {
+                self.robot.link_mut(content).inertial = Some(Inertial {
                     origin: tidy::moved(&inertial.origin, &to_frame),
                     ..inertial
-                };
-                self.robot.links[content.0].inertial = Some(moved);
+                });
             }
         }
     }
@@ -580,38 +582,32 @@ impl<'s, 'a> Builder<'s, 'a> {
             && self
                 .links
                 .drafts
-                .iter()
+                .values()
                 .any(|draft| draft.is_body && floats(draft.prim))
     }
 
     /// Finds how every body is held, from the roots outwards. Joints that close loops hold nothing.
-    fn connect(&self) -> HashMap<usize, Held> {
-        let mut neighbours: HashMap<usize, Vec<(usize, usize, bool)>> = HashMap::new();
+    fn connect(&self) -> HashMap<DraftId, Held> {
+        let mut neighbours: HashMap<DraftId, Vec<Neighbour>> = HashMap::new();
         let (mut starts, mut moved, mut held) = (Vec::new(), HashSet::new(), HashMap::new());
-        for (joint, found) in self
-            .found
-            .iter()
-            .enumerate()
-            .filter(|(_, found)| !found.is_excluded)
-        {
-            match found.ends.each_ref().map(|(body, _)| *body) {
+        for (joint, found) in self.found.iter().filter(|(_, found)| !found.is_excluded) {
+            match found.ends.map(|end| end.body) {
                 [Some(body0), Some(body1)] => {
-                    neighbours
-                        .entry(body0)
-                        .or_default()
-                        .push((joint, body1, false));
-                    neighbours
-                        .entry(body1)
-                        .or_default()
-                        .push((joint, body0, true));
+                    for (from, body, reversed) in [(body0, body1, false), (body1, body0, true)] {
+                        neighbours.entry(from).or_default().push(Neighbour {
+                            body,
+                            joint,
+                            reversed,
+                        });
+                    }
                     moved.insert(body1);
                 }
                 [None, Some(body)] | [Some(body), None] => {
-                    let reversed = found.ends[0].0.is_some();
+                    let [first, _] = &found.ends;
                     held.entry(body).or_insert(Held {
                         joint,
                         parent: None,
-                        reversed,
+                        reversed: first.body.is_some(),
                     });
                     starts.push(body);
                 }
@@ -619,10 +615,12 @@ impl<'s, 'a> Builder<'s, 'a> {
             }
         }
         let drafts = &self.links.drafts;
-        let bodies: Vec<usize> = (0..drafts.len())
-            .filter(|&index| drafts[index].is_body)
+        let bodies: Vec<DraftId> = drafts
+            .iter()
+            .filter(|(_, draft)| draft.is_body)
+            .map(|(id, _)| id)
             .collect();
-        let is_base = |body: &&usize| {
+        let is_base = |body: &&DraftId| {
             let prim = &self.scene.stage[drafts[**body].prim];
             prim.has("PhysicsArticulationRootAPI") || prim.has("RosContextAPI")
         };
@@ -631,27 +629,25 @@ impl<'s, 'a> Builder<'s, 'a> {
         starts.extend(bodies.iter().filter(is_base));
         starts.extend(bodies.iter().filter(|body| !moved.contains(*body)));
         starts.extend(&bodies);
-        let mut seen: HashSet<usize> = HashSet::new();
+        let mut seen: HashSet<DraftId> = HashSet::new();
         for start in starts {
             if !seen.insert(start) {
                 continue;
             }
             let mut next = VecDeque::from([start]);
             while let Some(body) = next.pop_front() {
-                for &(joint, other, reversed) in
-                    neighbours.get(&body).map_or(&[][..], Vec::as_slice)
-                {
+                for other in neighbours.get(&body).into_iter().flatten() {
                     // A body that is held to the world already hangs there.
-                    if !held.contains_key(&other) && seen.insert(other) {
+                    if !held.contains_key(&other.body) && seen.insert(other.body) {
                         held.insert(
-                            other,
+                            other.body,
                             Held {
-                                joint,
+                                joint: other.joint,
                                 parent: Some(body),
-                                reversed,
+                                reversed: other.reversed,
                             },
                         );
-                        next.push_back(other);
+                        next.push_back(other.body);
                     }
                 }
             }
@@ -659,113 +655,109 @@ impl<'s, 'a> Builder<'s, 'a> {
         held
     }
 
-    fn link(&self, body: Option<usize>) -> Option<LinkId> {
-        body.map_or(self.world, |body| self.ids.get(body).copied())
+    /// The link of a draft, or of the world.
+    fn link(&self, draft: Option<DraftId>) -> Option<LinkId> {
+        draft.map_or(self.world, |draft| self.ids[draft])
     }
 
     /// The joint that holds a body, and the link that it needs where the body's origin is not on
     /// the joint's axis.
-    fn add_tree_joint(&mut self, index: usize, held: &Held) {
+    fn add_tree_joint(&mut self, draft: DraftId, held: &Held) {
         let all = Rc::clone(&self.found);
         let found = &all[held.joint];
         let (prim, kind) = (found.prim, found.kind);
-        let (near, far) = if held.reversed { (1, 0) } else { (0, 1) };
-        let ((_, near), (_, far)): (&End, &End) = (&found.ends[near], &found.ends[far]);
-        let (near, far) = (*near, *far);
-        let direction = if held.reversed {
-            -found.direction()
+        let [first, second] = found.ends.map(|end| end.frame);
+        let (near, far, direction) = if held.reversed {
+            (second, first, -found.axis)
         } else {
-            found.direction()
+            (first, second, found.axis)
         };
         let axis = far.rotation * direction;
         // The frame that the body's prim lies in, if that is rigid in what the joint names.
-        let drafts = &self.links.drafts;
-        let within = drafts[index]
+        let links = &self.links;
+        let within = links.drafts[draft]
             .above
-            .filter(|&above| drafts[above].body == held.parent);
-        let pose = |link: Option<usize>| link.map_or_else(Pose::identity, |link| drafts[link].pose);
-        let stands = pose(within.or(held.parent)).inverse() * drafts[index].pose;
+            .filter(|&above| links.body(above) == held.parent);
+        let stands = links.pose(within.or(held.parent)).inverse() * links.drafts[draft].pose;
         let near = within.map_or(near, |within| {
-            drafts[within].pose.inverse() * pose(held.parent) * near
+            links.drafts[within].pose.inverse() * links.pose(held.parent) * near
         });
         let (Some(parent), Some(child)) =
-            (self.link(within.or(held.parent)), self.link(Some(index)))
+            (self.link(within.or(held.parent)), self.link(Some(draft)))
         else {
             return;
         };
+        let name = self.joint_name(prim);
         let has_pivot = joints::needs_pivot(kind, &axis, &far);
-        let mut joint = Joint::new(self.joint_name(prim), kind, parent, child);
+        let pivot = has_pivot.then(|| self.add_pivot(child)).flatten();
+        let mut joint = Joint::new(name, kind, parent, pivot.unwrap_or(child));
         (joint.axis, joint.place) = (axis, self.scene.place(prim, None));
-        joint.origin = if has_pivot {
-            near * far.rotation.inverse()
-        } else {
-            near * far.inverse()
-        };
         joints::fill(self.scene, found, &mut joint);
-        if has_pivot {
-            let body = self.robot.links[child.0].name.clone();
-            let pivot = self.add_link(format!("{body}_joint_frame"), None);
-            joint.child = pivot;
-            let message = format!(
-                "joint {:?} does not turn body {body:?} about its origin: the link {:?} stands on the axis",
-                joint.name, self.robot.links[pivot.0].name
-            );
-            let help = "nothing need be done; the body stays where its prim is";
-            self.scene
-                .report(&codes::READ_PIVOT, (prim, None), message, help);
-            self.add_joint(joint, Some(prim));
-            let name = format!("{body}_fixed_joint");
-            self.add_fixed(
-                name,
-                pivot,
-                child,
-                Pose::from_parts((-far.translation.vector).into(), Default::default()),
-            );
-        } else {
+        let Some(pivot) = pivot else {
+            joint.origin = near * far.inverse();
             // Prims stand in double precision where joints have frames in single.
             let apart = stands.inverse() * joint.origin;
             if apart.translation.vector.norm() < STANDS && apart.rotation.angle() < STANDS {
                 joint.origin = stands;
             }
             self.add_joint(joint, Some(prim));
-        }
+            return;
+        };
+        joint.origin = near * far.rotation.inverse();
+        let body = self.robot.links()[child].name().to_owned();
+        let message = format!(
+            "joint {:?} does not turn body {body:?} about its origin: the link {:?} stands on the axis",
+            joint.name(),
+            self.robot.links()[pivot].name()
+        );
+        let help = "nothing need be done; the body stays where its prim is";
+        self.scene
+            .report(&codes::READ_PIVOT, prim, None, message, help);
+        self.add_joint(joint, Some(prim));
+        let to_body = Pose::from_parts((-far.translation.vector).into(), Default::default());
+        self.add_fixed(format!("{body}_fixed_joint"), pivot, child, to_body);
+    }
+
+    /// Adds the link on which a body stands that turns about a point away from its origin.
+    fn add_pivot(&mut self, body: LinkId) -> Option<LinkId> {
+        let name = format!("{}_joint_frame", self.robot.links()[body].name());
+        self.add_link(name, None)
     }
 
     /// Holds a frame to what it is rigid in. A body that nothing holds is a root, or floats where
     /// the asset has the joint's words.
-    fn place_link(&mut self, index: usize, held: &HashMap<usize, Held>) {
-        let draft = &self.links.drafts[index];
+    fn place_link(&mut self, id: DraftId, held: &HashMap<DraftId, Held>) {
+        let links = &self.links;
+        let draft = &links.drafts[id];
         let (prim, pose, is_body) = (draft.prim, draft.pose, draft.is_body);
         // A frame hangs on the frame that it lies in, if that is rigid in the same body.
         let above = draft
             .above
-            .filter(|&above| !is_body || self.links.drafts[above].body.is_none());
+            .filter(|&above| !is_body || links.body(above).is_none());
         let words = &self.scene.stage[prim];
         let floats = is_body && words.text("urdf:joint:type") == Some("floating");
+        let on = |draft: DraftId| Some((self.ids[draft]?, links.drafts[draft].pose));
         let parent = match above {
-            Some(above) => Some((self.ids[above], self.links.drafts[above].pose)),
+            Some(above) => on(above),
             None if is_body && !floats => None,
             None if self.world.is_some() => self.world.map(|world| (world, Pose::identity())),
             None => {
                 // The asset does not say what it floats on: the first root that does not float
                 // itself.
-                let drafts = &self.links.drafts;
-                let floats_too = |other: usize| {
-                    self.scene.stage[drafts[other].prim].text("urdf:joint:type") == Some("floating")
+                let floats_too = |draft: &Draft| {
+                    self.scene.stage[draft.prim].text("urdf:joint:type") == Some("floating")
                 };
-                let is_root = |&other: &usize| {
-                    drafts[other].above.is_none()
-                        && !held.contains_key(&other)
-                        && !floats_too(other)
+                let is_root = |(id, draft): &(DraftId, &Draft)| {
+                    draft.above.is_none() && !held.contains_key(id) && !floats_too(draft)
                 };
-                let root = (0..drafts.len()).find(is_root).filter(|_| floats);
-                root.map(|root| (self.ids[root], drafts[root].pose))
+                let root = links.drafts.iter().find(is_root).filter(|_| floats);
+                root.and_then(|(id, _)| on(id))
             }
         };
-        let child = self.ids[index];
+        let Some(child) = self.ids[id] else { return };
         let Some((parent, of_parent)) = parent else {
             if is_body {
-                self.place_root(index);
+                self.place_root(prim, child, &pose);
             }
             return;
         };
@@ -773,13 +765,13 @@ impl<'s, 'a> Builder<'s, 'a> {
             .text("urdf:joint:name")
             .filter(|name| !name.is_empty())
             .map(str::to_owned);
-        let name = name.unwrap_or_else(|| format!("{}_joint", self.robot.links[child.0].name));
+        let name = name.unwrap_or_else(|| format!("{}_joint", self.robot.links()[child].name()));
         let kind = if floats {
             JointKind::Floating
         } else {
             JointKind::Fixed
         };
-        let mut joint = Joint::new(self.unique_joint(name), kind, parent, child);
+        let mut joint = Joint::new(self.joint_names.unique(&name), kind, parent, child);
         joint.origin = of_parent.inverse() * pose;
         joint.place = self.scene.place(prim, None);
         joints::words(words, "urdf:joint", &mut joint);
@@ -788,25 +780,25 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     /// A root that nothing holds is the robot's frame, wherever it stands in the stage, unless it
     /// lies: then it hangs on a link that has z up.
-    fn place_root(&mut self, index: usize) {
-        let draft = &self.links.drafts[index];
-        let (prim, pose) = (draft.prim, draft.pose);
+    fn place_root(&mut self, prim: PrimId, link: LinkId, pose: &Pose) {
         let is_tilted = (pose.rotation * Vector3::z() - Vector3::z()).norm() > 1e-6;
-        let id = self.ids[index];
-        let name = self.robot.links[id.0].name.clone();
+        let name = self.robot.links()[link].name().to_owned();
         if is_tilted && !self.scene.stage.is_z_up() {
             // As ROS calls the frame of a robot's base, in which z is up (REP-105). The robot's own
             // name is that of another frame.
-            let base = self.add_link("base_link".to_owned(), None);
+            let Some(base) = self.add_link("base_link".to_owned(), None) else {
+                return;
+            };
             let turned = Pose::from_parts(Vector3::zeros().into(), pose.rotation);
-            self.add_fixed(format!("{name}_joint"), base, id, turned);
+            self.add_fixed(format!("{name}_joint"), base, link, turned);
             let message = format!(
                 "the stage has y up: body {name:?} hangs on the link {:?}, which has z up",
-                self.robot.links[base.0].name
+                self.robot.links()[base].name()
             );
             self.scene.report(
                 &codes::READ_BASE,
-                (prim, None),
+                prim,
+                None,
                 message,
                 "nothing need be done",
             );
@@ -818,7 +810,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             );
             self.scene.report(
                 &codes::READ_BASE,
-                (prim, None),
+                prim,
+                None,
                 message,
                 "nothing need be done; place the robot where it is used",
             );
@@ -826,15 +819,22 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 
     /// A joint that no tree needs: it closes a loop. What it moves in its child is a frame there.
-    fn add_loop(&mut self, index: usize, held: &HashMap<usize, Held>) {
-        let all = Rc::clone(&self.found);
-        let found = &all[index];
+    fn add_loop(&mut self, found: &Found, held: &HashMap<DraftId, Held>) {
         let prim = found.prim;
-        let [(body0, near), (body1, far)] = found.ends;
+        let [
+            End {
+                body: body0,
+                frame: near,
+            },
+            End {
+                body: body1,
+                frame: far,
+            },
+        ] = found.ends;
         let (Some(parent), Some(child)) = (self.link(body0), self.link(body1)) else {
             return;
         };
-        let axis = far.rotation * found.direction();
+        let axis = far.rotation * found.axis;
         // Where nothing else holds the parent to the world, the world would be its child.
         let mut top = body0;
         while let Some(body) = top.filter(|_| body1.is_none()) {
@@ -846,81 +846,83 @@ impl<'s, 'a> Builder<'s, 'a> {
         let needs_pivot =
             body1.is_none() && top.is_some() || joints::needs_pivot(found.kind, &axis, &far);
         // A frame that stands where the joint is, if the body has one.
-        let drafts = &self.links.drafts;
-        let in_frame = |frame: usize| {
-            Some((
-                frame,
-                drafts[frame].pose.inverse() * drafts[body1?].pose * far,
-            ))
-        };
-        let frames = (0..drafts.len())
-            .filter(|&frame| needs_pivot && !drafts[frame].is_body && drafts[frame].body == body1);
+        let (links, ids) = (&self.links, &self.ids);
+        let frames = links
+            .drafts
+            .iter()
+            .filter(|(id, draft)| needs_pivot && !draft.is_body && links.body(*id) == body1);
         let there = frames
-            .filter_map(in_frame)
+            .filter_map(|(id, frame)| {
+                let far = frame.pose.inverse() * links.drafts[body1?].pose * far;
+                Some((ids[id]?, far))
+            })
             .find(|(_, far)| far.translation.vector.norm() < 1e-6);
-        let (child, far) = there.map_or((child, far), |(frame, far)| (self.ids[frame], far));
-        let axis = far.rotation * found.direction();
-        let mut joint = Joint::new(self.joint_name(prim), found.kind, parent, child);
-        (joint.axis, joint.place) = (axis, self.scene.place(prim, None));
+        let (child, far) = there.unwrap_or((child, far));
+        let name = self.joint_name(prim);
+        let pivot = (needs_pivot && there.is_none())
+            .then(|| self.add_pivot(child))
+            .flatten();
+        let mut joint = Joint::new(name, found.kind, parent, pivot.unwrap_or(child));
+        (joint.axis, joint.place) = (far.rotation * found.axis, self.scene.place(prim, None));
         joints::fill(self.scene, found, &mut joint);
-        if needs_pivot && there.is_none() {
-            joint.origin = near * far.rotation.inverse();
-            let body = self.robot.links[child.0].name.clone();
-            let pivot = self.add_link(format!("{body}_joint_frame"), None);
-            self.add_fixed(
-                format!("{body}_fixed_joint"),
-                child,
-                pivot,
-                Pose::from_parts(far.translation, Default::default()),
-            );
-            joint.child = pivot;
+        joint.origin = if let Some(pivot) = pivot {
+            let name = format!("{}_fixed_joint", self.robot.links()[child].name());
+            let to_pivot = Pose::from_parts(far.translation, Default::default());
+            self.add_fixed(name, child, pivot, to_pivot);
+            near * far.rotation.inverse()
         } else {
-            joint.origin = near * far.inverse();
-        }
+            near * far.inverse()
+        };
         // Last, so that the tree is the one that was found.
         self.add_joint(joint, Some(prim));
     }
 
-    fn add_world(&mut self) -> LinkId {
-        if let Some(world) = self.world {
-            return world;
+    fn add_world(&mut self) {
+        self.world = self.add_link(WORLD.to_owned(), None);
+        if let (Some(world), Some(root)) = (self.world, self.scene.stage.default_prim) {
+            self.robot.link_mut(world).place = self.scene.place(root, None);
         }
-        let root = self.scene.stage.default_prim;
-        let id = self.add_link(WORLD.to_owned(), None);
-        if let Some(root) = root {
-            self.robot.links[id.0].place = self.scene.place(root, None);
-        }
-        self.world = Some(id);
-        id
     }
 
-    fn add_link(&mut self, name: String, prim: Option<PrimId>) -> LinkId {
+    /// Adds a link under this name, with a number if it is taken. `None`, reported, if it can't be
+    /// added.
+    fn add_link(&mut self, name: String, prim: Option<PrimId>) -> Option<LinkId> {
         let name = self.unique_link(name, prim);
-        let place = prim.map_or_else(Place::default, |prim| self.scene.place(prim, None));
-        self.robot.links.push(Link {
-            name,
-            inertial: None,
-            visuals: Vec::new(),
-            collisions: Vec::new(),
-            contact: None,
-            custom: Custom::default(),
-            place,
-        });
-        self.prims.push(prim);
-        LinkId(self.robot.links.len() - 1)
+        let mut link = Link::new(name);
+        link.place = prim.map_or_else(Place::default, |prim| self.scene.place(prim, None));
+        let place = link.place.clone();
+        match self.robot.add_link(link) {
+            Ok(id) => {
+                self.by_prim.links.extend(prim.map(|prim| (prim, id)));
+                Some(id)
+            }
+            Err(error) => {
+                let message = format!("a link is left out: {error}");
+                let help = "give each body and frame a name of its own";
+                self.scene
+                    .push(Diagnostic::new(&codes::READ_NAME, place, message).help(help));
+                None
+            }
+        }
     }
 
     fn add_joint(&mut self, joint: Joint, prim: Option<PrimId>) {
-        self.robot.joints.push(joint);
-        self.joint_prims.push(prim);
+        let (name, place) = (joint.name().to_owned(), joint.place.clone());
+        match self.robot.add_joint(joint) {
+            Ok(id) => self.by_prim.joints.extend(prim.map(|prim| (prim, id))),
+            Err(error) => {
+                let message = format!("joint {name:?} is left out: {error}");
+                let help = "give each joint a name of its own";
+                self.scene
+                    .push(Diagnostic::new(&codes::READ_JOINT, place, message).help(help));
+            }
+        }
     }
 
     fn add_fixed(&mut self, name: String, parent: LinkId, child: LinkId, origin: Pose) {
-        let name = self.unique_joint(name);
-        let joint = Joint {
-            origin,
-            ..Joint::new(name, JointKind::Fixed, parent, child)
-        };
+        let name = self.joint_names.unique(&name);
+        let mut joint = Joint::new(name, JointKind::Fixed, parent, child);
+        joint.origin = origin;
         self.add_joint(joint, None);
     }
 
@@ -949,7 +951,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         let name = given
             .or_else(|| display_name(self.scene, id))
             .unwrap_or_else(|| prim.name().to_owned());
-        self.unique_joint(name)
+        self.joint_names.unique(&name)
     }
 
     fn unique_link(&mut self, name: String, prim: Option<PrimId>) -> String {
@@ -958,16 +960,13 @@ impl<'s, 'a> Builder<'s, 'a> {
             let message = format!("two links are called {name:?}; this one becomes {unique:?}");
             self.scene.report(
                 &codes::READ_NAME,
-                (prim, None),
+                prim,
+                None,
                 message,
                 "give each body and frame a name of its own",
             );
         }
         unique
-    }
-
-    fn unique_joint(&mut self, name: String) -> String {
-        self.joint_names.unique(&name)
     }
 }
 

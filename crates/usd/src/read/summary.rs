@@ -11,8 +11,9 @@ use super::ReadError;
 use super::robot::Reading;
 use crate::FrameKind;
 use urdf_usd_diagnostic::{Diagnostic, Escaped};
+use urdf_usd_robot::ArenaMap;
 use urdf_usd_robot::kinematics::Model;
-use urdf_usd_robot::{Command, Geometry, Joint, JointId, JointKind, LinkId, Robot, Shape};
+use urdf_usd_robot::{Command, Geometry, Joint, JointKind, LinkId, Robot, Shape};
 use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, VariantChoice, on_large_stack};
 
 /// Links deeper than this are shown to people as if they stood this deep.
@@ -177,7 +178,7 @@ pub fn inspect(entry: &Path, options: &Options) -> Result<(Summary, Vec<Diagnost
         Ok((summary(&stage, &reading), reading))
     })
     .map_err(no_thread)??;
-    summary.variants = variants((&stage, &reading.robot), entry, options);
+    summary.variants = variants(&stage, &reading.robot, entry, options);
     Ok((summary, reading.diagnostics))
 }
 
@@ -207,7 +208,9 @@ fn summary(stage: &Stage, reading: &Reading) -> Summary {
     let root = stage.default_prim.map(|root| &stage[root]);
     let triangles = |of: fn(&urdf_usd_robot::Link) -> &[Shape]| triangles(robot, of);
     Summary {
-        name: root.map_or_else(|| robot.name.clone(), |root| root.name().to_owned()),
+        name: root
+            .map_or_else(|| robot.name(), |root| root.name())
+            .to_owned(),
         namespace: root
             .and_then(|root| root.text("ros:context:namespace"))
             .unwrap_or_default()
@@ -216,8 +219,8 @@ fn summary(stage: &Stage, reading: &Reading) -> Summary {
         joints: joints(stage, reading),
         interfaces: interfaces(stage),
         mass: robot
-            .links
-            .iter()
+            .links()
+            .values()
             .filter_map(|link| link.inertial.as_ref())
             .map(|inertial| inertial.mass)
             .sum(),
@@ -231,21 +234,22 @@ fn summary(stage: &Stage, reading: &Reading) -> Summary {
 fn links(stage: &Stage, reading: &Reading) -> Vec<LinkSummary> {
     let robot = &reading.robot;
     let assumed: HashSet<LinkId> = reading.assumed.iter().copied().collect();
-    let mut depths = vec![0; robot.links.len()];
+    let mut depths = ArenaMap::filled(robot.links(), 0);
     let mut links = Vec::new();
-    for &id in &robot.tree.order {
+    for &id in robot.tree().order() {
         // What has no prim counts for nothing.
-        let above = robot.tree.parent_joint[id.0].map(|joint| robot.joints[joint.0].parent);
-        depths[id.0] = above.map_or(0, |above| {
-            depths[above.0] + usize::from(reading.links[above.0].is_some())
+        let joint = robot.tree().parent_joint(id);
+        let above = joint.map(|joint| robot.joints()[joint].parent());
+        depths[id] = above.map_or(0, |above| {
+            depths[above] + usize::from(reading.links[above].is_some())
         });
-        let (Some(prim), link) = (reading.links[id.0], &robot.links[id.0]) else {
+        let (Some(prim), link) = (reading.links[id], &robot.links()[id]) else {
             continue;
         };
         links.push(LinkSummary {
             frame: frame_id(&stage[prim]),
             path: stage[prim].path.clone(),
-            depth: depths[id.0],
+            depth: depths[id],
             kind: kind_of(&stage[prim]).unwrap_or(FrameKind::Frame),
             mass: link.inertial.as_ref().map(|inertial| inertial.mass),
             mass_assumed: assumed.contains(&id),
@@ -260,30 +264,25 @@ fn links(stage: &Stage, reading: &Reading) -> Vec<LinkSummary> {
 /// last.
 fn joints(stage: &Stage, reading: &Reading) -> Vec<JointSummary> {
     let robot = &reading.robot;
-    let ids = (0..robot.joints.len()).map(JointId);
-    let mut with_prims: Vec<(JointId, PrimId)> = ids
-        .filter_map(|id| Some((id, reading.joints[id.0]?)))
-        .collect();
-    let mut place = vec![0; robot.links.len()];
-    robot
-        .tree
-        .order
+    let mut with_prims: Vec<(&Joint, PrimId)> = robot
+        .joints()
         .iter()
-        .enumerate()
-        .for_each(|(index, link)| place[link.0] = index);
-    with_prims.sort_by_key(|(id, _)| {
-        let joint = &robot.joints[id.0];
-        (joint.closes_loop, place[joint.child.0])
-    });
+        .filter_map(|(id, joint)| Some((joint, reading.joints[id]?)))
+        .collect();
+    let mut place = ArenaMap::filled(robot.links(), 0);
+    for (index, link) in robot.tree().order().iter().enumerate() {
+        place[*link] = index;
+    }
+    with_prims.sort_by_key(|(joint, _)| (joint.closes_loop(), place[joint.child()]));
     with_prims
         .into_iter()
-        .map(|(id, prim)| joint(stage, reading, &robot.joints[id.0], &stage[prim]))
+        .map(|(found, prim)| joint(stage, reading, found, &stage[prim]))
         .collect()
 }
 
 fn joint(stage: &Stage, reading: &Reading, joint: &Joint, prim: &Prim) -> JointSummary {
     let robot = &reading.robot;
-    let is_angular = matches!(joint.kind, JointKind::Revolute | JointKind::Continuous);
+    let is_angular = matches!(joint.kind(), JointKind::Revolute | JointKind::Continuous);
     let unit = |value: f64| {
         if is_angular {
             rounded(value.to_degrees())
@@ -294,14 +293,14 @@ fn joint(stage: &Stage, reading: &Reading, joint: &Joint, prim: &Prim) -> JointS
     let (lower, upper) = joint.bounds().sides();
     let (lower, upper) = (lower.map(unit), upper.map(unit));
     let axis = joint.axis.into_inner();
-    let has_axis = !matches!(joint.kind, JointKind::Fixed | JointKind::Floating);
+    let has_axis = !matches!(joint.kind(), JointKind::Fixed | JointKind::Floating);
     let limit = joint.limit.unwrap_or_default();
-    let [parent, child] = [joint.parent, joint.child]
+    let [parent, child] = [joint.parent(), joint.child()]
         .map(|link| body(reading, link).map(|prim| frame_id(&stage[prim])));
     JointSummary {
-        name: joint.name.clone(),
+        name: joint.name().to_owned(),
         path: prim.path.clone(),
-        kind: joint.kind.as_str().to_owned(),
+        kind: joint.kind().as_str().to_owned(),
         parent,
         child,
         axis: has_axis.then(|| [axis.x, axis.y, axis.z].map(rounded)),
@@ -312,16 +311,16 @@ fn joint(stage: &Stage, reading: &Reading, joint: &Joint, prim: &Prim) -> JointS
             .map(|_| if is_angular { "deg" } else { "m" }),
         effort: limit.effort,
         velocity: limit.velocity.map(unit),
-        drive: joint.drive.map(|drive| match drive.command {
+        drive: joint.drive().map(|drive| match drive.command {
             Command::Effort => "effort",
             Command::Velocity => "velocity",
             Command::Position => "position",
         }),
         mimics: joint
-            .mimic
-            .map(|mimic| robot.joints[mimic.joint.0].name.clone()),
-        factor: joint.mimic.map(|mimic| rounded(mimic.multiplier)),
-        closes_loop: joint.closes_loop,
+            .mimic()
+            .map(|mimic| robot.joints()[mimic.joint].name().to_owned()),
+        factor: joint.mimic().map(|mimic| rounded(mimic.multiplier)),
+        closes_loop: joint.closes_loop(),
     }
 }
 
@@ -331,17 +330,19 @@ fn body(reading: &Reading, link: LinkId) -> Option<PrimId> {
     let robot = &reading.robot;
     let mut at = link;
     // A link that stands on an axis bears one body.
-    while reading.links[at.0].is_none() {
-        let below = robot.tree.child_joints[at.0]
+    while reading.links[at].is_none() {
+        let below = robot
+            .tree()
+            .child_joints(at)
             .iter()
-            .map(|joint| &robot.joints[joint.0]);
+            .map(|joint| &robot.joints()[*joint]);
         match below
-            .filter(|joint| joint.kind == JointKind::Fixed)
-            .map(|joint| joint.child)
+            .filter(|joint| joint.kind() == JointKind::Fixed)
+            .map(|joint| joint.child())
             .next()
         {
             Some(child)
-                if robot.world_root() != Some(at) && robot.tree.parent_joint[at.0].is_some() =>
+                if robot.world_root() != Some(at) && robot.tree().parent_joint(at).is_some() =>
             {
                 at = child
             }
@@ -349,10 +350,10 @@ fn body(reading: &Reading, link: LinkId) -> Option<PrimId> {
         }
     }
     loop {
-        if reading.is_body[at.0] {
-            return reading.links[at.0];
+        if reading.is_body[at] {
+            return reading.links[at];
         }
-        at = robot.joints[robot.tree.parent_joint[at.0]?.0].parent;
+        at = robot.joints()[robot.tree().parent_joint(at)?].parent();
     }
 }
 
@@ -376,14 +377,15 @@ fn size(robot: &Robot) -> Option<[f64; 3]> {
             Vector3::repeat(f64::INFINITY),
             Vector3::repeat(f64::NEG_INFINITY),
         );
-        for (link, pose) in robot.links.iter().zip(&poses) {
+        for (link, pose) in robot.links().values().zip(&poses) {
             for shape in of(link) {
                 let Some((from, to)) = extent(robot, &shape.geometry) else {
                     continue;
                 };
                 for corner in 0..8_u8 {
+                    let bits = Vector3::from_fn(|k, _| corner >> k & 1 == 1);
                     let at =
-                        Vector3::from_fn(|k, _| if corner >> k & 1 == 1 { to[k] } else { from[k] });
+                        from.zip_zip_map(&to, &bits, |from, to, bit| if bit { to } else { from });
                     let at = (pose * shape.origin * Point3::from(at)).coords;
                     (low, high) = (low.inf(&at), high.sup(&at));
                 }
@@ -404,7 +406,7 @@ fn extent(robot: &Robot, geometry: &Geometry) -> Option<(Vector3<f64>, Vector3<f
             Vector3::new(*radius, *radius, length / 2.0 + radius)
         }
         Geometry::Mesh { mesh, scale } => {
-            let (low, high) = robot.meshes.get(mesh.0)?.mesh.bounds()?;
+            let (low, high) = robot.meshes()[*mesh].mesh.bounds()?;
             let [low, high] =
                 [low, high].map(|corner| Vector3::from(corner.map(f64::from)).component_mul(scale));
             return Some((low.inf(&high), low.sup(&high)));
@@ -415,20 +417,16 @@ fn extent(robot: &Robot, geometry: &Geometry) -> Option<(Vector3<f64>, Vector3<f
 }
 
 fn triangles(robot: &Robot, of: fn(&urdf_usd_robot::Link) -> &[Shape]) -> usize {
-    let shapes = robot.links.iter().flat_map(of);
+    let shapes = robot.links().values().flat_map(of);
     let meshes = shapes.filter_map(|shape| match shape.geometry {
-        Geometry::Mesh { mesh, .. } => Some(&robot.meshes.get(mesh.0)?.mesh),
+        Geometry::Mesh { mesh, .. } => Some(&robot.meshes()[mesh].mesh),
         _ => None,
     });
     meshes.map(|mesh| mesh.outline().triangles).sum()
 }
 
 /// The variants of an asset, each with the triangles that it has.
-fn variants(
-    (stage, robot): (&Stage, &Robot),
-    entry: &Path,
-    options: &Options,
-) -> Vec<VariantSummary> {
+fn variants(stage: &Stage, robot: &Robot, entry: &Path, options: &Options) -> Vec<VariantSummary> {
     let mut sets: BTreeMap<&str, (&[String], Option<&str>)> = BTreeMap::new();
     for set in stage
         .prims

@@ -29,8 +29,14 @@ const CAMERA: Camera = Camera {
 };
 
 fn robot(sensors: Vec<Sensor>) -> Robot {
-    let robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
-    Robot { sensors, ..robot }
+    let mut robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
+    robot.sensors = sensors;
+    robot
+}
+
+/// The link of this index in [`URDF`].
+fn link(index: usize) -> LinkId {
+    robot(Vec::new()).links().handle(index).unwrap()
 }
 
 fn topic(name: &str, type_name: &str) -> Interface {
@@ -47,11 +53,11 @@ fn topic(name: &str, type_name: &str) -> Interface {
 }
 
 /// A sensor on the link of this index in [`URDF`], with topics of these names.
-fn sensor(name: &str, kind: SensorKind, link: usize, topics: &[&str]) -> Sensor {
+fn sensor(name: &str, kind: SensorKind, on: usize, topics: &[&str]) -> Sensor {
     Sensor {
         name: name.to_owned(),
         kind,
-        link: LinkId(link),
+        link: link(on),
         origin: Pose::identity(),
         frame: None,
         frame_name: None,
@@ -130,7 +136,7 @@ fn a_frame_bears_one_interface_itself() {
 #[test]
 fn messages_in_another_frame_stand_in_that_frame() {
     let mut imu = sensor("gyro", SensorKind::Imu, 0, &["imu"]);
-    imu.frame = Some(LinkId(3));
+    imu.frame = Some(link(3));
     imu.origin = Pose::translation(0.0, 0.0, 1.0);
     let [plan] = &plans(&robot(vec![imu]))[..] else {
         panic!()
@@ -145,15 +151,11 @@ fn on_the_world_a_sensor_stands_in_the_default_prim() {
         "<link name=\"world\"/><joint name=\"w\" type=\"fixed\"><parent link=\"world\"/>\
         <child link=\"base\"/></joint><link name=\"base\">",
     );
-    let robot = urdf_usd_urdf::read(&held, None).robot.unwrap();
-    let imu = sensor("gyro", SensorKind::Imu, 0, &["imu"]);
-    let robot = Robot {
-        sensors: vec![
-            imu,
-            sensor("Interfaces", SensorKind::Camera(CAMERA), 0, &["image_raw"]),
-        ],
-        ..robot
-    };
+    let mut robot = urdf_usd_urdf::read(&held, None).robot.unwrap();
+    robot.sensors = vec![
+        sensor("gyro", SensorKind::Imu, 0, &["imu"]),
+        sensor("Interfaces", SensorKind::Camera(CAMERA), 0, &["image_raw"]),
+    ];
     let [imu, camera] = &plans(&robot)[..] else {
         panic!()
     };
@@ -172,43 +174,25 @@ fn all_that_stands_in_an_optical_frame_moves_into_the_camera_with_it() {
     let below = "<link name='lens'/><joint name='l' type='fixed'><parent link='optical'/><child link='lens'/></joint>
         <link name='lid'><visual><geometry><sphere radius='1'/></geometry></visual></link>
         <joint name='hinge' type='continuous'><parent link='lens'/><child link='lid'/></joint></robot>";
-    let robot = urdf_usd_urdf::read(&URDF.replace("</robot>", below), None)
+    let mut robot = urdf_usd_urdf::read(&URDF.replace("</robot>", below), None)
         .robot
         .unwrap();
     let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["image"]);
-    camera.frame = Some(LinkId(2));
+    camera.frame = Some(link(2));
     // It is turned, not displaced; and its own optical frame would be below another's.
     camera.origin = Pose::translation(0.1, 0.0, 0.0);
     let mut inner = Sensor {
         name: "inner".to_owned(),
         ..camera.clone()
     };
-    inner.frame = robot
-        .links
-        .iter()
-        .position(|link| link.name == "lens")
-        .map(LinkId);
-    let robot = Robot {
-        sensors: vec![inner, camera],
-        ..robot
-    };
+    inner.frame = robot.link_named("lens");
+    robot.sensors = vec![inner, camera];
     let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
-    let at = |name: &str| {
-        plan.links[robot
-            .links
-            .iter()
-            .position(|link| link.name == name)
-            .unwrap()]
-        .clone()
-    };
+    let at = |name: &str| plan.links[robot.link_named(name).unwrap()].clone();
     assert_eq!(at("optical").path, "/r/base/camera_link/cam/optical");
     assert!((at("optical").local.translation.vector - Vector3::new(0.0, 0.0, 0.1)).norm() < 1e-12);
     assert_eq!(at("lid").path, "/r/base/camera_link/cam/optical/lens/lid");
-    let hinge = robot
-        .joints
-        .iter()
-        .position(|joint| joint.name == "hinge")
-        .unwrap();
+    let hinge = robot.joint_named("hinge").unwrap();
     assert_eq!(
         plan.joints[hinge].as_ref().unwrap().path,
         "/r/base/camera_link/cam/optical/lens/hinge"
@@ -302,7 +286,7 @@ fn a_camera_holds_its_optical_frame() {
         1,
         &["cam/image_raw", "cam/camera_info"],
     );
-    camera.frame = Some(LinkId(2));
+    camera.frame = Some(link(2));
     let mut displaced = camera.clone();
     displaced.origin = Pose::translation(0.0, 0.01, 0.0);
     let robot = robot(vec![camera, displaced]);
@@ -312,8 +296,9 @@ fn a_camera_holds_its_optical_frame() {
     };
     assert_eq!(paths(first)[0], "/r/base/camera_link/cam");
     let optical = "/r/base/camera_link/cam/optical";
+    let planned = &plan.links[link(2)];
     assert_eq!(
-        (plan.links[2].path.as_str(), plan.links[2].local),
+        (planned.path.as_str(), planned.local),
         (optical, half_turn())
     );
     assert_eq!(
@@ -504,12 +489,11 @@ fn only_a_cameras_own_frame_is_from_a_sensor() {
     );
     // A link of the robot that stands in a camera is told by robot_state_publisher.
     let mut camera = sensor("cam", SensorKind::Camera(CAMERA), 1, &["image_raw"]);
-    camera.frame = Some(LinkId(2));
+    camera.frame = Some(link(2));
+    let mut seeing = robot.clone();
+    seeing.sensors = vec![camera];
     let with_link = write(
-        &Robot {
-            sensors: vec![camera],
-            ..robot.clone()
-        },
+        &seeing,
         &Options {
             entry: "r".to_owned(),
             ..Options::default()

@@ -19,7 +19,7 @@ pub(super) fn dictionary_order(left: &str, right: &str) -> Ordering {
         match (a.is_ascii_digit(), b.is_ascii_digit()) {
             (true, true) => {
                 let (a, b) = (number_around(l, i), number_around(r, j));
-                let by_value = number_order(&l[a.clone()], &r[b.clone()]);
+                let by_value = number_order(a.digits, b.digits);
                 if by_value.is_ne() {
                     return by_value;
                 }
@@ -52,28 +52,31 @@ fn letter_rank(byte: u8) -> u8 {
     byte.wrapping_add(5) & 31
 }
 
+/// A run of digits in a text.
+struct Number<'a> {
+    digits: &'a [u8],
+    /// Where the text goes on.
+    end: usize,
+}
+
 /// The run of digits around the one at `at`.
-fn number_around(text: &[u8], at: usize) -> std::ops::Range<usize> {
-    let start = text[..at]
-        .iter()
-        .rposition(|b| !b.is_ascii_digit())
-        .map_or(0, |before| before + 1);
-    let end = text[at..]
-        .iter()
-        .position(|b| !b.is_ascii_digit())
-        .map_or(text.len(), |length| at + length);
-    start..end
+fn number_around(text: &[u8], at: usize) -> Number<'_> {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, &[]));
+    let is_digit = |byte: &&u8| byte.is_ascii_digit();
+    let start = at - before.iter().rev().take_while(is_digit).count();
+    let end = at + after.iter().take_while(is_digit).count();
+    Number {
+        digits: text.get(start..end).unwrap_or_default(),
+        end,
+    }
 }
 
 /// Two runs of digits by their value.
 fn number_order(left: &[u8], right: &[u8]) -> Ordering {
-    let significant = |digits: &[u8]| {
-        digits
-            .iter()
-            .position(|&d| d != b'0')
-            .unwrap_or(digits.len())
-    };
-    let (left, right) = (&left[significant(left)..], &right[significant(right)..]);
+    let [left, right] = [left, right].map(|digits| {
+        let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+        digits.get(zeros..).unwrap_or_default()
+    });
     left.len().cmp(&right.len()).then_with(|| left.cmp(right))
 }
 

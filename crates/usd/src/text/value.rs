@@ -508,7 +508,8 @@ struct Digits {
 
 impl Digits {
     fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+        let written = self.bytes.get(..self.len).unwrap_or_default();
+        std::str::from_utf8(written).unwrap_or_default()
     }
 }
 

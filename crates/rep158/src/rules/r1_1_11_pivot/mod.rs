@@ -73,7 +73,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
 /// Returns the bounding box of all shapes in the frame of `root`; `None` if that of one is unknown.
 fn bounds(stage: &Stage, root: PrimId) -> Option<[[f64; 3]; 2]> {
     let worlds = stage.worlds();
-    let to_root = worlds[root.0].try_inverse()?;
+    let to_root = worlds[root].try_inverse()?;
     let mut bounds: Option<[[f64; 3]; 2]> = None;
     for id in stage
         .subtree(root)
@@ -100,7 +100,7 @@ fn bounds(stage: &Stage, root: PrimId) -> Option<[[f64; 3]; 2]> {
                     sides[axis].1
                 }
             });
-            let point = (to_root * worlds[id.0]).transform_point(&at.into());
+            let point = (to_root * worlds[id]).transform_point(&at.into());
             let [low, high] = bounds.get_or_insert([point.coords.into(), point.coords.into()]);
             for axis in 0..3 {
                 low[axis] = low[axis].min(point[axis]);

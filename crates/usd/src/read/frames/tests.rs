@@ -419,11 +419,11 @@ fn what_is_written_moves_as_the_robot_does() {
         of_robot.follow(&mut positions);
         let (slide, poses) = (positions[of_robot.range(2)][0], of_robot.poses(&positions));
         assert!((slide - (0.02 - 0.3 * 0.7)).abs() < 1e-12);
-        for (index, link) in robot.links.iter().enumerate() {
+        for (id, link) in robot.links().iter() {
             let frame = asset
                 .frames
                 .iter()
-                .position(|frame| frame.id == link.name)
+                .position(|frame| frame.id == link.name())
                 .unwrap();
             let joint = asset.frames[frame].joint.map(|joint| &asset.joints[joint]);
             let at = match joint.map(|joint| joint.name.as_str()) {
@@ -431,28 +431,38 @@ fn what_is_written_moves_as_the_robot_does() {
                 Some("slide") => vec![slide],
                 _ => vec![],
             };
-            let parent = robot.tree.parent_joint[index].map(|joint| robot.joints[joint.0].parent.0);
+            let joint = robot.tree().parent_joint(id);
+            let parent = joint.map(|joint| robot.joints()[joint].parent());
             // Flat bodies do not stand in the frames that they hang on by, so it is the body that
             // the joint names.
-            let says = parent.map(|parent| match (bodies, robot.links[parent].name.as_str()) {
-                (crate::Bodies::Flat, "mount") => 0,
-                _ => parent,
+            let says = parent.and_then(|parent| match (bodies, robot.links()[parent].name()) {
+                (crate::Bodies::Flat, "mount") => robot.links().handle(0),
+                _ => Some(parent),
             });
-            let above = says.map_or(Pose::identity(), |says| poses[says]);
-            let (expected, found) = (above.inverse() * poses[index], of_asset.place(frame, &at));
+            let above = says.map_or(Pose::identity(), |says| poses[says.index()]);
+            let (expected, found) = (
+                above.inverse() * poses[id.index()],
+                of_asset.place(frame, &at),
+            );
             assert!(
                 (expected.to_homogeneous() - found.to_homogeneous()).amax() < 1e-6,
                 "{} {bodies:?}",
-                link.name
+                link.name()
             );
-            let says = says.map(|says| robot.links[says].name.clone());
-            assert_eq!(asset.frames[frame].parent, says, "{} {bodies:?}", link.name);
-            let is_apart = bodies == crate::Bodies::Flat
-                && ["arm", "hand", "cart"].contains(&link.name.as_str());
+            let says = says.map(|says| robot.links()[says].name().to_owned());
             assert_eq!(
-                asset.frames[frame].is_apart, is_apart,
+                asset.frames[frame].parent,
+                says,
                 "{} {bodies:?}",
-                link.name
+                link.name()
+            );
+            let is_apart =
+                bodies == crate::Bodies::Flat && ["arm", "hand", "cart"].contains(&link.name());
+            assert_eq!(
+                asset.frames[frame].is_apart,
+                is_apart,
+                "{} {bodies:?}",
+                link.name()
             );
         }
         let mimic = asset

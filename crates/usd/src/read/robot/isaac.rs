@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
+use super::ByPrim;
 use super::scene::Scene;
 use super::shapes::number_array;
 use crate::codes;
 use crate::isaac_schema as names;
 use urdf_usd_robot::kinematics::position_count;
-use urdf_usd_robot::{JointId, JointKind, LinkId, NamedPose, Robot};
+use urdf_usd_robot::{JointId, JointKind, NamedPose, Robot};
 use urdf_usd_stage::{Prim, PrimId, Value, text};
 
 /// A position that differs by less than this, radians or metres, is the same in single precision.
@@ -57,19 +58,18 @@ pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
     places
 }
 
-/// Indices with those that have a place in the order of these; the others stay where they are.
-pub(super) fn arranged(
-    indices: impl Iterator<Item = usize>,
-    place: impl Fn(usize) -> Option<usize>,
-) -> Vec<usize> {
-    let mut all: Vec<usize> = indices.collect();
-    let slots: Vec<usize> = (0..all.len())
-        .filter(|&slot| place(all[slot]).is_some())
-        .collect();
-    let mut listed: Vec<usize> = slots.iter().map(|&slot| all[slot]).collect();
-    listed.sort_by_key(|&index| place(index));
-    for (slot, index) in slots.into_iter().zip(listed) {
-        all[slot] = index;
+/// Items with those that have a place in the order of these; the others stay where they are.
+pub(super) fn arranged<T: Copy>(
+    items: impl Iterator<Item = T>,
+    place: impl Fn(T) -> Option<usize>,
+) -> Vec<T> {
+    let mut all: Vec<T> = items.collect();
+    let has_place = |item: &T| place(*item).is_some();
+    let mut listed: Vec<T> = all.iter().copied().filter(has_place).collect();
+    listed.sort_by_key(|&item| place(item));
+    let slots = all.iter_mut().filter(|item| has_place(item));
+    for (slot, item) in slots.zip(listed) {
+        *slot = item;
     }
     all
 }
@@ -83,7 +83,7 @@ pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
         next += 1;
         let robots = stage
             .subtree(root)
-            .filter(|id| scene.is_part[id.0] && stage[*id].has(names::ROBOT_API));
+            .filter(|id| scene.is_part[*id] && stage[*id].has(names::ROBOT_API));
         let named = robots.flat_map(|robot| {
             [names::ROBOT_LINKS, names::ROBOT_JOINTS].map(|list| stage[robot].targets(list))
         });
@@ -94,9 +94,7 @@ pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
         {
             let is_within =
                 |root: &PrimId| id == *root || stage.ancestors(id).any(|above| above == *root);
-            if scene.is_part[id.0]
-                && stage[id].has(names::ROBOT_API)
-                && !roots.iter().any(is_within)
+            if scene.is_part[id] && stage[id].has(names::ROBOT_API) && !roots.iter().any(is_within)
             {
                 roots.push(id);
             }
@@ -106,15 +104,9 @@ pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
 }
 
 /// Reads the named poses: those that the robot's prim lists in its order, then others. One that the
-/// robot has already, in other words of the asset, has the positions that are given here. `links`
-/// and `joints`: the prims of the robot's links and joints. `of`: the prim whose poses are wanted,
-/// where the stage has several robots.
-pub(super) fn read(
-    scene: &Scene<'_>,
-    robot: &mut Robot,
-    (links, joints): (&[Option<PrimId>], &[Option<PrimId>]),
-    of: Option<PrimId>,
-) {
+/// robot has already, in other words of the asset, has the positions that are given here. `of`: the
+/// prim whose poses are wanted, where the stage has several robots.
+pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: Option<PrimId>) {
     let stage = scene.stage;
     let mut seen = HashSet::new();
     let listed = of
@@ -123,7 +115,7 @@ pub(super) fn read(
         .flat_map(|root| stage[root].targets(names::ROBOT_POSES));
     let listed = listed
         .filter_map(|path| stage.at(path))
-        .filter(|id| scene.is_part[id.0]);
+        .filter(|id| scene.is_part[*id]);
     // What no list names is of the robot that it stands in.
     let owner = |id: PrimId| {
         stage
@@ -140,27 +132,16 @@ pub(super) fn read(
     if poses.is_empty() {
         return;
     }
-    let ids = |prims: &[Option<PrimId>]| -> HashMap<PrimId, usize> {
-        prims
-            .iter()
-            .enumerate()
-            .filter_map(|(index, prim)| Some(((*prim)?, index)))
-            .collect()
-    };
-    let (link_of, joint_of) = (ids(links), ids(joints));
+    let mut named = robot.named_poses().to_vec();
     let mut met: HashSet<(String, Option<String>)> = HashSet::new();
     for id in poses {
         let prim = &stage[id];
         let link = |name: &str| {
             let path = prim.targets(name).first()?;
-            stage
-                .at(path)
-                .and_then(|prim| link_of.get(&prim))
-                .copied()
-                .map(LinkId)
+            by_prim.links.get(&stage.at(path)?).copied()
         };
         let name = super::display_name(scene, id).unwrap_or_else(|| prim.name().to_owned());
-        let positions = positions(scene, id, robot, &joint_of);
+        let positions = positions(scene, id, robot, by_prim);
         let group = group(prim);
         if positions.is_empty() || !met.insert((name.clone(), group.clone())) {
             continue;
@@ -173,18 +154,23 @@ pub(super) fn read(
             positions,
             place: scene.place(id, None),
         };
-        match robot
-            .named_poses
+        match named
             .iter_mut()
             .find(|known| (&known.name, &known.group) == (&pose.name, &pose.group))
         {
-            None => robot.named_poses.push(pose),
+            None => named.push(pose),
             // The same in double precision.
             Some(known) if is_same(known, &pose) => {
                 (known.chain, known.place) = (pose.chain, pose.place)
             }
             Some(known) => *known = pose,
         }
+    }
+    let place = stage.default_prim;
+    if let (Err(error), Some(root)) = (robot.set_named_poses(named), place) {
+        let message = format!("the named poses are left out: {error}");
+        let help = "set joints of the robot that have one position and follow no other";
+        scene.report(&codes::READ_POSE, root, None, message, help);
     }
 }
 
@@ -216,7 +202,7 @@ fn positions(
     scene: &Scene<'_>,
     id: PrimId,
     robot: &Robot,
-    joint_of: &HashMap<PrimId, usize>,
+    by_prim: &ByPrim,
 ) -> Vec<(JointId, Vec<f64>)> {
     let prim = &scene.stage[id];
     let (joints, values) = (
@@ -226,7 +212,8 @@ fn positions(
     let report = |message: String, help: &str| {
         scene.report(
             &codes::READ_POSE,
-            (id, Some(names::POSE_VALUES)),
+            id,
+            Some(names::POSE_VALUES),
             message,
             help,
         )
@@ -244,26 +231,25 @@ fn positions(
         let joint = scene
             .stage
             .at(path)
-            .and_then(|joint| joint_of.get(&joint))
-            .copied();
-        let Some((index, joint)) = joint.and_then(|index| Some((index, robot.joints.get(index)?)))
-        else {
+            .and_then(|prim| by_prim.joints.get(&prim));
+        let Some(&id) = joint else {
             report(
                 format!("the pose sets <{path}>, which is no joint of the robot"),
                 "name a joint of the robot",
             );
             continue;
         };
-        // What follows another, or has no one position, stands where it stands.
-        if joint.mimic.is_some() || position_count(joint.kind) != 1 || !value.is_finite() {
+        let joint = &robot.joints()[id];
+        // Mimic and multi-DOF joints keep their position.
+        if joint.mimic().is_some() || position_count(joint.kind()) != 1 || !value.is_finite() {
             continue;
         }
-        let value = if joint.kind == JointKind::Prismatic {
+        let value = if joint.kind() == JointKind::Prismatic {
             value * scene.metre
         } else {
             value.to_radians()
         };
-        positions.insert(JointId(index), vec![value]);
+        positions.insert(id, vec![value]);
     }
     positions.into_iter().collect()
 }

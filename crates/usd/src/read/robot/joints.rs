@@ -4,27 +4,38 @@ use std::collections::HashMap;
 
 use nalgebra::{Unit, UnitQuaternion, Vector3};
 
-use super::links::{Links, is_joint};
+use super::links::{DraftId, Links, is_joint};
 use super::scene::{self, SAME, Scene};
+use super::tidy;
 use crate::codes;
+use crate::read::axis::Axis;
 use urdf_usd_robot::{
-    Bounds, Calibration, Command, Drive, Dynamics, Joint, JointId, JointKind, Limit, Mimic, Pose,
-    Robot, Safety,
+    Arena, Bounds, Calibration, Command, Drive, Dynamics, Handle, JointId, JointKind,
+    JointProperties, Limit, Mimic, Pose, Robot, Safety,
 };
 use urdf_usd_stage::{Prim, PrimId};
 
 /// Beyond this many metres or radians the bodies of a joint stand otherwise than it says.
 const APART: f64 = 1e-3;
 
-/// One end of a joint: the body that it is on (`None`: the world), and the joint's frame in it.
-pub(super) type End = (Option<usize>, Pose);
+/// One end of a joint.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    /// The body that it is on; `None`: the world.
+    pub body: Option<DraftId>,
+    /// The joint's frame in it.
+    pub frame: Pose,
+}
+
+/// A joint of a stage.
+pub(super) type FoundId = Handle<Found>;
 
 /// A joint between two bodies, or a body and the world.
 pub(super) struct Found {
     pub prim: PrimId,
     pub kind: JointKind,
-    /// Which axis of the joint's frame: 0 to 2.
-    pub axis: usize,
+    /// The axis in the joint's frame.
+    pub axis: Unit<Vector3<f64>>,
     /// In radians or metres.
     pub bounds: Bounds,
     /// The instance names that limits and drives of this degree of freedom have, the first that is
@@ -36,19 +47,15 @@ pub(super) struct Found {
     pub is_excluded: bool,
 }
 
-impl Found {
-    /// The axis in the joint's frame.
-    pub fn direction(&self) -> Unit<Vector3<f64>> {
-        [Vector3::x_axis(), Vector3::y_axis(), Vector3::z_axis()][self.axis.min(2)]
-    }
-}
-
 /// Every joint that connects two things, in the order of the prims.
-pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Found> {
-    let joints = scene.prims().filter(|(_, prim)| is_joint(prim));
-    joints
-        .filter_map(|(id, prim)| one(scene, links, id, prim))
-        .collect()
+pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Arena<Found> {
+    let mut found = Arena::default();
+    for (id, prim) in scene.prims().filter(|(_, prim)| is_joint(prim)) {
+        if let Some(joint) = one(scene, links, id, prim) {
+            found.push(joint);
+        }
+    }
+    found
 }
 
 fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Found> {
@@ -56,7 +63,8 @@ fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Foun
     let left_out = |property: Option<&str>, why: &str, help: &str| {
         scene.report(
             &codes::READ_JOINT,
-            (id, property),
+            id,
+            property,
             format!("joint {name:?} is left out: {why}"),
             help,
         );
@@ -69,11 +77,16 @@ fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Foun
         );
         return None;
     }
-    let (kind, axis, bounds, instances) = motion(scene, id, prim)?;
+    let Motion {
+        kind,
+        axis,
+        bounds,
+        instances,
+    } = motion(scene, id, prim)?;
     let [first, second] = ["0", "1"].map(|end| end_of(scene, links, id, prim, end));
     let (first, second) = (first?, second?);
-    if first.0 == second.0 {
-        let what = if first.0.is_some() {
+    if first.body == second.body {
+        let what = if first.body.is_some() {
             "both of its ends are on one body"
         } else {
             "none of its ends is on a body"
@@ -90,7 +103,7 @@ fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Foun
     Some(Found {
         prim: id,
         kind,
-        axis,
+        axis: axis.direction(),
         bounds,
         instances,
         ends: [first, second],
@@ -107,7 +120,7 @@ fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) 
             let Some(found) = scene
                 .stage
                 .at(target)
-                .filter(|target| scene.is_part[target.0])
+                .filter(|target| scene.is_part[*target])
             else {
                 let message = format!(
                     "joint {:?} is left out: there is no prim {target} in the robot",
@@ -115,7 +128,8 @@ fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) 
                 );
                 scene.report(
                     &codes::READ_JOINT,
-                    (id, Some(&relationship)),
+                    id,
+                    Some(&relationship),
                     message,
                     "let the relationship name a rigid body",
                 );
@@ -128,7 +142,8 @@ fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) 
                 );
                 scene.report(
                     &codes::READ_JOINT_KIND,
-                    (id, Some(&relationship)),
+                    id,
+                    Some(&relationship),
                     message,
                     "name one prim",
                 );
@@ -141,23 +156,40 @@ fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) 
         .unwrap_or_else(UnitQuaternion::identity);
     let frame = scene.frame_in(target, &point, &turn);
     let body = target.and_then(|target| links.body_of(target));
-    Some((
-        body,
-        body.map_or(frame, |body| links.drafts[body].pose.inverse() * frame),
-    ))
+    let frame = body.map_or(frame, |body| links.drafts[body].pose.inverse() * frame);
+    Some(End { body, frame })
 }
 
-type Motion = (JointKind, usize, Bounds, &'static [&'static str]);
+/// The motion that a joint allows.
+#[derive(Clone, Copy)]
+struct Motion {
+    kind: JointKind,
+    axis: Axis,
+    bounds: Bounds,
+    instances: &'static [&'static str],
+}
+
+impl Motion {
+    /// A motion without bounds and without drives.
+    fn free(kind: JointKind, axis: Axis) -> Self {
+        Self {
+            kind,
+            axis,
+            bounds: Bounds::NONE,
+            instances: &[],
+        }
+    }
+}
 
 /// What a joint allows; `None` of a type that is not known.
 fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
-    let axis = scene::axis(prim.text("physics:axis"), 0);
+    let axis = Axis::named(prim.text("physics:axis")).unwrap_or(Axis::X);
     let approximated = |message: String| {
         let help = "the robot model has no such joint; change it by hand where that matters";
-        scene.report(&codes::READ_JOINT_KIND, (id, None), message, help);
+        scene.report(&codes::READ_JOINT_KIND, id, None, message, help);
     };
     let name = prim.name();
-    let single = |kind: JointKind, instance: &'static [&'static str]| {
+    let single = |kind: JointKind, instances: &'static [&'static str]| {
         let unit = unit_of(scene, kind);
         let side = |name: &str| prim.number(name).map(|limit| limit * unit);
         let (lower, upper) = (side("physics:lowerLimit"), side("physics:upperLimit"));
@@ -165,35 +197,42 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
             approximated(format!(
                 "joint {name:?} is locked: its lower limit is above its upper one; it is read as fixed"
             ));
-            return (JointKind::Fixed, axis, Bounds::NONE, instance);
+            return Motion {
+                instances,
+                ..Motion::free(JointKind::Fixed, axis)
+            };
         }
-        (kind, axis, Bounds::between(lower, upper), instance)
+        Motion {
+            kind,
+            axis,
+            bounds: Bounds::between(lower, upper),
+            instances,
+        }
     };
     Some(match prim.type_name.as_str() {
-        "PhysicsFixedJoint" => (JointKind::Fixed, 0, Bounds::NONE, &[]),
+        "PhysicsFixedJoint" => Motion::free(JointKind::Fixed, Axis::X),
         "PhysicsRevoluteJoint" => {
-            let found = single(JointKind::Revolute, &["angular"]);
+            let mut found = single(JointKind::Revolute, &["angular"]);
             let says = prim.text("urdf:type");
-            let is_continuous =
-                found.2 == Bounds::NONE && says != Some("revolute") || says == Some("continuous");
-            if found.0 == JointKind::Revolute && is_continuous {
-                (JointKind::Continuous, found.1, found.2, found.3)
-            } else {
-                found
+            let is_continuous = found.bounds == Bounds::NONE && says != Some("revolute")
+                || says == Some("continuous");
+            if found.kind == JointKind::Revolute && is_continuous {
+                found.kind = JointKind::Continuous;
             }
+            found
         }
         "PhysicsPrismaticJoint" => single(JointKind::Prismatic, &["linear"]),
         "PhysicsSphericalJoint" => {
             approximated(format!(
                 "joint {name:?} is a ball joint; it is read as floating, which also lets the body move away"
             ));
-            (JointKind::Floating, 0, Bounds::NONE, &[])
+            Motion::free(JointKind::Floating, Axis::X)
         }
         "PhysicsDistanceJoint" => {
             approximated(format!(
                 "joint {name:?} keeps a distance; it is read as floating, without that distance"
             ));
-            (JointKind::Floating, 0, Bounds::NONE, &[])
+            Motion::free(JointKind::Floating, Axis::X)
         }
         "PhysicsJoint" => six_axes(scene, prim, approximated),
         other => {
@@ -201,7 +240,8 @@ fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
                 format!("joint {name:?} is left out: {other} is no type of joint that is read");
             scene.report(
                 &codes::READ_JOINT,
-                (id, None),
+                id,
+                None,
                 message,
                 "use a joint type of UsdPhysics",
             );
@@ -225,13 +265,38 @@ fn is_angular(kind: JointKind) -> bool {
 
 /// A joint of six axes: those are locked whose low limit is above the high one (PhysicsLimitAPI).
 fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Motion {
-    const INSTANCES: [&[&str]; 6] = [
-        &["transX", "linear"],
-        &["transY", "linear"],
-        &["transZ", "linear"],
-        &["rotX", "angular"],
-        &["rotY", "angular"],
-        &["rotZ", "angular"],
+    use Axis::{X, Y, Z};
+
+    /// A degree of freedom: the kind of a joint that has it alone, its axis, and the names of its
+    /// instances.
+    struct Freedom {
+        kind: JointKind,
+        axis: Axis,
+        instance: &'static str,
+        instances: &'static [&'static str],
+    }
+
+    const fn freedom(
+        kind: JointKind,
+        axis: Axis,
+        instances: &'static [&'static str; 2],
+    ) -> Freedom {
+        let [instance, _] = instances;
+        Freedom {
+            kind,
+            axis,
+            instance,
+            instances,
+        }
+    }
+
+    const FREEDOMS: [Freedom; 6] = [
+        freedom(JointKind::Prismatic, X, &["transX", "linear"]),
+        freedom(JointKind::Prismatic, Y, &["transY", "linear"]),
+        freedom(JointKind::Prismatic, Z, &["transZ", "linear"]),
+        freedom(JointKind::Revolute, X, &["rotX", "angular"]),
+        freedom(JointKind::Revolute, Y, &["rotY", "angular"]),
+        freedom(JointKind::Revolute, Z, &["rotZ", "angular"]),
     ];
     let sides = |instance: &str| {
         let side = |side: &str| prim.number(&format!("limit:{instance}:physics:{side}"));
@@ -245,52 +310,55 @@ fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Mo
         let (low, high) = sides(instance);
         low.unwrap_or(f64::NEG_INFINITY) > high.unwrap_or(f64::INFINITY)
     };
-    let free: Vec<usize> = (0..6)
-        .filter(|&axis| !is_locked(INSTANCES[axis][0]))
+    let free: Vec<&Freedom> = FREEDOMS
+        .iter()
+        .filter(|freedom| !is_locked(freedom.instance))
         .collect();
-    let single = |kind: JointKind, axis: usize| {
-        let unit = unit_of(scene, kind);
-        let (low, high) = sides(INSTANCES[axis][0]);
-        Bounds::between(low.map(|side| side * unit), high.map(|side| side * unit))
-    };
-    match free[..] {
-        [] => (JointKind::Fixed, 0, Bounds::NONE, &[]),
-        [axis] if axis < 3 => (
-            JointKind::Prismatic,
-            axis,
-            single(JointKind::Prismatic, axis),
-            INSTANCES[axis],
-        ),
-        [axis] => {
-            let bounds = single(JointKind::Revolute, axis);
-            let kind = if bounds == Bounds::NONE {
-                JointKind::Continuous
-            } else {
-                JointKind::Revolute
+    let slides: Vec<Axis> = free
+        .iter()
+        .filter(|freedom| freedom.kind == JointKind::Prismatic)
+        .map(|freedom| freedom.axis)
+        .collect();
+    match (&free[..], &slides[..]) {
+        ([], _) => Motion::free(JointKind::Fixed, X),
+        ([only], _) => {
+            let unit = unit_of(scene, only.kind);
+            let (low, high) = sides(only.instance);
+            let bounds = Bounds::between(low.map(|side| side * unit), high.map(|side| side * unit));
+            let kind = match only.kind {
+                JointKind::Revolute if bounds == Bounds::NONE => JointKind::Continuous,
+                kind => kind,
             };
-            (kind, axis - 3, bounds, INSTANCES[axis])
+            Motion {
+                kind,
+                axis: only.axis,
+                bounds,
+                instances: only.instances,
+            }
         }
         // Two directions, and perhaps about their normal.
-        [a, b] | [a, b, _] if b < 3 && free.get(2).is_none_or(|&turn| turn == 3 + (3 - a - b)) => {
-            (JointKind::Planar, 3 - a - b, Bounds::NONE, &[])
+        ([_, _, turn @ ..], [a, b])
+            if turn.len() < 2 && turn.iter().all(|turn| turn.axis == Axis::across(*a, *b)) =>
+        {
+            Motion::free(JointKind::Planar, Axis::across(*a, *b))
         }
-        [0, 1, 2, 3, 4, 5] => (JointKind::Floating, 0, Bounds::NONE, &[]),
+        _ if free.len() == FREEDOMS.len() => Motion::free(JointKind::Floating, X),
         _ => {
-            let names: Vec<&str> = free.iter().map(|&axis| INSTANCES[axis][0]).collect();
+            let names: Vec<&str> = free.iter().map(|freedom| freedom.instance).collect();
             approximated(format!(
                 "joint {:?} is free in {}, for which the model has no kind; it is read as floating",
                 prim.name(),
                 names.join(", ")
             ));
-            (JointKind::Floating, 0, Bounds::NONE, &[])
+            Motion::free(JointKind::Floating, X)
         }
     }
 }
 
 /// Reports a joint whose bodies stand where it does not allow them, or away from its zero.
 pub(super) fn check_assembled(scene: &Scene<'_>, links: &Links, found: &Found) {
-    let world = |(body, frame): &End| body.map_or(*frame, |body| links.drafts[body].pose * frame);
-    let apart = world(&found.ends[0]).inverse() * world(&found.ends[1]);
+    let [near, far] = found.ends.map(|end| links.pose(end.body) * end.frame);
+    let apart = near.inverse() * far;
     let (distance, angle) = (apart.translation.vector.norm(), apart.rotation.angle());
     let is_apart = distance > APART || angle > APART;
     if is_apart && found.kind != JointKind::Floating {
@@ -301,7 +369,7 @@ pub(super) fn check_assembled(scene: &Scene<'_>, links: &Links, found: &Found) {
         );
         let help =
             "nothing need be done: bodies are placed by the frames of their joints, all at zero";
-        scene.report(&codes::READ_APART, (found.prim, None), message, help);
+        scene.report(&codes::READ_APART, found.prim, None, message, help);
     }
 }
 
@@ -314,7 +382,7 @@ pub(super) fn needs_pivot(kind: JointKind, axis: &Unit<Vector3<f64>>, far: &Pose
 }
 
 /// The numbers of a joint: limits, what it does by itself, how it is driven.
-pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut Joint) {
+pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties) {
     let prim = &scene.stage[found.prim];
     let is_angular = is_angular(found.kind);
     let unit = unit_of(scene, found.kind);
@@ -358,7 +426,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut Joint) {
             (false, true) => Command::Velocity,
             (false, false) => Command::Effort,
         };
-        joint.drive = Some(Drive {
+        joint.commanded = Some(Drive {
             command,
             initial_position: of_drive("targetPosition").map(|target| target * unit),
         });
@@ -367,7 +435,7 @@ pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut Joint) {
 }
 
 /// What only a URDF says of a joint, below a prefix.
-pub(super) fn words(prim: &Prim, prefix: &str, joint: &mut Joint) {
+pub(super) fn words(prim: &Prim, prefix: &str, joint: &mut JointProperties) {
     let number = |name: &str| {
         prim.number(&format!("{prefix}:{name}"))
             .filter(|number| number.is_finite())
@@ -421,13 +489,14 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
         let Some(following) = following(scene, prim) else {
             continue;
         };
-        let name = robot.joints[id.0].name.clone();
+        let name = robot.joints()[id].name().to_owned();
         let refuse = |why: String| {
             let message = format!("joint {name:?} follows no other: {why}");
             let help = "let it follow a joint that turns or slides, not itself and not in a circle";
             scene.report(
                 &codes::READ_MIMIC,
-                (prim, Some(&following.property)),
+                prim,
+                Some(&following.property),
                 message,
                 help,
             );
@@ -436,7 +505,7 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
             refuse("what it is to follow is no joint of the robot".to_owned());
             continue;
         };
-        let kinds = [id, leader].map(|joint| robot.joints[joint.0].kind);
+        let kinds = [id, leader].map(|joint| robot.joints()[joint].kind());
         let has_one = |kind: JointKind| is_angular(kind) || kind == JointKind::Prismatic;
         if !kinds.into_iter().all(has_one) {
             refuse("one of the two has not exactly one degree of freedom".to_owned());
@@ -444,32 +513,16 @@ pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<Pri
         }
         let [follower, led_by] = kinds.map(|kind| unit_of(scene, kind));
         // Positions are USD's, in degrees where they are angles.
-        let multiplier = following.multiplier * follower / led_by;
-        if circular(robot, id, leader) {
-            refuse("it would follow itself".to_owned());
-            continue;
-        }
-        let joint = &mut robot.joints[id.0];
-        joint.mimic = Some(Mimic {
+        let mimic = Mimic {
             joint: leader,
-            multiplier,
-            offset: following.offset * follower,
-        });
-        joint.drive = None;
-    }
-}
-
-/// Whether the chain of what `leader` follows comes to `id`.
-fn circular(robot: &Robot, id: JointId, leader: JointId) -> bool {
-    let mut at = Some(leader);
-    for _ in 0..=robot.joints.len() {
-        match at {
-            Some(joint) if joint == id => return true,
-            Some(joint) => at = robot.joints[joint.0].mimic.map(|mimic| mimic.joint),
-            None => return false,
+            multiplier: tidy::number(following.multiplier * follower / led_by),
+            offset: tidy::position(kinds[0], following.offset * follower),
+        };
+        match robot.set_mimic(id, Some(mimic)) {
+            Ok(()) => robot.joint_mut(id).commanded = None,
+            Err(_) => refuse("it would follow itself".to_owned()),
         }
     }
-    true
 }
 
 /// ExtendedPhysicsMimicAPI (REP-158 §4.2.2), NewtonMimicAPI, PhysxMimicJointAPI: the first that is

@@ -5,10 +5,10 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use nalgebra::Vector3;
 
-use super::links::Links;
+use super::links::{DraftId, Links};
 use super::scene::Scene;
 use crate::codes;
-use urdf_usd_robot::{Light, LightKind, LinkId, Pose, Robot};
+use urdf_usd_robot::{Light, LightKind, LinkId, Robot};
 use urdf_usd_stage::{Prim, PrimId, Value, double, numbers};
 
 /// The widest half angle of a cone of light that is still one: at and beyond it, it is light to all
@@ -20,7 +20,7 @@ pub(super) fn read(
     scene: &Scene<'_>,
     links: &Links,
     robot: &mut Robot,
-    link: impl Fn(Option<usize>) -> Option<LinkId>,
+    link: impl Fn(Option<DraftId>) -> Option<LinkId>,
 ) {
     for (id, prim) in scene.prims() {
         if !is_light(prim) || !shines(scene, id) {
@@ -29,15 +29,15 @@ pub(super) fn read(
         let Some((kind, color, intensity)) = emission(scene, id, prim) else {
             continue;
         };
-        let owner = links.of[id.0];
+        let owner = links.of[id];
         // What stands in no link, in a robot without a world, stands in its first link.
         let owner = owner.or_else(|| {
             link(None)
                 .is_none()
-                .then(|| links.drafts.iter().position(|draft| draft.is_body))?
+                .then(|| links.drafts.position(|draft| draft.is_body))?
         });
         let Some(on) = link(owner) else { continue };
-        let of_link = owner.map_or_else(Pose::identity, |own| links.drafts[own].pose);
+
         let range = match prim.metadata.get("customData") {
             Some(Value::Dictionary(entries)) => entries
                 .get("range")
@@ -49,7 +49,7 @@ pub(super) fn read(
             name: super::display_name(scene, id).unwrap_or_else(|| prim.name().to_owned()),
             kind,
             link: on,
-            origin: of_link.inverse() * scene.pose(id),
+            origin: links.pose(owner).inverse() * scene.pose(id),
             color,
             intensity,
             range: range.filter(|_| !matches!(kind, LightKind::Directional { .. })),
@@ -86,7 +86,8 @@ fn emission(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<(LightKind, [f
     let left_out = |code, what: &str, help: &str| {
         scene.report(
             code,
-            (id, None),
+            id,
+            None,
             format!(
                 "{:?} is a {}: {what}; it is left out",
                 prim.name(),
@@ -162,7 +163,8 @@ fn emission(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<(LightKind, [f
         Some(true) => temperature(number("inputs:colorTemperature", 6500.0)),
         _ => [1.0; 3],
     };
-    let color = [r * tint[0], g * tint[1], b * tint[2]].map(|part| part as f32);
+    let [red, green, blue] = tint;
+    let color = [r * red, g * green, b * blue].map(|part| part as f32);
     let (color, intensity) = Light::balanced(color, intensity);
     Some((kind, color, intensity))
 }
@@ -181,7 +183,7 @@ fn size_of_distant(angle: f64) -> f64 {
 
 /// The radius of a ball in metres, in the world.
 fn radius(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> f64 {
-    let scale = scene.placed[id.0]
+    let scale = scene.placed[id]
         .fixed_view::<3, 3>(0, 0)
         .determinant()
         .abs()
@@ -219,7 +221,8 @@ fn sphere(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> LightKind {
         let help = "a spot of glTF and of simulators is at most 90° wide to each side";
         scene.report(
             &codes::READ_LIGHT,
-            (id, Some("inputs:shaping:cone:angle")),
+            id,
+            Some("inputs:shaping:cone:angle"),
             message,
             help,
         );
@@ -267,7 +270,8 @@ fn report_what_is_lost(scene: &Scene<'_>, id: PrimId, prim: &Prim) {
         );
         scene.report(
             &codes::READ_LIGHT,
-            (id, Some(name)),
+            id,
+            Some(name),
             message,
             "nothing need be done, unless it matters",
         );

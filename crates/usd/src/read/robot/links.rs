@@ -1,7 +1,7 @@
 //! Which prims are links: rigid bodies, and frames that are rigid in them or in the world.
 
-use urdf_usd_robot::Pose;
-use urdf_usd_stage::{Prim, PrimId};
+use urdf_usd_robot::{Arena, Handle, Pose};
+use urdf_usd_stage::{Prim, PrimId, PrimMap};
 
 use super::scene::Scene;
 use crate::isaac_schema::{LINK_API, REFERENCE_POINT_API, SITE_API};
@@ -18,6 +18,9 @@ const HOLDERS: [&str; 8] = [
     "joints",
 ];
 
+/// A link of [`Links`].
+pub(super) type DraftId = Handle<Draft>;
+
 /// A prim that becomes a link.
 pub(super) struct Draft {
     pub prim: PrimId,
@@ -26,16 +29,16 @@ pub(super) struct Draft {
     /// In the world, as the stage stands.
     pub pose: Pose,
     /// The link whose prim holds this one's.
-    pub above: Option<usize>,
-    /// The body that it is or is rigid in; `None`: the world.
-    pub body: Option<usize>,
+    pub above: Option<DraftId>,
+    /// The body that the link above is or is rigid in; `None`: the world.
+    within: Option<DraftId>,
 }
 
 /// The links of a stage, in the order of their prims.
 pub(super) struct Links {
-    pub drafts: Vec<Draft>,
-    /// By prim: the link that it is or lies in; `None`: the world.
-    pub of: Vec<Option<usize>>,
+    pub drafts: Arena<Draft>,
+    /// The link that each prim is or lies in; `None`: the world.
+    pub of: PrimMap<Option<DraftId>>,
 }
 
 impl Links {
@@ -49,19 +52,19 @@ impl Links {
             prim.has("UrdfJointAPI") || prim.attributes.contains_key("urdf:joint:name")
         });
         let mut links = Self {
-            drafts: Vec::new(),
-            of: Vec::with_capacity(stage.prims.len()),
+            drafts: Arena::default(),
+            of: stage.filled(None),
         };
-        // By prim: whether it stands where converters put links that are no bodies.
-        let mut is_in_tree: Vec<bool> = Vec::with_capacity(stage.prims.len());
+        // Whether each prim stands where converters put links that are no bodies.
+        let mut is_in_tree = stage.filled(false);
         for (id, prim) in stage.iter() {
-            let above = prim.parent.and_then(|PrimId(parent)| links.of[parent]);
-            let body = above.and_then(|above| links.drafts[above].body);
+            let above = prim.parent.and_then(|parent| links.of[parent]);
+            let body = above.and_then(|above| links.body(above));
             let below_geometry = prim
                 .parent
-                .is_some_and(|parent| is_in_tree[parent.0] || is_link_scope(scene, parent));
+                .is_some_and(|parent| is_in_tree[parent] || is_link_scope(scene, parent));
             let is_xform = prim.type_name == "Xform" && prim.parent.is_some();
-            let is_body = scene.is_part[id.0] && is_body(prim);
+            let is_body = scene.is_part[id] && is_body(prim);
             let is_named = prim.has("RosFrameAPI")
                 && prim.parent.is_some()
                 && !(keeps_words && is_of_sensor(scene, prim, above))
@@ -69,31 +72,44 @@ impl Links {
                 || prim.has(REFERENCE_POINT_API)
                 || prim.has(LINK_API) && is_xform;
             let is_plain =
-                !says_frames && is_xform && bare[id.0] && (body.is_some() || below_geometry);
+                !says_frames && is_xform && bare[id] && (body.is_some() || below_geometry);
             // What stands for the world is no link of its own.
             let is_world = is_plain && body.is_none() && prim.name() == "world";
-            is_in_tree.push(scene.is_part[id.0] && is_xform && below_geometry);
-            if scene.is_part[id.0] && (is_body || is_named || is_plain && !is_world) {
-                let index = links.drafts.len();
-                let body = if is_body { Some(index) } else { body };
-                links.drafts.push(Draft {
+            is_in_tree[id] = scene.is_part[id] && is_xform && below_geometry;
+            let is_link = scene.is_part[id] && (is_body || is_named || is_plain && !is_world);
+            links.of[id] = if is_link {
+                Some(links.drafts.push(Draft {
                     prim: id,
                     is_body,
                     pose: scene.pose(id),
                     above,
-                    body,
-                });
-                links.of.push(Some(index));
+                    within: body,
+                }))
             } else {
-                links.of.push(above);
-            }
+                above
+            };
         }
         links
     }
 
+    /// Returns the body that a link is or is rigid in; `None`: the world.
+    pub fn body(&self, link: DraftId) -> Option<DraftId> {
+        let draft = &self.drafts[link];
+        if draft.is_body {
+            Some(link)
+        } else {
+            draft.within
+        }
+    }
+
     /// The body that a prim is or is rigid in; `None`: the world.
-    pub fn body_of(&self, prim: PrimId) -> Option<usize> {
-        self.of[prim.0].and_then(|link| self.drafts[link].body)
+    pub fn body_of(&self, prim: PrimId) -> Option<DraftId> {
+        self.of[prim].and_then(|link| self.body(link))
+    }
+
+    /// The pose of a link, or of the world.
+    pub fn pose(&self, link: Option<DraftId>) -> Pose {
+        link.map_or_else(Pose::identity, |link| self.drafts[link].pose)
     }
 }
 
@@ -114,9 +130,9 @@ pub(super) fn has_interface(prim: &Prim) -> bool {
         .any(|schema| prim.has(schema))
 }
 
-/// By prim: whether it is an Xform with nothing in it but such Xforms, bodies and joints.
-fn bare(scene: &Scene<'_>) -> Vec<bool> {
-    let mut bare = vec![false; scene.stage.prims.len()];
+/// Whether each prim is an Xform with nothing in it but such Xforms, bodies and joints.
+fn bare(scene: &Scene<'_>) -> PrimMap<bool> {
+    let mut bare = scene.stage.filled(false);
     for (id, prim) in scene.prims().rev() {
         let is_plain = prim.type_name == "Xform"
             && prim.arcs.is_empty()
@@ -124,9 +140,9 @@ fn bare(scene: &Scene<'_>) -> Vec<bool> {
             && !has_interface(prim);
         let fits = |child: &PrimId| {
             let prim = &scene.stage[*child];
-            !scene.is_part[child.0] || bare[child.0] || is_body(prim) || is_joint(prim)
+            !scene.is_part[*child] || bare[*child] || is_body(prim) || is_joint(prim)
         };
-        bare[id.0] = is_plain && !HOLDERS.contains(&prim.name()) && prim.children.iter().all(fits);
+        bare[id] = is_plain && !HOLDERS.contains(&prim.name()) && prim.children.iter().all(fits);
     }
     bare
 }
@@ -143,7 +159,7 @@ fn is_link_scope(scene: &Scene<'_>, id: PrimId) -> bool {
 
 /// Whether a frame belongs to a sensor, in an asset that tells the robot's own frames by the words
 /// of their joints.
-fn is_of_sensor(scene: &Scene<'_>, prim: &Prim, above: Option<usize>) -> bool {
+fn is_of_sensor(scene: &Scene<'_>, prim: &Prim, above: Option<DraftId>) -> bool {
     let is_in_camera = prim
         .parent
         .is_some_and(|above| scene.stage[above].type_name == "Camera");

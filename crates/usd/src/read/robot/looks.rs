@@ -9,8 +9,8 @@ use crate::library::REPRESENTATION;
 use crate::plan::FIDELITY;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{
-    Geometry, Joint, JointId, LazyMesh, Light, Link, LinkId, LookVariant, Material, Robot, Sensor,
-    Shape, VisualPart,
+    Geometry, JointProperties, LazyMesh, Light, LinkId, LinkProperties, LookVariant, Material,
+    Robot, Sensor, Shape, VisualPart,
 };
 use urdf_usd_stage::{Options, Stage, VariantChoice, on_large_stack};
 
@@ -91,7 +91,7 @@ pub(super) fn read(stage: &Stage, options: &Options, robot: &mut Robot) -> Vec<D
         }
         match looks(stage, options, robot, &set) {
             Some(looks) if looks.iter().any(|look| !look.materials.is_empty()) => {
-                kept.push((set.name, looks))
+                kept.push((set, looks))
             }
             Some(_) => {}
             None => diagnostics.push(baked("its variants change more than materials")),
@@ -99,15 +99,18 @@ pub(super) fn read(stage: &Stage, options: &Options, robot: &mut Robot) -> Vec<D
     }
     let is_alone = kept.len() == 1;
     for (set, looks) in kept {
-        let named = |look: LookVariant| LookVariant {
-            name: if is_alone {
-                look.name
-            } else {
-                format!("{set}={}", look.name)
-            },
-            ..look
-        };
-        robot.look_variants.extend(looks.into_iter().map(named));
+        for mut look in looks {
+            if !is_alone {
+                look.name = format!("{}={}", set.name, look.name);
+            }
+            if let Err(error) = robot.add_look_variant(look) {
+                let message = format!("a variant is left out: {error}");
+                diagnostics.push(
+                    Diagnostic::new(&codes::READ_VARIANT, set.place.clone(), message)
+                        .help("give each variant a name of its own"),
+                );
+            }
+        }
     }
     diagnostics
 }
@@ -149,7 +152,7 @@ fn looks(
         let material = |at: &VisualPart| match other.and_then(|materials| materials.get(at)) {
             Some(material) => material.clone(),
             None => robot
-                .material_of(robot.links.get(at.link.0)?.visuals.get(at.visual)?, at.part)
+                .material_of(robot.links()[at.link].visuals.get(at.visual)?, at.part)
                 .cloned(),
         };
         LookVariant {
@@ -182,65 +185,72 @@ fn with(stage: &Stage, options: &Options, choice: VariantChoice) -> Option<Robot
 /// All of a robot but its shapes and looks, in words, whatever the order of its parts: where a
 /// variant speaks of some prims, these come first.
 fn outline(robot: &Robot) -> Vec<String> {
-    let name = |link: LinkId| robot.links.get(link.0).map_or("", |link| &link.name);
-    let links = robot.links.iter().map(|link| {
-        let mut link = link.clone();
-        (link.visuals, link.collisions, link.place) = Default::default();
-        link.inertial
+    let name = |link: LinkId| robot.links()[link].name();
+    let links = robot.links().values().map(|link| {
+        let mut bare = LinkProperties::clone(link);
+        (bare.visuals, bare.collisions, bare.place) = Default::default();
+        bare.inertial
             .iter_mut()
             .for_each(|inertial| inertial.place = Place::default());
-        format!("{link:?}")
+        format!("{:?} {bare:?}", link.name())
     });
-    let joints = robot.joints.iter().map(|joint| {
-        let leader = joint
-            .mimic
-            .as_ref()
-            .and_then(|mimic| robot.joints.get(mimic.joint.0))
-            .map(|leader| &leader.name);
-        let mut bare = Joint {
-            parent: LinkId(0),
-            child: LinkId(0),
+    let joints = robot.joints().values().map(|joint| {
+        let mimic = joint.mimic().map(|mimic| {
+            let leader = robot.joints()[mimic.joint].name();
+            (leader, mimic.multiplier, mimic.offset)
+        });
+        let bare = JointProperties {
             place: Place::default(),
-            ..joint.clone()
+            ..JointProperties::clone(joint)
         };
-        bare.mimic
-            .iter_mut()
-            .for_each(|mimic| mimic.joint = JointId(0));
         format!(
-            "{} {} {leader:?} {bare:?}",
-            name(joint.parent),
-            name(joint.child)
+            "{:?} {:?} {} {} {mimic:?} {} {bare:?}",
+            joint.name(),
+            joint.kind(),
+            name(joint.parent()),
+            name(joint.child()),
+            joint.closes_loop()
         )
     });
     let sensors = robot.sensors.iter().map(|sensor| {
-        let bare = Sensor {
-            link: LinkId(0),
-            frame: None,
-            place: Place::default(),
-            ..sensor.clone()
-        };
-        format!(
-            "{} {:?} {bare:?}",
-            name(sensor.link),
-            sensor.frame.map(name)
-        )
+        let Sensor {
+            name: own,
+            kind,
+            link,
+            origin,
+            frame,
+            frame_name,
+            interfaces,
+            place: _,
+        } = sensor;
+        let (link, frame) = (name(*link), frame.map(name));
+        format!("{link} {frame:?} {own} {kind:?} {origin:?} {frame_name:?} {interfaces:?}")
     });
     let lights = robot.lights.iter().map(|light| {
-        let bare = Light {
-            link: LinkId(0),
-            place: Place::default(),
-            ..light.clone()
-        };
-        format!("{} {bare:?}", name(light.link))
+        let Light {
+            name: own,
+            kind,
+            link,
+            origin,
+            color,
+            intensity,
+            range,
+            place: _,
+        } = light;
+        let link = name(*link);
+        format!("{link} {own} {kind:?} {origin:?} {color:?} {intensity} {range:?}")
     });
-    let pairs = robot.disabled_collisions.iter().map(|&(a, b)| {
+    let pairs = robot.disabled_collisions.iter().map(|(a, b)| {
         let mut pair = [name(a), name(b)];
         pair.sort_unstable();
         format!("{pair:?}")
     });
     let whole = format!(
         "{} {:?} {:?} {:?}",
-        robot.name, robot.custom, robot.interfaces, robot.named_poses
+        robot.name(),
+        robot.custom,
+        robot.interfaces,
+        robot.named_poses()
     );
     let mut outline: Vec<String> = links
         .chain(joints)
@@ -255,14 +265,9 @@ fn outline(robot: &Robot) -> Vec<String> {
 
 /// The parts of visuals whose materials differ, with the other ones; `None` if more differs.
 fn differing(robot: &Robot, other: &Robot) -> Option<Materials> {
-    let by_name: HashMap<&str, &Link> = other
-        .links
-        .iter()
-        .map(|link| (link.name.as_str(), link))
-        .collect();
     let mut found = Materials::new();
-    for (index, a) in robot.links.iter().enumerate() {
-        let b = *by_name.get(a.name.as_str())?;
+    for (link, a) in robot.links().iter() {
+        let b = &other.links()[other.link_named(a.name())?];
         for (a, b, is_visible) in [
             (&a.visuals, &b.visuals, true),
             (&a.collisions, &b.collisions, false),
@@ -274,19 +279,12 @@ fn differing(robot: &Robot, other: &Robot) -> Option<Materials> {
             for (visual, (at, a)) in numbered(a).enumerate() {
                 let b = others
                     .get(&at)
-                    .filter(|b| is_same_shape((robot, a), (other, b)))?;
+                    .filter(|b| is_same_shape(robot, a, other, b))?;
                 for part in 0..mesh_of(robot, a).map_or(1, |mesh| mesh.parts.len()) {
-                    let materials: [Option<&Material>; 2] =
-                        [robot.material_of(a, part), other.material_of(b, part)];
-                    if is_visible && materials[0] != materials[1] {
-                        found.insert(
-                            VisualPart {
-                                link: LinkId(index),
-                                visual,
-                                part,
-                            },
-                            materials[1].cloned(),
-                        );
+                    let material = other.material_of(b, part);
+                    if is_visible && robot.material_of(a, part) != material {
+                        let at = VisualPart { link, visual, part };
+                        found.insert(at, material.cloned());
                     }
                 }
             }
@@ -308,13 +306,13 @@ fn numbered(shapes: &[Shape]) -> impl Iterator<Item = ((&str, usize), &Shape)> {
 
 fn mesh_of<'a>(robot: &'a Robot, shape: &Shape) -> Option<&'a LazyMesh> {
     match shape.geometry {
-        Geometry::Mesh { mesh, .. } => super::meshes::mesh_of(robot, mesh),
+        Geometry::Mesh { mesh, .. } => Some(&robot.meshes()[mesh].mesh),
         _ => None,
     }
 }
 
 /// Whether shapes are the same but for their materials.
-fn is_same_shape((robot, a): (&Robot, &Shape), (other, b): (&Robot, &Shape)) -> bool {
+fn is_same_shape(robot: &Robot, a: &Shape, other: &Robot, b: &Shape) -> bool {
     let is_same = match (&a.geometry, &b.geometry) {
         (
             Geometry::Mesh { scale, .. },

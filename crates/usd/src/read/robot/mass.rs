@@ -3,47 +3,35 @@
 
 use nalgebra::{Matrix3, Point3, UnitQuaternion, Vector3};
 
-use super::links::Links;
+use super::links::{DraftId, Links};
 use super::materials::Materials;
-use super::meshes::mesh_of;
 use super::scene::{self, Scene};
-use super::shapes::Collider;
+use super::shapes::{Collider, Shapes};
 use crate::codes;
-use urdf_usd_robot::{Geometry, Inertial, LazyMesh, LinkId, Pose, Robot, Solid};
+use urdf_usd_robot::{Geometry, Inertial, Pose, Robot, Solid};
 use urdf_usd_stage::{Prim, PrimId};
 
 /// The density that UsdPhysics assumes where nothing gives one (UsdPhysicsMassAPI), kg/m³.
 pub const DENSITY: f64 = 1000.0;
 
-/// Sets the inertials of all bodies. Returns the links whose mass is assumed.
-pub(super) fn set(
+/// Returns the mass properties of a body, and whether its mass is assumed.
+pub(super) fn of_body(
     scene: &Scene<'_>,
     links: &Links,
-    robot: &mut Robot,
-    ids: &[LinkId],
-    (colliders, materials): (&[Collider], &Materials<'_, '_>),
-) -> Vec<LinkId> {
-    let mut assumed = Vec::new();
-    for (index, draft) in links
-        .drafts
+    robot: &Robot,
+    body: DraftId,
+    shapes: &Shapes<'_, '_>,
+) -> (Option<Inertial>, bool) {
+    let draft = &links.drafts[body];
+    let of_body = shapes
+        .colliders
         .iter()
-        .enumerate()
-        .filter(|(_, draft)| draft.is_body)
-    {
-        let of_body = colliders.iter().filter(|collider| {
-            collider.owner.and_then(|owner| links.drafts[owner].body) == Some(index)
-        });
-        let to_body = |owner: usize| draft.pose.inverse() * links.drafts[owner].pose;
-        let parts: Vec<(&Collider, Pose)> = of_body
-            .filter_map(|collider| Some((collider, to_body(collider.owner?) * collider.pose)))
-            .collect();
-        let (inertial, is_assumed) = of(scene, robot, draft.prim, &parts, materials);
-        if is_assumed {
-            assumed.push(ids[index]);
-        }
-        robot.links[ids[index].0].inertial = inertial;
-    }
-    assumed
+        .filter(|collider| collider.owner.and_then(|owner| links.body(owner)) == Some(body));
+    let to_body = |owner: DraftId| draft.pose.inverse() * links.drafts[owner].pose;
+    let parts: Vec<(&Collider, Pose)> = of_body
+        .filter_map(|collider| Some((collider, to_body(collider.owner?) * collider.pose)))
+        .collect();
+    of(scene, robot, draft.prim, &parts, &shapes.materials)
 }
 
 /// The mass properties of a body, and whether its mass stands on the default density alone.
@@ -70,7 +58,7 @@ fn of(
         let density = density(scene, of_collider).or(of_body).or(of_material);
         let mesh = match &collider.geometry {
             // Meshes that are read from USD stay in memory.
-            Geometry::Mesh { mesh, .. } => mesh_of(robot, *mesh).and_then(LazyMesh::in_memory),
+            Geometry::Mesh { mesh, .. } => robot.meshes()[*mesh].mesh.in_memory(),
             _ => None,
         };
         let Some(solid) = Solid::of(
@@ -95,7 +83,8 @@ fn of(
         );
         scene.report(
             &codes::READ_MASS_MISSING,
-            (id, Some("physics:mass")),
+            id,
+            Some("physics:mass"),
             message,
             "give the body physics:mass",
         );
@@ -110,7 +99,8 @@ fn of(
         );
         scene.report(
             &codes::READ_MASS_ASSUMED,
-            (id, Some("physics:mass")),
+            id,
+            Some("physics:mass"),
             message,
             "give the body physics:mass",
         );
@@ -118,7 +108,7 @@ fn of(
     let solid = together.map(|solid| solid.times(mass / solid.mass));
     // In the prim's coordinates, scale included.
     let centre = scene::vector(prim, "physics:centerOfMass").map(|centre| {
-        let world = scene.placed[id.0].transform_point(&Point3::from(centre));
+        let world = scene.placed[id].transform_point(&Point3::from(centre));
         scene.pose(id).inverse_transform_point(&world).coords
     });
     let centre = centre
@@ -144,7 +134,8 @@ fn of(
             let help = "give the body physics:diagonalInertia";
             scene.report(
                 &codes::READ_MASS_MISSING,
-                (id, Some("physics:diagonalInertia")),
+                id,
+                Some("physics:diagonalInertia"),
                 message,
                 help,
             );

@@ -78,7 +78,8 @@ impl<'s, 'a> Materials<'s, 'a> {
             );
             self.scene.report(
                 &codes::READ_MATERIAL,
-                (id, Some(name)),
+                id,
+                Some(name),
                 message,
                 "bind it to a material that is there",
             );
@@ -125,11 +126,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         if material == default_material() {
             return None;
         }
-        let known = robot.materials.iter().position(|known| *known == material);
-        Some(MaterialId(known.unwrap_or_else(|| {
-            robot.materials.push(material);
-            robot.materials.len() - 1
-        })))
+        let known = robot.materials().position(|known| *known == material);
+        Some(known.unwrap_or_else(|| robot.add_material(material)))
     }
 
     /// The one colour of a prim or of the nearest above.
@@ -192,7 +190,7 @@ impl<'s, 'a> Materials<'s, 'a> {
                 );
                 let help = "give the material a UsdPreviewSurface beside what it has";
                 self.scene
-                    .report(&codes::READ_MATERIAL, (id, None), message, help);
+                    .report(&codes::READ_MATERIAL, id, None, message, help);
             }
             return None;
         };
@@ -387,8 +385,9 @@ impl<'s, 'a> Materials<'s, 'a> {
                     "the image of its specular colour (its mean counts)",
                 );
                 let (scale, _) = self.scale_and_bias(shader);
-                mean.map_or([0.0; 3], |mean| {
-                    std::array::from_fn(|k| unit(f64::from(mean[k] * scale[k])))
+                let [red, green, blue, _] = scale;
+                mean.map_or([0.0; 3], |[r, g, b, _]| {
+                    [r * red, g * green, b * blue].map(|part| unit(f64::from(part)))
                 })
             }
             None => [0.0; 3],
@@ -432,22 +431,24 @@ impl<'s, 'a> Materials<'s, 'a> {
         if self.is_primvar(shader, "displayOpacity") {
             return None;
         }
-        let channel = ["r", "g", "b", "a"]
-            .iter()
-            .position(|name| *name == output)
-            .unwrap_or(0);
         let texture = self.image(shader)?;
-        let (scale, bias) = self.scale_and_bias(shader);
-        let texture = if channel == 3 {
+        let ([red, green, blue, alpha], bias) = self.scale_and_bias(shader);
+        let (channel, scale, bias) = match (output, bias) {
+            ("g", [_, bias, _, _]) => (Channel::Green, green, bias),
+            ("b", [_, _, bias, _]) => (Channel::Blue, blue, bias),
+            ("a", [.., bias]) => (Channel::Alpha, alpha, bias),
+            (_, [bias, ..]) => (Channel::Red, red, bias),
+        };
+        let texture = if channel == Channel::Alpha {
             texture
         } else {
             opaque(texture)
         };
         let map = Map {
             placement: self.placement(shader),
-            ..Map::of(texture, Channel::ALL[channel])
+            ..Map::of(texture, channel)
         };
-        Some((map, unit(f64::from(scale[channel])), bias[channel]))
+        Some((map, unit(f64::from(scale)), bias))
     }
 
     fn scale_and_bias(&self, shader: PrimId) -> ([f32; 4], [f32; 4]) {
@@ -474,7 +475,8 @@ impl<'s, 'a> Materials<'s, 'a> {
         );
         self.scene.report(
             &codes::READ_MATERIAL,
-            (id, Some(property)),
+            id,
+            Some(property),
             message,
             "nothing need be done, unless it matters",
         );
@@ -597,7 +599,8 @@ impl<'s, 'a> Materials<'s, 'a> {
             let help = "put the image where the asset looks for it, as PNG or JPEG";
             self.scene.report(
                 &codes::READ_TEXTURE,
-                (shader, Some("inputs:file")),
+                shader,
+                Some("inputs:file"),
                 message,
                 help,
             );

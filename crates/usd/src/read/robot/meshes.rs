@@ -13,7 +13,7 @@ use super::shapes::number_array;
 use crate::codes;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_mesh::{PerCorner, Polygons, from_polygons};
-use urdf_usd_robot::{LazyMesh, Mesh, MeshId, MeshSource, Robot};
+use urdf_usd_robot::{Mesh, MeshId, MeshSource, Robot};
 use urdf_usd_stage::{Prim, PrimId, int_array, pairs, text, vectors};
 
 /// Names of the primvar of texture coordinates, the first that is there counts.
@@ -86,7 +86,8 @@ impl Meshes {
                 let message = format!("mesh {:?} is left out: {error}", scene.stage[id].name());
                 scene.report(
                     &codes::READ_SHAPE,
-                    (id, None),
+                    id,
+                    None,
                     message,
                     "export the mesh again",
                 );
@@ -94,9 +95,7 @@ impl Meshes {
             }
         };
         let alike = self.by_digest.entry(mesh.digest).or_default();
-        let is_same = |known: &&MeshId| {
-            mesh_of(robot, **known).is_some_and(|known| known.materials == mesh.materials)
-        };
+        let is_same = |known: &&MeshId| robot.meshes()[**known].mesh.materials == mesh.materials;
         if let Some(known) = alike.iter().find(is_same) {
             return Some(*known);
         }
@@ -148,11 +147,6 @@ fn source(mesh: Mesh, name: &str, place: Place) -> MeshSource {
     MeshSource::new(uri, place, Arc::new(mesh.into()))
 }
 
-/// The mesh of the robot.
-pub(super) fn mesh_of(robot: &Robot, id: MeshId) -> Option<&LazyMesh> {
-    robot.meshes.get(id.0).map(|source| source.mesh.as_ref())
-}
-
 /// The faces of a prim with what is said of their corners.
 fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
     let prim = &scene.stage[id];
@@ -182,7 +176,10 @@ fn polygons(scene: &Scene<'_>, id: PrimId) -> Polygons {
         .collect();
     let corners: Vec<u32> = order
         .iter()
-        .map(|&corner| u32::try_from(source[corner]).unwrap_or(u32::MAX))
+        .map(|&corner| {
+            let point = source.get(corner).copied().map(u32::try_from);
+            point.and_then(Result::ok).unwrap_or(u32::MAX)
+        })
         .collect();
     let lay = Lay {
         order: &order,
@@ -229,15 +226,15 @@ impl Lay<'_> {
                 .unwrap_or(u32::MAX),
             None => u32::try_from(element).unwrap_or(u32::MAX),
         };
-        let element = |(corner, &of_file): (usize, &usize)| match interpolation {
+        let element = |(&of_file, &point): (&usize, &u32)| match interpolation {
             "constant" => 0,
             "uniform" => self.face_of.get(of_file).copied().unwrap_or(usize::MAX),
             "faceVarying" => of_file,
-            _ => self.corners[corner] as usize,
+            _ => point as usize,
         };
         self.order
             .iter()
-            .enumerate()
+            .zip(self.corners)
             .map(element)
             .map(through)
             .collect()

@@ -1,11 +1,13 @@
 //! What motion planners need to know of the robot, as this program keeps it ([`crate::planning`]).
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use nalgebra::Point3;
 
+use super::ByPrim;
 use super::scene::Scene;
 use super::shapes::number_array;
+use crate::codes;
 use crate::plan::SPHERES;
 use crate::planning::{COLLISION, DEFAULT_POSE_PROPERTIES, SELF_COLLISION};
 use urdf_usd_robot::kinematics::position_count;
@@ -15,58 +17,33 @@ use urdf_usd_robot::{
 };
 use urdf_usd_stage::{Prim, PrimId, numbers, texts};
 
-/// Reads what there is. `links` and `joints`: the prims of the robot's links and joints; `world`:
-/// the link that stands for the world. What refers to nothing in the robot is left out.
-pub(super) fn read(
-    scene: &Scene<'_>,
-    robot: &mut Robot,
-    (links, joints): (&[Option<PrimId>], &[Option<PrimId>]),
-    world: Option<LinkId>,
-) {
+/// Reads what there is. `world`: the link that stands for the world. What refers to nothing in the
+/// robot is left out.
+pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, world: Option<LinkId>) {
     let stage = scene.stage;
     let Some(root) = stage.default_prim else {
         return;
     };
-    let mut link_of: HashMap<PrimId, LinkId> = links
-        .iter()
-        .enumerate()
-        .filter_map(|(index, prim)| Some(((*prim)?, LinkId(index))))
-        .collect();
+    let mut link_of = by_prim.links.clone();
     if let Some(world) = world {
         link_of.entry(root).or_insert(world);
     }
-    let joint_of: HashMap<PrimId, JointId> = joints
-        .iter()
-        .enumerate()
-        .filter_map(|(index, prim)| Some(((*prim)?, JointId(index))))
-        .collect();
     let link = |path: &String| stage.at(path).and_then(|prim| link_of.get(&prim)).copied();
-    let is_own = |joint: &JointId| {
-        robot
-            .joints
-            .get(joint.0)
-            .is_some_and(|joint| position_count(joint.kind) == 1 && joint.mimic.is_none())
-    };
-    // By its place in the list, so that numbers in other lists find it.
     let joint = |path: &String| {
-        stage
-            .at(path)
-            .and_then(|prim| joint_of.get(&prim))
-            .copied()
-            .filter(is_own)
+        let id = *by_prim.joints.get(&stage.at(path)?)?;
+        let joint = &robot.joints()[id];
+        (position_count(joint.kind()) == 1 && joint.mimic().is_none()).then_some(id)
     };
     let prim = &stage[root];
 
-    let limits = [
+    let [accelerations, jerks] = [
         "planning:cspace:accelerationLimits",
         "planning:cspace:jerkLimits",
     ]
-    .map(|name| number_array(prim, name));
-    let limit = |which: usize, index: usize| {
-        let limit = limits[which]
-            .as_ref()
-            .and_then(|limits| limits.get(index))
-            .copied();
+    .map(|name| number_array(prim, name).unwrap_or_default());
+    // By its place in the list of joints.
+    let limit = |limits: &[f64], index: usize| {
+        let limit = limits.get(index).copied();
         limit.filter(|limit| *limit > 0.0 && limit.is_finite())
     };
     let mut seen = HashSet::new();
@@ -75,8 +52,8 @@ pub(super) fn read(
         let joint = joint(path).filter(|joint| seen.insert(*joint))?;
         Some(Coordinate {
             joint,
-            acceleration: limit(0, index),
-            jerk: limit(1, index),
+            acceleration: limit(&accelerations, index),
+            jerk: limit(&jerks, index),
         })
     });
     let coordinates = coordinates.collect();
@@ -93,36 +70,28 @@ pub(super) fn read(
     let ignored = format!("{SELF_COLLISION}:ignored");
     let pairs = link_of.iter().flat_map(|(prim, first)| {
         let others = stage[*prim].targets(&ignored).iter().filter_map(link);
-        others
-            .filter(move |other| other != first)
-            .map(move |other| (*first.min(&other), *first.max(&other)))
+        others.map(move |other| (*first, other))
     });
-    let ignored = pairs.collect::<BTreeSet<_>>().into_iter().collect();
+    let ignored = pairs.collect();
 
-    let positions = number_array(prim, DEFAULT_POSE_PROPERTIES[1]).unwrap_or_default();
-    let set = prim
-        .targets(DEFAULT_POSE_PROPERTIES[0])
-        .iter()
-        .zip(positions);
+    let [joints, positions] = DEFAULT_POSE_PROPERTIES;
+    let values = number_array(prim, positions).unwrap_or_default();
+    let set = prim.targets(joints).iter().zip(values);
     let set = set
         .filter_map(|(path, at)| Some((joint(path)?, at)))
         .filter(|(_, at)| at.is_finite());
     let set: std::collections::BTreeMap<JointId, f64> = set.collect();
-    if !set.is_empty() {
-        let place = scene.place(root, Some(DEFAULT_POSE_PROPERTIES[1]));
-        let positions = set
+    let pose = (!set.is_empty()).then(|| NamedPose {
+        name: DEFAULT_POSE.to_owned(),
+        group: None,
+        chain: None,
+        positions: set
             .into_iter()
             .map(|(joint, at)| (joint, vec![at]))
-            .collect();
-        robot.named_poses.push(NamedPose {
-            name: DEFAULT_POSE.to_owned(),
-            group: None,
-            chain: None,
-            positions,
-            place,
-        });
-    }
-    robot.planning = Planning {
+            .collect(),
+        place: scene.place(root, Some(positions)),
+    });
+    let planning = Planning {
         coordinates,
         tool_frames,
         groups,
@@ -130,6 +99,12 @@ pub(super) fn read(
         self_collision,
         ignored,
     };
+    let outcome = pose.map_or(Ok(()), |pose| robot.add_named_pose(pose));
+    if let Err(error) = outcome.and_then(|()| robot.set_planning(planning)) {
+        let message = format!("what the asset says for motion planners is left out: {error}");
+        let help = "name joints of the robot that have one position and follow no other";
+        scene.report(&codes::READ_POSE, root, None, message, help);
+    }
 }
 
 /// The groups of spheres, in the order that the robot says; those of each link in the order of the

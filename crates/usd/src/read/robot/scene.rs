@@ -12,7 +12,7 @@ use nalgebra::{
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 use urdf_usd_robot::Pose;
-use urdf_usd_stage::{Prim, PrimId, Stage, numbers, rigid};
+use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage, numbers, rigid};
 
 /// Lengths and angles within which frames are the same, metres and radians.
 pub(super) const SAME: f64 = 1e-7;
@@ -20,12 +20,12 @@ pub(super) const SAME: f64 = 1e-7;
 /// A stage, in metres and kilograms, with z up.
 pub(super) struct Scene<'a> {
     pub stage: &'a Stage,
-    /// By prim: from its own coordinates, in the stage's units, to the world's in metres with z up.
+    /// From each prim's own coordinates, in the stage's units, to the world's in metres with z up.
     /// For column vectors.
-    pub placed: Vec<Matrix4<f64>>,
-    /// By prim: whether it is part of the robot: present, as all above it, and in the default prim,
+    pub placed: PrimMap<Matrix4<f64>>,
+    /// Whether each prim is part of the robot: present, as all above it, and in the default prim,
     /// or in a robot that its lists name, if that holds the robot.
-    pub is_part: Vec<bool>,
+    pub is_part: PrimMap<bool>,
     /// Metres in a unit of length.
     pub metre: f64,
     /// Kilograms in a unit of mass.
@@ -55,16 +55,11 @@ impl<'a> Scene<'a> {
             quarter_turn()
         };
         let to_world = turn.to_homogeneous() * Matrix4::new_scaling(metre);
-        let placed = stage
-            .worlds()
-            .iter()
-            .map(|world| to_world * world)
-            .collect();
-        let mut is_part: Vec<bool> = Vec::with_capacity(stage.prims.len());
-        for prim in &stage.prims {
-            is_part
-                .push(prim.is_present() && prim.parent.is_none_or(|PrimId(above)| is_part[above]));
-        }
+        let mut placed = stage.worlds();
+        placed
+            .values_mut()
+            .for_each(|world| *world = to_world * *world);
+        let is_part = stage.inherit(|_, prim, above| prim.is_present() && *above.unwrap_or(&true));
         let kilogram = stage.kilograms_per_unit();
         let may_vary = super::looks::may_vary(stage);
         Self {
@@ -81,25 +76,21 @@ impl<'a> Scene<'a> {
 
     /// The prims of the robot.
     pub fn prims(&self) -> impl DoubleEndedIterator<Item = (PrimId, &'a Prim)> {
-        self.stage.iter().filter(|(id, _)| self.is_part[id.0])
+        self.stage.iter().filter(|(id, _)| self.is_part[*id])
     }
 
     /// Leaves only what is in these prims.
     pub fn keep_below(&mut self, roots: &[PrimId]) {
-        let mut is_below = vec![false; self.is_part.len()];
-        roots
-            .iter()
-            .flat_map(|root| self.stage.subtree(*root))
-            .for_each(|id| is_below[id.0] = true);
-        self.is_part
-            .iter_mut()
-            .zip(is_below)
-            .for_each(|(part, below)| *part &= below);
+        let mut kept = self.stage.filled(false);
+        for id in roots.iter().flat_map(|root| self.stage.subtree(*root)) {
+            kept[id] = self.is_part[id];
+        }
+        self.is_part = kept;
     }
 
     /// Where a prim's frame is in the world: its axes at right angles and of unit length.
     pub fn pose(&self, id: PrimId) -> Pose {
-        frame_of(&self.placed[id.0])
+        frame_of(&self.placed[id])
     }
 
     /// A frame that is given by a point and a rotation in a prim, or in the stage's world.
@@ -109,7 +100,7 @@ impl<'a> Scene<'a> {
         point: &Vector3<f64>,
         rotation: &UnitQuaternion<f64>,
     ) -> Pose {
-        let matrix = prim.map_or(&self.to_world, |id| &self.placed[id.0]);
+        let matrix = prim.map_or(&self.to_world, |id| &self.placed[id]);
         let at = matrix.transform_point(&Point3::from(*point));
         Pose::from_parts(at.coords.into(), frame_of(matrix).rotation * rotation)
     }
@@ -135,11 +126,12 @@ impl<'a> Scene<'a> {
     pub fn report(
         &self,
         code: &'static Code,
-        at: (PrimId, Option<&str>),
+        id: PrimId,
+        property: Option<&str>,
         message: impl Into<String>,
         help: &str,
     ) {
-        let diagnostic = Diagnostic::new(code, self.place(at.0, at.1), message).help(help);
+        let diagnostic = Diagnostic::new(code, self.place(id, property), message).help(help);
         self.push(diagnostic);
     }
 
@@ -149,7 +141,8 @@ impl<'a> Scene<'a> {
         let mut hasher = DefaultHasher::new();
         (&diagnostic.place.element, &diagnostic.message).hash(&mut hasher);
         let alike = by_hash.entry(hasher.finish()).or_default();
-        if alike.iter().all(|&index| all[index] != diagnostic) {
+        let is_known = |index: &usize| all.get(*index) == Some(&diagnostic);
+        if !alike.iter().any(is_known) {
             alike.push(all.len());
             all.push(diagnostic);
         }
@@ -195,14 +188,4 @@ pub(super) fn rotation(prim: &Prim, attribute: &str) -> Option<UnitQuaternion<f6
 pub(super) fn vector(prim: &Prim, attribute: &str) -> Option<Vector3<f64>> {
     let vector = Vector3::from(numbers::<3>(prim.value(attribute)?)?);
     vector.iter().all(|c| c.is_finite()).then_some(vector)
-}
-
-/// The direction of the axis that a token names.
-pub(super) fn axis(token: Option<&str>, otherwise: usize) -> usize {
-    match token {
-        Some("X") => 0,
-        Some("Y") => 1,
-        Some("Z") => 2,
-        _ => otherwise,
-    }
 }

@@ -1,14 +1,15 @@
 //! Cameras, interfaces of ROS (REP-158 §2.2 to §2.6), and pairs of links that are not checked for
 //! collision.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use nalgebra::{Quaternion, Unit};
 
-use super::links::{Links, has_interface};
+use super::links::{DraftId, Links, has_interface};
 use super::scene::Scene;
 use urdf_usd_robot::{
-    Camera, GLOBAL_FRAMES, Interface, InterfaceKind, LinkId, Pose, Qos, Robot, Sensor, SensorKind,
+    Camera, GLOBAL_FRAMES, Interface, InterfaceKind, LinkId, LinkPairs, Pose, Qos, Robot, Sensor,
+    SensorKind,
 };
 use urdf_usd_stage::{Prim, PrimId, Value, numbers};
 
@@ -22,13 +23,14 @@ pub(super) fn read(
     scene: &Scene<'_>,
     links: &Links,
     robot: &mut Robot,
-    link: impl Fn(Option<usize>) -> Option<LinkId>,
+    link: impl Fn(Option<DraftId>) -> Option<LinkId>,
 ) {
-    // By the prim of a camera or of another sensor: its number.
+    // The sensors, and by the prim of a camera or of another sensor its index.
+    let mut all: Vec<Sensor> = Vec::new();
     let mut sensors: HashMap<PrimId, usize> = HashMap::new();
     for (id, prim) in scene.prims() {
         if prim.type_name == "Camera"
-            && let Some(on) = link(links.of[id.0])
+            && let Some(on) = link(links.of[id])
         {
             // USD's camera looks along -z with y up, the model's along x with z up.
             let look = Pose::from_parts(
@@ -36,26 +38,22 @@ pub(super) fn read(
                 Unit::new_unchecked(Quaternion::new(0.5, 0.5, -0.5, -0.5)),
             );
             let origin = in_link(scene, links, id) * look.inverse();
-            sensors.insert(id, robot.sensors.len());
-            robot.sensors.push(sensor(
-                scene,
-                id,
-                SensorKind::Camera(view(scene, prim)),
-                on,
-                origin,
-            ));
+            sensors.insert(id, all.len());
+            let camera = SensorKind::Camera(view(scene, prim));
+            all.push(sensor(scene, id, camera, on, origin));
         }
-        let own_frame = prim.has("RosFrameAPI")
-            && links.of[id.0].is_none_or(|own| links.drafts[own].prim != id);
+        let own_frame =
+            prim.has("RosFrameAPI") && links.of[id].is_none_or(|own| links.drafts[own].prim != id);
         let camera = scene
             .stage
             .ancestors(id)
             .find_map(|above| sensors.get(&above).copied());
-        if let Some(camera) = camera.filter(|_| prim.has("RosFrameAPI")) {
-            let of_link = links.of[id.0]
+        if let Some(sensor) = camera.and_then(|camera| all.get_mut(camera))
+            && prim.has("RosFrameAPI")
+        {
+            let of_link = links.of[id]
                 .filter(|own| links.drafts[*own].prim == id)
                 .and_then(|own| link(Some(own)));
-            let sensor = &mut robot.sensors[camera];
             match of_link {
                 Some(frame) => sensor.frame = sensor.frame.or(Some(frame)),
                 None => {
@@ -66,30 +64,36 @@ pub(super) fn read(
                 }
             }
         }
+        // Below a link's prim it is a sensor's, elsewhere the robot's.
+        let on = links.of[id].and_then(|own| link(Some(own)));
         if !has_interface(prim) {
-            if own_frame && camera.is_none() {
-                add_frame(scene, links, robot, id, &link, &mut sensors);
+            // A frame that only a sensor has.
+            if let Some(on) = on.filter(|_| own_frame && camera.is_none()) {
+                let origin = in_link(scene, links, id);
+                let mut made = sensor(scene, id, SensorKind::Other, on, origin);
+                made.frame_name = prim.text("ros:frame:id").map(str::to_owned);
+                sensors.insert(id, all.len());
+                all.push(made);
             }
             continue;
         }
         let found = interfaces(prim);
-        // Below a link's prim it is a sensor's, elsewhere the robot's.
-        let on = links.of[id.0].and_then(|own| link(Some(own)));
-        let (Some(on), None) = (on, camera) else {
-            match camera {
-                Some(camera) => robot.sensors[camera].interfaces.extend(found),
-                None => robot.interfaces.extend(found),
-            }
+        if let Some(camera) = camera.and_then(|camera| all.get_mut(camera)) {
+            camera.interfaces.extend(found);
+            continue;
+        }
+        let Some(on) = on else {
+            robot.interfaces.extend(found);
             continue;
         };
         let number = *sensors.entry(id).or_insert_with(|| {
             let origin = in_link(scene, links, id);
-            robot
-                .sensors
-                .push(sensor(scene, id, kind_of(&found), on, origin));
-            robot.sensors.len() - 1
+            all.push(sensor(scene, id, kind_of(&found), on, origin));
+            all.len() - 1
         });
-        let sensor = &mut robot.sensors[number];
+        let Some(sensor) = all.get_mut(number) else {
+            continue;
+        };
         sensor.interfaces.extend(found);
         if own_frame {
             sensor.frame_name = prim.text("ros:frame:id").map(str::to_owned);
@@ -99,29 +103,11 @@ pub(super) fn read(
             .filter(|name| GLOBAL_FRAMES.contains(name));
         sensor.frame_name = told.map(str::to_owned).or(sensor.frame_name.take());
     }
-}
-
-/// A frame that only a sensor has.
-fn add_frame(
-    scene: &Scene<'_>,
-    links: &Links,
-    robot: &mut Robot,
-    id: PrimId,
-    link: &impl Fn(Option<usize>) -> Option<LinkId>,
-    sensors: &mut HashMap<PrimId, usize>,
-) {
-    let Some(on) = links.of[id.0].and_then(|own| link(Some(own))) else {
-        return;
-    };
-    let mut made = sensor(scene, id, SensorKind::Other, on, in_link(scene, links, id));
-    made.frame_name = scene.stage[id].text("ros:frame:id").map(str::to_owned);
-    sensors.insert(id, robot.sensors.len());
-    robot.sensors.push(made);
+    robot.sensors = all;
 }
 
 fn in_link(scene: &Scene<'_>, links: &Links, id: PrimId) -> Pose {
-    let of_link = links.of[id.0].map_or_else(Pose::identity, |own| links.drafts[own].pose);
-    of_link.inverse() * scene.pose(id)
+    links.pose(links.of[id]).inverse() * scene.pose(id)
 }
 
 fn sensor(scene: &Scene<'_>, id: PrimId, kind: SensorKind, link: LinkId, origin: Pose) -> Sensor {
@@ -150,11 +136,11 @@ fn view(scene: &Scene<'_>, prim: &Prim) -> Camera {
         above_zero("horizontalAperture", 20.955),
         above_zero("verticalAperture", 15.2908),
     );
-    let range = prim
+    let [near, far] = prim
         .value("clippingRange")
         .and_then(numbers::<2>)
         .unwrap_or([1.0, 1e6]);
-    let near = (range[0] * scene.metre).max(1e-6);
+    let near = (near * scene.metre).max(1e-6);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -170,7 +156,7 @@ fn view(scene: &Scene<'_>, prim: &Prim) -> Camera {
         width: WIDTH,
         height: pixels,
         near,
-        far: (range[1] * scene.metre).max(near * 1.001),
+        far: (far * scene.metre).max(near * 1.001),
     }
 }
 
@@ -271,34 +257,32 @@ pub(super) fn filtered_pairs(
     scene: &Scene<'_>,
     links: &Links,
     robot: &Robot,
-    link: impl Fn(Option<usize>) -> Option<LinkId>,
-) -> Vec<(LinkId, LinkId)> {
-    let mut pairs = BTreeSet::new();
+    link: impl Fn(Option<DraftId>) -> Option<LinkId>,
+) -> LinkPairs {
+    let mut pairs = LinkPairs::default();
     // Bodies that a joint connects: the frames between them belong to them.
     let body = |id: PrimId| link(links.body_of(id));
     let bodies: HashMap<LinkId, LinkId> = links
         .drafts
-        .iter()
-        .enumerate()
-        .filter_map(|(index, draft)| Some((link(Some(index))?, link(draft.body)?)))
+        .handles()
+        .filter_map(|draft| Some((link(Some(draft))?, link(links.body(draft))?)))
         .collect();
     let rigid = |id: LinkId| bodies.get(&id).copied().unwrap_or(id);
-    let mut joined: BTreeSet<(LinkId, LinkId)> = BTreeSet::new();
-    for joint in &robot.joints {
-        let (a, b) = (rigid(joint.parent), rigid(joint.child));
-        joined.extend([(a, b), (b, a)]);
-    }
+    let joined: LinkPairs = robot
+        .joints()
+        .values()
+        .map(|joint| (rigid(joint.parent()), rigid(joint.child())))
+        .collect();
     for (id, prim) in scene.prims() {
         for target in prim.targets("physics:filteredPairs") {
             let (Some(first), Some(second)) = (body(id), scene.stage.at(target).and_then(body))
             else {
                 continue;
             };
-            let pair = (first.min(second), first.max(second));
-            if first != second && !joined.contains(&pair) {
-                pairs.insert(pair);
+            if !joined.contains(first, second) {
+                pairs.insert(first, second);
             }
         }
     }
-    pairs.into_iter().collect()
+    pairs
 }

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 
 use nalgebra::{Matrix4, Point3, Quaternion, Rotation3, Translation3, UnitQuaternion, Vector3};
 
-use super::links::Links;
+use super::links::{DraftId, Links};
 use super::materials::Materials;
 use super::meshes::{self, Meshes};
-use super::scene::{self, Scene};
+use super::scene::Scene;
 use super::tessellate::{self, Profile};
 use crate::codes;
+use crate::read::axis::Axis;
 use urdf_usd_mesh::Polygons;
-use urdf_usd_robot::{Contact, Geometry, Pose, Robot, Shape};
+use urdf_usd_robot::{Contact, Geometry, LinkId, Pose, Robot, Shape};
 use urdf_usd_stage::{
     Prim, PrimId, Value, double_array, int_array, long_array, quaternions, rigid, text, vectors,
 };
@@ -26,7 +27,7 @@ const SAME_SCALE: f64 = 1e-6;
 /// Geometry of a link.
 pub(super) struct Drawn {
     /// The link; `None`: the world.
-    pub owner: Option<usize>,
+    pub owner: Option<DraftId>,
     pub prim: PrimId,
     /// From the prim's coordinates to the link's, metres.
     matrix: Matrix4<f64>,
@@ -39,7 +40,7 @@ pub(super) struct Drawn {
 
 /// A collider of a link, for its mass.
 pub(super) struct Collider {
-    pub owner: Option<usize>,
+    pub owner: Option<DraftId>,
     /// The prim that says that it collides.
     pub prim: PrimId,
     pub geometry: Geometry,
@@ -49,17 +50,18 @@ pub(super) struct Collider {
 /// All geometry of the robot.
 pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
     let mut drawn = Vec::new();
-    let mut inherited: Vec<Inherited> = Vec::with_capacity(scene.stage.prims.len());
+    let inherited = scene.stage.inherit(|id, prim, above| {
+        let is_link = links.of[id].is_some_and(|link| links.drafts[link].prim == id);
+        Inherited::of(prim, id, above, is_link)
+    });
     for (id, prim) in scene.stage.iter() {
-        let above = prim.parent.map(|parent| &inherited[parent.0]);
-        let is_link = links.of[id.0].is_some_and(|link| links.drafts[link].prim == id);
-        let here = Inherited::of(prim, id, above, is_link);
-        if scene.is_part[id.0] && !here.is_instanced && !is_of_material(prim) {
-            let owner = links.of[id.0];
+        let here = inherited[id];
+        if scene.is_part[id] && !here.is_instanced && !is_of_material(prim) {
+            let owner = links.of[id];
             if is_gprim(prim) {
-                drawn.extend(here.drawn(owner, id, in_link(links, owner, &scene.placed[id.0])));
+                drawn.extend(here.drawn(owner, id, in_link(links, owner, &scene.placed[id])));
             } else if prim.type_name == "PointInstancer" {
-                copies(scene, links, (id, &here), &mut drawn);
+                copies(scene, links, id, &here, &mut drawn);
             } else if is_left_out(prim) {
                 let message = format!(
                     "{:?} is a {}, for which a robot has no word; it is left out",
@@ -68,13 +70,13 @@ pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Vec<Drawn> {
                 );
                 scene.report(
                     &codes::READ_LEFT_OUT,
-                    (id, None),
+                    id,
+                    None,
                     message,
                     "nothing need be done, unless it matters",
                 );
             }
         }
-        inherited.push(here);
     }
     // Those that stand in a variant come before others of their scope: the numbers tell the order
     // of the source.
@@ -96,7 +98,7 @@ fn number(scene: &Scene<'_>, id: PrimId) -> usize {
     numbers.next().unwrap_or(0)
 }
 
-fn in_link(links: &Links, owner: Option<usize>, placed: &Matrix4<f64>) -> Matrix4<f64> {
+fn in_link(links: &Links, owner: Option<DraftId>, placed: &Matrix4<f64>) -> Matrix4<f64> {
     owner.map_or(*placed, |owner| {
         links.drafts[owner].pose.inverse().to_homogeneous() * placed
     })
@@ -142,7 +144,7 @@ impl Inherited {
         }
     }
 
-    fn drawn(&self, owner: Option<usize>, prim: PrimId, matrix: Matrix4<f64>) -> Option<Drawn> {
+    fn drawn(&self, owner: Option<DraftId>, prim: PrimId, matrix: Matrix4<f64>) -> Option<Drawn> {
         let is_visual = self.is_visible && self.is_seen;
         let drawn = Drawn {
             owner,
@@ -193,12 +195,7 @@ fn is_of_material(prim: &Prim) -> bool {
 
 /// What a point instancer puts in place (UsdGeomPointInstancer): each prototype's own transform
 /// first, then scale, orientation and position.
-fn copies(
-    scene: &Scene<'_>,
-    links: &Links,
-    (id, above): (PrimId, &Inherited),
-    drawn: &mut Vec<Drawn>,
-) {
+fn copies(scene: &Scene<'_>, links: &Links, id: PrimId, above: &Inherited, drawn: &mut Vec<Drawn>) {
     let prim = &scene.stage[id];
     let numbers = |name: &str| prim.value(name).and_then(long_array).unwrap_or_default();
     let positions = prim
@@ -230,12 +227,13 @@ fn copies(
         );
         scene.report(
             &codes::READ_SHAPE,
-            (id, Some("protoIndices")),
+            id,
+            Some("protoIndices"),
             message,
             "use a mesh instead of so many copies",
         );
     }
-    let owner = links.of[id.0];
+    let owner = links.of[id];
     for (number, &index) in indices.iter().enumerate().take(MAX_COPIES) {
         let own = ids.get(number).copied().unwrap_or(number as i64);
         let prototype = usize::try_from(index)
@@ -248,7 +246,8 @@ fn copies(
             );
             scene.report(
                 &codes::READ_SHAPE,
-                (id, Some("prototypes")),
+                id,
+                Some("prototypes"),
                 message,
                 "name the prototypes that are there",
             );
@@ -267,7 +266,7 @@ fn copies(
         let scale = scales
             .get(number)
             .map_or_else(|| Vector3::repeat(1.0), |&scale| Vector3::from(scale));
-        let placed = scene.placed[id.0]
+        let placed = scene.placed[id]
             * Translation3::from(Vector3::from(position)).to_homogeneous()
             * turn.to_homogeneous()
             * Matrix4::new_nonuniform_scaling(&scale);
@@ -315,8 +314,8 @@ impl<'s, 'a> Shapes<'s, 'a> {
         }
     }
 
-    /// Adds geometry to the link with the index `link`.
-    pub fn add(&mut self, robot: &mut Robot, link: usize, drawn: &Drawn) {
+    /// Adds geometry to a link.
+    pub fn add(&mut self, robot: &mut Robot, link: LinkId, drawn: &Drawn) {
         let prim = &self.scene.stage[drawn.prim];
         if prim.type_name == "Plane" && drawn.collider.is_some() {
             let message = format!(
@@ -325,7 +324,8 @@ impl<'s, 'a> Shapes<'s, 'a> {
             );
             self.scene.report(
                 &codes::READ_SHAPE,
-                (drawn.prim, None),
+                drawn.prim,
+                None,
                 message,
                 "use a thin box",
             );
@@ -343,13 +343,13 @@ impl<'s, 'a> Shapes<'s, 'a> {
             geometry: geometry.clone(),
             material: None,
             stand_in_for: self.stand_in_for(drawn.prim),
-            instancer: drawn.instancer.map(|id| id.0),
+            instancer: drawn.instancer.map(PrimId::index),
             custom: super::custom::of_shape(self.scene, drawn.prim),
             place: self.scene.place(drawn.prim, None),
         };
         if drawn.is_visual {
             let material = self.materials.of_shape(robot, drawn.prim);
-            robot.links[link].visuals.push(Shape {
+            robot.link_mut(link).visuals.push(Shape {
                 material,
                 ..shape.clone()
             });
@@ -361,9 +361,9 @@ impl<'s, 'a> Shapes<'s, 'a> {
                 geometry,
                 pose: origin,
             });
-            robot.links[link].contact =
-                robot.links[link].contact.or_else(|| self.contact(collider));
-            robot.links[link].collisions.push(shape);
+            let link = robot.link_mut(link);
+            link.contact = link.contact.or_else(|| self.contact(collider));
+            link.collisions.push(shape);
         }
     }
 
@@ -444,7 +444,8 @@ impl<'s, 'a> Shapes<'s, 'a> {
                     let message = format!("{:?} has no extent and is left out", prim.name());
                     self.scene.report(
                         &codes::READ_SHAPE,
-                        (drawn.prim, None),
+                        drawn.prim,
+                        None,
                         message,
                         "give it dimensions above zero",
                     );
@@ -460,7 +461,7 @@ impl<'s, 'a> Shapes<'s, 'a> {
             );
             let help = "nothing need be done; spheres, cylinders and capsules stay solids if their scale is uniform";
             self.scene
-                .report(&codes::READ_AS_MESH, (drawn.prim, None), message, help);
+                .report(&codes::READ_AS_MESH, drawn.prim, None, message, help);
         }
         let mut polygons = tessellated(prim)?;
         for point in &mut polygons.points {
@@ -507,12 +508,12 @@ fn is_sound(geometry: &Geometry) -> bool {
 }
 
 /// The rotation that takes z to an axis.
-fn z_to(axis: usize) -> UnitQuaternion<f64> {
+fn z_to(axis: Axis) -> UnitQuaternion<f64> {
     let quarter = std::f64::consts::FRAC_PI_2;
     match axis {
-        0 => UnitQuaternion::from_axis_angle(&Vector3::y_axis(), quarter),
-        1 => UnitQuaternion::from_axis_angle(&Vector3::x_axis(), -quarter),
-        _ => UnitQuaternion::identity(),
+        Axis::X => UnitQuaternion::from_axis_angle(&Vector3::y_axis(), quarter),
+        Axis::Y => UnitQuaternion::from_axis_angle(&Vector3::x_axis(), -quarter),
+        Axis::Z => UnitQuaternion::identity(),
     }
 }
 
@@ -525,10 +526,10 @@ fn dimension(prim: &Prim, name: &str, otherwise: f64) -> f64 {
 fn solid(prim: &Prim, pose: Pose, scale: Vector3<f64>) -> Option<(Geometry, Pose)> {
     let size = scale.abs();
     let is_same = |a: f64, b: f64| (a - b).abs() <= SAME_SCALE * a.max(b);
-    let axis = scene::axis(prim.text("axis"), 2);
+    let axis = Axis::named(prim.text("axis")).unwrap_or(Axis::Z);
     let turned = pose * z_to(axis);
-    let (along, across) = (size[axis], [size[(axis + 1) % 3], size[(axis + 2) % 3]]);
-    let is_round = is_same(across[0], across[1]);
+    let (along, [across, other]) = axis.split(&size);
+    let is_round = is_same(across, other);
     let radii = |otherwise: f64| {
         let (top, bottom) = (
             dimension(prim, "radiusTop", otherwise),
@@ -543,7 +544,7 @@ fn solid(prim: &Prim, pose: Pose, scale: Vector3<f64>) -> Option<(Geometry, Pose
             },
             pose,
         )),
-        "Sphere" if is_round && is_same(along, across[0]) => Some((
+        "Sphere" if is_round && is_same(along, across) => Some((
             Geometry::Sphere {
                 radius: size.x * dimension(prim, "radius", 1.0),
             },
@@ -558,13 +559,13 @@ fn solid(prim: &Prim, pose: Pose, scale: Vector3<f64>) -> Option<(Geometry, Pose
             let length = along * dimension(prim, "height", 2.0);
             Some((
                 Geometry::Cylinder {
-                    radius: across[0] * radius,
+                    radius: across * radius,
                     length,
                 },
                 turned,
             ))
         }
-        "Capsule" | "Capsule_1" if is_round && is_same(along, across[0]) => {
+        "Capsule" | "Capsule_1" if is_round && is_same(along, across) => {
             let radius = if prim.type_name == "Capsule" {
                 dimension(prim, "radius", 0.5)
             } else {
@@ -585,7 +586,7 @@ fn solid(prim: &Prim, pose: Pose, scale: Vector3<f64>) -> Option<(Geometry, Pose
 
 /// A solid that the model does not have, as polygons in the prim's own coordinates.
 fn tessellated(prim: &Prim) -> Option<Polygons> {
-    let axis = scene::axis(prim.text("axis"), 2);
+    let axis = Axis::named(prim.text("axis")).unwrap_or(Axis::Z);
     let radii = |otherwise: f64| {
         let one = dimension(prim, "radius", otherwise);
         (

@@ -66,11 +66,11 @@ pub(super) fn lathe(profile: &Profile) -> Polygons {
                 .collect()
         })
         .collect();
-    for pair in rings.windows(2) {
-        let (low, high) = (&pair[0], &pair[1]);
-        for side in 0..SIDES {
-            let next = (side + 1) % SIDES;
-            let mut face = vec![low[side], low[next], high[next], high[side]];
+    for (low, high) in rings.iter().zip(rings.iter().skip(1)) {
+        let sides = low.iter().zip(high);
+        let next_sides = sides.clone().cycle().skip(1);
+        for ((&low, &high), (&next_low, &next_high)) in sides.zip(next_sides) {
+            let mut face = vec![low, next_low, next_high, high];
             face.dedup();
             if face.first() == face.last() {
                 face.pop();

@@ -13,7 +13,7 @@ use urdf_usd_mesh::{Polygons, from_polygons};
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
     Contact, Custom, Element, Geometry, ImagePlacement, Inertial, Joint, JointKind, Light,
-    LightKind, LinkId, MapRole, Mass, Material, Mesh, Pose, Robot, SensorKind, Shape, VisualPart,
+    LightKind, MapRole, Mass, Material, Mesh, MeshId, Pose, Robot, SensorKind, Shape, VisualPart,
     Wrap,
 };
 use urdf_usd_store::Store;
@@ -68,13 +68,9 @@ fn units_the_up_axis_and_scales_are_settled() {
     assert_eq!(codes, ["usd-read-base-placed"]);
     // y of the stage is z of the robot's base, on which the body hangs.
     let at = Model::of(&robot).poses(&[]);
-    let body = robot
-        .links
-        .iter()
-        .position(|link| link.name == "a")
-        .unwrap();
-    assert!((at[body].rotation * Vector3::y() - Vector3::z()).norm() < 1e-12);
-    let link = &robot.links[body];
+    let body = robot.link_named("a").unwrap();
+    assert!((at[body.index()].rotation * Vector3::y() - Vector3::z()).norm() < 1e-12);
+    let link = &robot.links()[body];
     let inertial = link.inertial.as_ref().unwrap();
     assert_eq!((inertial.mass, inertial.origin.translation.x), (2.0, 0.1));
     assert!(
@@ -113,9 +109,9 @@ fn a_base_with_z_up_has_a_name_that_nothing_else_has() {
         let (robot, _) = told(&layer(body, more));
         assert_eq!(
             robot
-                .links
-                .iter()
-                .map(|link| link.name.as_str())
+                .links()
+                .values()
+                .map(|link| link.name())
                 .collect::<Vec<_>>(),
             links
         );
@@ -144,7 +140,11 @@ fn meshes_keep_their_names() {
                 .unwrap()
                 .to_owned()
         };
-        robot.meshes.iter().map(|mesh| stem(&mesh.uri)).collect()
+        robot
+            .meshes()
+            .values()
+            .map(|mesh| stem(&mesh.uri))
+            .collect()
     };
     assert_eq!(names(&robot), ["wheel", "thread", "own"]);
     // What is written calls them so, and what reads that.
@@ -164,7 +164,7 @@ fn a_contact_that_gives_nothing_back_has_one_name() {
     let joint = "<joint name='j' type='continuous'><parent link='a'/><child link='b'/></joint>";
     let text = format!("<robot name='r'>{}{}{joint}</robot>", link("a"), link("b"));
     let mut robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
-    for (link, restitution) in robot.links.iter_mut().zip([None, Some(0.0)]) {
+    for ((_, link), restitution) in robot.links_mut().zip([None, Some(0.0)]) {
         link.contact = Some(Contact {
             static_friction: 1.0,
             dynamic_friction: 0.5,
@@ -242,9 +242,13 @@ fn mimics_have_three_spellings() {
     let (robot, codes) = told(&layer);
     assert_eq!(codes, ["usd-read-mimic-left-out"]);
     let found: Vec<_> = robot
-        .joints
-        .iter()
-        .map(|joint| joint.mimic.map(|m| (m.joint.0, m.multiplier, m.offset)))
+        .joints()
+        .values()
+        .map(|joint| {
+            joint
+                .mimic()
+                .map(|m| (m.joint.index(), m.multiplier, m.offset))
+        })
         .collect();
     let follows = Some((0, 2.0, std::f64::consts::FRAC_PI_2));
     assert_eq!(found, [None, follows, follows, follows, None]);
@@ -267,7 +271,11 @@ fn a_missing_mass_is_computed_from_colliders() {
     let (robot, codes) = told(&layer);
     assert_eq!(codes, ["usd-read-mass-assumed", "usd-read-mass-missing"]);
     let masses = ["density", "own", "nothing", "mass"].map(|name| {
-        let link = robot.links.iter().find(|link| link.name == name).unwrap();
+        let link = robot
+            .links()
+            .values()
+            .find(|link| link.name() == name)
+            .unwrap();
         let inertial = link.inertial.as_ref().unwrap();
         // Of a cube: m a² / 6.
         assert!(
@@ -293,19 +301,19 @@ fn cones_ellipsoids_and_copies_are_shapes() {
     let (robot, codes) = told(&layer);
     assert_eq!(codes, ["usd-read-shape-as-mesh", "usd-read-shape-as-mesh"]);
     assert_eq!(robot.lights.len(), 1);
-    let visuals = &robot.links[0].visuals;
+    let visuals = &robot.links().as_slice()[0].visuals;
     assert_eq!(visuals.len(), 4);
     robot
-        .meshes
-        .iter()
+        .meshes()
+        .values()
         .for_each(|mesh| urdf_usd_robot::invariants::check(&mesh.mesh.load().unwrap()));
     assert!(
         robot
-            .meshes
-            .iter()
+            .meshes()
+            .values()
             .all(|mesh| mesh.mesh.arrays().unwrap().is_watertight())
     );
-    let bounds = |index: usize| robot.meshes[index].mesh.bounds().unwrap();
+    let bounds = |index: usize| robot.meshes().as_slice()[index].mesh.bounds().unwrap();
     assert_eq!(
         (bounds(0).0[2], bounds(0).1[2], bounds(1).1[2]),
         (-1.0, 1.0, 2.0)
@@ -430,7 +438,7 @@ fn lights_shine_as_usd_says_they_do() {
     );
     assert_eq!(
         (spot.origin.translation.z, spot.link, spot.name.as_str()),
-        (0.1, LinkId(0), "spot")
+        (0.1, robot.links().handle(0).unwrap(), "spot")
     );
     assert!(
         near(sun.intensity, 10.0 * std::f64::consts::PI),
@@ -457,11 +465,11 @@ fn a_light_outside_all_links_is_on_the_first() {
     ));
     assert_eq!(
         (
-            robot.links.len(),
-            robot.lights[0].link,
+            robot.links().len(),
+            Some(robot.lights[0].link),
             robot.lights[0].origin.translation.x
         ),
-        (1, LinkId(0), -1.0)
+        (1, robot.links().handle(0), -1.0)
     );
 }
 
@@ -473,7 +481,7 @@ fn joints_that_lead_nowhere_are_told_with_their_property() {
          def PhysicsFixedJoint \"same\" {{ rel physics:body0 = </r/a>\n rel physics:body1 = </r/a> }} }}"
     );
     let (robot, found) = robot_of(&layer).unwrap();
-    assert_eq!((robot.links.len(), robot.joints.len()), (1, 0));
+    assert_eq!((robot.links().len(), robot.joints().len()), (1, 0));
     let elements: Vec<_> = found
         .iter()
         .map(|d| (d.code, d.place.element.as_str(), d.place.file.is_some()))
@@ -518,13 +526,13 @@ fn what_has_no_material_comes_back_without_one() {
     );
     let robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
     let (read, _) = again(&robot, Bodies::Nested);
-    let names: Vec<_> = read.links[0]
+    let names: Vec<_> = read.links().as_slice()[0]
         .visuals
         .iter()
-        .map(|v| v.material.map(|id| read.materials[id.0].name.clone()))
+        .map(|v| v.material.map(|id| read.materials()[id].name.clone()))
         .collect();
     assert_eq!(names, [None, Some("m".to_owned())]);
-    assert_eq!(read.materials.len(), 1);
+    assert_eq!(read.materials().len(), 1);
 }
 
 #[test]
@@ -558,7 +566,7 @@ fn what_usd_has_no_word_for_comes_back() {
         }
     };
     let all = |robot: &Robot| {
-        let (links, joints) = (&robot.links, &robot.joints);
+        let (links, joints) = (robot.links().as_slice(), robot.joints().as_slice());
         let owners = [
             &robot.custom,
             &links[0].custom,
@@ -592,7 +600,7 @@ fn numbers_come_back(roll: &str, within: f64) {
     let robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
     let (read, _) = again(&robot, Bodies::Nested);
     let numbers = |robot: &Robot| {
-        let (a, j) = (&robot.links[0], &robot.joints[0]);
+        let (a, j) = (&robot.links().as_slice()[0], &robot.joints().as_slice()[0]);
         let inertial = a.inertial.as_ref().unwrap();
         let poses = [inertial.origin, a.visuals[0].origin, j.origin];
         let lengths = poses.map(|pose| pose.translation.vector);
@@ -627,27 +635,23 @@ fn numbers_come_back(roll: &str, within: f64) {
 /// Where every link is, by its name, with the first position of the n-th joint by name.
 fn places(robot: &Robot, seed: f64) -> BTreeMap<String, Pose> {
     let model = Model::of(robot);
-    let mut names: Vec<&str> = robot
-        .joints
-        .iter()
-        .map(|joint| joint.name.as_str())
-        .collect();
+    let mut names: Vec<&str> = robot.joints().values().map(|joint| joint.name()).collect();
     names.sort_unstable();
     let position = |joint: &Joint| {
-        let number = names.iter().position(|name| *name == joint.name).unwrap() as f64;
+        let number = names.iter().position(|name| *name == joint.name()).unwrap() as f64;
         (seed * (number + 1.0)).sin()
     };
     let positions: Vec<Vec<f64>> = robot
-        .joints
-        .iter()
-        .map(|joint| vec![position(joint); position_count(joint.kind).min(1)])
+        .joints()
+        .values()
+        .map(|joint| vec![position(joint); position_count(joint.kind()).min(1)])
         .collect();
     let mut flat = model.flat(&positions);
     model.follow(&mut flat);
     robot
-        .links
-        .iter()
-        .map(|link| link.name.clone())
+        .links()
+        .values()
+        .map(|link| link.name().to_owned())
         .zip(model.poses(&flat))
         .collect()
 }
@@ -698,8 +702,8 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
                 },
             ) => {
                 let points =
-                    |robot: &Robot, mesh: usize, scale: &Vector3<f64>| -> Vec<Vector3<f64>> {
-                        let mesh = robot.meshes[mesh].mesh.arrays().unwrap();
+                    |robot: &Robot, mesh: MeshId, scale: &Vector3<f64>| -> Vec<Vector3<f64>> {
+                        let mesh = robot.meshes()[mesh].mesh.arrays().unwrap();
                         let corners = mesh
                             .triangles
                             .iter()
@@ -717,7 +721,7 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
                         points.dedup();
                         points
                     };
-                let (a, b) = (points(a.0, in_a.0, of_a), points(b.0, in_b.0, of_b));
+                let (a, b) = (points(a.0, *in_a, of_a), points(b.0, *in_b, of_b));
                 let nearest = |point: &Vector3<f64>| {
                     b.iter()
                         .map(|b| (b - point).norm())
@@ -751,7 +755,13 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
 
 /// Asserts that lights that were read are those that were written.
 fn same_lights(a: &Robot, b: &Robot) {
-    assert_eq!(a.lights.len(), b.lights.len(), "{}: {:?}", a.name, b.lights);
+    assert_eq!(
+        a.lights.len(),
+        b.lights.len(),
+        "{}: {:?}",
+        a.name(),
+        b.lights
+    );
     for light in &a.lights {
         let of_b = b
             .lights
@@ -760,7 +770,8 @@ fn same_lights(a: &Robot, b: &Robot) {
             .unwrap();
         let what = format!("{light:?} {of_b:?}");
         assert_eq!(
-            a.links[light.link.0].name, b.links[of_b.link.0].name,
+            a.links()[light.link].name(),
+            b.links()[of_b.link].name(),
             "{what}"
         );
         assert!(
@@ -806,22 +817,22 @@ fn same_lights(a: &Robot, b: &Robot) {
 
 /// Asserts that `b`, which was read, is `a`, which was written.
 fn same(a: &Robot, b: &Robot, is_nested: bool) {
-    let name = &a.name;
-    assert_eq!(a.name, b.name);
+    let name = a.name();
+    assert_eq!(name, b.name());
     let links = |robot: &Robot| {
-        let mut names: Vec<String> = robot.links.iter().map(|link| link.name.clone()).collect();
+        let mut names: Vec<String> = robot
+            .links()
+            .values()
+            .map(|link| link.name().to_owned())
+            .collect();
         names.sort_unstable();
         names
     };
     assert_eq!(links(a), links(b), "{name}");
     same_lights(a, b);
-    for link in &a.links {
-        let of_b = b
-            .links
-            .iter()
-            .find(|other| other.name == link.name)
-            .unwrap();
-        let what = format!("{name}, link {}", link.name);
+    for link in a.links().values() {
+        let of_b = &b.links()[b.link_named(link.name()).unwrap()];
+        let what = format!("{name}, link {}", link.name());
         if let Some(mass) = link
             .inertial
             .as_ref()
@@ -863,25 +874,25 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
             "{what}"
         );
     }
-    for joint in &a.joints {
-        let what = format!("{name}, joint {}", joint.name);
-        let Some(of_b) = b.joints.iter().find(|other| other.name == joint.name) else {
+    for joint in a.joints().values() {
+        let what = format!("{name}, joint {}", joint.name());
+        let Some(of_b) = b.joint_named(joint.name()).map(|id| &b.joints()[id]) else {
             // The asset does not say what floats on what.
-            assert_eq!(joint.kind, JointKind::Floating, "{what} is gone");
+            assert_eq!(joint.kind(), JointKind::Floating, "{what} is gone");
             continue;
         };
         assert_eq!(
-            (joint.kind, joint.closes_loop),
-            (of_b.kind, of_b.closes_loop),
+            (joint.kind(), joint.closes_loop()),
+            (of_b.kind(), of_b.closes_loop()),
             "{what}"
         );
         let link = |robot: &Robot, joint: &Joint| {
             (
-                robot.links[joint.parent.0].name.clone(),
-                robot.links[joint.child.0].name.clone(),
+                robot.links()[joint.parent()].name().to_owned(),
+                robot.links()[joint.child()].name().to_owned(),
             )
         };
-        if is_nested && !joint.closes_loop && joint.kind != JointKind::Floating {
+        if is_nested && !joint.closes_loop() && joint.kind() != JointKind::Floating {
             assert_eq!(link(a, joint), link(b, of_b), "{what}");
             assert!(
                 near(&joint.origin, &of_b.origin),
@@ -889,7 +900,7 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
                 joint.origin,
                 of_b.origin
             );
-            if !matches!(joint.kind, JointKind::Fixed) {
+            if !matches!(joint.kind(), JointKind::Fixed) {
                 assert!(
                     (joint.axis.into_inner() - of_b.axis.into_inner()).norm() < 2e-6,
                     "{what}"
@@ -923,17 +934,17 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
             );
         }
         assert_eq!(
-            joint.drive.map(|drive| drive.command),
-            of_b.drive.map(|drive| drive.command),
+            joint.drive().map(|drive| drive.command),
+            of_b.drive().map(|drive| drive.command),
             "{what}"
         );
         let leader = |robot: &Robot, joint: &Joint| {
             joint
-                .mimic
-                .map(|mimic| robot.joints[mimic.joint.0].name.clone())
+                .mimic()
+                .map(|mimic| robot.joints()[mimic.joint].name().to_owned())
         };
         assert_eq!(leader(a, joint), leader(b, of_b), "{what}");
-        if let Some((a, b)) = joint.mimic.zip(of_b.mimic) {
+        if let Some((a, b)) = joint.mimic().zip(of_b.mimic()) {
             assert!(
                 is_close(a.multiplier, b.multiplier) && is_close(a.offset, b.offset),
                 "{what}: {a:?} {b:?}"
@@ -942,9 +953,9 @@ fn same(a: &Robot, b: &Robot, is_nested: bool) {
     }
     // The asset does not say what floats on what.
     let floats = a
-        .joints
-        .iter()
-        .any(|joint| joint.kind == JointKind::Floating);
+        .joints()
+        .values()
+        .any(|joint| joint.kind() == JointKind::Floating);
     for seed in [0.0, 0.7, 2.3].into_iter().take(if floats { 1 } else { 3 }) {
         let (places_a, places_b) = (places(a, seed), places(b, seed));
         for (link, pose) in &places_a {
@@ -1014,7 +1025,7 @@ impl Numbers {
         Light {
             name: name.to_owned(),
             kind,
-            link: LinkId(self.of(robot.links.len())),
+            link: robot.links().handle(self.of(robot.links().len())).unwrap(),
             origin: Pose::from_parts(
                 self.vector().into(),
                 UnitQuaternion::from_scaled_axis(self.vector()),
@@ -1181,10 +1192,10 @@ proptest! {
         );
         let (robot, _) = robot_of(&text).unwrap();
         let model = Model::of(&robot);
-        let mut positions = model.flat(&vec![Vec::new(); robot.joints.len()]);
+        let mut positions = model.flat(&vec![Vec::new(); robot.joints().len()]);
         positions[0] = q;
         let poses = model.poses(&positions);
-        let at = |name: &str| poses[robot.links.iter().position(|link| link.name == name).unwrap()];
+        let at = |name: &str| poses[robot.links().values().position(|link| link.name() == name).unwrap()];
         let unit = Unit::new_normalize(Vector3::from_fn(|k, _| f64::from(u8::from(k == axis))));
         let motion = if turns {
             Pose::from_parts(Vector3::zeros().into(), UnitQuaternion::from_axis_angle(&unit, q))
@@ -1196,7 +1207,7 @@ proptest! {
         let expected = metres(local0) * motion * metres(local1).inverse();
         let found = at(first).inverse() * at(second);
         prop_assert!((expected.to_homogeneous() - found.to_homogeneous()).amax() < 1e-5, "{expected} {found}");
-        let limit = robot.joints[0].bounds().sides().1.unwrap();
+        let limit = robot.joints().as_slice()[0].bounds().sides().1.unwrap();
         let expected = if turns { std::f64::consts::FRAC_PI_2 } else { 45.0 };
         prop_assert!((limit - expected).abs() < 1e-6);
     }
@@ -1304,7 +1315,7 @@ fn shown(materials: &str, meshes: &str) -> [(Vec<Option<Material>>, Vec<Diagnost
     );
     std::fs::write(at("a.usda"), layer).unwrap();
     let materials = |robot: &Robot| {
-        let visuals = robot.links.iter().flat_map(|link| &link.visuals);
+        let visuals = robot.links().values().flat_map(|link| &link.visuals);
         visuals
             .map(|shape| robot.material_of(shape, 0).cloned())
             .collect::<Vec<_>>()
@@ -1507,18 +1518,18 @@ fn variants_that_change_materials_only_are_looks() {
             with_sets(&[("paint", &[("one", &first), ("two", &second), ("bare", "")])]);
         assert!(found.is_empty(), "{found:?}");
         let names: Vec<&str> = robot
-            .look_variants
+            .look_variants()
             .iter()
             .map(|look| look.name.as_str())
             .collect();
         assert_eq!(names, ["bare", "one", "two"]);
         let at = VisualPart {
-            link: LinkId(0),
+            link: robot.links().handle(0).unwrap(),
             visual: 0,
             part: 0,
         };
         let looks: Vec<_> = robot
-            .look_variants
+            .look_variants()
             .iter()
             .map(|look| &look.materials)
             .collect();
@@ -1528,7 +1539,7 @@ fn variants_that_change_materials_only_are_looks() {
         );
         assert_eq!(
             looks[1][&at].as_ref(),
-            robot.material_of(&robot.links[0].visuals[0], 0)
+            robot.material_of(&robot.links().as_slice()[0].visuals[0], 0)
         );
         assert!(looks[0][&at].is_none() && looks[2][&at].is_some() && looks[1] != looks[2]);
     }
@@ -1549,7 +1560,7 @@ fn variants_that_change_materials_only_are_looks() {
     ];
     let (robot, found) = with_sets(&sets);
     let names: Vec<&str> = robot
-        .look_variants
+        .look_variants()
         .iter()
         .map(|look| look.name.as_str())
         .collect();
@@ -1571,7 +1582,7 @@ fn variants_that_change_materials_only_are_looks() {
     let moved = "over \"a\" { over \"t\" { double3 xformOp:translate = (1, 0, 0)\n uniform token[] xformOpOrder = [\"xformOp:translate\"] } }";
     let (robot, found) = with_sets(&[("form", &[("small", ""), ("large", moved)])]);
     assert!(
-        robot.look_variants.is_empty() && found.len() == 1,
+        robot.look_variants().is_empty() && found.len() == 1,
         "{found:?}"
     );
 }

@@ -7,7 +7,7 @@
 use nalgebra::{Point3, Quaternion, Unit, UnitQuaternion, Vector3};
 
 use crate::numbers::{degrees, joint_axis, vec3f};
-use urdf_usd_robot::{Bounds, Geometry, JointKind, LightKind, Pose, Robot, decimal};
+use urdf_usd_robot::{ArenaMap, Bounds, Geometry, JointKind, LightKind, Pose, Robot, decimal};
 
 /// How far reckoning in double precision may be off, for positions of some metres.
 const NOISE: f64 = 1e-13;
@@ -16,7 +16,7 @@ const ROUNDS: usize = 8;
 
 /// Tidies all numbers of a robot.
 pub(super) fn robot(robot: &mut Robot) {
-    for link in &mut robot.links {
+    for (_, link) in robot.links_mut() {
         if let Some(inertial) = &mut link.inertial {
             pose(&mut inertial.origin);
             inertial.mass = number(inertial.mass);
@@ -57,17 +57,11 @@ pub(super) fn robot(robot: &mut Robot) {
             }
         }
     }
-    for joint in &mut robot.joints {
+    let kinds = ArenaMap::new(robot.joints(), |_, joint| joint.kind());
+    for (id, joint) in robot.joints_mut() {
         pose(&mut joint.origin);
         joint.axis = axis(&joint.axis);
-        let is_angular = matches!(joint.kind, JointKind::Revolute | JointKind::Continuous);
-        let position = |position: f64| {
-            if is_angular {
-                angle(position)
-            } else {
-                number(position)
-            }
-        };
+        let position = |at: f64| position(kinds[id], at);
         if let Some(limit) = &mut joint.limit {
             let (lower, upper) = limit.bounds.sides();
             limit.bounds = Bounds::between(lower.map(position), upper.map(position));
@@ -75,19 +69,23 @@ pub(super) fn robot(robot: &mut Robot) {
                 *most = number(*most);
             }
         }
-        if let Some(mimic) = &mut joint.mimic {
-            mimic.multiplier = number(mimic.multiplier);
-            mimic.offset = position(mimic.offset);
-        }
-        if let Some(drive) = &mut joint.drive {
+        if let Some(drive) = &mut joint.commanded {
             drive.initial_position = drive.initial_position.map(position);
         }
     }
 }
 
+/// A position of a joint of this kind.
+pub(super) fn position(kind: JointKind, position: f64) -> f64 {
+    match kind {
+        JointKind::Revolute | JointKind::Continuous => angle(position),
+        _ => number(position),
+    }
+}
+
 /// A number that is one of single precision but for noise, as the shortest decimal of that; of
 /// others the noise alone goes.
-fn number(number: f64) -> f64 {
+pub(super) fn number(number: f64) -> f64 {
     let single = number as f32;
     let is_near = |other: f64| (other - number).abs() <= NOISE * number.abs();
     if is_near(f64::from(single)) || is_near(decimal::of_single(single)) {

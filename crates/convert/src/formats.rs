@@ -1,0 +1,419 @@
+//! The formats that a robot is written in: the only list of them, and the writer of each.
+//!
+//! A new format is a crate that takes a `&Robot`, a [`Writer`] that calls it, and a line in
+//! `formats!`. The command line, the parameters and the documentation follow from that line.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_gltf as gltf;
+use urdf_usd_mjcf as mjcf;
+use urdf_usd_robot::{CacheEvicted, Robot};
+use urdf_usd_store::{Content, Store};
+use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_urdf::References;
+use urdf_usd_usd as usd;
+
+use super::context::Stop;
+use super::identity::Identity;
+use super::{Options, description, in_time, publish, simready, time};
+
+/// The folder of the MJCF's mesh files and images.
+const MJCF_FOLDER: &str = "mjcf";
+
+/// Declares each format with its name and its writer.
+macro_rules! formats {
+    ($($(#[$doc:meta])+ $format:ident = $name:literal by $writer:expr;)+) => {
+        /// A format that a robot is written in.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize,
+        )]
+        pub enum OutputFormat {
+            $($(#[$doc])+ $format,)+
+        }
+
+        impl OutputFormat {
+            /// All formats, in the order in which they are listed.
+            pub const ALL: &[Self] = &[$(Self::$format),+];
+
+            /// Returns the name, as users write it.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$format => $name,)+
+                }
+            }
+
+            fn writer(self) -> &'static Writer {
+                match self {
+                    $(Self::$format => &$writer,)+
+                }
+            }
+        }
+    };
+}
+
+formats! {
+    /// The OpenUSD layers.
+    Usd = "usd" by LAYERS;
+    /// The binary glTF.
+    Glb = "glb" by GLTF;
+    /// The OpenUSD layers and textures in one package.
+    Usdz = "usdz" by LAYERS;
+    /// The glTF as text, with its binary buffer beside it.
+    Gltf = "gltf" by GLTF;
+    /// The URDF, with mesh files beside it.
+    Urdf = "urdf" by DESCRIPTIONS;
+    /// The MJCF, with mesh files beside it.
+    Mjcf = "mjcf" by MJCF;
+    /// The SDF, with mesh files beside it.
+    Sdf = "sdf" by DESCRIPTIONS;
+}
+
+/// Writes one format, or several that share most of the work.
+struct Writer {
+    write: fn(&Subject<'_>) -> Result<Written, Stop>,
+    /// Whether the files hold all looks of the robot, not only the one that it has.
+    has_looks: bool,
+}
+
+static LAYERS: Writer = Writer {
+    write: write_layers,
+    has_looks: false,
+};
+static GLTF: Writer = Writer {
+    write: write_gltf,
+    has_looks: true,
+};
+static DESCRIPTIONS: Writer = Writer {
+    write: write_descriptions,
+    has_looks: false,
+};
+static MJCF: Writer = Writer {
+    write: write_mjcf,
+    has_looks: false,
+};
+
+/// Formats to write; never none.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(try_from = "BTreeSet<OutputFormat>", into = "BTreeSet<OutputFormat>")]
+pub struct Formats(BTreeSet<OutputFormat>);
+
+impl Formats {
+    /// Returns one format alone.
+    pub fn only(format: OutputFormat) -> Self {
+        Self(BTreeSet::from([format]))
+    }
+
+    /// Returns all formats.
+    pub fn all() -> Self {
+        Self(OutputFormat::ALL.iter().copied().collect())
+    }
+
+    /// Adds a format.
+    pub fn insert(&mut self, format: OutputFormat) {
+        self.0.insert(format);
+    }
+
+    /// Returns whether a format is among them.
+    pub fn contains(&self, format: OutputFormat) -> bool {
+        self.0.contains(&format)
+    }
+
+    /// Returns whether any of `formats` is among them.
+    pub fn contains_any(&self, formats: &[OutputFormat]) -> bool {
+        formats.iter().any(|&format| self.contains(format))
+    }
+
+    /// Returns the names of the formats.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|format| format.as_str()).collect()
+    }
+
+    /// Parses names of formats ([`OutputFormat::as_str`]).
+    ///
+    /// # Errors
+    /// If a name is unknown, or there is none: a message for the user.
+    pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, String> {
+        let formats = names.iter().map(|name| {
+            let name = name.as_ref().trim();
+            OutputFormat::ALL
+                .iter()
+                .copied()
+                .find(|format| format.as_str() == name)
+                .ok_or_else(|| format!("unknown format {name:?}; {}", known()))
+        });
+        Self::try_from(formats.collect::<Result<BTreeSet<_>, _>>()?)
+    }
+
+    /// Returns whether some of the formats hold the robot's present look only.
+    pub(super) fn lose_looks(&self) -> bool {
+        self.0.iter().any(|format| !format.writer().has_looks)
+    }
+
+    /// Returns the writers, each once, in the order of formats.
+    fn writers(&self) -> Vec<&'static Writer> {
+        let mut writers: Vec<&'static Writer> = Vec::new();
+        for writer in self.0.iter().map(|format| format.writer()) {
+            if !writers.iter().any(|&known| std::ptr::eq(known, writer)) {
+                writers.push(writer);
+            }
+        }
+        writers
+    }
+}
+
+impl Default for Formats {
+    fn default() -> Self {
+        Self(BTreeSet::from([OutputFormat::Usd, OutputFormat::Glb]))
+    }
+}
+
+impl TryFrom<BTreeSet<OutputFormat>> for Formats {
+    type Error = String;
+
+    fn try_from(formats: BTreeSet<OutputFormat>) -> Result<Self, String> {
+        if formats.is_empty() {
+            Err(format!("no format given; {}", known()))
+        } else {
+            Ok(Self(formats))
+        }
+    }
+}
+
+impl From<Formats> for BTreeSet<OutputFormat> {
+    fn from(formats: Formats) -> Self {
+        formats.0
+    }
+}
+
+/// Returns the names of all formats, in a sentence.
+fn known() -> String {
+    let names: Vec<String> = OutputFormat::ALL
+        .iter()
+        .map(|format| format!("{:?}", format.as_str()))
+        .collect();
+    match names.split_last() {
+        Some((last, others)) => format!("formats are {} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The robot to write, and what its files say of it.
+pub(super) struct Subject<'a> {
+    pub(super) robot: &'a Robot,
+    /// Those of the URDF that the robot was read from, if it was.
+    pub(super) references: &'a References,
+    pub(super) options: &'a Options,
+    pub(super) origin: Origin<'a>,
+    /// The directory of the asset.
+    pub(super) directory: &'a Path,
+    /// The images of the meshes as a glTF has them, if one is to be written.
+    pub(super) images: gltf::Images,
+    pub(super) limit: &'a TimeLimit,
+    pub(super) store: &'a Store,
+}
+
+/// What files say of the robot that they hold, beside what is in the robot.
+pub(super) struct Origin<'a> {
+    /// The name of the asset.
+    pub(super) name: &'a str,
+    pub(super) identity: &'a Identity,
+    /// What [`SourceInfo::kind`](super::SourceInfo::kind) says.
+    pub(super) kind: &'a str,
+    pub(super) sha256: &'a str,
+    pub(super) namespace: &'a Option<String>,
+    /// What its package says, where that is asked for.
+    pub(super) provenance: &'a simready::Provenance,
+}
+
+/// The files that a writer made.
+#[derive(Default)]
+struct Written {
+    files: publish::Files,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// The files of an asset.
+pub(super) struct Outputs {
+    pub(super) files: publish::Files,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// What the OpenUSD layers consist of.
+    pub(super) layers: usd::Written,
+}
+
+/// Writes all formats that the options name. The OpenUSD layers are composed in any case, since
+/// the report counts what they consist of.
+///
+/// # Errors
+/// If the time is up, or a mesh is no longer in the cache.
+pub(super) fn write(subject: &Subject<'_>) -> Result<Outputs, Stop> {
+    let writers = subject.options.formats.writers();
+    let others = || {
+        writers
+            .iter()
+            .filter(|&&writer| !std::ptr::eq(writer, &LAYERS))
+            .map(|writer| (writer.write)(subject))
+            .collect::<Result<Vec<Written>, Stop>>()
+    };
+    let (layers, others) = rayon::join(|| compose_layers(subject), others);
+    let mut outputs = layers?;
+    for written in others? {
+        outputs.files.extend(written.files);
+        outputs.diagnostics.extend(written.diagnostics);
+    }
+    Ok(outputs)
+}
+
+fn write_layers(subject: &Subject<'_>) -> Result<Written, Stop> {
+    let Outputs {
+        files, diagnostics, ..
+    } = compose_layers(subject)?;
+    Ok(Written { files, diagnostics })
+}
+
+/// Composes the OpenUSD layers; the files are those of the formats that the options name.
+fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
+    let Subject {
+        options, origin, ..
+    } = subject;
+    let provenance = origin.provenance;
+    let usd_options = usd::Options {
+        entry: origin.name.to_owned(),
+        identifier: origin.identity.identifier.clone(),
+        package_uri: origin.identity.package_uri().map(str::to_owned),
+        version: origin.identity.version.clone(),
+        namespace: origin.namespace.clone(),
+        base: options.base,
+        bodies: options.bodies,
+        overlays: options.overlays.clone(),
+        isaac: usd::Isaac {
+            robot_type: options.robot_type,
+            sites_last: options.sites_last,
+            description: provenance.description.clone().unwrap_or_default(),
+            license: provenance.license.clone().unwrap_or_default(),
+            source: provenance.url.clone().unwrap_or_default(),
+        },
+        usdz: options.formats.contains(OutputFormat::Usdz),
+        limit: subject.limit.clone(),
+    };
+    let asset = usd::write(subject.robot, &usd_options, subject.store)?;
+    let mut files = publish::Files::new();
+    if let Some(package) = asset.usdz {
+        files.insert(format!("{}.usdz", origin.name), package.into());
+    }
+    if options.formats.contains(OutputFormat::Usd) {
+        files.extend(asset.files);
+    }
+    Ok(Outputs {
+        files,
+        diagnostics: asset.diagnostics,
+        layers: asset.written,
+    })
+}
+
+fn write_gltf(subject: &Subject<'_>) -> Result<Written, Stop> {
+    let Subject {
+        options, origin, ..
+    } = subject;
+    let name = origin.name;
+    let gltf_options = gltf::Options {
+        source: Some(gltf::Source {
+            // The extension has words for formats, and none for how a file of one came to be.
+            format: match origin.kind {
+                "xacro" => "urdf",
+                "glb" => "gltf",
+                kind => kind,
+            }
+            .to_owned(),
+            uri: origin.identity.uri.clone(),
+            hash: Some(format!("sha256:{}", origin.sha256)),
+            resolved_at: options.dated.then(|| time::rfc3339(time::now())),
+        }),
+        extent: options.gltf,
+        base: options.base,
+        images: subject.images.clone(),
+        limit: subject.limit.clone(),
+    };
+    let mut gltf = gltf::write(subject.robot, &gltf_options, subject.store)?;
+    let mut written = Written {
+        files: publish::Files::new(),
+        diagnostics: std::mem::take(&mut gltf.diagnostics),
+    };
+    if options.formats.contains(OutputFormat::Gltf) {
+        let binary = format!("{name}.bin");
+        let (document, bytes) = gltf.gltf(&binary);
+        written
+            .files
+            .insert(format!("{name}.gltf"), document.into());
+        if !bytes.is_empty() {
+            written.files.insert(binary, Content::of(bytes, None));
+        }
+    }
+    if options.formats.contains(OutputFormat::Glb) {
+        match gltf.glb_in_pieces() {
+            Ok(glb) => {
+                let glb = Content::of(glb, None);
+                written.files.insert(format!("{name}.glb"), glb.clone());
+                // Hash the largest file while others are still being written.
+                rayon::spawn(move || {
+                    glb.sha256();
+                });
+            }
+            Err(diagnostic) => written.diagnostics.push(diagnostic),
+        }
+    }
+    Ok(written)
+}
+
+fn write_descriptions(subject: &Subject<'_>) -> Result<Written, Stop> {
+    let (files, diagnostics) = description::write(subject)?;
+    Ok(Written { files, diagnostics })
+}
+
+fn write_mjcf(subject: &Subject<'_>) -> Result<Written, Stop> {
+    in_time(subject.limit, "writing the MJCF")?;
+    let mjcf = mjcf::write(subject.robot, subject.options.base, MJCF_FOLDER)?;
+    let text = (
+        format!("{}.xml", subject.origin.name),
+        mjcf.text.into_bytes().into(),
+    );
+    let beside = mjcf
+        .files
+        .into_iter()
+        .map(|(file, bytes)| (format!("{MJCF_FOLDER}/{file}"), bytes.into()));
+    Ok(Written {
+        files: beside.chain([text]).collect(),
+        diagnostics: mjcf.diagnostics,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Formats, OutputFormat};
+
+    #[test]
+    fn formats_are_parsed_by_name() {
+        let names: Vec<&str> = OutputFormat::ALL.iter().map(|f| f.as_str()).collect();
+        assert_eq!(Formats::parse(&names).unwrap().names(), names);
+        assert_eq!(Formats::parse(&["glb ", "usd"]), Ok(Formats::default()));
+        let known =
+            "formats are \"usd\", \"glb\", \"usdz\", \"gltf\", \"urdf\", \"mjcf\" and \"sdf\"";
+        assert_eq!(
+            Formats::parse(&["stl"]),
+            Err(format!("unknown format \"stl\"; {known}"))
+        );
+        assert_eq!(
+            Formats::parse::<&str>(&[]),
+            Err(format!("no format given; {known}"))
+        );
+        assert!(serde_json::from_str::<Formats>("[]").is_err());
+    }
+
+    #[test]
+    fn a_writer_of_several_formats_is_called_once() {
+        assert_eq!(Formats::all().writers().len(), 4);
+        assert!(!Formats::only(OutputFormat::Glb).lose_looks());
+        assert!(Formats::default().lose_looks());
+    }
+}

@@ -1,0 +1,50 @@
+//! The axes of a frame.
+
+use nalgebra::{Unit, Vector3};
+
+/// An axis of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Axis {
+    X,
+    Y,
+    Z,
+}
+
+impl Axis {
+    /// Returns the axis that a token names.
+    pub fn named(token: Option<&str>) -> Option<Self> {
+        match token? {
+            "X" => Some(Self::X),
+            "Y" => Some(Self::Y),
+            "Z" => Some(Self::Z),
+            _ => None,
+        }
+    }
+
+    /// Returns its direction.
+    pub fn direction(self) -> Unit<Vector3<f64>> {
+        match self {
+            Self::X => Vector3::x_axis(),
+            Self::Y => Vector3::y_axis(),
+            Self::Z => Vector3::z_axis(),
+        }
+    }
+
+    /// Returns the axis that is neither of two.
+    pub fn across(a: Self, b: Self) -> Self {
+        [Self::X, Self::Y]
+            .into_iter()
+            .find(|axis| *axis != a && *axis != b)
+            .unwrap_or(Self::Z)
+    }
+
+    /// Returns the component of a vector along the axis, and those across it, cyclically.
+    pub fn split(self, vector: &Vector3<f64>) -> (f64, [f64; 2]) {
+        let [x, y, z] = (*vector).into();
+        match self {
+            Self::X => (x, [y, z]),
+            Self::Y => (y, [z, x]),
+            Self::Z => (z, [x, y]),
+        }
+    }
+}
