@@ -5,6 +5,19 @@
 //! [`convert::convert`] does all of it. Each module is a crate, `urdf_usd_NAME`, which can be
 //! depended on alone.
 //!
+//! ```
+//! use urdf_usd::store::Store;
+//! use urdf_usd::{gltf, urdf, usd};
+//!
+//! # let text = "<robot name='arm'><link name='base'/></robot>";
+//! let urdf::Outcome { robot, .. } = urdf::read(&text, None);
+//! if let Some(robot) = robot {
+//!     let store = Store::none();
+//!     let asset = usd::write(&robot, &usd::Options::default(), &store);
+//!     let glb = gltf::write(&robot, &gltf::Options::default(), &store).glb();
+//! }
+//! ```
+//!
 //! Depend on it with `default-features = false`: the feature `programs` adds only the dependencies
 //! of the two programs.
 //!

@@ -1,4 +1,6 @@
 //! Which media type a file has, by its name, and which of them are worth compressing.
+//!
+//! By hand, since `mime_guess` knows no OpenUSD and gives text no character set.
 
 /// The media type of a file; `application/octet-stream` for everything not known. Binary USD has
 /// none that is registered.

@@ -1,5 +1,5 @@
 //! Entity tags of files: the hash of the content where that was worth computing once, otherwise
-//! what the file system says.
+//! what the file system says. Servers of files such as that of `tower-http` have only dates.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
