@@ -34,7 +34,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("ROS", urdf_usd_ros::codes::ALL),
     ("The node", urdf_usd_node::codes::ALL),
     ("The process", urdf_usd_worker::codes::ALL),
-    ("HTTP", urdf_usd_serve::codes::ALL),
+    ("HTTP and watched files", urdf_usd_serve::codes::ALL),
 ];
 
 /// What a code means, in Markdown for people: the rule that reports it, or what is known of it.

@@ -82,7 +82,7 @@ fn argument(option: &Opt<Options>) -> Arg {
     let help = help(about);
     let argument = Arg::new(about.name)
         .long(about.flag())
-        .aliases(about.other_flags())
+        .aliases(about.list_flag())
         .help(help);
     match about.kind {
         Kind::Switch => return argument.action(ArgAction::SetTrue),
@@ -195,9 +195,8 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(" ");
             assert!(shown.join(" ").contains(&first), "{flag}: {first}");
-            for other in option.about.other_flags() {
-                assert!(!shown.contains(&format!("--{other}").as_str()), "--{other}");
-            }
+            let hidden = option.about.list_flag().map(|flag| format!("--{flag}"));
+            assert!(hidden.is_none_or(|flag| !shown.contains(&flag.as_str())));
         }
     }
 
@@ -288,28 +287,27 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(8))]
 
         /// A value comes to the same on the command line under each of its flags, in a parameter
-        /// file under each of its names, and as a change of a running node's parameter.
+        /// file, and as a change of a running node's parameter.
         #[test]
         fn a_value_comes_to_the_same_on_every_way(all in TABLE.iter().map(values).collect::<Vec<_>>()) {
             for (option, value) in TABLE.iter().zip(&all) {
                 let about = &option.about;
                 let mut expected = Options { resolve: resolve::Options::from_environment(), ..Options::default() };
                 prop_assert_eq!(option.set(&mut expected, value), Ok(()), "{}", about.name);
-                for flag in std::iter::once(about.flag()).chain(about.other_flags()) {
+                for flag in std::iter::once(about.flag()).chain(about.list_flag()) {
                     let parsed = parse(&arguments(about, &flag, value)).map_err(|error| error.to_string());
                     prop_assert_eq!(parsed.as_ref(), Ok(&expected), "--{}", flag);
                 }
-                for name in std::iter::once(&about.name).chain(about.old_names) {
-                    let text = format!("{name}: {}", in_yaml(value));
-                    let (_, parameters) = declared(&text);
-                    prop_assert_eq!(&parameters.conversion, &expected, "{}", name);
-                    let (mut store, mut running) = declared("");
-                    let changes = store.set(vec![Change { name: (*name).to_owned(), value: of_node(value) }]);
-                    for change in changes.map_err(TestCaseError::fail)? {
-                        running.apply(&change).map_err(TestCaseError::fail)?;
-                    }
-                    prop_assert_eq!(&running.conversion, &expected, "{}", name);
+                let name = about.name;
+                let text = format!("{name}: {}", in_yaml(value));
+                let (_, parameters) = declared(&text);
+                prop_assert_eq!(&parameters.conversion, &expected, "{}", name);
+                let (mut store, mut running) = declared("");
+                let changes = store.set(vec![Change { name: name.to_owned(), value: of_node(value) }]);
+                for change in changes.map_err(TestCaseError::fail)? {
+                    running.apply(&change).map_err(TestCaseError::fail)?;
                 }
+                prop_assert_eq!(&running.conversion, &expected, "{}", name);
             }
         }
     }

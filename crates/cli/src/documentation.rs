@@ -127,12 +127,6 @@ fn page() -> String {
             );
         }
     }
-    text.push_str("\n## Earlier flags of `convert`\n\nThey mean the same as ever.\n\n| earlier | now |\n|---|---|\n| `--output` | `--output-dir` |\n");
-    for option in urdf_usd_convert::options::TABLE {
-        for old in option.about.old_flags {
-            let _ = writeln!(text, "| `--{old}` | `--{}` |", option.about.flag());
-        }
-    }
     text
 }
 

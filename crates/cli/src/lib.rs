@@ -192,7 +192,6 @@ struct Convert {
     #[arg(
         short = 'o',
         long = "output-dir",
-        alias = "output",
         value_name = "DIR",
         default_value = "."
     )]

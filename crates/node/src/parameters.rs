@@ -314,8 +314,7 @@ impl Row {
             about.name,
             to_ros(self.get(&Parameters::default())),
             about.help,
-        )
-        .once(about.old_names);
+        );
         let check = move |value: &Value| self.set(&mut Parameters::default(), value);
         let declaration = match about.kind {
             Kind::Integer { from, to } => declaration.range(Range::Integer { from, to }),
@@ -556,15 +555,12 @@ mod tests {
     #[test]
     fn names_are_there_once() {
         let rows = rows();
-        let names = rows
-            .iter()
-            .flat_map(|row| std::iter::once(&row.about().name).chain(row.about().old_names));
         let mut seen = std::collections::BTreeSet::new();
-        for name in names {
-            assert!(seen.insert(*name), "{name} is there twice");
+        for name in rows.iter().map(|row| row.about().name) {
+            assert!(seen.insert(name), "{name} is there twice");
         }
         let flags = options::TABLE.iter().flat_map(|option| {
-            std::iter::once(option.about.flag()).chain(option.about.other_flags())
+            std::iter::once(option.about.flag()).chain(option.about.list_flag())
         });
         let mut seen = std::collections::BTreeSet::new();
         for flag in flags {
@@ -735,8 +731,6 @@ mod tests {
                 .contains("type")
         );
         assert_eq!(changed, before);
-        let earlier = parameters("ros_namespace: robot_1").expect("valid");
-        assert_eq!(earlier.conversion.namespace.as_deref(), Some("robot_1"));
     }
 
     #[test]

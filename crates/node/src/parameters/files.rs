@@ -103,7 +103,6 @@ fn json() -> String {
             "description": about.help,
             "rule": about.kind.rule(),
             "choices": if matches!(about.kind, Kind::Choice(_)) { about.kind.names() } else { Vec::new() },
-            "old_names": about.old_names,
         })
     });
     let rows: Vec<_> = described.collect();
@@ -148,12 +147,6 @@ fn page() -> String {
             "| `{}` | {default} | {rule} | {set} | {flag} | {help} |",
             about.name
         );
-    }
-    text.push_str("\nEarlier names still work, with a warning:\n\n| earlier | now |\n|---|---|\n");
-    for about in rows().iter().map(|row| row.about()) {
-        for old in about.old_names {
-            let _ = writeln!(text, "| `{old}` | `{}` |", about.name);
-        }
     }
     text
 }
