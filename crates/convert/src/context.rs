@@ -13,7 +13,7 @@ use super::{REPORT_IT, codes};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::Store;
-use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_store::time_limit::TimeLimit;
 
 /// Shows a text.
 pub type Show = dyn Fn(&str) + Send + Sync;

@@ -18,7 +18,7 @@ use urdf_usd_robot::{
 };
 use urdf_usd_sdf as sdf;
 use urdf_usd_store::Store;
-use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_urdf::write::FileNames;
 use urdf_usd_urdf::{self as urdf, References};
 

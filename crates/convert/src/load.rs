@@ -18,7 +18,7 @@ use urdf_usd_robot::{
     CacheEvicted, Geometry, LazyMesh, Material, MaterialId, MeshId, Robot, Shape, Texture, Tiers,
 };
 use urdf_usd_store::Store;
-use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_urdf::{self as urdf, MeshReference, References, srdf, xrdf};
 
 /// The most triangles of all meshes of a robot together, each file counted once: a hundred bytes

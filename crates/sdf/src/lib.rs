@@ -26,7 +26,7 @@ use self::groups::{Groups, Motion};
 use self::names::Names;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use urdf_usd_robot::{Base, Element, LinkId, Pose, Robot, decimal};
-use urdf_usd_xml::{Attributes, Document, numbers};
+use urdf_usd_text::xml::{Attributes, Document, numbers};
 
 /// Findings with one code beyond this many are counted only.
 const FINDINGS_PER_CODE: usize = 20;

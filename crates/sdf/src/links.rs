@@ -7,7 +7,7 @@ use super::{Writer, codes};
 use urdf_usd_robot::{
     Geometry, Light, LightKind, LinkId, Mass, Material, MaterialId, PLAIN_IOR, Pose, Shape, decimal,
 };
-use urdf_usd_xml::{number, numbers};
+use urdf_usd_text::xml::{number, numbers};
 
 /// What is in a link of the SDF and has a name.
 pub(super) struct Inside {
