@@ -13,9 +13,10 @@
 //! let urdf::Outcome { robot, .. } = urdf::read(&text, None);
 //! if let Some(robot) = robot {
 //!     let store = Store::none();
-//!     let asset = usd::write(&robot, &usd::Options::default(), &store);
-//!     let glb = gltf::write(&robot, &gltf::Options::default(), &store).glb();
+//!     let asset = usd::write(&robot, &usd::Options::default(), &store)?;
+//!     let glb = gltf::write(&robot, &gltf::Options::default(), &store)?.glb()?;
 //! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Depend on it with `default-features = false`: the feature `programs` adds only the dependencies
