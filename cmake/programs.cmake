@@ -14,7 +14,7 @@ if(rust_found VERSION_LESS rust_wanted)
   message(FATAL_ERROR "urdf_usd needs Rust ${rust_wanted}, found ${rust_found} (${CARGO}): run `rustup update`")
 endif()
 
-# build.rs builds the viewer with npm; --quiet below hides its warning, so it is said here.
+# crates/serve/build.rs builds the viewer with npm; --quiet below hides its warning, so it is said here.
 find_program(NPM npm)
 if(NOT NPM)
   message(STATUS "npm was not found: urdf_usd is built without its 3D viewer (Node.js 20 or newer has npm)")

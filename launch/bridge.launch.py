@@ -20,7 +20,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 CONFIG = Path(get_package_share_directory("urdf_usd")) / "config"
 
-# name, type, default, description, rule, choices, old_names of every parameter: made from the source, like bridge.yaml.
+# name, type, default, description, rule, choices of every parameter: made from the source, like bridge.yaml.
 PARAMETERS = json.loads((CONFIG / "parameters.json").read_text()) + [
     {
         "name": "use_sim_time",
@@ -29,12 +29,8 @@ PARAMETERS = json.loads((CONFIG / "parameters.json").read_text()) + [
         "description": "Whether time comes from /clock.",
         "rule": "",
         "choices": [],
-        "old_names": [],
     }
 ]
-
-# Earlier names of arguments. ros_namespace is none: launch itself puts nodes there.
-OLD_NAMES = {"http_port": "http.port"}
 
 # What launch and launch_ros themselves take from arguments of these names.
 OF_LAUNCH = {"launch-prefix", "launch-prefix-filter", "emulate_tty", "sigterm_timeout", "sigkill_timeout", "ros_namespace"}
@@ -117,14 +113,9 @@ def generate_launch_description():
         given.clear()
         given.update({name: text for name, text in present.items() if name in names})
         told = []
-        renamed = {old: p["name"] for p in PARAMETERS for old in p["old_names"]} | OLD_NAMES
-        for old, name in renamed.items():
-            if old in present and old not in OF_LAUNCH:
-                told.append(LogInfo(msg=f"[bridge.launch.py] the argument {old} is now called {name}"))
-                given.setdefault(name, present[old])
         # Included by another launch file, its arguments are here, too. Then only what looks like one of these is told.
         is_included = set(present) != {text.split(":=")[0] for text in context.argv if ":=" in text}
-        for name in sorted(set(present) - names - set(renamed) - OF_LAUNCH):
+        for name in sorted(set(present) - names - OF_LAUNCH):
             near = difflib.get_close_matches(name, names, cutoff=0.8)
             meant = f" Did you mean {' or '.join(near)}?" if near else " --show-args lists the arguments."
             message = f"bridge.launch.py has no argument {name}.{meant}"

@@ -1,21 +1,31 @@
 //! Robots out of ROS, into OpenUSD (REP-158) and glTF (EXT_robot_kinematics).
 //!
-//! One engine behind three entry points: the node `bridge`, the command `urdf_usd`, and this
-//! library. A value travels one way: text → reader ([`urdf::read`]) → [`robot::Robot`] → writer
-//! ([`usd::write`], [`gltf::write`]) → files.
+//! The library behind the programs `urdf_usd` and `bridge`. A value travels one way: text → reader
+//! ([`urdf::read`]) → [`robot::Robot`] → writer ([`usd::write`], [`gltf::write`]) → files.
+//! [`convert::convert`] does all of it. Each module is a crate, `urdf_usd_NAME`, which can be
+//! depended on alone.
+//!
+//! ```
+//! use urdf_usd::store::Store;
+//! use urdf_usd::{gltf, urdf, usd};
+//!
+//! # let text = "<robot name='arm'><link name='base'/></robot>";
+//! let urdf::Outcome { robot, .. } = urdf::read(&text, None);
+//! if let Some(robot) = robot {
+//!     let store = Store::none();
+//!     let asset = usd::write(&robot, &usd::Options::default(), &store)?;
+//!     let glb = gltf::write(&robot, &gltf::Options::default(), &store)?.glb()?;
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Depend on it with `default-features = false`: the feature `programs` adds only the dependencies
+//! of the two programs.
+//!
+//! Large meshes and several files are worked on in parallel by rayon. Its global pool starts with
+//! the first of them; to choose another, call within `rayon::ThreadPool::install`.
 
 #![forbid(unsafe_code)]
-
-pub mod bridge;
-pub mod cli;
-pub mod codes;
-pub mod demo;
-mod poses;
-mod process;
-pub mod serve;
-mod variants;
-pub mod view;
-pub mod worker;
 
 pub use urdf_usd_convert as convert;
 pub use urdf_usd_diagnostic as diagnostic;
@@ -28,7 +38,6 @@ pub use urdf_usd_mjcf as mjcf;
 pub use urdf_usd_rep158 as rep158;
 pub use urdf_usd_resolve as resolve;
 pub use urdf_usd_robot as robot;
-pub use urdf_usd_ros as ros;
 pub use urdf_usd_sdf as sdf;
 pub use urdf_usd_spheres as spheres;
 pub use urdf_usd_store as store;

@@ -106,7 +106,7 @@ def through_the_command_line(arguments, inputs, folder):
     for number, (name, path) in enumerate(inputs.items()):
         output = folder / "cli"
         limits = ["--time-limit", str(arguments.time_limit), "--memory-limit", str(arguments.memory_limit)]
-        command = [arguments.program, "convert", str(path), "-o", str(output), "--no-cache", "--allow", str(folder), *limits]
+        command = [arguments.program, "convert", str(path), "-o", str(output), "--no-cache", "--allowed-root", str(folder), *limits]
         begun = time.monotonic()
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=arguments.time_limit + SLACK)

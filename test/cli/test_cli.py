@@ -52,7 +52,7 @@ def test_no_command():
         (["convert", URDF, "--formats", ""], ["--formats"]),
         (["convert", URDF, "--base", "glued"], ["glued", "floating"]),
         (["convert", URDF, "--bodies", "loose"], ["loose", "flat"]),
-        (["convert", URDF, "--up-axis", "w"], ["ignore", "honor"]),
+        (["convert", URDF, "--mesh-up-axis", "w"], ["ignore", "honor"]),
         (["convert", URDF, "--mesh-up-axis", "w"], ["ignore", "honor"]),
         (["convert", URDF, "--srdf-file", "/dev"], ["--srdf-file", "no regular file"]),
         (["convert", URDF, "--time-limit", "-1"], ["--time-limit", "86400"]),
@@ -60,8 +60,8 @@ def test_no_command():
         (["convert", URDF, "--simready-metadata", "author=A"], ["--simready"]),
         (["convert", URDF, "--package", "sample_arm"], ["sample_arm", "NAME=DIR"]),
         (["convert", URDF, "--package", "=/tmp"], ["NAME=DIR"]),
-        (["convert", URDF, "--namespace", "fleet/cell-1"], ["fleet/cell-1", "letters, digits"]),
-        (["convert", URDF, "--namespace", "fleet//cell"], ["fleet//cell", "empty"]),
+        (["convert", URDF, "--asset-namespace", "fleet/cell-1"], ["fleet/cell-1", "letters, digits"]),
+        (["convert", URDF, "--asset-namespace", "fleet//cell"], ["fleet//cell", "empty"]),
         (["convert", URDF, URDF], ["sample_arm.urdf"]),
         (["bake", URDF], ["bake"]),
         # Options of the contract that later versions bring are refused, not ignored.
@@ -340,10 +340,10 @@ def test_up_axis(tmp_path):
     urdf = tmp_path / "robot.urdf"
     urdf.write_text(f'<robot name="r"><link name="l"><visual><geometry><mesh filename="file://{mesh}"/></geometry></visual></link></robot>')
     # The corner (1, 2, 3) in inches, with y up.
-    for options, corner in [((), (1, 2, 3)), (("--up-axis", "ignore"), (1, 2, 3)), (("--up-axis", "honor"), (1, -3, 2))]:
+    for options, corner in [((), (1, 2, 3)), (("--mesh-up-axis", "ignore"), (1, 2, 3)), (("--mesh-up-axis", "honor"), (1, -3, 2))]:
         # A folder for each: OpenUSD keeps layers that it has opened.
         output = tmp_path / "".join(options)
-        done = run("convert", urdf, "-o", output, "--allow", mesh.parent, *options)
+        done = run("convert", urdf, "-o", output, "--allowed-root", mesh.parent, *options)
         assert done.returncode == 0, done.stderr
         stage = Asset(output / "r" / "r.usda").stage
         points = [p for prim in stage.Traverse(Usd.TraverseInstanceProxies()) if (p := UsdGeom.Mesh(prim).GetPointsAttr().Get())]
@@ -352,7 +352,7 @@ def test_up_axis(tmp_path):
 
 def test_namespace(tmp_path):
     for namespace in ("cell_1", "fleet/cell_1", "/fleet/cell_1"):
-        asset = _stage(tmp_path / namespace.replace("/", "-"), "--namespace", namespace)
+        asset = _stage(tmp_path / namespace.replace("/", "-"), "--asset-namespace", namespace)
         assert asset.root.GetAttribute("ros:context:namespace").Get() == namespace
 
 

@@ -109,7 +109,7 @@ def test_packages_are_found_where_a_person_says(package, tmp_path):
         [
             (("--package", f"leg_parts={parts}"), {}),
             (("--package-path", parts.parent), {}),
-            (("--allow", prefix), {"AMENT_PREFIX_PATH": str(prefix)}),
+            (("--allowed-root", prefix), {"AMENT_PREFIX_PATH": str(prefix)}),
         ]
     ):
         done = convert(file, *arguments, "-o", tmp_path / str(number), **environment)

@@ -138,7 +138,7 @@ def test_the_xrdf_holds_and_comes_back_from_usd_and_gltf(written, tmp_path):
     robot, path, _ = written
     done = run("xrdf", "check", "--strict", robot.urdf, path, *robot.options, "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["diagnostics"] == [], done.stderr
-    converted = run("convert", robot.urdf, "-o", tmp_path, *robot.options, "--xrdf", path, "--check", "--tiers", "high", "--json")
+    converted = run("convert", robot.urdf, "-o", tmp_path, *robot.options, "--xrdf-file", path, "--check", "--tiers", "high", "--json")
     report = json.loads(converted.stdout)
     # Colliders of the variant trimesh may be no closed surfaces that do not cross, as they are without spheres.
     assert {d["code"] for d in report["diagnostics"] if d["severity"] == "error"} <= {"REP158-3.4.5", "REP158-3.4.7"}, converted.stderr

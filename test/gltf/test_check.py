@@ -365,7 +365,7 @@ def test_help_says_whose_business_the_rest_is():
 def test_examples_are_what_the_converter_writes(urdf, tmp_path):
     """UPDATE_EXAMPLES=1 writes them anew."""
     srdf = urdf.with_suffix(".srdf")
-    options = ("--srdf", srdf) if srdf.exists() else ()
+    options = ("--srdf-file", srdf) if srdf.exists() else ()
     done = run("convert", urdf.name, "-o", tmp_path, "--formats", "glb", "--no-cache", *options, cwd=urdf.parent)
     assert done.returncode == 0, done.stderr
     made = Glb(tmp_path / urdf.stem / f"{urdf.stem}.glb")

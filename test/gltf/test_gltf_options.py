@@ -401,7 +401,7 @@ def test_links_that_never_meet_have_filters(tmp_path):
     joints = "".join(f"<joint name='{p}{c}' type='continuous'><parent link='{p}'/><child link='{c}'/></joint>" for p, c in ("ab", "bc"))
     (tmp_path / "r.urdf").write_text(f"<robot name='r'>{links}{joints}</robot>")
     (tmp_path / "r.srdf").write_text("<robot name='r'><disable_collisions link1='c' link2='a'/></robot>")
-    done = conftest.run("convert", tmp_path / "r.urdf", "-o", tmp_path, "--srdf", tmp_path / "r.srdf", "--formats", "glb", "--gltf-physics")
+    done = conftest.run("convert", tmp_path / "r.urdf", "-o", tmp_path, "--srdf-file", tmp_path / "r.srdf", "--formats", "glb", "--gltf-physics")
     assert done.returncode == 0, done.stderr
     glb = Glb(tmp_path / "r" / "r.glb")
     filters = glb.json["extensions"]["KHR_physics_rigid_bodies"]["collisionFilters"]

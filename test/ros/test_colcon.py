@@ -280,9 +280,9 @@ def test_what_is_given_to_the_launch_file_reaches_the_node():
     assert launch.start() == [] and launch.given == {} and launch.node["parameters"] == [str(conftest.ROOT / "config/bridge.yaml")]
     launch = Launch(
         "discover:=true", "capture_interfaces:=True", "gltf.physics:=yes", "formats:=[usd, usdz]", "packages:=a=/b", "settle_time:=1",
-        "workers:=3", "asset_namespace:=no", "frames.ignore:=[1, yes]", "description_from:=''", "http_port:=8700", "base:=auto", "name:=twin",
+        "workers:=3", "asset_namespace:=no", "frames.ignore:=[1, yes]", "description_from:=''", "http.port:=8700", "base:=auto", "name:=twin",
     )  # fmt: skip
-    assert launch.start() == ["[bridge.launch.py] the argument http_port is now called http.port"]
+    assert launch.start() == []
     assert launch.given == {
         "discover": True, "capture_interfaces": True, "gltf.physics": True, "formats": ["usd", "usdz"], "packages": ["a=/b"],
         "settle_time": 1.0, "workers": 3, "asset_namespace": "no", "frames.ignore": ["1", "yes"], "description_from": "", "http.port": 8700,

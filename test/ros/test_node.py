@@ -625,7 +625,7 @@ def test_parameters_over_services(start, peer, assets):
     for name, value, word in [("output_dir", "/elsewhere", "read-only"), ("formats", ["stl"], "stl"), ("settle_time", -1.0, "0.0")]:
         result = put(name, value)
         assert not result.successful and word in result.reason, result
-    assert put("ros_namespace", "left").successful and get("asset_namespace") == get("ros_namespace") == "left"
+    assert put("asset_namespace", "left").successful and get("asset_namespace") == "left"
     refused = put("strickt", True)
     assert not refused.successful and refused.reason == "there is no parameter `strickt`; did you mean `strict`?"
 
@@ -670,11 +670,11 @@ def test_what_an_asset_breaks_of_rep_158_is_in_its_report(start, peer, assets, t
 
 def test_parameters_that_it_does_not_have_are_told(start, peer, tmp_path):
     path = tmp_path / "params.yaml"
-    path.write_text("/**:\n  ros__parameters:\n    strickt: true\n    ros_namespace: left\n    camera: front\n")
+    path.write_text("/**:\n  ros__parameters:\n    strickt: true\n    camera: front\n")
     node = start("--params-file", path, "-p", "nonsense:=1")
     assert peer.call("/urdf_usd/list_parameters", ListParameters, ListParameters.request(), PATIENCE).result.names
     told = [line for line in node.log.splitlines() if "[WARN]" in line]
-    for words in (["strickt", "did you mean `strict`?", "params.yaml:3"], ["`ros_namespace` is now called `asset_namespace`"], ["nonsense"]):
+    for words in (["strickt", "did you mean `strict`?", "params.yaml:3"], ["nonsense"]):
         assert any(all(word in line for word in words) for line in told), told
     # It may be a parameter of another node.
     assert not any("camera" in line for line in told)

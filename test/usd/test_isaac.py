@@ -49,10 +49,10 @@ POSE = {
 def robots():
     """Robots with a file that names poses: the source, and the options for it."""
     for name in ("sample_arm", "sample_rover"):
-        yield pytest.param((name, ["--srdf", SAMPLES / name / "srdf" / f"{name}.srdf"]), id=name)
+        yield pytest.param((name, ["--srdf-file", SAMPLES / name / "srdf" / f"{name}.srdf"]), id=name)
     xrdf = next(ROBOTS.glob("*/xrdf/ur10e.xrdf"), None)
     if xrdf:
-        yield pytest.param(("ur_description", ["--xrdf", xrdf, "--robot-type", "Manipulator"]), id="ur10e", marks=pytest.mark.real_robot)
+        yield pytest.param(("ur_description", ["--xrdf-file", xrdf, "--robot-type", "Manipulator"]), id="ur10e", marks=pytest.mark.real_robot)
 
 
 @pytest.fixture(scope="module", params=robots())
@@ -168,7 +168,7 @@ def test_a_chain_from_the_world_begins_with_its_first_link_that_has_a_prim(tmp_p
         '<robot name="r"><group name="arm"><chain base_link="world" tip_link="b"/></group>'
         '<group_state name="up" group="arm"><joint name="j" value="0.5"/></group_state></robot>'
     )
-    done = run("convert", tmp_path / "r.urdf", "--srdf", tmp_path / "r.srdf", "-o", tmp_path, "--overlays", "isaac")
+    done = run("convert", tmp_path / "r.urdf", "--srdf-file", tmp_path / "r.srdf", "-o", tmp_path, "--overlays", "isaac")
     assert done.returncode == 0, done.stderr
     stage = Usd.Stage.Open(str(tmp_path / "r" / "r.isaac.usda"))
     (pose,) = stage.GetPrimAtPath("/r/Named_Poses").GetChildren()
@@ -187,6 +187,6 @@ def test_a_pose_of_several_trees_is_left_out_and_told(tmp_path):
         '<robot name="r"><group name="all"><joint name="j"/><joint name="k"/></group>\n<group_state name="up" group="all">'
         '<joint name="j" value="0.5"/><joint name="k" value="0.5"/></group_state></robot>'
     )
-    done = run("convert", tmp_path / "r.urdf", "--srdf", tmp_path / "r.srdf", "-o", tmp_path, "--overlays", "isaac", "--json")
+    done = run("convert", tmp_path / "r.urdf", "--srdf-file", tmp_path / "r.srdf", "-o", tmp_path, "--overlays", "isaac", "--json")
     (told,) = (found for found in json.loads(done.stdout)["diagnostics"] if found["code"] == "isaac-pose-left-out")
     assert told["where"]["file"].endswith("r.srdf") and told["where"]["line"] == 2, told

@@ -56,11 +56,11 @@ def test_a_density_weighs_links_without_a_mass(tmp_path):
 def test_a_file_weighs_links_and_comes_before_the_density(tmp_path):
     masses = tmp_path / "masses.yaml"
     masses.write_text("base: 12.5\n")
-    asset, _ = converted(tmp_path, "--masses", masses, "--density", 1000)
+    asset, _ = converted(tmp_path, "--masses-file", masses, "--density", 1000)
     assert weight(asset.bodies["base"])[0] == 12.5
     assert weight(asset.bodies["wheel"])[0] == pytest.approx(1000 * math.pi * 0.25 * 0.2)
     masses.write_text("base: 12.5\nwheel: light\n")
-    done = run("convert", tmp_path / "r.urdf", "-o", tmp_path / "none", "--masses", masses)
+    done = run("convert", tmp_path / "r.urdf", "-o", tmp_path / "none", "--masses-file", masses)
     assert done.returncode == 1 and "masses.yaml:2:8" in done.stderr and not (tmp_path / "none").exists()
 
 
@@ -87,7 +87,7 @@ def gltf(path):
     }))  # fmt: skip
 
 
-@pytest.mark.parametrize(("options", "corner"), [((), (1, -3, 2)), (("--up-axis", "honor"), (1, -3, 2)), (("--up-axis", "z"), (1, 2, 3))])
+@pytest.mark.parametrize(("options", "corner"), [((), (1, -3, 2)), (("--mesh-up-axis", "honor"), (1, -3, 2)), (("--mesh-up-axis", "z"), (1, 2, 3))])
 def test_gltf_in_the_axes_of_its_link(options, corner, tmp_path):
     gltf(tmp_path / "mesh.gltf")
     (tmp_path / "r.urdf").write_text('<robot name="r"><link name="l"><visual><geometry><mesh filename="mesh.gltf"/></geometry></visual></link></robot>')
@@ -119,4 +119,4 @@ def test_a_robot_in_pieces_is_told_with_the_option_that_mends_it(tmp_path):
     told = lambda *options: [d for d in json.loads(run("convert", tmp_path / "r.urdf", "-o", tmp_path / "out", "--json", *options).stdout)["diagnostics"] if d["code"] == "robot-in-pieces"]
     (found,) = told()
     assert "3 of 3 parts" in found["message"] and "--mesh-up-axis z" in found["help"]
-    assert told("--up-axis", "z") == []
+    assert told("--mesh-up-axis", "z") == []

@@ -256,7 +256,7 @@ def test_what_is_no_xrdf_is_an_error_and_the_rest_converts(with_text):
 
 
 def test_a_missing_file_stops(tmp_path):
-    done = run("convert", ARM / "urdf" / "sample_arm.urdf", "-o", tmp_path / "out", "--xrdf", tmp_path / "no.xrdf")
+    done = run("convert", ARM / "urdf" / "sample_arm.urdf", "-o", tmp_path / "out", "--xrdf-file", tmp_path / "no.xrdf")
     assert done.returncode == 1 and "no.xrdf" in done.stderr and not (tmp_path / "out").exists()
 
 

@@ -49,7 +49,7 @@ def planned(request, tmp_path_factory):
     """A robot converted with an XRDF, and the XRDF."""
     folder = tmp_path_factory.mktemp(request.param)
     xrdf = xrdf_of(request.param, folder)
-    converted = convert(source(request.param), folder / "out", "--xrdf", xrdf, "--tiers", "high")
+    converted = convert(source(request.param), folder / "out", "--xrdf-file", xrdf, "--tiers", "high")
     return converted, yaml.safe_load(xrdf.read_text())
 
 
@@ -248,7 +248,7 @@ def test_a_base_that_was_held_to_the_world_is_held(tmp_path, kind, is_held):
     """Where an XRDF makes it the root, all above is gone, but not what holds it."""
     (tmp_path / "r.urdf").write_text(ON_A_TABLE.format(kind=kind))
     (tmp_path / "r.xrdf").write_text(NEW_BASE)
-    done = run("convert", tmp_path / "r.urdf", "-o", tmp_path / "out", "--xrdf", tmp_path / "r.xrdf", "--formats", "usd,urdf")
+    done = run("convert", tmp_path / "r.urdf", "-o", tmp_path / "out", "--xrdf-file", tmp_path / "r.xrdf", "--formats", "usd,urdf")
     assert done.returncode == 0, done.stderr
     asset = Asset(tmp_path / "out" / "on_a_table" / "on_a_table.usda")
     assert set(asset.bodies) == {"base", "arm"} and not asset.frames

@@ -150,7 +150,7 @@ def test_assets_of_another_converter_take_poses(theirs, tmp_path):
 
 @pytest.fixture(scope="module")
 def sample_asset(tmp_path_factory):
-    options = ("--overlays", "isaac", "--formats", "usd", "--tiers", "high", "--srdf", SAMPLES / "sample_arm" / "srdf" / "sample_arm.srdf")
+    options = ("--overlays", "isaac", "--formats", "usd", "--tiers", "high", "--srdf-file", SAMPLES / "sample_arm" / "srdf" / "sample_arm.srdf")
     return convert(source("sample_arm"), tmp_path_factory.mktemp("poses"), *options)
 
 
@@ -348,7 +348,7 @@ def test_each_of_several_robots_has_poses_of_its_own(tmp_path):
 
 
 def test_the_default_pose_is_gone_where_it_is_there_in_both_words(tmp_path):
-    made = convert(source("sample_arm"), tmp_path, "--overlays", "isaac", "--xrdf", SAMPLES / "sample_arm" / "xrdf" / "sample_arm.xrdf")
+    made = convert(source("sample_arm"), tmp_path, "--overlays", "isaac", "--xrdf-file", SAMPLES / "sample_arm" / "xrdf" / "sample_arm.xrdf")
     entry = made.directory / "sample_arm.isaac.usda"
     names = lambda entry: [pose["name"] for pose in json.loads(run("pose", "list", entry, "--json").stdout)["poses"]]
     assert "default" in names(entry)

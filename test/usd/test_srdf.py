@@ -27,7 +27,7 @@ def filtered(conversions, tmp_path):
     def convert(more=""):
         srdf = tmp_path / "arm.srdf"
         srdf.write_text(SRDF.format(more=more))
-        done = run("convert", source.urdf, "-o", tmp_path / "out", "--srdf", srdf, "--json")
+        done = run("convert", source.urdf, "-o", tmp_path / "out", "--srdf-file", srdf, "--json")
         assert done.returncode == 0, done.stderr
         asset = Asset(tmp_path / "out" / "sample_arm" / "sample_arm.usda")
         names = {prim.GetPath(): name for name, prim in asset.bodies.items()}
@@ -74,5 +74,5 @@ def test_what_is_wrong_is_told(filtered, conversions, tmp_path):
     [finding] = [d for d in report["diagnostics"] if d["code"] == "srdf-unknown-link"]
     assert finding["where"]["line"] == 5 and "wrist_lnk" in finding["message"] and "wrist_link" in finding["help"]
     assert len(pairs) == 2
-    done = run("convert", conversions("sample_arm").urdf, "-o", tmp_path / "none", "--srdf", tmp_path / "missing.srdf")
+    done = run("convert", conversions("sample_arm").urdf, "-o", tmp_path / "none", "--srdf-file", tmp_path / "missing.srdf")
     assert done.returncode == 1 and "missing.srdf" in done.stderr and not (tmp_path / "none").exists()

@@ -14,7 +14,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::Files;
 use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::Store;
-use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_store::time_limit::TimeLimit;
 
 /// Shows a text.
 pub type Show = dyn Fn(&str) + Send + Sync;

@@ -17,7 +17,7 @@ use urdf_usd_gltf as gltf;
 use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_robot::Robot;
 use urdf_usd_store::Store;
-use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_urdf::References;
 use urdf_usd_usd as usd;
 

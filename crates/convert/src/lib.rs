@@ -60,7 +60,7 @@ use urdf_usd_gltf as gltf;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{CacheEvicted, Captured, Robot};
 use urdf_usd_store::{Spill, Store, hex};
-use urdf_usd_time_limit::{Ended, TimeLimit};
+use urdf_usd_store::time_limit::{Ended, TimeLimit};
 use urdf_usd_usd as usd;
 
 /// How many bytes of meshes and of what is written a conversion has in memory, but for those that

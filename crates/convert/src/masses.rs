@@ -11,7 +11,7 @@ use urdf_usd_resolve::Files;
 use urdf_usd_robot::{
     CacheEvicted, Geometry, Inertial, Link, LinkId, Pose, Robot, Role, Roles, Shape, Solid,
 };
-use urdf_usd_yaml as yaml;
+use urdf_usd_text::yaml;
 
 use super::context::Stop;
 use super::{Options, codes};

@@ -237,10 +237,6 @@ pub struct About {
     pub help: &'static str,
     /// Whether it may change while the node runs.
     pub is_live: bool,
-    /// Earlier names of the parameter, which are still understood.
-    pub old_names: &'static [&'static str],
-    /// Other names of the flag, which are still understood.
-    pub old_flags: &'static [&'static str],
 }
 
 impl About {
@@ -254,11 +250,9 @@ impl About {
         }
     }
 
-    /// Other flags that mean it.
-    pub fn other_flags(&self) -> Vec<String> {
-        let old = self.old_flags.iter().map(|&flag| flag.to_owned());
-        let dashed = Some(self.dashed()).filter(|dashed| *dashed != self.flag());
-        old.chain(dashed).collect()
+    /// The flag that is called as the whole list, where that is another one: `packages`.
+    pub fn list_flag(&self) -> Option<String> {
+        Some(self.dashed()).filter(|dashed| *dashed != self.flag())
     }
 
     /// Whether its flag is given once per item.
@@ -318,8 +312,6 @@ impl<T> Opt<T> {
             value_name,
             help,
             is_live: true,
-            old_names: &[],
-            old_flags: &[],
         };
         Self { about, access }
     }
@@ -328,18 +320,6 @@ impl<T> Opt<T> {
     #[must_use]
     pub const fn at_start(mut self) -> Self {
         self.about.is_live = false;
-        self
-    }
-
-    /// The same with names of the parameter and of the flag that it had before.
-    #[must_use]
-    pub const fn once(
-        mut self,
-        old_names: &'static [&'static str],
-        old_flags: &'static [&'static str],
-    ) -> Self {
-        self.about.old_names = old_names;
-        self.about.old_flags = old_flags;
         self
     }
 

@@ -86,7 +86,11 @@ pub static TABLE: &[Opt<Options>] = &[
     ),
     Opt::new(
         "robot_type",
-        Kind::Choice(|| usd::isaac_schema::RobotType::ALL.map(usd::isaac_schema::RobotType::as_str).to_vec()),
+        Kind::Choice(|| {
+            usd::isaac_schema::RobotType::ALL
+                .map(usd::isaac_schema::RobotType::as_str)
+                .to_vec()
+        }),
         "",
         field!(Options.robot_type),
         "What kind of robot it is, for the overlay isaac (isaac:robotType).",
@@ -139,8 +143,7 @@ pub static TABLE: &[Opt<Options>] = &[
         "DIR",
         field!(Options.resolve.allowed_roots),
         "Another folder that URDFs, meshes and textures may be read from. Without any: only packages and the URDF's own folder.",
-    )
-    .once(&[], &["allow"]),
+    ),
     Opt::new(
         "asset_namespace",
         Kind::Text("a ROS namespace such as robot_1 or fleet/robot_1, or empty"),
@@ -155,8 +158,7 @@ pub static TABLE: &[Opt<Options>] = &[
             get: |options: &Options| options.namespace.write(),
         },
         "The ROS namespace that the asset declares for its robot. Empty: the node's, or the robot's name.",
-    )
-    .once(&["ros_namespace"], &["namespace"]),
+    ),
     Opt::new(
         "base",
         Kind::Choice(|| usd::Base::ALL.map(usd::Base::as_str).to_vec()),
@@ -179,8 +181,7 @@ pub static TABLE: &[Opt<Options>] = &[
         field!(Options.meshes.up_axis),
         "Which mesh files are turned to z up. ignore: glTF, from y up as its specification says, but not Collada, whose up_axis RViz \
          ignores, too; honor: Collada as well; z: none, all have the axes of their link.",
-    )
-    .once(&[], &["up-axis"]),
+    ),
     Opt::new(
         "tiers",
         Kind::Choice(|| Tiers::ALL.map(Tiers::as_str).to_vec()),
@@ -194,19 +195,20 @@ pub static TABLE: &[Opt<Options>] = &[
         "FILE",
         field!(Options.srdf),
         "An SRDF file: which pairs of links of the robot need no check for collision, and named poses. Empty: none.",
-    )
-    .once(&[], &["srdf"]),
+    ),
     Opt::new(
         "xrdf_file",
         Kind::File,
         "FILE",
         field!(Options.xrdf),
         "An XRDF file: the same, and frames that it adds. Empty: none.",
-    )
-    .once(&[], &["xrdf"]),
+    ),
     Opt::new(
         "density",
-        Kind::Number { from: 0.0, to: 100_000.0 },
+        Kind::Number {
+            from: 0.0,
+            to: 100_000.0,
+        },
         "KG_PER_M3",
         field!(Options.density),
         "What links without a mass weigh, in kg/m³ of their colliders (or visuals), with an inertia of even density; they are marked as \
@@ -218,8 +220,7 @@ pub static TABLE: &[Opt<Options>] = &[
         "FILE",
         field!(Options.masses),
         "A YAML file with the masses of links without one, a line for each: LINK: KG. It comes before the density. Empty: none.",
-    )
-    .once(&[], &["masses"]),
+    ),
     Opt::new(
         "stand_ins",
         Kind::Switch,
@@ -234,10 +235,19 @@ pub static TABLE: &[Opt<Options>] = &[
         field!(Options.check),
         "Hold the OpenUSD asset against the rules of REP-158, in every variant, and add what it breaks to the report.",
     ),
-    Opt::new("strict", Kind::Switch, "", field!(Options.strict), "Write nothing if there is any warning."),
+    Opt::new(
+        "strict",
+        Kind::Switch,
+        "",
+        field!(Options.strict),
+        "Write nothing if there is any warning.",
+    ),
     Opt::new(
         "time_limit",
-        Kind::Number { from: 0.0, to: 86_400.0 },
+        Kind::Number {
+            from: 0.0,
+            to: 86_400.0,
+        },
         "SECONDS",
         field!(Options.time_limit),
         "How long a conversion may take, in s. One that takes longer writes nothing; the node sets the robot aside until its description, \
@@ -245,7 +255,10 @@ pub static TABLE: &[Opt<Options>] = &[
     ),
     Opt::new(
         "memory_limit",
-        Kind::Integer { from: 0, to: 1 << 24 },
+        Kind::Integer {
+            from: 0,
+            to: 1 << 24,
+        },
         "MIB",
         field!(Options.memory_limit),
         "How much memory the process of a conversion may take, in MiB. One that needs more writes nothing; the node sets the robot aside until \
@@ -266,7 +279,9 @@ pub static TABLE: &[Opt<Options>] = &[
         Access {
             set: |options: &mut Options, value| {
                 let package = Option::read(value)?;
-                package.as_deref().map_or(Ok(()), UrdfOptions::check_package)?;
+                package
+                    .as_deref()
+                    .map_or(Ok(()), UrdfOptions::check_package)?;
                 options.urdf.package = package;
                 Ok(())
             },
@@ -298,7 +313,11 @@ pub static TABLE: &[Opt<Options>] = &[
     ),
     Opt::new(
         "gltf.compression",
-        Kind::Choice(|| gltf::Compression::ALL.map(gltf::Compression::as_str).to_vec()),
+        Kind::Choice(|| {
+            gltf::Compression::ALL
+                .map(gltf::Compression::as_str)
+                .to_vec()
+        }),
         "",
         field!(Options.gltf.compression),
         "How the glTF stores triangles. none: in single precision; quantize: in 8 and 16 bits (KHR_mesh_quantization); meshopt: that, \

@@ -18,7 +18,7 @@ use urdf_usd_robot::{
     Limit, MapRole, Material, Mesh, Mimic, NamedPose, Pose, Robot, Safety, Shape, kinematics,
 };
 use urdf_usd_store::Store;
-use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_urdf as urdf;
 
 /// How far single precision may be off at a coordinate of about one.

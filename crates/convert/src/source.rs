@@ -13,7 +13,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_gltf as gltf;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::Robot;
-use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_urdf::{self as urdf, xacro};
 use urdf_usd_usd as usd;
 

@@ -7,6 +7,7 @@
 
 mod apply;
 mod json;
+pub mod stored;
 
 use std::collections::{HashMap, HashSet};
 

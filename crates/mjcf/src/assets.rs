@@ -16,7 +16,7 @@ use urdf_usd_robot::{
     ArenaMap, CacheEvicted, Corners, Geometry, ImageFormat, LazyMesh, Link, LinkId, Material, Mesh,
     MeshArrays, PLAIN_IOR, Part, Robot, Shape, Texture, Wrap, decimal,
 };
-use urdf_usd_xml::{Attributes, Document, number, numbers};
+use urdf_usd_text::xml::{Attributes, Document, number, numbers};
 
 /// The most bytes of a file's name without its ending.
 const MAX_STEM: usize = 100;

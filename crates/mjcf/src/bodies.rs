@@ -8,7 +8,7 @@ use urdf_usd_robot::{
     ArenaMap, Base, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId, Mass, Pose, Robot,
     Role, Roles, Shape, kinematics,
 };
-use urdf_usd_xml::{Attributes, number, numbers};
+use urdf_usd_text::xml::{Attributes, number, numbers};
 
 /// MuJoCo's largest position (mjMAXVAL): what stands for a limit that there is not, beside one that
 /// there is.

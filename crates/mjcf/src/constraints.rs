@@ -8,7 +8,7 @@ use super::{Writer, codes};
 use urdf_usd_robot::{
     Command, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics,
 };
-use urdf_usd_xml::{Attributes, numbers};
+use urdf_usd_text::xml::{Attributes, numbers};
 
 /// How far from each other two points of an axis are that must meet, metres.
 const ALONG_AXIS: f64 = 0.1;

@@ -24,7 +24,7 @@ use self::bodies::Bodies;
 use self::names::Names;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use urdf_usd_robot::{Base, CacheEvicted, Pose, Robot};
-use urdf_usd_xml::{Attributes, Document, numbers};
+use urdf_usd_text::xml::{Attributes, Document, numbers};
 
 /// Findings with one code beyond this many are counted only.
 const FINDINGS_PER_CODE: usize = 20;

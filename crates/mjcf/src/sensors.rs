@@ -4,7 +4,7 @@ use nalgebra::{Matrix3, Rotation3, UnitQuaternion};
 
 use super::{Writer, codes, placed};
 use urdf_usd_robot::{Camera, LinkId, Pose, SensorKind};
-use urdf_usd_xml::{Attributes, number};
+use urdf_usd_text::xml::{Attributes, number};
 
 impl Writer<'_> {
     /// The sites and cameras of a link's sensors.

@@ -14,8 +14,6 @@ codes! {
         "At start: the node does not start. Later: the change is refused.";
     UNKNOWN_PARAMETER Warning "ros-unknown-parameter": "A value for a parameter that this node does not have.",
         "The value is ignored.";
-    RENAMED_PARAMETER Warning "ros-renamed-parameter": "A value for a parameter by the name that it had before.",
-        "The value is used, unless one is given under the name that the parameter has now.";
     WITHOUT_EFFECT Warning "ros-without-effect":
         "An argument or environment variable of ROS 2 that changes nothing in this node.",
         "It is ignored.";

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::codes;
 use super::parameter::Value;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_yaml::{self as yaml, Content, Key, Mark, Yaml};
+use urdf_usd_text::yaml::{self as yaml, Content, Key, Mark, Yaml};
 
 /// The largest parameter file read, in bytes.
 const LARGEST_FILE: u64 = 4 << 20;

@@ -205,8 +205,6 @@ pub struct Declaration {
     pub range: Option<Range>,
     /// Its own rule.
     pub check: Option<Check>,
-    /// Names that it had before. They are still understood, with a warning.
-    pub old_names: Vec<String>,
 }
 
 impl Declaration {
@@ -220,7 +218,6 @@ impl Declaration {
             read_only: false,
             range: None,
             check: None,
-            old_names: Vec::new(),
         }
     }
 
@@ -228,13 +225,6 @@ impl Declaration {
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
-        self
-    }
-
-    /// The same with names that it had before.
-    #[must_use]
-    pub fn once(mut self, old_names: &[&str]) -> Self {
-        self.old_names = old_names.iter().map(|&name| name.to_owned()).collect();
         self
     }
 
@@ -346,8 +336,6 @@ impl Declaration {
 pub struct Store {
     parameters: BTreeMap<String, (Declaration, Value)>,
     overrides: BTreeMap<String, Override>,
-    /// Earlier names of parameters, and what they are called now.
-    renamed: BTreeMap<String, String>,
 }
 
 impl Store {
@@ -369,9 +357,8 @@ impl Store {
         if let Some((_, value)) = self.parameters.get(&declaration.name) {
             return Ok(value.clone());
         }
-        let names = std::iter::once(&declaration.name).chain(&declaration.old_names);
         let value =
-            match names.filter_map(|name| self.overrides.get(name)).next() {
+            match self.overrides.get(&declaration.name) {
                 None => declaration.default.clone(),
                 Some(given) => declaration.first_value(&given.value).map_err(
                     |Misfit { code, why, help }| {
@@ -380,28 +367,16 @@ impl Store {
                     },
                 )?,
             };
-        self.renamed.extend(
-            declaration
-                .old_names
-                .iter()
-                .map(|old| (old.clone(), declaration.name.clone())),
-        );
         self.parameters
             .insert(declaration.name.clone(), (declaration, value.clone()));
         Ok(value)
     }
 
-    /// A parameter's declaration and value, by its name or an earlier one.
+    /// Returns a parameter's declaration and value.
     pub fn get(&self, name: &str) -> Option<(&Declaration, &Value)> {
-        let name = self.renamed.get(name).map_or(name, String::as_str);
         self.parameters
             .get(name)
             .map(|(declaration, value)| (declaration, value))
-    }
-
-    /// What a parameter is called now that was called `name` before.
-    pub fn new_name(&self, name: &str) -> Option<&str> {
-        self.renamed.get(name).map(String::as_str)
     }
 
     /// The names of parameters that `name` was probably meant to be, in words; empty if it is like
@@ -445,8 +420,6 @@ impl Store {
             declaration
                 .admit(value)
                 .map_err(|Misfit { why, help, .. }| format!("{why} ({help})"))?;
-            let name_now = declaration.name.clone();
-            *name = name_now;
         }
         for Change { name, value } in &changes {
             if let Some((_, current)) = self.parameters.get_mut(name) {
@@ -495,15 +468,6 @@ impl Store {
             let is_for_this_node = o.nodes.is_exact() || o.place.file.is_none();
             self.get(&o.parameter).is_none()
                 && (is_for_this_node || !self.meant(&o.parameter).is_empty())
-        })
-    }
-
-    /// Overrides under an earlier name of a parameter, with its name now, and whether it counts:
-    /// not beside one under the name now.
-    pub fn outdated(&self) -> impl Iterator<Item = (&Override, &str, bool)> {
-        self.overrides.values().filter_map(|o| {
-            let name = self.new_name(&o.parameter)?;
-            Some((o, name, !self.overrides.contains_key(name)))
         })
     }
 }
@@ -721,37 +685,5 @@ mod tests {
             reason,
             "there is no parameter `rates`; did you mean `rate`?"
         );
-    }
-
-    #[test]
-    fn earlier_names_are_understood() {
-        let renamed = || rate().once(&["speed", "pace"]);
-        let mut given = store("pace: 2.0");
-        assert_eq!(given.declare(renamed()), Ok(Value::Double(2.0)));
-        assert_eq!(
-            given
-                .outdated()
-                .map(|(o, name, counts)| (o.parameter.as_str(), name, counts))
-                .collect::<Vec<_>>(),
-            [("pace", "rate", true)]
-        );
-        assert_eq!(given.unused().count(), 0);
-        assert_eq!(given.list(&[], 0).0, ["rate"]);
-        assert_eq!(
-            given.set(vec![change("speed", Value::Double(3.0))]),
-            Ok(vec![change("rate", Value::Double(3.0))])
-        );
-        assert_eq!(
-            given.get("pace").map(|(_, value)| value.clone()),
-            Some(Value::Double(3.0))
-        );
-        let refused = given
-            .set(vec![change("speed", Value::Double(99.0))])
-            .expect_err("range");
-        assert!(refused.contains("`rate` can't be 99.0"), "{refused}");
-
-        let mut both = store("rate: 1.0, pace: 2.0");
-        assert_eq!(both.declare(renamed()), Ok(Value::Double(1.0)));
-        assert!(both.outdated().all(|(_, _, counts)| !counts) && both.outdated().count() == 1);
     }
 }

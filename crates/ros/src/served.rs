@@ -82,40 +82,21 @@ impl Parameters {
     pub(super) fn finish_declaring(&self) -> Vec<Diagnostic> {
         self.is_complete.send_replace(true);
         let state = self.state();
-        let told = |o: &Override, code, message: String, help: String| {
+        let unknown = state.store.unused().map(|o| {
             let place = Place {
                 element: format!("parameter `{}`", o.parameter),
                 ..o.place.clone()
             };
-            Diagnostic::new(code, place, message).help(help)
-        };
-        let unknown = state.store.unused().map(|o| {
             let message = format!("`{}` has no parameter `{}`", self.node, o.parameter);
             let meant = state.store.meant(&o.parameter);
-            let help = "`ros2 param list` shows the ones it has".to_owned();
-            told(
-                o,
-                &codes::UNKNOWN_PARAMETER,
-                message,
-                if meant.is_empty() { help } else { meant },
-            )
-        });
-        let outdated = state.store.outdated().map(|(o, name, counts)| {
-            let message = match counts {
-                true => format!("`{}` is now called `{name}`", o.parameter),
-                false => format!(
-                    "`{}` is now called `{name}`, which is given, too: this value is ignored",
-                    o.parameter
-                ),
+            let help = if meant.is_empty() {
+                "`ros2 param list` shows the ones it has".to_owned()
+            } else {
+                meant
             };
-            told(
-                o,
-                &codes::RENAMED_PARAMETER,
-                message,
-                format!("write `{name}`"),
-            )
+            Diagnostic::new(&codes::UNKNOWN_PARAMETER, place, message).help(help)
         });
-        unknown.chain(outdated).collect()
+        unknown.collect()
     }
 
     pub(super) fn changes(&self) -> Changes {
@@ -156,13 +137,6 @@ impl Parameters {
             })
             .collect();
         let mut state = self.state();
-        for (old, name) in changes
-            .iter()
-            .flatten()
-            .filter_map(|c| Some((&c.name, state.store.new_name(&c.name)?)))
-        {
-            tracing::warn!("the parameter `{old}` is now called `{name}`");
-        }
         let changes = match changes.and_then(|changes| state.store.set(changes)) {
             Ok(changes) => changes,
             Err(reason) => {

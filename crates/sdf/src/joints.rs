@@ -2,7 +2,7 @@
 
 use super::{MODEL, Motion, Writer, codes};
 use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, Mimic, Pose};
-use urdf_usd_xml::{number, numbers};
+use urdf_usd_text::xml::{number, numbers};
 
 /// A joint of the SDF.
 struct End<'n> {

@@ -21,7 +21,7 @@ use self::groups::{Groups, Motion};
 use self::names::Names;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use urdf_usd_robot::{ArenaMap, Base, Element, Link, LinkId, Material, Pose, Robot, decimal};
-use urdf_usd_xml::{Attributes, Document, numbers};
+use urdf_usd_text::xml::{Attributes, Document, numbers};
 
 /// Findings with one code beyond this many are counted only.
 const FINDINGS_PER_CODE: usize = 20;
@@ -214,7 +214,7 @@ impl<'a> Writer<'a> {
                 .values()
                 .map(|joint| has_custom(&joint.custom))
                 .sum::<usize>();
-        let sticks = |link: &&urdf_usd_robot::Link| {
+        let sticks = |link: &&Link| {
             link.contact
                 .is_some_and(|contact| contact.static_friction != contact.dynamic_friction)
         };

@@ -8,7 +8,7 @@ use urdf_usd_robot::{
     ArenaMap, Geometry, Light, LightKind, LinkId, Mass, Material, MaterialId, PLAIN_IOR, Pose,
     Shape, decimal,
 };
-use urdf_usd_xml::{number, numbers};
+use urdf_usd_text::xml::{number, numbers};
 
 /// A link of the robot, and the link of the SDF that carries it.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use super::links::{Carried, Inside};
 use super::{Motion, Writer, codes, foreign};
 use urdf_usd_robot::{Camera, Element, JointId, Sensor, SensorKind};
-use urdf_usd_xml::number;
+use urdf_usd_text::xml::number;
 
 /// The types that SDFormat 1.9 knows, but for several cameras in one.
 const TYPES: [&str; 28] = [

@@ -11,6 +11,7 @@ mod disk;
 mod memory;
 mod pieces;
 mod spill;
+pub mod time_limit;
 mod together;
 
 use std::path::{Path, PathBuf};

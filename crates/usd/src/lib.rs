@@ -63,8 +63,8 @@ pub use urdf_usd_robot::frames::{
     AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
 };
 use urdf_usd_robot::{CacheEvicted, JointKind, Robot, Role, names};
+use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Content, Store};
-use urdf_usd_time_limit::TimeLimit;
 
 /// How the prims of bodies are nested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]

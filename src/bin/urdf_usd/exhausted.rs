@@ -2,7 +2,7 @@
 //! left.
 //!
 //! By default Rust aborts then, which a parent process can't tell from any other abort. See
-//! `urdf_usd::worker`.
+//! `urdf_usd_worker`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_int;

@@ -15,7 +15,7 @@ mod memory {
 
 use std::process::ExitCode;
 
-use urdf_usd::worker::Program;
+use urdf_usd_cli::Program;
 
 #[global_allocator]
 static ALLOCATOR: exhausted::Allocator = exhausted::Allocator;
@@ -27,5 +27,5 @@ fn main() -> ExitCode {
             .exiting_with(exhausted::exit_when_exhausted)
             .releasing_with(memory::release)
     });
-    urdf_usd::cli::main(std::env::args_os(), program.as_ref())
+    urdf_usd_cli::main(std::env::args_os(), program.as_ref())
 }

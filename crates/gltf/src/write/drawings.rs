@@ -23,8 +23,8 @@ use urdf_usd_robot::{
     self as robot, ArenaMap, CacheEvicted, Geometry, Link, LinkId, MapRole, Material, Part, Robot,
     Shape, VisualPart,
 };
+use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{self as store, Store};
-use urdf_usd_time_limit::TimeLimit;
 
 /// What shapes are drawn with, and all that it takes.
 pub struct Drawings {

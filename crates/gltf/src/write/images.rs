@@ -16,8 +16,8 @@ use rayon::prelude::*;
 use super::binary::Content;
 use urdf_usd_mesh::{self as mesh, is_grey, with_memory_for};
 use urdf_usd_robot::{Channel, ImageFormat, Map, MapRole, Material, Texture};
+use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Key, Store};
-use urdf_usd_time_limit::TimeLimit;
 
 /// Sides up to this length are rounded up to a power of two, longer ones down.
 const LONGEST: u32 = 8192;

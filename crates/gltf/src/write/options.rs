@@ -4,7 +4,7 @@ use super::compact::Compression;
 use super::images::Images;
 use crate::source::Source;
 use urdf_usd_robot::Base;
-use urdf_usd_time_limit::TimeLimit;
+use urdf_usd_store::time_limit::TimeLimit;
 
 /// What to write beside the robot itself.
 #[derive(Clone, Debug, Default)]

@@ -17,7 +17,7 @@ use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{
     Command, Interface, InterfaceKind, JointKind, LinkId, Pose, Qos, Robot, Sensor,
 };
-use urdf_usd_yaml::{self as yaml, Content, Mark, Yaml};
+use urdf_usd_text::yaml::{self as yaml, Content, Mark, Yaml};
 
 const FOLLOW: (&str, &str) = (
     "~/follow_joint_trajectory",

@@ -22,7 +22,7 @@ use urdf_usd_robot::{
     ArenaMap, Custom, Element, Geometry, Inertial, Joint, JointId, JointKind, Link, LinkId,
     Material, MaterialId, Pose, Robot, Shape, decimal,
 };
-use urdf_usd_xml::{number, numbers};
+use urdf_usd_text::xml::{number, numbers};
 
 /// Stands for a limit that there is not: URDF requires them, and has no infinity. The largest
 /// number in single precision.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use urdf_usd_robot::{Custom, Element};
-use urdf_usd_xml::escaped;
+use urdf_usd_text::xml::escaped;
 
 use crate::custom::{Kind, Known};
 

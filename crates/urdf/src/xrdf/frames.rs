@@ -9,7 +9,7 @@ use super::reader::{Findings, Gone, Known, below, optional};
 use crate::xml::short;
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{Joint, JointKind, Link, LinkId, Pose, Robot};
-use urdf_usd_yaml::{Mark, Yaml};
+use urdf_usd_text::yaml::{Mark, Yaml};
 
 /// The most frames that are added.
 const MAX_FRAMES: usize = 1000;

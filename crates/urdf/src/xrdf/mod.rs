@@ -26,7 +26,7 @@ use urdf_usd_robot::{
     Coordinate, DEFAULT_POSE, JointId, JointKind, LinkId, LinkPairs, NamedPose, Planning,
     PlanningCollision, Robot, touches,
 };
-use urdf_usd_yaml::{self as yaml, Key, Mark, Yaml};
+use urdf_usd_text::yaml::{self as yaml, Key, Mark, Yaml};
 
 /// The longest text that is read, in bytes.
 const MAX_TEXT: usize = 16 << 20;

@@ -11,7 +11,7 @@ use urdf_usd_diagnostic::{
 };
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{Joint, JointId, Link, LinkId, Robot};
-use urdf_usd_yaml::{Content, Key, Mark, Yaml};
+use urdf_usd_text::yaml::{Content, Key, Mark, Yaml};
 
 /// How many findings are reported.
 const MAX_FINDINGS: usize = 1000;

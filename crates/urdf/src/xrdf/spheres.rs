@@ -9,7 +9,7 @@ use super::reader::{Findings, Known, below, entry};
 use super::{Version, codes};
 use crate::xml::short;
 use urdf_usd_robot::{LinkId, PlanningCollision, Robot, Sphere, SphereGroup};
-use urdf_usd_yaml::{Key, Mark, Yaml};
+use urdf_usd_text::yaml::{Key, Mark, Yaml};
 
 /// The most spheres of all groups together: real robots have some hundred, and each may be held
 /// against all others.

@@ -1,0 +1,228 @@
+//! `urdf_usd check ASSET --live`: how the frames of an OpenUSD asset stand in the TF of a robot
+//! that runs.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Format, sarif};
+use crate::{failed, plural, print_json, say, wrong};
+use urdf_usd_convert as convert;
+use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
+use urdf_usd_node::check::{Outcome, check};
+use urdf_usd_node::process::signals::Interrupted;
+use urdf_usd_node::process::{fail, runtime};
+use urdf_usd_node::{codes, verdict};
+use urdf_usd_messages::FrameVerdict;
+use urdf_usd_ros::{self as ros, Args, Node};
+use urdf_usd_tf_check::{Expected, Finding, FrameStatus, Limits};
+use urdf_usd_usd as usd;
+
+/// The node's name unless it is remapped.
+const NAME: &str = "urdf_usd_check";
+/// The exit code of a process that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// How to listen.
+pub(super) struct Listen<'a> {
+    pub(super) asset: &'a Path,
+    pub(super) format: Format,
+    pub(super) timeout: f64,
+    pub(super) limits: Limits,
+    pub(super) ros_args: &'a [OsString],
+}
+
+/// Listens, prints, and says by the exit code whether all frames are as the asset says.
+pub(super) fn run(listen: Listen<'_>) -> ExitCode {
+    let entry = match convert::entry(listen.asset, &["usda", "usd", "usdc"]) {
+        Ok(entry) => entry,
+        Err(message) => return failed(&message),
+    };
+    let texts: Result<Vec<String>, OsString> = std::iter::once("--ros-args".into())
+        .chain(listen.ros_args.iter().cloned())
+        .map(OsString::into_string)
+        .collect();
+    let args = match texts.map(Args::parse) {
+        Ok(Ok((args, rest))) if rest.is_empty() => args,
+        Ok(Ok((_, rest))) => return wrong(&format!("{}: this is no ROS argument", rest.join(" "))),
+        Ok(Err(diagnostic)) => return fail(&diagnostic),
+        Err(argument) => {
+            return wrong(&format!(
+                "{}: this is not UTF-8",
+                argument.to_string_lossy()
+            ));
+        }
+    };
+    let expected = match usd::read_frames(&entry) {
+        Ok(frames) => Expected::new(frames, Instant::now()),
+        Err(error) => return failed(&error.to_string()),
+    };
+    let expected = match expected {
+        Ok(expected) if expected.is_empty() => {
+            return failed(&format!(
+                "{} declares no frames: it has neither bodies nor prims with RosFrameAPI",
+                entry.display()
+            ));
+        }
+        Ok(expected) => expected,
+        Err(error) => {
+            return failed(&format!(
+                "the frames of {} are no tree: {error}",
+                entry.display()
+            ));
+        }
+    };
+    match listen_to(&args, &expected, &listen) {
+        Ok(Some(outcome)) => {
+            let printed = print(listen.asset, &outcome, listen.format);
+            if outcome.check.is_ok() {
+                printed
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+        Ok(None) => ExitCode::from(INTERRUPTED),
+        Err(diagnostic) => fail(&diagnostic),
+    }
+}
+
+/// What was heard; `None` if a signal ended it.
+fn listen_to(
+    args: &Args,
+    expected: &Expected,
+    listen: &Listen<'_>,
+) -> Result<Option<Outcome>, Diagnostic> {
+    let patience = Duration::try_from_secs_f64(listen.timeout).unwrap_or(Duration::MAX);
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(async {
+        let mut interrupted = Interrupted::new()?;
+        let node = ros::start(NAME, args)?;
+        if matches!(listen.format, Format::Text) {
+            let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+            let domain = set("ROS_DOMAIN_ID").unwrap_or_else(|| "0".to_owned());
+            let rmw = set("RMW_IMPLEMENTATION").map_or_else(String::new, |rmw| format!(", {rmw}"));
+            say(escape_controls(&format!(
+                "listening for at most {} s in the ROS domain {domain}{rmw}",
+                listen.timeout
+            )));
+        }
+        let outcome = tokio::select! {
+            outcome = check(&node, expected, &listen.limits, patience) => Some(outcome?),
+            _ = interrupted.wait() => None,
+        };
+        node.shutdown();
+        Ok(outcome)
+    });
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    outcome
+}
+
+fn print(asset: &Path, outcome: &Outcome, format: Format) -> ExitCode {
+    match format {
+        Format::Text => {
+            print_text(asset, outcome);
+            ExitCode::SUCCESS
+        }
+        Format::Json => print_json(&as_json(asset, outcome)),
+        Format::Sarif => print_json(&sarif::log(&diagnostics(asset, outcome))),
+    }
+}
+
+fn print_text(asset: &Path, Outcome { check, topics }: &Outcome) {
+    let mut out = std::io::stdout().lock();
+    let findings = &check.findings;
+    let width = findings
+        .iter()
+        .map(|finding| finding.frame.chars().count())
+        .max()
+        .unwrap_or(0);
+    // A closed pipe (`| head`) is the reader's choice.
+    for Finding {
+        frame,
+        verdict,
+        detail,
+        ..
+    } in findings
+    {
+        let line = format!("{frame:width$}  {:12}  {detail}", verdict.as_str());
+        let _ = writeln!(out, "{}", escape_controls(&line));
+    }
+    for cause in &check.causes {
+        let _ = writeln!(out, "cause: {}", escape_controls(&cause.to_string()));
+    }
+    let count = |wanted: fn(FrameStatus) -> bool| {
+        findings
+            .iter()
+            .filter(|finding| wanted(finding.verdict))
+            .count()
+    };
+    let extra = count(|verdict| verdict == FrameStatus::Extra);
+    let more = if extra > 0 {
+        format!(", {extra} more in TF")
+    } else {
+        String::new()
+    };
+    let summary = format!(
+        "{}: {} of {} as the asset says{more} ({}, {}, {})",
+        asset.display(),
+        count(|verdict| verdict == FrameStatus::Ok),
+        plural(findings.len() - extra, "frame"),
+        topics.moving,
+        topics.fixed,
+        topics.joints,
+    );
+    let _ = writeln!(out, "{}", escape_controls(&summary));
+}
+
+fn as_json(asset: &Path, Outcome { check, topics }: &Outcome) -> Value {
+    let frames: Vec<FrameVerdict> = check.findings.iter().cloned().map(verdict).collect();
+    let causes: Vec<Value> = check
+        .causes
+        .iter()
+        .map(|cause| json!({ "kind": cause.kind.as_str(), "message": cause.sentence }))
+        .collect();
+    json!({
+        "asset": asset,
+        "ok": check.is_ok(),
+        "topics": { "tf": topics.moving, "tf_static": topics.fixed, "joint_states": topics.joints },
+        "frames": frames,
+        "causes": causes,
+    })
+}
+
+fn diagnostics(asset: &Path, Outcome { check, .. }: &Outcome) -> Vec<Diagnostic> {
+    let place = |frame: &str| Place {
+        file: Some(asset.into()),
+        element: frame.to_owned(),
+        ..Place::default()
+    };
+    let help: Vec<&str> = check
+        .causes
+        .iter()
+        .map(|cause| cause.sentence.as_str())
+        .collect();
+    let help = help.join("; ");
+    let of = |finding: &Finding| {
+        let code = match finding.verdict {
+            FrameStatus::Missing => &codes::FRAME_MISSING,
+            FrameStatus::WrongParent => &codes::FRAME_PARENT,
+            FrameStatus::WrongTopic => &codes::FRAME_TOPIC,
+            FrameStatus::Off => &codes::FRAME_OFF,
+            FrameStatus::Stale => &codes::FRAME_STALE,
+            FrameStatus::Extra => &codes::FRAME_EXTRA,
+            FrameStatus::Ok => return None,
+        };
+        let message = format!(
+            "frame {:?} is {}: {}",
+            finding.frame,
+            finding.verdict.as_str().replace('_', " "),
+            finding.detail
+        );
+        Some(Diagnostic::new(code, place(&finding.frame), message).help(help.clone()))
+    };
+    check.findings.iter().filter_map(of).collect()
+}

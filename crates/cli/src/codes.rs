@@ -1,0 +1,221 @@
+//! Every code that a diagnostic can have, for documentation and for programs that filter by code.
+
+use urdf_usd_diagnostic::Code;
+
+/// The codes of all modules, grouped by what they are about.
+pub const GROUPS: &[(&str, &[&Code])] = &[
+    ("The pipeline", urdf_usd_convert::codes::ALL),
+    ("References to files", urdf_usd_resolve::codes::ALL),
+    ("xacro", urdf_usd_urdf::xacro::codes::ALL),
+    ("URDF", urdf_usd_urdf::codes::ALL),
+    ("Writing URDF", urdf_usd_urdf::write::codes::ALL),
+    ("Writing MJCF", urdf_usd_mjcf::codes::ALL),
+    ("Writing SDF", urdf_usd_sdf::codes::ALL),
+    ("SRDF", urdf_usd_urdf::srdf::codes::ALL),
+    ("XRDF", urdf_usd_urdf::xrdf::codes::ALL),
+    ("Meshes and textures", urdf_usd_mesh::codes::ALL),
+    ("Kinematics", urdf_usd_kinematics::codes::ALL),
+    ("OpenUSD", urdf_usd_usd::codes::ALL),
+    ("Mending OpenUSD assets", urdf_usd_fix::codes::ALL),
+    (
+        "The Isaac robot schema, and named poses",
+        urdf_usd_isaac::codes::ALL,
+    ),
+    ("glTF", urdf_usd_gltf::codes::ALL),
+    ("Reading glTF", urdf_usd_gltf::read::codes::ALL),
+    (
+        "REP-158, as `urdf_usd check` holds it",
+        urdf_usd_rep158::codes::ALL,
+    ),
+    (
+        "EXT_robot_kinematics, as `urdf_usd check` holds it",
+        urdf_usd_gltf::check::codes::ALL,
+    ),
+    ("ROS", urdf_usd_ros::codes::ALL),
+    ("The node", urdf_usd_node::codes::ALL),
+    ("The process", urdf_usd_worker::codes::ALL),
+    ("HTTP and watched files", urdf_usd_serve::codes::ALL),
+];
+
+/// What a code means, in Markdown for people: the rule that reports it, or what is known of it.
+/// `None` if there is no such code.
+pub fn explain(id: &str) -> Option<String> {
+    if let Some(rule) = urdf_usd_gltf::check::RULES
+        .iter()
+        .find(|rule| rule.code.id == id)
+    {
+        return Some(rule.to_string());
+    }
+    if let Some(rule) = urdf_usd_rep158::RULES
+        .iter()
+        .find(|rule| rule.code.id == id)
+    {
+        return Some(of_rep158(rule));
+    }
+    let Code {
+        id,
+        severity,
+        meaning,
+        outcome,
+    } = find(id)?;
+    Some(format!(
+        "{id} ({severity})\n\nWhat is wrong: {meaning}\n\nWhat happens: {outcome}\n"
+    ))
+}
+
+/// A rule of REP-158, with the number of its section.
+fn of_rep158(rule: &urdf_usd_rep158::Rule) -> String {
+    rule.to_string().replacen(
+        "The specification (",
+        &format!("REP-158 {} (", rule.section.1),
+        1,
+    )
+}
+
+/// The code with this id.
+pub fn find(id: &str) -> Option<&'static Code> {
+    GROUPS
+        .iter()
+        .flat_map(|(_, codes)| *codes)
+        .find(|code| code.id == id)
+        .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GROUPS, explain};
+    use std::collections::HashSet;
+    use std::fmt::Write as _;
+
+    #[test]
+    fn codes_are_unique_and_kebab_case() {
+        let mut seen = HashSet::new();
+        let is_number = |number: &str| number.split('.').all(|part| part.parse::<u32>().is_ok());
+        for code in GROUPS.iter().flat_map(|(_, codes)| *codes) {
+            assert!(seen.insert(code.id), "{} is defined twice", code.id);
+            let is_kebab = code
+                .id
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+            assert!(
+                is_kebab || code.id.strip_prefix("REP158-").is_some_and(is_number),
+                "{}",
+                code.id
+            );
+            assert!(
+                !code.meaning.is_empty() && !code.outcome.is_empty(),
+                "{}",
+                code.id
+            );
+        }
+    }
+
+    /// `docs/diagnostics.md` says what the code says. `UPDATE_DOCS=1 cargo test` writes it anew.
+    #[test]
+    fn the_documentation_lists_every_code() {
+        let mut text = String::from(
+            "# Diagnostics\n\nEvery finding has a severity, a stable code, a message, its place (file, line, \
+            column, element) and what to do. An *error* means that something of the input is missing from the output; a *warning*, \
+            that the output stands on a repair, a default or an assumption; an *info*, that something is worth knowing.\n\nThis page is \
+            made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_cli codes`.\n",
+        );
+        for (group, codes) in GROUPS {
+            let _ = write!(
+                text,
+                "\n## {group}\n\n| code | severity | what it means | what happens |\n|---|---|---|---|\n"
+            );
+            for code in *codes {
+                let _ = writeln!(
+                    text,
+                    "| `{}` | {} | {} | {} |",
+                    code.id, code.severity, code.meaning, code.outcome
+                );
+            }
+        }
+        assert_page("diagnostics.md", &text);
+    }
+
+    /// Writes a page of `docs` if that is asked for, and looks whether it is what is written.
+    fn assert_page(name: &str, text: &str) {
+        let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, text).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            written == text,
+            "docs/{name} is out of date: run with UPDATE_DOCS=1"
+        );
+    }
+
+    /// `docs/rules.md` has the rules as the source has them. `UPDATE_DOCS=1 cargo test` writes it
+    /// anew.
+    #[test]
+    fn the_documentation_explains_every_rule() {
+        let mut text = String::from(
+            "# Rules\n\nWhat `urdf_usd check` looks at: for each rule the sentence of the specification, what is wrong where it is \
+            broken and what comes of that, and an example. `urdf_usd check --explain CODE` prints the same. In a glTF file it looks at \
+            [the rules of EXT_robot_kinematics](#ext_robot_kinematics), in an OpenUSD asset at [those of REP-158](#rep-158).\n\nThis \
+            page is made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_cli codes`.\n\n## EXT_robot_kinematics\n\n\
+            The specification is [here](EXT_robot_kinematics/README.md). The places in the examples are JSON pointers into \
+            [sampler.gltf](EXT_robot_kinematics/test/sampler.gltf), which follows all rules; those that do not begin with `/` are below \
+            `/extensions/EXT_robot_kinematics/`.\n",
+        );
+        for rule in urdf_usd_gltf::check::RULES {
+            let (_, rest) = rule
+                .to_string()
+                .split_once("\n")
+                .map(|(a, b)| (a.to_owned(), b.to_owned()))
+                .unwrap();
+            let (title, anchor) = rule.section;
+            let rest = rest.replacen(
+                &format!("\"{title}\""),
+                &format!("[{title}](EXT_robot_kinematics/README.md{anchor})"),
+                1,
+            );
+            let _ = write!(
+                text,
+                "\n### {}\n\n*{}*\n{rest}",
+                rule.code.id, rule.code.severity
+            );
+        }
+        text.push_str(
+            "\n## REP-158\n\nThe examples are files of an asset, the first of which is opened. Where the text of one does not begin with \
+            `#usda`, it follows a header with the metadata that REP-158 asks for.\n",
+        );
+        for rule in urdf_usd_rep158::RULES {
+            let explained = super::of_rep158(rule);
+            let (_, rest) = explained.split_once('\n').unwrap();
+            let _ = write!(
+                text,
+                "\n### {}\n\n*{}*\n{rest}",
+                rule.code.id, rule.code.severity
+            );
+        }
+        assert_page("rules.md", &text);
+    }
+
+    #[test]
+    fn every_code_is_explained() {
+        for code in GROUPS.iter().flat_map(|(_, codes)| *codes) {
+            let text = explain(code.id).unwrap();
+            assert!(
+                text.contains(code.id)
+                    && text.contains(code.meaning)
+                    && text.contains(code.outcome),
+                "{text}"
+            );
+        }
+        assert!(
+            explain("kinematics-axis-zero")
+                .unwrap()
+                .contains("This breaks the rule")
+        );
+        assert!(
+            explain("REP158-1.1.1")
+                .unwrap()
+                .contains("REP-158 §1.1 (\"Coordinate Systems & Units\"): `metersPerUnit`")
+        );
+        assert_eq!(explain("none-such"), None);
+    }
+}

@@ -1,0 +1,372 @@
+//! The options of a conversion as arguments of a command, made from their table.
+
+use clap::builder::PossibleValuesParser;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+
+use urdf_usd_convert::Options;
+use urdf_usd_convert::option::{About, Kind, Opt, Value};
+use urdf_usd_convert::options::TABLE;
+use urdf_usd_resolve as resolve;
+use urdf_usd_worker::Limits;
+
+/// The options of a conversion as they were given.
+pub(super) struct Conversion(pub(super) Options);
+
+impl Args for Conversion {
+    fn augment_args(command: Command) -> Command {
+        command.args(TABLE.iter().map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Limits of a command, declared by the options of a conversion.
+pub(super) struct Under(pub(super) Limits);
+
+impl Under {
+    fn rows() -> impl Iterator<Item = &'static Opt<Options>> {
+        TABLE
+            .iter()
+            .filter(|option| ["time_limit", "memory_limit"].contains(&option.about.name))
+    }
+}
+
+impl Args for Under {
+    fn augment_args(command: Command) -> Command {
+        // The help texts in the table speak of conversions.
+        let help = |option: &Opt<Options>| match option.about.name {
+            "time_limit" => {
+                "How long it may take (view: each conversion), in s; then it ends without a result. 0.0: as long as it needs"
+            }
+            _ => {
+                "How much memory it may take (view: each conversion), in MiB; if it needs more, it ends without a result. 0: as much as it needs"
+            }
+        };
+        command.args(Self::rows().map(|option| argument(option).help(help(option))))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Under {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut under = Self(Limits::default());
+        under.update_from_arg_matches(matches)?;
+        Ok(under)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        let mut options = Options {
+            time_limit: self.0.time,
+            memory_limit: self.0.memory,
+            ..Options::default()
+        };
+        set_given(Self::rows(), &mut options, matches)?;
+        self.0 = Limits {
+            time: options.time_limit,
+            memory: options.memory_limit,
+        };
+        Ok(())
+    }
+}
+
+/// One option as an argument.
+fn argument(option: &Opt<Options>) -> Arg {
+    let (about, default) = (&option.about, option.get(&Options::default()).to_string());
+    let help = help(about);
+    let argument = Arg::new(about.name)
+        .long(about.flag())
+        .aliases(about.list_flag())
+        .help(help);
+    match about.kind {
+        Kind::Switch => return argument.action(ArgAction::SetTrue),
+        Kind::Choice(names) => argument.value_parser(PossibleValuesParser::new(names())),
+        Kind::Choices(_) => argument.value_delimiter(',').action(ArgAction::Append),
+        kind if kind.is_list() => argument.action(ArgAction::Append),
+        // A number may be negative: then it is out of range, not a flag.
+        _ => argument.allow_negative_numbers(true),
+    }
+    .value_name(if about.value_name.is_empty() {
+        about.name.to_uppercase().replace('.', "_")
+    } else {
+        about.value_name.to_owned()
+    })
+    .default_values(Some(default).filter(|text| !text.is_empty()))
+}
+
+/// What help says of an option.
+fn help(about: &About) -> String {
+    let sentences = about.help.strip_suffix('.').unwrap_or(about.help);
+    let list = match about.kind {
+        Kind::Choices(_) => format!("{}, separated by commas", about.kind.rule()),
+        Kind::Texts(rule) => format!("{rule}; may be given several times"),
+        _ if about.is_repeated() => "may be given several times".to_owned(),
+        _ => return sentences.to_owned(),
+    };
+    format!("{sentences} ({list})")
+}
+
+impl FromArgMatches for Conversion {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut conversion = Self(Options {
+            resolve: resolve::Options::from_environment(),
+            ..Options::default()
+        });
+        conversion.update_from_arg_matches(matches)?;
+        Ok(conversion)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        set_given(TABLE.iter(), &mut self.0, matches)
+    }
+}
+
+/// Applies the options given.
+fn set_given(
+    rows: impl Iterator<Item = &'static Opt<Options>>,
+    options: &mut Options,
+    matches: &ArgMatches,
+) -> Result<(), Error> {
+    for option in rows
+        .filter(|option| matches.value_source(option.about.name) == Some(ValueSource::CommandLine))
+    {
+        given(option, matches)
+            .and_then(|value| option.set(options, &value))
+            .map_err(|why| {
+                Error::raw(
+                    ErrorKind::ValueValidation,
+                    format!("--{}: {why}\n", option.about.flag()),
+                )
+            })?;
+    }
+    Ok(())
+}
+
+/// The value that was given for an option.
+fn given(option: &Opt<Options>, matches: &ArgMatches) -> Result<Value, String> {
+    let name = option.about.name;
+    if matches!(option.about.kind, Kind::Switch) {
+        return Ok(Value::Bool(matches.get_flag(name)));
+    }
+    let texts: Vec<String> = matches
+        .get_many::<String>(name)
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    option.about.kind.parse(&texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use urdf_usd_node::parameters::Parameters;
+    use urdf_usd_ros::Value as RosValue;
+    use urdf_usd_ros::parameter::{Change, Store};
+
+    fn command() -> Command {
+        Conversion::augment_args(Command::new("convert").no_binary_name(true))
+    }
+
+    fn parse(arguments: &[String]) -> Result<Options, Error> {
+        Conversion::from_arg_matches(&command().try_get_matches_from(arguments)?)
+            .map(|conversion| conversion.0)
+    }
+
+    #[test]
+    fn every_option_is_in_the_help() {
+        let text = command().render_long_help().to_string();
+        let shown: Vec<&str> = text.split_whitespace().collect();
+        for option in TABLE {
+            let flag = format!("--{}", option.about.flag());
+            assert!(shown.contains(&flag.as_str()), "{flag}");
+            let first = option
+                .about
+                .help
+                .split(' ')
+                .take(3)
+                .collect::<Vec<_>>()
+                .join(" ");
+            assert!(shown.join(" ").contains(&first), "{flag}: {first}");
+            let hidden = option.about.list_flag().map(|flag| format!("--{flag}"));
+            assert!(hidden.is_none_or(|flag| !shown.contains(&flag.as_str())));
+        }
+    }
+
+    /// Values that an option takes.
+    fn values(option: &'static Opt<Options>) -> BoxedStrategy<Value> {
+        let word = "[a-z][a-z0-9_]{0,8}";
+        let folder = || "/[a-z]{1,8}(/[a-z]{1,8})?";
+        match option.about.kind {
+            Kind::Switch => any::<bool>().prop_map(Value::Bool).boxed(),
+            Kind::Integer { from, to } => (from..=to).prop_map(Value::Integer).boxed(),
+            Kind::Number { from, to } => (from..=to).prop_map(Value::Number).boxed(),
+            Kind::Choice(names) => prop::sample::select(names())
+                .prop_map(|name| Value::Text(name.to_owned()))
+                .boxed(),
+            Kind::Choices(names) => {
+                let count = names().len();
+                let some = prop::sample::subsequence(names(), 1..=count);
+                some.prop_map(|names| Value::List(names.into_iter().map(str::to_owned).collect()))
+                    .boxed()
+            }
+            Kind::File | Kind::Folder => ("/nowhere/[a-z]{1,8}").prop_map(Value::Text).boxed(),
+            Kind::Folders => prop::collection::vec(folder(), 1..4)
+                .prop_map(Value::List)
+                .boxed(),
+            Kind::NamedFolders => {
+                let named = (word, folder()).prop_map(|(name, folder)| format!("{name}={folder}"));
+                prop::collection::vec(named, 1..4)
+                    .prop_map(Value::List)
+                    .boxed()
+            }
+            Kind::Text(_) => word.prop_map(Value::Text).boxed(),
+            Kind::Texts(_) => word
+                .prop_map(|text| Value::List(vec![format!("author={text}")]))
+                .boxed(),
+        }
+    }
+
+    fn arguments(about: &About, flag: &str, value: &Value) -> Vec<String> {
+        match value {
+            Value::Bool(true) => vec![format!("--{flag}")],
+            Value::Bool(false) => Vec::new(),
+            Value::List(texts) if about.is_repeated() => texts
+                .iter()
+                .map(|text| format!("--{flag}={text}"))
+                .collect(),
+            value => vec![format!("--{flag}={value}")],
+        }
+    }
+
+    fn of_node(value: &Value) -> RosValue {
+        match value.clone() {
+            Value::Bool(value) => RosValue::Bool(value),
+            Value::Integer(value) => RosValue::Integer(value),
+            Value::Number(value) => RosValue::Double(value),
+            Value::Text(text) => RosValue::String(text),
+            Value::List(texts) => RosValue::StringArray(texts),
+        }
+    }
+
+    fn in_yaml(value: &Value) -> String {
+        match value {
+            Value::Text(text) => format!("{text:?}"),
+            Value::List(texts) => format!("{texts:?}"),
+            value => value.to_string(),
+        }
+    }
+
+    fn declared(text: &str) -> (Store, Parameters) {
+        // The node's defaults have limits.
+        let limits = [("time_limit", "0.0"), ("memory_limit", "0")];
+        let unlimited = limits
+            .iter()
+            .filter(|(name, _)| !text.contains(name))
+            .map(|(name, none)| format!("{name}: {none}, "));
+        let text = format!(
+            "/**:\n  ros__parameters: {{{}{text}}}\n",
+            unlimited.collect::<String>()
+        );
+        let read = urdf_usd_ros::overrides::read_str(&text, "f.yaml").expect("valid");
+        let mut store = Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect());
+        let parameters = Parameters::default()
+            .declared(|declaration| store.declare(declaration))
+            .expect("valid");
+        (store, parameters)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(8))]
+
+        /// A value comes to the same on the command line under each of its flags, in a parameter
+        /// file, and as a change of a running node's parameter.
+        #[test]
+        fn a_value_comes_to_the_same_on_every_way(all in TABLE.iter().map(values).collect::<Vec<_>>()) {
+            for (option, value) in TABLE.iter().zip(&all) {
+                let about = &option.about;
+                let mut expected = Options { resolve: resolve::Options::from_environment(), ..Options::default() };
+                prop_assert_eq!(option.set(&mut expected, value), Ok(()), "{}", about.name);
+                for flag in std::iter::once(about.flag()).chain(about.list_flag()) {
+                    let parsed = parse(&arguments(about, &flag, value)).map_err(|error| error.to_string());
+                    prop_assert_eq!(parsed.as_ref(), Ok(&expected), "--{}", flag);
+                }
+                let name = about.name;
+                let text = format!("{name}: {}", in_yaml(value));
+                let (_, parameters) = declared(&text);
+                prop_assert_eq!(&parameters.conversion, &expected, "{}", name);
+                let (mut store, mut running) = declared("");
+                let changes = store.set(vec![Change { name: name.to_owned(), value: of_node(value) }]);
+                for change in changes.map_err(TestCaseError::fail)? {
+                    running.apply(&change).map_err(TestCaseError::fail)?;
+                }
+                prop_assert_eq!(&running.conversion, &expected, "{}", name);
+            }
+        }
+    }
+
+    /// Each way says why a value can't be had.
+    #[test]
+    fn every_way_says_why_not() {
+        for (name, value, part) in [
+            (
+                "formats",
+                Value::List(vec!["stl".into()]),
+                "unknown format \"stl\"",
+            ),
+            (
+                "overlays",
+                Value::List(vec!["oak".into()]),
+                "unknown overlay",
+            ),
+            ("time_limit", Value::Number(-1.0), "0.0 … 86400.0"),
+            ("time_limit", Value::Number(f64::NAN), "0.0 … 86400.0"),
+            ("packages", Value::List(vec!["a".into()]), "NAME=DIR"),
+            (
+                "asset_namespace",
+                Value::Text("a b".into()),
+                "letters, digits",
+            ),
+            ("srdf_file", Value::Text("/dev".into()), "no regular file"),
+            (
+                "simready_metadata",
+                Value::List(vec!["mass=1".into()]),
+                "asset_license",
+            ),
+            ("base", Value::Text("glued".into()), "auto, fixed, floating"),
+        ] {
+            let option = TABLE
+                .iter()
+                .find(|option| option.about.name == name)
+                .expect("an option");
+            let mut options = Options::default();
+            let why = option.set(&mut options, &value).expect_err(name);
+            assert!(why.contains(part) && options == Options::default(), "{why}");
+            let shown = parse(&arguments(&option.about, &option.about.flag(), &value))
+                .expect_err(name)
+                .to_string();
+            // clap says itself which choices there are.
+            assert!(
+                shown.contains(part) || shown.contains("possible values"),
+                "{shown}"
+            );
+            assert!(shown.contains(&option.about.flag()), "{shown}");
+            let (mut store, running) = declared("");
+            let reason = store
+                .set(vec![Change {
+                    name: name.to_owned(),
+                    value: of_node(&value),
+                }])
+                .expect_err(name);
+            assert!(reason.contains(part) && reason.contains(name), "{reason}");
+            assert_eq!(running, declared("").1);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `urdf_usd fix`: any OpenUSD asset → one that follows REP-158, beside the list of what was mended
+//! and what is left.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::check::{Counts, is_usd};
+use super::conversion::Under;
+use super::packages::{Packages, in_package};
+use super::terminal::say;
+use super::{failed, plural, print_diagnostics, print_json, wrong};
+use urdf_usd_convert::{self as convert, SourceInfo};
+use urdf_usd_diagnostic::{Severity, escape_controls};
+use urdf_usd_fix as fix;
+use urdf_usd_rep158::{self as rep158, VariantChoice};
+use urdf_usd_resolve::{Opened, Resolver};
+
+/// The command's arguments.
+#[derive(Args)]
+pub struct Fix {
+    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), or its folder; also as
+    /// package://PACKAGE/FILE
+    asset: PathBuf,
+    /// The directory for the asset's own directory, which is called as its default prim. What is
+    /// read is never written over
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    pub(super) output: PathBuf,
+    /// A variant that becomes the default (may be given several times): of the set on all prims
+    /// that have it, or on one
+    #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}")]
+    variant: Vec<VariantChoice>,
+    #[command(flatten)]
+    packages: Packages,
+    /// Another folder that layers, textures and other files may be copied from. Without any: only
+    /// packages, the asset's own folder and the package that is in (may be given several times)
+    #[arg(long, value_name = "DIR")]
+    allowed_root: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) limits: Under,
+    /// Print the report as JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Mends, writes, checks what was written, and says what is left.
+pub fn run(arguments: &Fix) -> ExitCode {
+    let resolver = match arguments.packages.options_with(&arguments.allowed_root) {
+        Ok(options) => Arc::new(Resolver::new(options)),
+        Err(message) => return wrong(&message),
+    };
+    let entry = in_package(&arguments.asset, &resolver)
+        .and_then(|asset| convert::entry(&asset, &["usda", "usd", "usdc", "usdz"]));
+    let entry = match entry {
+        Ok(entry) if is_usd(&entry) => entry,
+        Ok(entry) => {
+            return failed(&format!(
+                "{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz",
+                entry.display()
+            ));
+        }
+        Err(message) => return failed(&message),
+    };
+    let options = fix::Options {
+        variants: arguments.variant.clone(),
+        packages: resolver.clone(),
+    };
+    let fixed = match fix::fix(&entry, &options) {
+        Ok(fixed) => fixed,
+        Err(error) => return failed(&error.to_string()),
+    };
+    if let Err(message) = may_write(&arguments.output.join(&fixed.name), &fixed.used) {
+        return failed(&message);
+    }
+    let source = SourceInfo {
+        kind: "usd".into(),
+        uri: None,
+        sha256: Opened::at(&entry)
+            .and_then(|opened| urdf_usd_serve::hash(&opened.file))
+            .unwrap_or_default(),
+    };
+    let files = fixed
+        .files
+        .into_iter()
+        .map(|(path, bytes)| (path.to_string_lossy().into_owned(), bytes))
+        .collect();
+    let mut report = match convert::write_asset(
+        &fixed.name,
+        source,
+        &arguments.output,
+        files,
+        fixed.diagnostics,
+    ) {
+        Ok(report) => report,
+        Err(diagnostics) => {
+            print_diagnostics(&diagnostics, None);
+            return ExitCode::FAILURE;
+        }
+    };
+    let written = report.directory.join(&fixed.entry);
+    let rules = rep158::Options {
+        all_variants: true,
+        interfaces: resolver.interfaces(),
+        packages: Some(resolver),
+        ..rep158::Options::default()
+    };
+    match rep158::check(&written, &rules) {
+        Ok(found) => report.diagnostics.extend(found),
+        Err(error) => return failed(&error.to_string()),
+    }
+    report.status = convert::Status::of(&report.diagnostics);
+    let counts = Counts::of(&report.diagnostics);
+    print_diagnostics(&report.diagnostics, None);
+    let entry = written.to_string_lossy();
+    let (errors, warnings) = (
+        plural(counts.error, "error"),
+        plural(counts.warning, "warning"),
+    );
+    let done = if report.changed {
+        "wrote"
+    } else {
+        "nothing to change in"
+    };
+    say(format!(
+        "{done} {}; left: {errors}, {warnings}",
+        escape_controls(&entry)
+    ));
+    let printed = if arguments.json {
+        print_json(&report)
+    } else {
+        ExitCode::SUCCESS
+    };
+    if report
+        .diagnostics
+        .iter()
+        .any(|finding| finding.severity == Severity::Error)
+    {
+        ExitCode::FAILURE
+    } else {
+        printed
+    }
+}
+
+/// Whether `directory` may be written: nothing that was read is in it, and nothing of other
+/// people's.
+fn may_write(directory: &Path, used: &[PathBuf]) -> Result<(), String> {
+    let Ok(there) = directory.canonicalize() else {
+        return Ok(());
+    };
+    let is_in = |file: &&PathBuf| {
+        file.canonicalize()
+            .is_ok_and(|file| file.starts_with(&there))
+    };
+    if let Some(file) = used.iter().find(is_in) {
+        let (directory, file) = (directory.display(), file.display());
+        return Err(format!(
+            "{directory} holds {file}, which is read: choose another directory with -o, nothing is written over its source"
+        ));
+    }
+    let is_empty = std::fs::read_dir(&there).is_ok_and(|mut entries| entries.next().is_none());
+    if !is_empty && convert::Report::read(&there).is_err() {
+        return Err(format!(
+            "{} is there, and not as an asset that this program wrote: choose another directory with -o",
+            directory.display()
+        ));
+    }
+    Ok(())
+}

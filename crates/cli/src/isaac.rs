@@ -1,0 +1,336 @@
+//! `urdf_usd isaac`: the Isaac robot schema on assets of anybody's: shown, authored, checked,
+//! migrated.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::check::{Counts, is_usd};
+use super::findings::print_results;
+use super::later::Later;
+use super::packages::{Packages, in_package};
+use super::{failed, plural, print_diagnostics, print_json, wrong};
+use urdf_usd_convert as convert;
+use urdf_usd_diagnostic::{Diagnostic, Severity, escape_controls};
+use urdf_usd_isaac::{self as isaac, Edit, Label, LinkTree, Saved, Sites, View};
+use urdf_usd_rep158::Stage;
+use urdf_usd_resolve::Resolver;
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Isaac {
+    /// Print the tree of a robot's links, with those of the robots within it
+    ///
+    /// Links are those of the robot's list, and those that joints reach and the list lacks. Exit
+    /// code 0: printed. 1: the asset can't be read, or no robot can be told. 2: the command line
+    /// was wrong.
+    Tree(Later<Tree>),
+    /// Make an asset a robot of the Isaac schema: mark its links, joints and sites, and list them
+    /// breadth-first from the base
+    ///
+    /// Lists that the asset has are replaced. Nothing is written into its files: what is authored
+    /// is in the layer isaac.usda, with the entry NAME.isaac.usda, which includes that layer and
+    /// the asset. Exit code 0: written. 1: not written. 2: the command line was wrong.
+    Populate(Later<Populate>),
+    /// Bring the lists of a robot up to date: what is valid keeps its order, what is not there
+    /// goes, what is new is appended
+    ///
+    /// Files and exit codes are those of populate.
+    Recalculate(Later<Populate>),
+    /// Hold an asset against the Isaac robot schema: its lists, links, joints, sites and named
+    /// poses, and what is deprecated
+    ///
+    /// Exit code 0: no error, warnings or not. 1: an error, or the asset can't be read. 2: the
+    /// command line was wrong.
+    Validate(Later<Validate>),
+    /// Migrate what is deprecated: IsaacReferencePointAPI, attributes for the place of each axis of
+    /// a joint, and lists of robots that hide those of weaker layers
+    ///
+    /// Files and exit codes are those of populate.
+    Migrate(Later<Migrate>),
+}
+
+/// The asset, and where packages are.
+#[derive(Args)]
+struct Asset {
+    /// The entry file of an OpenUSD asset of anybody's (.usda, .usd, .usdc, .usdz), or its folder,
+    /// of which the overlay is meant if there is one; also as package://PACKAGE/FILE
+    asset: PathBuf,
+    #[command(flatten)]
+    packages: Packages,
+    /// Print the result as JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// `isaac tree`.
+#[derive(Args)]
+pub struct Tree {
+    #[command(flatten)]
+    asset: Asset,
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// default prim]
+    #[arg(long, value_name = "PRIM")]
+    robot: Option<String>,
+}
+
+/// `isaac populate` and `isaac recalculate`.
+#[derive(Args)]
+pub struct Populate {
+    #[command(flatten)]
+    asset: Asset,
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// default prim]
+    #[arg(long, value_name = "PRIM")]
+    robot: Option<String>,
+    /// The directory for the asset's own directory NAME, which gets the overlay's files [default:
+    /// beside the asset]
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Make no sites of the Xforms in links that have nothing in them; sites that the asset has are
+    /// listed all the same
+    #[arg(long)]
+    no_sites: bool,
+    /// Put sites at the end of the list of links, not after their link
+    #[arg(long)]
+    sites_last: bool,
+}
+
+/// `isaac migrate`.
+#[derive(Args)]
+pub struct Migrate {
+    #[command(flatten)]
+    asset: Asset,
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// default prim]
+    #[arg(long, value_name = "PRIM")]
+    robot: Option<String>,
+    /// The directory for the asset's own directory NAME, which gets the overlay's files [default:
+    /// beside the asset]
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// `isaac validate`.
+#[derive(Args)]
+pub struct Validate {
+    #[command(flatten)]
+    asset: Asset,
+}
+
+/// Runs one of the commands.
+pub fn run(command: &Isaac) -> ExitCode {
+    let done = match command {
+        Isaac::Tree(arguments) => tree(&arguments.0),
+        Isaac::Populate(arguments) => populate(&arguments.0, isaac::populate),
+        Isaac::Recalculate(arguments) => populate(&arguments.0, isaac::recalculate),
+        Isaac::Validate(arguments) => validate(&arguments.0.asset),
+        Isaac::Migrate(arguments) => migrate(&arguments.0),
+    };
+    done.unwrap_or_else(|code| code)
+}
+
+/// The endings of an asset's entries.
+pub(super) const ENTRIES: [&str; 4] = ["usda", "usd", "usdc", "usdz"];
+/// The same where the overlay comes first: of a folder, what these commands author is shown,
+/// checked and changed.
+const WITH_OVERLAY: [&str; 5] = ["isaac.usda", "usda", "usd", "usdc", "usdz"];
+
+/// The entry file of an OpenUSD asset as it is given, of a folder that with the first of `endings`,
+/// and what knows packages; or the exit code after saying what is wrong.
+pub(super) fn entry(
+    asset: &Path,
+    endings: &[&str],
+    packages: &Packages,
+) -> Result<(PathBuf, std::sync::Arc<Resolver>), ExitCode> {
+    let resolver = packages.resolver().map_err(|message| wrong(&message))?;
+    let entry = in_package(asset, &resolver).and_then(|asset| convert::entry(&asset, endings));
+    let entry = entry.map_err(|message| failed(&message))?;
+    if !is_usd(&entry) {
+        return Err(failed(&format!(
+            "{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz",
+            entry.display()
+        )));
+    }
+    Ok((entry, resolver))
+}
+
+fn opened(asset: &Asset) -> Result<Stage, ExitCode> {
+    let (entry, resolver) = entry(&asset.asset, &WITH_OVERLAY, &asset.packages)?;
+    let options = urdf_usd_usd::ReadOptions {
+        packages: Some(resolver),
+        ..Default::default()
+    };
+    Stage::open(&entry, &options).map_err(|error| failed(&error.to_string()))
+}
+
+fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
+    #[derive(Serialize)]
+    struct Link<'a> {
+        path: &'a str,
+        parent: Option<&'a str>,
+        joint: Option<&'a str>,
+        depth: usize,
+    }
+    let Tree { asset, robot } = arguments;
+    let stage = opened(asset)?;
+    let view = View::new(&stage);
+    let robot = view
+        .robot(robot.as_deref())
+        .map_err(|error| failed(&error.to_string()))?;
+    let tree = LinkTree::new(&view, robot);
+    if asset.json {
+        let path = |id: isaac::PrimId| stage[id].path.as_str();
+        let links: Vec<Link<'_>> = tree
+            .depth_first()
+            .into_iter()
+            .map(|(depth, node)| Link {
+                path: path(node.prim),
+                parent: node.parent.map(|parent| path(tree.nodes[parent].prim)),
+                joint: node.joint.map(path),
+                depth,
+            })
+            .collect();
+        return Ok(print_json(
+            &serde_json::json!({ "robot": path(robot), "links": links }),
+        ));
+    }
+    // A closed pipe (`| head`) is the reader's choice.
+    let _ = write!(std::io::stdout(), "{}", tree.print(&stage));
+    Ok(ExitCode::SUCCESS)
+}
+
+type Work =
+    fn(&View<'_>, isaac::PrimId, Sites, &mut urdf_usd_usd::author::Layer) -> isaac::Populated;
+
+fn populate(arguments: &Populate, work: Work) -> Result<ExitCode, ExitCode> {
+    let Populate {
+        asset,
+        robot,
+        output,
+        no_sites,
+        sites_last,
+    } = arguments;
+    let mut edit = edit(asset, Label::Isaac, output.as_deref())?;
+    let view = View::new(&edit.stage);
+    let robot = view
+        .robot(robot.as_deref())
+        .map_err(|error| failed(&error.to_string()))?;
+    let populated = work(
+        &view,
+        robot,
+        Sites {
+            detect: !no_sites,
+            last: *sites_last,
+        },
+        &mut edit.layer,
+    );
+    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    print_diagnostics(&populated.diagnostics, None);
+    let links = populated.links.len() - populated.sites.len();
+    let outcome = format!(
+        "{}: {}, {}, {}; {} added to the lists, {} removed",
+        written(&saved),
+        plural(links, "link"),
+        plural(populated.sites.len(), "site"),
+        plural(populated.joints.len(), "joint"),
+        populated.added.len(),
+        populated.removed.len()
+    );
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
+    if asset.json {
+        return Ok(print_json(
+            &serde_json::json!({ "saved": saved, "lists": populated }),
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn migrate(arguments: &Migrate) -> Result<ExitCode, ExitCode> {
+    let Migrate {
+        asset,
+        robot,
+        output,
+    } = arguments;
+    let mut edit = edit(asset, Label::Isaac, output.as_deref())?;
+    let view = View::new(&edit.stage);
+    let robot = view
+        .robot(robot.as_deref())
+        .map_err(|error| failed(&error.to_string()))?;
+    let migrated = isaac::migrate(&view, robot, &mut edit.layer);
+    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    print_diagnostics(&migrated.diagnostics, None);
+    let outcome = format!(
+        "{}: migrated {}, {}, {}",
+        written(&saved),
+        plural(migrated.sites.len(), "site"),
+        plural(migrated.joints.len(), "joint"),
+        plural(migrated.lists.len(), "list")
+    );
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&outcome));
+    if asset.json {
+        return Ok(print_json(
+            &serde_json::json!({ "saved": saved, "migrated": migrated }),
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An asset with its overlay, opened to be changed.
+fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
+    let (entry, resolver) = entry(&asset.asset, &WITH_OVERLAY, &asset.packages)?;
+    Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
+}
+
+pub(super) fn written(saved: &Saved) -> String {
+    let done = if saved.changed {
+        "wrote"
+    } else {
+        "nothing to change in"
+    };
+    format!("{done} {}", saved.entry.display())
+}
+
+fn validate(asset: &Asset) -> Result<ExitCode, ExitCode> {
+    #[derive(Serialize)]
+    struct Findings<'a> {
+        asset: &'a Path,
+        diagnostics: &'a [Diagnostic],
+        counts: Counts,
+    }
+    let stage = opened(asset)?;
+    let view = View::new(&stage);
+    let found = isaac::validate(&view);
+    let counts = Counts::of(&found);
+    let printed = if asset.json {
+        print_json(&Findings {
+            asset: &stage.entry,
+            diagnostics: &found,
+            counts,
+        })
+    } else {
+        print_results(&found);
+        let mut out = std::io::stdout().lock();
+        let entry = stage.entry.to_string_lossy();
+        let (errors, warnings) = (
+            plural(counts.error, "error"),
+            plural(counts.warning, "warning"),
+        );
+        // A closed pipe (`| head`) is the reader's choice.
+        let _ = writeln!(out, "{}: {errors}, {warnings}", escape_controls(&entry));
+        ExitCode::SUCCESS
+    };
+    Ok(
+        if found
+            .iter()
+            .any(|finding| finding.severity == Severity::Error)
+        {
+            ExitCode::FAILURE
+        } else {
+            printed
+        },
+    )
+}

@@ -1,0 +1,615 @@
+//! `urdf_usd pose store|list|get|delete|apply|export|import`: the named poses of an asset.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value as Json, json};
+
+use super::isaac::{ENTRIES, entry, written};
+use super::later::Later;
+use super::packages::Packages;
+use super::{failed, plural, print_diagnostics, print_json, wrong};
+use urdf_usd_diagnostic::{Diagnostic, Place, Severity, escape_controls};
+use urdf_usd_isaac::poses::stored::entry_with_poses;
+use urdf_usd_isaac::poses::{self, PoseError, Poses, Units, apply};
+use urdf_usd_isaac::{Edit, Label};
+use urdf_usd_resolve::Resolver;
+use urdf_usd_robot::{JointKind, NamedPose};
+
+/// The largest file of poses that is read, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum NamedPoses {
+    /// List the named poses of an asset
+    ///
+    /// Exit code 0: listed, even if there are none. 1: the asset can't be read. 2: the command line
+    /// was wrong.
+    List(Later<List>),
+    /// Print a named pose: the position of each joint that it sets, in radians or metres, and the
+    /// links of its chain
+    ///
+    /// Exit code 0: printed. 1: there is no such pose, or the asset can't be read. 2: the command
+    /// line was wrong.
+    Get(Later<Get>),
+    /// Store a named pose on an asset, in place of one of that name
+    ///
+    /// Nothing is written into the asset's files: the pose is in the layer poses.usda, with the
+    /// entry NAME.poses.usda, which includes that layer and the asset. A robot without
+    /// IsaacRobotAPI gets it there, with lists of its links and joints. A pose outside limits is
+    /// stored and marked as not valid. Exit code 0: stored. 1: not stored. 2: the command line was
+    /// wrong.
+    Store(Later<Store>),
+    /// Take a named pose off an asset
+    ///
+    /// Files are those of store: what the asset's own files have is hidden by the layer poses.usda.
+    /// Exit code 0: deleted. 1: there is no such pose, or nothing can be written. 2: the command
+    /// line was wrong.
+    Delete(Later<Delete>),
+    /// Write the asset with its robot in a named pose: every body where it is then, joints that the
+    /// pose does not set at zero or at the limit next to it
+    ///
+    /// Drives get the pose as their target. The places are in the layer posed.usda, with the entry
+    /// NAME.posed.usda; a pose that was applied before is replaced. Exit code 0: written. 1: there
+    /// is no such pose, or nothing can be written. 2: the command line was wrong.
+    Apply(Later<Apply>),
+    /// Write all named poses of an asset to a JSON file, in the form that Isaac Sim's Robot Poser
+    /// imports
+    ///
+    /// Exit code 0: written. 1: not written. 2: the command line was wrong.
+    Export(Later<Export>),
+    /// Store the poses of a JSON file on an asset, in place of those of the same names
+    ///
+    /// The file is in the form that export writes; joints and links are named by the paths of their
+    /// prims or by their own names. A pose that names what the robot does not have is left out.
+    /// Files are those of store. Exit code 0: all stored. 1: some or none. 2: the command line was
+    /// wrong.
+    Import(Later<Import>),
+}
+
+/// An asset, and where packages are.
+#[derive(Args)]
+struct Asset {
+    /// The folder of an OpenUSD asset, with the poses that are stored there; or one of its entry
+    /// files (.usda, .usd, .usdc, .usdz), also as package://PACKAGE/FILE. An entry has its own
+    /// poses: NAME.usda those of the robot, NAME.poses.usda also those that were stored
+    asset: PathBuf,
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// default prim]
+    #[arg(long, value_name = "PRIM")]
+    robot: Option<String>,
+    #[command(flatten)]
+    packages: Packages,
+}
+
+/// Which pose.
+#[derive(Args)]
+struct Which {
+    /// The name of the pose
+    name: String,
+    /// The group of joints that it is about, where several groups have a pose of that name
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
+}
+
+/// Where the overlay goes.
+#[derive(Args)]
+struct Output {
+    /// The directory for the asset's own directory NAME, which gets the overlay's files [default:
+    /// beside the asset]
+    #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print the result as JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// `pose list`.
+#[derive(Args)]
+pub struct List {
+    #[command(flatten)]
+    asset: Asset,
+    /// Print JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// `pose get`.
+#[derive(Args)]
+pub struct Get {
+    #[command(flatten)]
+    asset: Asset,
+    #[command(flatten)]
+    which: Which,
+    /// Print JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// `pose store`.
+#[derive(Args)]
+pub struct Store {
+    #[command(flatten)]
+    asset: Asset,
+    #[command(flatten)]
+    which: Which,
+    /// The position of a joint, in radians or metres (may be given several times)
+    #[arg(long = "set", value_name = "JOINT=POSITION", value_parser = setting)]
+    set: Vec<(String, f64)>,
+    /// A pose of the asset to start from: its joints keep their positions, but for those that --set
+    /// names
+    #[arg(long, value_name = "NAME")]
+    from: Option<String>,
+    /// The link that the pose's chain begins with: joints up to --end that nothing sets are at zero
+    /// or at the limit next to it [default: the link nearest to the joints that is above all of
+    /// them]
+    #[arg(long, value_name = "LINK", requires = "end")]
+    start: Option<String>,
+    /// The link that the pose's chain ends with [default: what the last joint moves, or the tool
+    /// frame in it]
+    #[arg(long, value_name = "LINK", requires = "start")]
+    end: Option<String>,
+    /// A joint that inverse kinematics leaves alone (may be given several times)
+    #[arg(long, value_name = "JOINT")]
+    fixed: Vec<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// `pose delete`.
+#[derive(Args)]
+pub struct Delete {
+    #[command(flatten)]
+    asset: Asset,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// `pose apply`.
+#[derive(Args)]
+pub struct Apply {
+    #[command(flatten)]
+    asset: Asset,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// `pose export`.
+#[derive(Args)]
+pub struct Export {
+    #[command(flatten)]
+    asset: Asset,
+    /// The file to write; `-`: standard output
+    file: PathBuf,
+    /// Write angles in degrees, not radians; lengths are metres
+    #[arg(long)]
+    degrees: bool,
+}
+
+/// `pose import`.
+#[derive(Args)]
+pub struct Import {
+    #[command(flatten)]
+    asset: Asset,
+    /// The JSON file; `-`: standard input
+    file: PathBuf,
+    #[command(flatten)]
+    output: Output,
+}
+
+fn setting(text: &str) -> Result<(String, f64), String> {
+    let (joint, value) = text
+        .rsplit_once('=')
+        .filter(|(joint, _)| !joint.is_empty())
+        .ok_or("it is not JOINT=POSITION")?;
+    let value = value.parse::<f64>().ok().filter(|value| value.is_finite());
+    Ok((
+        joint.to_owned(),
+        value.ok_or("the position is no number of radians or metres")?,
+    ))
+}
+
+/// Runs one of the commands.
+pub fn run(command: &NamedPoses) -> ExitCode {
+    let done = match command {
+        NamedPoses::List(arguments) => list(&arguments.0),
+        NamedPoses::Get(arguments) => get(&arguments.0),
+        NamedPoses::Store(arguments) => store(&arguments.0),
+        NamedPoses::Delete(arguments) => delete(&arguments.0),
+        NamedPoses::Apply(arguments) => put_on(&arguments.0),
+        NamedPoses::Export(arguments) => export(&arguments.0),
+        NamedPoses::Import(arguments) => import(&arguments.0),
+    };
+    done.unwrap_or_else(|code| code)
+}
+
+/// The entry that has the poses.
+fn entry_of(asset: &Asset) -> Result<(PathBuf, Arc<Resolver>), ExitCode> {
+    let (entry, resolver) = entry(&asset.asset, &ENTRIES, &asset.packages)?;
+    let entry = if asset.asset.is_dir() {
+        entry_with_poses(&entry)
+    } else {
+        entry
+    };
+    Ok((entry, resolver))
+}
+
+fn stage(asset: &Asset) -> Result<urdf_usd_rep158::Stage, ExitCode> {
+    let (entry, resolver) = entry_of(asset)?;
+    let options = urdf_usd_usd::ReadOptions {
+        packages: Some(resolver),
+        ..Default::default()
+    };
+    urdf_usd_rep158::Stage::open(&entry, &options).map_err(|error| failed(&error.to_string()))
+}
+
+fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
+    let (entry, resolver) = entry_of(asset)?;
+    Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
+}
+
+/// Says why there is no pose, with what is to be done.
+fn told(error: &PoseError) -> ExitCode {
+    if let PoseError::Wrong(found) = error {
+        print_diagnostics(std::slice::from_ref(found), None);
+        return ExitCode::FAILURE;
+    }
+    failed(&error.to_string())
+}
+
+fn open<'a>(stage: &'a urdf_usd_rep158::Stage, asset: &Asset) -> Result<Poses<'a>, ExitCode> {
+    Poses::of(stage, asset.robot.as_deref()).map_err(|error| told(&error))
+}
+
+/// A pose for programs: positions in radians and metres by the joints' names.
+fn described(poses: &Poses<'_>, pose: &NamedPose) -> Json {
+    let stored = poses.stored(pose);
+    let joints: serde_json::Map<String, Json> = pose
+        .positions
+        .iter()
+        .filter_map(|(joint, at)| {
+            Some((
+                poses.robot.joints.get(joint.0)?.name.clone(),
+                json!(at.first()?),
+            ))
+        })
+        .collect();
+    let fixed: Vec<&str> = stored
+        .fixed
+        .iter()
+        .filter_map(|joint| Some(poses.robot.joints.get(joint.0)?.name.as_str()))
+        .collect();
+    json!({
+        "name": pose.name,
+        "group": pose.group,
+        "joints": joints,
+        "fixed": fixed,
+        "start": stored.start,
+        "end": stored.end,
+        "valid": stored.is_valid,
+        "prim": stored.prim,
+    })
+}
+
+fn list(arguments: &List) -> Result<ExitCode, ExitCode> {
+    let stage = stage(&arguments.asset)?;
+    let poses = open(&stage, &arguments.asset)?;
+    let all = &poses.robot.named_poses;
+    if arguments.json {
+        let all: Vec<Json> = all.iter().map(|pose| described(&poses, pose)).collect();
+        return Ok(print_json(&json!({ "poses": all })));
+    }
+    let mut out = std::io::stdout().lock();
+    for pose in all {
+        let group = pose
+            .group
+            .as_ref()
+            .map(|group| format!(" (group {group})"))
+            .unwrap_or_default();
+        let line = format!(
+            "{}{group}: {}",
+            pose.name,
+            plural(pose.positions.len(), "joint")
+        );
+        // A closed pipe (`| head`) is the reader's choice.
+        let _ = writeln!(out, "{}", escape_controls(&line));
+    }
+    if all.is_empty() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "{} has no named poses",
+            escape_controls(&stage.entry.to_string_lossy())
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
+    let stage = stage(&arguments.asset)?;
+    let poses = open(&stage, &arguments.asset)?;
+    let Which { name, group } = &arguments.which;
+    let pose = poses
+        .get(name, group.as_deref())
+        .map_err(|error| told(&error))?;
+    if arguments.json {
+        return Ok(print_json(&described(&poses, pose)));
+    }
+    let stored = poses.stored(pose);
+    let mut out = std::io::stdout().lock();
+    // A closed pipe (`| head`) is the reader's choice.
+    let mut line = |text: String| {
+        let _ = writeln!(out, "{}", escape_controls(&text));
+    };
+    let end = |path: &Option<String>| path.clone().unwrap_or_else(|| "?".to_owned());
+    let validity = if stored.is_valid { "" } else { ", not valid" };
+    line(format!(
+        "{}: from {} to {}{validity}",
+        pose.name,
+        end(&stored.start),
+        end(&stored.end)
+    ));
+    for (id, at) in &pose.positions {
+        let (Some(joint), Some(at)) = (poses.robot.joints.get(id.0), at.first()) else {
+            continue;
+        };
+        let is_fixed = if stored.fixed.contains(id) {
+            ", fixed"
+        } else {
+            ""
+        };
+        let value = match joint.kind {
+            JointKind::Prismatic => format!("{at:.6} m"),
+            _ => format!("{at:.6} rad ({:.3} deg)", at.to_degrees()),
+        };
+        line(format!("  {}: {value}{is_fixed}", joint.name));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
+    let Store {
+        asset,
+        which,
+        set,
+        from,
+        start,
+        end,
+        fixed,
+        output,
+    } = arguments;
+    if set.is_empty() && from.is_none() && start.is_none() {
+        return Err(wrong(
+            "nothing says what the pose is: give --set JOINT=POSITION, --from NAME, or --start and --end",
+        ));
+    }
+    if which.name.is_empty() {
+        return Err(wrong("a pose has a name"));
+    }
+    let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
+    let poses = open(&edit.stage, asset)?;
+    let of = |error: PoseError| told(&error);
+    let mut positions: std::collections::BTreeMap<_, Vec<f64>> = std::collections::BTreeMap::new();
+    let (mut chain, mut held) = (None, Vec::new());
+    if let Some(from) = from {
+        let pose = poses
+            .get(from, which.group.as_deref())
+            .or_else(|_| poses.get(from, None))
+            .map_err(of)?;
+        positions.extend(pose.positions.iter().cloned());
+        (chain, held) = (pose.chain, poses.stored(pose).fixed);
+    }
+    if let (Some(start), Some(end)) = (start, end) {
+        let ends = (poses.link(start).map_err(of)?, poses.link(end).map_err(of)?);
+        let between = poses.joints_between(ends.0, ends.1);
+        if between.is_empty() {
+            return Err(failed(&format!(
+                "no joint that moves is between {start} and {end}: give a link and one that hangs on it"
+            )));
+        }
+        for joint in between {
+            let home = poses
+                .robot
+                .joints
+                .get(joint.0)
+                .map_or(0.0, |joint| joint.bounds().nearest(0.0));
+            positions.entry(joint).or_insert_with(|| vec![home]);
+        }
+        chain = Some(ends);
+    }
+    for (name, value) in set {
+        positions.insert(poses.joint(name).map_err(of)?, vec![*value]);
+    }
+    for name in fixed {
+        let joint = poses.joint(name).map_err(of)?;
+        if !positions.contains_key(&joint) {
+            return Err(failed(&format!(
+                "--fixed {name}: the pose does not set that joint; give it a position with --set"
+            )));
+        }
+        held.push(joint);
+    }
+    let (name, group) = (which.name.clone(), which.group.clone());
+    let pose = NamedPose {
+        name,
+        group,
+        chain,
+        positions: positions.into_iter().collect(),
+        place: Place::default(),
+    };
+    let said = pose.name.clone();
+    let (paths, found) = poses.store(&[(pose, held)], &mut edit.layer);
+    let Some(path) = paths.first() else {
+        print_diagnostics(&found, None);
+        return Err(ExitCode::FAILURE);
+    };
+    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    print_diagnostics(&found, None);
+    say(&format!("{}: stored {said:?} at {path}", written(&saved)));
+    Ok(printed(
+        output,
+        &json!({ "saved": saved, "pose": said, "prim": path, "diagnostics": found }),
+    ))
+}
+
+fn delete(arguments: &Delete) -> Result<ExitCode, ExitCode> {
+    let Delete {
+        asset,
+        which,
+        output,
+    } = arguments;
+    let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
+    let poses = open(&edit.stage, asset)?;
+    let pose = poses
+        .get(&which.name, which.group.as_deref())
+        .map_err(|error| told(&error))?;
+    poses.delete(pose, &mut edit.layer);
+    let name = pose.name.clone();
+    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    say(&format!("{}: deleted {name:?}", written(&saved)));
+    Ok(printed(output, &json!({ "saved": saved, "pose": name })))
+}
+
+fn put_on(arguments: &Apply) -> Result<ExitCode, ExitCode> {
+    let Apply {
+        asset,
+        which,
+        output,
+    } = arguments;
+    let mut edit = edit(asset, Label::Posed, output.output.as_deref())?;
+    let poses = open(&edit.stage, asset)?;
+    let pose = poses
+        .get(&which.name, which.group.as_deref())
+        .map_err(|error| told(&error))?;
+    let applied = apply(&poses, pose, &mut edit.layer);
+    let name = pose.name.clone();
+    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    print_diagnostics(&applied.diagnostics, None);
+    let moved = match applied.moved.len() {
+        1 => "1 body".to_owned(),
+        count => format!("{count} bodies"),
+    };
+    say(&format!(
+        "{}: {name:?} moves {moved} and sets the target of {}",
+        written(&saved),
+        plural(applied.joints.len(), "joint")
+    ));
+    Ok(printed(
+        output,
+        &json!({ "saved": saved, "pose": name, "applied": applied }),
+    ))
+}
+
+fn export(arguments: &Export) -> Result<ExitCode, ExitCode> {
+    let stage = stage(&arguments.asset)?;
+    let poses = open(&stage, &arguments.asset)?;
+    let units = if arguments.degrees {
+        Units::Degrees
+    } else {
+        Units::Radians
+    };
+    let (exported, found) = poses::export(&poses, units);
+    print_diagnostics(&found, None);
+    let text =
+        serde_json::to_string_pretty(&exported).map_err(|error| failed(&error.to_string()))? + "\n";
+    if arguments.file == Path::new("-") {
+        // A closed pipe (`| head`) is the reader's choice.
+        let _ = std::io::stdout().write_all(text.as_bytes());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let written = std::fs::write(&arguments.file, text);
+    written.map_err(|error| {
+        failed(&format!(
+            "cannot write {}: {error}",
+            arguments.file.display()
+        ))
+    })?;
+    say(&format!(
+        "wrote {} to {}",
+        plural(poses.robot.named_poses.len() - found.len(), "pose"),
+        arguments.file.display()
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
+    let Import {
+        asset,
+        file,
+        output,
+    } = arguments;
+    let text = text_of(file).map_err(|message| failed(&message))?;
+    let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
+    let poses = open(&edit.stage, asset)?;
+    let (read, mut found) = match poses::import(&poses, &text, file) {
+        Ok(read) => read,
+        Err(diagnostic) => {
+            print_diagnostics(&[diagnostic], None);
+            return Err(ExitCode::FAILURE);
+        }
+    };
+    let (stored, more) = poses.store(&read, &mut edit.layer);
+    found.extend(more);
+    if stored.is_empty() {
+        print_diagnostics(&found, None);
+        return Err(failed("no pose of the file is stored"));
+    }
+    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    print_diagnostics(&found, None);
+    say(&format!(
+        "{}: stored {}",
+        written(&saved),
+        plural(stored.len(), "pose")
+    ));
+    let printed = printed(
+        output,
+        &json!({ "saved": saved, "prims": stored, "diagnostics": found }),
+    );
+    let is_wrong = |found: &Diagnostic| found.severity == Severity::Error;
+    Ok(if found.iter().any(is_wrong) {
+        ExitCode::FAILURE
+    } else {
+        printed
+    })
+}
+
+fn text_of(file: &Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", file.display());
+    let mut text = String::new();
+    let mut input: Box<dyn Read> = match file == Path::new("-") {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(std::fs::File::open(file).map_err(failed)?),
+    };
+    input
+        .by_ref()
+        .take(MAX_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(failed)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(format!(
+            "{} has more than {} MiB, which no file of poses needs",
+            file.display(),
+            MAX_BYTES >> 20
+        ));
+    }
+    Ok(text)
+}
+
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(text));
+}
+
+fn printed(output: &Output, json: &Json) -> ExitCode {
+    if output.json {
+        print_json(json)
+    } else {
+        ExitCode::SUCCESS
+    }
+}

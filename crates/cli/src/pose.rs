@@ -1,0 +1,486 @@
+//! `urdf_usd pose`: where links are for given joint positions. Also what it shares with `urdf_usd
+//! ik`: the robot and where its joints are.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use serde_json::{Map, Value, json};
+
+use super::named_poses::{self, NamedPoses};
+use super::packages::Packages;
+use super::{plural, print_diagnostics, print_json, source, wrong};
+use urdf_usd_convert::{self as convert, Context, Job, STDIN, Tiers, read_robot};
+use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
+use urdf_usd_kinematics::{Mechanism, Transform, codes, names};
+use urdf_usd_robot::kinematics::position_count;
+use urdf_usd_robot::{JointId, LinkId, NamedPose, Robot};
+use urdf_usd_urdf::xacro;
+
+/// More bytes of positions are not read.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// A robot and what it takes to read it.
+#[derive(Args)]
+pub(super) struct Subject {
+    /// A URDF, xacro, OpenUSD or glTF file, an asset's directory, or the folder of a ROS package;
+    /// `-` reads any but xacro from standard input
+    robot: PathBuf,
+    /// Which robot of the folder, by the name of its file
+    #[arg(long = "robot", id = "which", value_name = "NAME")]
+    which: Option<String>,
+    /// The robot's SRDF, for its named poses
+    #[arg(long, value_name = "FILE")]
+    srdf: Option<PathBuf>,
+    /// An argument of the xacro file (may be given several times)
+    #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
+    xacro_args: Vec<xacro::Argument>,
+    #[command(flatten)]
+    packages: Packages,
+}
+
+/// A joint's positions by its name.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Setting {
+    joint: String,
+    positions: Vec<f64>,
+}
+
+/// `JOINT=VALUE`, or as many values as the joint has positions, with commas.
+fn setting(text: &str) -> Result<Setting, String> {
+    let (joint, values) = text
+        .rsplit_once('=')
+        .filter(|(joint, _)| !joint.is_empty())
+        .ok_or("it is not JOINT=VALUE")?;
+    Ok(Setting {
+        joint: joint.to_owned(),
+        positions: numbers(values)?,
+    })
+}
+
+/// The settings in a file, one in a line.
+fn settings(file: &Path) -> Result<Vec<Setting>, Diagnostic> {
+    let is_input = file == Path::new("-");
+    let problem = |line: usize, message: String| {
+        let place = Place {
+            line: line as u32,
+            ..Place::file(if is_input { Path::new(STDIN) } else { file })
+        };
+        Diagnostic::new(&codes::POSITIONS, place, message)
+            .help("give a line JOINT=VALUE for each joint, as `urdf_usd ik` prints them")
+    };
+    let mut text = String::new();
+    let read = if is_input {
+        std::io::stdin()
+            .lock()
+            .take(MOST_BYTES)
+            .read_to_string(&mut text)
+    } else {
+        std::fs::File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
+    };
+    read.map_err(|error| problem(0, format!("{} cannot be read: {error}", file.display())))?;
+    let lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(n, line)| {
+            setting(line.trim()).map_err(|error| problem(n + 1, format!("{line:?}: {error}")))
+        })
+        .collect()
+}
+
+/// Finite numbers with commas between them.
+pub(super) fn numbers(text: &str) -> Result<Vec<f64>, String> {
+    let number = |text: &str| {
+        text.trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite())
+    };
+    let number = |text: &str| number(text).ok_or_else(|| format!("\"{text}\" is no finite number"));
+    text.split(',').map(number).collect()
+}
+
+/// Where joints are.
+#[derive(Args)]
+pub(super) struct Positions {
+    /// A joint's position in radians (revolute, continuous) or metres (prismatic); may be given
+    /// several times. A planar joint has two, metres along the two directions of its plane; a
+    /// floating one six: x, y, z in metres, roll, pitch, yaw in radians. `ik` begins its search
+    /// there, and --fix keeps a joint there
+    #[arg(long = "set", value_name = "JOINT=VALUE[,VALUE]...", value_parser = setting)]
+    set: Vec<Setting>,
+    /// A file with a line JOINT=VALUE for each joint, as `urdf_usd ik` prints them, for the joints
+    /// that --set does not set; `-` reads standard input. Joints that follow others may stand
+    /// there, too
+    #[arg(long, value_name = "FILE")]
+    set_from: Option<PathBuf>,
+    /// A named pose of the robot or its SRDF for the joints that --set and --set-from do not set
+    #[arg(long = "named", value_name = "NAME")]
+    named: Option<String>,
+    /// The group of joints that the named pose is of, where several groups have one of that name
+    #[arg(long, value_name = "GROUP", requires = "named")]
+    group: Option<String>,
+}
+
+impl Positions {
+    /// Whether any are.
+    pub(super) fn is_given(&self) -> bool {
+        !self.set.is_empty() || self.set_from.is_some() || self.named.is_some()
+    }
+}
+
+/// `pose`: with a command of its own for named poses, or without.
+pub enum Pose {
+    /// A command for the named poses of an asset.
+    Named(NamedPoses),
+    /// Where links are.
+    Of(Box<Posing>),
+}
+
+// The robot has to be given where there is no command of its own, which clap's macros can't say.
+impl FromArgMatches for Pose {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        match matches.subcommand() {
+            Some(_) => NamedPoses::from_arg_matches(matches).map(Self::Named),
+            None => Posing::from_arg_matches(matches).map(|posing| Self::Of(Box::new(posing))),
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Pose {
+    fn augment_args(command: Command) -> Command {
+        NamedPoses::augment_subcommands(Posing::augment_args(command))
+            .args_conflicts_with_subcommands(true)
+            .subcommand_negates_reqs(true)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// `pose` without a command of its own.
+#[derive(Args)]
+pub struct Posing {
+    #[command(flatten)]
+    subject: Subject,
+    #[command(flatten)]
+    positions: Positions,
+    /// A link whose pose is printed (may be given several times) [default: all links]
+    #[arg(long = "frame", value_name = "LINK")]
+    frames: Vec<String>,
+    /// The link in whose frame poses are [default: the root link]
+    #[arg(long, value_name = "LINK")]
+    base: Option<String>,
+    /// Print JSON: positions of all joints in radians and metres, for each link its translation in
+    /// metres and its quaternion x y z w
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads the robot; or says what is wrong, and gives the exit code.
+pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCode> {
+    let source = source(
+        &subject.robot,
+        subject.which.as_deref(),
+        subject.xacro_args.clone(),
+    )?;
+    let resolve = subject
+        .packages
+        .options()
+        .map_err(|message| wrong(&message))?;
+    let options = convert::Options {
+        resolve,
+        srdf: subject.srdf.clone(),
+        tiers: Tiers::High,
+        ..convert::Options::default()
+    };
+    let job = Job {
+        options,
+        ..Job::new(source, ".")
+    };
+    read_robot(&job, &Context::default()).map_err(|failure| {
+        print_diagnostics(&failure.diagnostics, None);
+        ExitCode::FAILURE
+    })
+}
+
+/// The coordinates of a mechanism that are asked for, and what there is to say of them.
+pub(super) fn coordinates(
+    robot: &Robot,
+    mechanism: &Mechanism,
+    asked: &Positions,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Vec<f64>, Diagnostic> {
+    let mut q = mechanism.rest();
+    if let Some(name) = &asked.named {
+        let of_name: Vec<&NamedPose> = robot
+            .named_poses
+            .iter()
+            .filter(|pose| pose.name == *name)
+            .collect();
+        let of_group = of_name
+            .iter()
+            .find(|pose| pose.group == asked.group)
+            .copied();
+        let pose = match (of_group, &of_name[..]) {
+            (Some(pose), _) => pose,
+            (None, [pose]) if asked.group.is_none() => pose,
+            (None, [_, _, ..]) => {
+                let groups: Vec<&str> = of_name
+                    .iter()
+                    .filter_map(|pose| pose.group.as_deref())
+                    .collect();
+                let message = format!("several groups have a named pose \"{name}\"");
+                let help = format!("say which with --group: {}", groups.join(", "));
+                return Err(
+                    Diagnostic::new(&codes::UNKNOWN_POSE, robot.place.clone(), message).help(help),
+                );
+            }
+            _ => {
+                let names = robot.named_poses.iter().map(|pose| pose.name.as_str());
+                return Err(names::unknown(
+                    robot,
+                    &codes::UNKNOWN_POSE,
+                    "named pose",
+                    name,
+                    names,
+                ));
+            }
+        };
+        for (joint, positions) in &pose.positions {
+            tell_limits(robot, mechanism, *joint, positions, found);
+            put(mechanism, *joint, positions, &mut q);
+        }
+    }
+    let from_file = asked.set_from.as_deref().map_or(Ok(Vec::new()), settings)?;
+    let (count, all) = (from_file.len(), from_file.iter().chain(&asked.set));
+    for (
+        n,
+        Setting {
+            joint: name,
+            positions,
+        },
+    ) in all.enumerate()
+    {
+        let id = names::joint(robot, name)?;
+        let Some(about) = robot.joints.get(id.0) else {
+            continue;
+        };
+        if n < count && about.mimic.is_some() {
+            continue;
+        }
+        let problem = |code, message: String| Diagnostic::new(code, about.place.clone(), message);
+        let has = position_count(about.kind);
+        if has != positions.len() {
+            let message = format!(
+                "joint \"{name}\" is {} and has {}, not {}",
+                about.kind.as_str(),
+                plural(has, "position"),
+                positions.len()
+            );
+            return Err(problem(&codes::POSITIONS, message)
+                .help("give as many values as it has positions, with commas between them"));
+        }
+        if let Some(mimic) = &about.mimic {
+            let leader = robot
+                .joints
+                .get(mimic.joint.0)
+                .map_or("?", |joint| joint.name.as_str());
+            let message = format!("joint \"{name}\" follows joint \"{leader}\"");
+            return Err(problem(&codes::FOLLOWS, message).help(format!("set \"{leader}\" instead")));
+        }
+        if mechanism.first(id).is_none() {
+            let message = format!("joint \"{name}\" closes a loop and moves nothing");
+            return Err(problem(&codes::FOLLOWS, message).help("leave it out"));
+        }
+        tell_limits(robot, mechanism, id, positions, found);
+        put(mechanism, id, positions, &mut q);
+    }
+    Ok(q)
+}
+
+/// Tells of positions of a joint that are outside its limits.
+fn tell_limits(
+    robot: &Robot,
+    mechanism: &Mechanism,
+    id: JointId,
+    positions: &[f64],
+    found: &mut Vec<Diagnostic>,
+) {
+    let (Some(first), Some(about)) = (mechanism.first(id), robot.joints.get(id.0)) else {
+        return;
+    };
+    for (coordinate, position) in mechanism.coordinates().iter().skip(first).zip(positions) {
+        let bounds = coordinate.bounds;
+        if !bounds.contains(*position) {
+            let (name, lower, upper) = (&about.name, bounds.lower(), bounds.upper());
+            let unit = if coordinate.is_angle { "rad" } else { "m" };
+            let message = format!(
+                "joint \"{name}\" can't be at {position} {unit}: its range is {lower} to {upper} {unit}"
+            );
+            let found_one = Diagnostic::new(&codes::OUT_OF_LIMITS, about.place.clone(), message);
+            found.push(found_one.help("give a position within the limits"));
+        }
+    }
+}
+
+fn put(mechanism: &Mechanism, joint: JointId, positions: &[f64], q: &mut [f64]) {
+    let Some(first) = mechanism.first(joint) else {
+        return;
+    };
+    q.iter_mut()
+        .skip(first)
+        .zip(positions)
+        .for_each(|(to, from)| *to = *from);
+}
+
+/// The positions of joints by name, in the order of the robot: a number, or several where the joint
+/// has several. Joints that don't move are left out.
+pub(super) fn joints(
+    robot: &Robot,
+    mechanism: &Mechanism,
+    q: &[f64],
+    is_wanted: impl Fn(JointId) -> bool,
+) -> Vec<(String, Value)> {
+    let mut positions = vec![0.0; mechanism.position_count()];
+    mechanism.positions(q, &mut positions);
+    let mut at = positions.into_iter();
+    let mut named = Vec::new();
+    for (id, joint) in robot.joints.iter().enumerate() {
+        let own: Vec<f64> = at.by_ref().take(position_count(joint.kind)).collect();
+        let moves = mechanism.first(JointId(id)).is_some() || joint.mimic.is_some();
+        match own.as_slice() {
+            [] => {}
+            _ if !moves || !is_wanted(JointId(id)) => {}
+            [one] => named.push((joint.name.clone(), json!(one))),
+            several => named.push((joint.name.clone(), json!(several))),
+        }
+    }
+    named
+}
+
+/// Runs the command.
+pub fn run(arguments: &Pose) -> ExitCode {
+    match arguments {
+        Pose::Named(command) => named_poses::run(command),
+        Pose::Of(posing) => print(posing),
+    }
+}
+
+fn print(arguments: &Posing) -> ExitCode {
+    let (robot, mut found) = match read(&arguments.subject) {
+        Ok(read) => read,
+        Err(code) => return code,
+    };
+    let result = poses(&robot, arguments, &mut found);
+    found.extend(result.as_ref().err().cloned());
+    print_diagnostics(&found, None);
+    let Ok((joints, base, frames)) = result else {
+        return ExitCode::FAILURE;
+    };
+    if arguments.json {
+        let pose = |transform: &Transform| {
+            let pose = transform.pose();
+            let (t, q) = (pose.translation.vector, pose.rotation.coords);
+            json!({ "translation": [t.x, t.y, t.z], "quaternion": [q.x, q.y, q.z, q.w] })
+        };
+        let frames: Map<String, Value> = frames
+            .iter()
+            .map(|(name, at)| (name.clone(), pose(at)))
+            .collect();
+        let joints = Map::from_iter(joints);
+        return print_json(
+            &json!({ "robot": robot.name, "base": base, "joints": joints, "frames": frames, "diagnostics": found }),
+        );
+    }
+    let width = frames
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(4);
+    let mut text = format!(
+        "in the frame of {base}\n{:width$}  {:>10} {:>10} {:>10}   {:>9} {:>9} {:>9} {:>9}\n",
+        "link", "x (m)", "y (m)", "z (m)", "qx", "qy", "qz", "qw"
+    );
+    for (name, at) in &frames {
+        let pose = at.pose();
+        let (t, q) = (
+            pose.translation.vector.map(plain),
+            pose.rotation.coords.map(plain),
+        );
+        text += &format!(
+            "{name:width$}  {:10.6} {:10.6} {:10.6}   {:9.6} {:9.6} {:9.6} {:9.6}\n",
+            t.x, t.y, t.z, q.x, q.y, q.z, q.w
+        );
+    }
+    // A closed pipe (`| head`) is the reader's choice.
+    let _ = std::io::stdout().write_all(escape_lines(&text).as_bytes());
+    ExitCode::SUCCESS
+}
+
+/// Without the sign of what is printed as zero.
+fn plain(number: f64) -> f64 {
+    if number.abs() < 5e-7 { 0.0 } else { number }
+}
+
+fn escape_lines(text: &str) -> String {
+    text.lines()
+        .map(|line| format!("{}\n", escape_controls(line)))
+        .collect()
+}
+
+/// Positions of joints, the base's name, and poses by link.
+type Poses = (Vec<(String, Value)>, String, Vec<(String, Transform)>);
+
+fn poses(
+    robot: &Robot,
+    arguments: &Posing,
+    found: &mut Vec<Diagnostic>,
+) -> Result<Poses, Diagnostic> {
+    let mechanism = Mechanism::of(robot);
+    let q = coordinates(robot, &mechanism, &arguments.positions, found)?;
+    let base = arguments
+        .base
+        .as_deref()
+        .map_or_else(|| names::base(robot), |name| names::link(robot, name))?;
+    let wanted = arguments
+        .frames
+        .iter()
+        .map(|name| names::link(robot, name))
+        .collect::<Result<Vec<_>, _>>()?;
+    // Of links that are not asked for by name, those of other trees are left out.
+    let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
+    let wanted: Vec<LinkId> = if wanted.is_empty() {
+        robot.tree.order.iter().copied().filter(in_tree).collect()
+    } else {
+        wanted
+    };
+    let mut frames = Vec::new();
+    for link in wanted {
+        let chain = names::chain(robot, &mechanism, base, link)?;
+        let mut own = vec![0.0; chain.coordinates().len()];
+        chain.gather(&q, &mut own);
+        let name = robot
+            .links
+            .get(link.0)
+            .map(|link| link.name.clone())
+            .unwrap_or_default();
+        frames.push((name, chain.forward(&own)));
+    }
+    let name = robot
+        .links
+        .get(base.0)
+        .map(|link| link.name.clone())
+        .unwrap_or_default();
+    Ok((joints(robot, &mechanism, &q, |_| true), name, frames))
+}

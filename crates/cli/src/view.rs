@@ -1,0 +1,356 @@
+//! `urdf_usd view`: what a person calls a robot → an asset that the viewer shows. A description is
+//! converted into the cache, and again whenever it or a file of it changes; of a folder, the robot
+//! in it.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+
+use super::conversion::Under;
+use super::findings::print_diagnostics;
+use super::folder::description_in;
+use super::packages::Packages;
+use super::progress::Bar;
+use super::terminal::say_as;
+use super::{failed, kept, wrong};
+use crate::viewer::{self, Subject};
+use urdf_usd_convert::{
+    self as convert, Context, Failure, Formats, Job, Options, REPORT, Report, Source, Status,
+    Tiers, named,
+};
+use urdf_usd_diagnostic::{self as diagnostic, Severity};
+use urdf_usd_store::Store;
+use urdf_usd_urdf::xacro;
+use urdf_usd_usd as usd;
+use urdf_usd_worker::{Limits, Program, Workers};
+
+/// How long what was made for the viewer is kept after it was last shown.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// The command's arguments.
+#[derive(Args)]
+pub(super) struct View {
+    /// A URDF or xacro file, an OpenUSD file, a .glb or .gltf file, an asset's directory, or the
+    /// folder of a ROS package with one robot
+    asset: PathBuf,
+    /// Which robot of a folder: the name of its file, with or without its ending
+    #[arg(long, value_name = "NAME")]
+    robot: Option<String>,
+    /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several
+    /// times): visual_representation=mesh_low, collision_fidelity=trimesh. The asset is then
+    /// converted into the cache; its own glTF has the meshes of its source
+    #[arg(long = "variant", value_name = "SET=NAME")]
+    variants: Vec<usd::VariantChoice>,
+    /// An argument of the xacro file (may be given several times)
+    #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
+    xacro_args: Vec<xacro::Argument>,
+    #[command(flatten)]
+    packages: Packages,
+    /// Don't open the browser. It is opened only where there is a screen and the output goes to a
+    /// terminal
+    #[arg(long)]
+    no_open: bool,
+    #[command(flatten)]
+    limits: Under,
+    #[command(flatten)]
+    server: viewer::Options,
+}
+
+/// What is to be shown.
+enum Shown {
+    /// What is a drawing already.
+    Drawing(PathBuf),
+    /// What is converted first.
+    Description(PathBuf),
+}
+
+/// Serves the viewer until interrupted. `program`, if given, is started as the worker that
+/// converts.
+pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
+    let shown = match find(
+        &arguments.asset,
+        arguments.robot.as_deref(),
+        &arguments.variants,
+    ) {
+        Ok(shown) => shown,
+        Err(message) => return failed(&message),
+    };
+    let open = (!arguments.no_open).then_some(open_browser as fn(&str));
+    let limits = arguments.limits.0;
+    let workers =
+        Arc::new(program.map_or_else(Workers::here, |program| Workers::new(program.clone(), 1, 0)));
+    let drawing = (workers.clone(), limits.memory);
+    match shown {
+        Shown::Drawing(path) => viewer::main(&arguments.server, &path, None, open, drawing),
+        Shown::Description(file) => {
+            let by = if limits.is_any() {
+                workers
+            } else {
+                Arc::new(Workers::in_process_of(program))
+            };
+            let maker = match Maker::new(&file, arguments, by) {
+                Ok(maker) => maker,
+                Err(message) => return wrong(&message),
+            };
+            match maker.first() {
+                Some(directory) => viewer::main(
+                    &arguments.server,
+                    &directory,
+                    Some(Arc::new(move || maker.again())),
+                    open,
+                    drawing,
+                ),
+                None => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+/// What of `path` is shown.
+fn find(
+    path: &Path,
+    robot: Option<&str>,
+    variants: &[usd::VariantChoice],
+) -> Result<Shown, String> {
+    if !variants.is_empty() && robot.is_none() {
+        return convert::entry(path, &["usda", "usd", "usdc", "usdz"]).map(Shown::Description);
+    }
+    if !path.is_dir() && robot.is_none() {
+        let ending = path
+            .extension()
+            .map(|ending| ending.to_string_lossy().to_ascii_lowercase())
+            .unwrap_or_default();
+        let is_of_asset = path
+            .parent()
+            .is_some_and(|folder| folder.join(REPORT).is_file());
+        return match ending.as_str() {
+            "urdf" | "xacro" | "xml" => Ok(Shown::Description(path.to_owned())),
+            // A layer of an asset stands for it; OpenUSD files of others are read as robots.
+            "usd" | "usda" | "usdc" | "usdz" if !is_of_asset && Subject::find(path).is_err() => {
+                Ok(Shown::Description(path.to_owned()))
+            }
+            _ => Ok(Shown::Drawing(path.to_owned())),
+        };
+    }
+    let name = path
+        .canonicalize()
+        .ok()
+        .and_then(|path| path.file_name().map(ToOwned::to_owned))
+        .unwrap_or_default();
+    if robot.is_none()
+        && (path.join(REPORT).is_file() || named(path, &name, &["glb", "gltf"]).is_some())
+    {
+        return Ok(Shown::Drawing(path.to_owned()));
+    }
+    description_in(path, robot).map(Shown::Description)
+}
+
+/// Converts a description into the cache, as often as it is asked to.
+struct Maker {
+    job: Job,
+    /// Worker pool for conversions.
+    workers: Arc<Workers>,
+    /// Where there is no cache: a folder until the program ends.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+impl Maker {
+    fn new(file: &Path, arguments: &View, workers: Arc<Workers>) -> Result<Self, String> {
+        let file =
+            std::path::absolute(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let (arguments_of_xacro, variants) = (&arguments.xacro_args, &arguments.variants);
+        let resolve = arguments.packages.options()?;
+        let key = convert::sha256(
+            format!(
+                "{} {arguments_of_xacro:?} {variants:?} {resolve:?}",
+                file.display()
+            )
+            .as_bytes(),
+        );
+        let (output, temporary) = match Store::directory().map(|cache| cache.join("view")) {
+            Some(cache) => (
+                own_folder(&cache, key.get(..16).unwrap_or(&key), &file)?,
+                None,
+            ),
+            None => {
+                let folder =
+                    tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+                (folder.path().to_owned(), Some(folder))
+            }
+        };
+        // What is looked at is the picture; layers are made by `convert`.
+        let formats = Formats::only(OutputFormat::Glb);
+        let Limits {
+            time: time_limit,
+            memory: memory_limit,
+        } = arguments.limits.0;
+        let (tiers, variants) = (Tiers::High, variants.clone());
+        let options = Options {
+            formats,
+            resolve,
+            tiers,
+            variants,
+            time_limit,
+            memory_limit,
+            ..Options::default()
+        };
+        let source = if arguments_of_xacro.is_empty() {
+            Source::File(file)
+        } else {
+            Source::Xacro {
+                file,
+                arguments: arguments_of_xacro.clone(),
+            }
+        };
+        // What is wrong with the cache is told before anything is done.
+        kept(false)?;
+        Ok(Self {
+            job: Job {
+                options,
+                ..Job::new(source, output)
+            },
+            workers,
+            _temporary: temporary,
+        })
+    }
+
+    /// Converts for the first time, and tells people. Returns the asset's directory; `None` if
+    /// there is none.
+    fn first(&self) -> Option<PathBuf> {
+        let mut bar = Bar::default();
+        let expanded = Arc::new(Mutex::new(None));
+        let keep = {
+            let expanded = expanded.clone();
+            move |text: &str| {
+                *expanded.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned())
+            }
+        };
+        let context = Context {
+            store: kept(false).unwrap_or_default(),
+            progress: bar.listener(),
+            expanded: Some(Box::new(keep)),
+            ..Context::default()
+        };
+        let result = self.workers.convert(&self.job, &context);
+        bar.clear();
+        let expanded = expanded
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        match result {
+            Ok(report) => {
+                print_diagnostics(&report.diagnostics, expanded.as_deref());
+                let found = diagnostic::count(&report.diagnostics);
+                match report.status {
+                    Status::Ok => {}
+                    Status::Warnings => say_as(Severity::Warning, format!("shown with {found}")),
+                    Status::Errors => say_as(Severity::Error, format!("shown with {found}")),
+                }
+                Some(report.directory)
+            }
+            Err(failure) => {
+                print_diagnostics(&failure.diagnostics, expanded.as_deref());
+                say_as(Severity::Error, "there is nothing to show");
+                None
+            }
+        }
+    }
+
+    /// Converts again.
+    fn again(&self) -> Result<Report, Failure> {
+        self.workers.convert(
+            &self.job,
+            &Context {
+                store: kept(false).unwrap_or_default(),
+                ..Context::default()
+            },
+        )
+    }
+}
+
+/// The folder in the cache for what is made of `file`. Those that nobody looked at for long go.
+fn own_folder(cache: &Path, key: &str, file: &Path) -> Result<PathBuf, String> {
+    /// Says what the folder was made from, and by its time when that was last shown.
+    const MARK: &str = "source.txt";
+    let folder = cache.join(key);
+    let cannot = |error: std::io::Error| {
+        format!("the cache {} cannot be written: {error}", folder.display())
+    };
+    fs::create_dir_all(&folder).map_err(cannot)?;
+    fs::write(folder.join(MARK), file.display().to_string()).map_err(cannot)?;
+    for old in fs::read_dir(cache)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+    {
+        let marked = fs::metadata(old.join(MARK))
+            .or_else(|_| fs::metadata(&old))
+            .and_then(|meta| meta.modified());
+        if marked.is_ok_and(|time| {
+            SystemTime::now()
+                .duration_since(time)
+                .is_ok_and(|age| age > KEPT)
+        }) {
+            // Another process may remove it, too.
+            let _ = fs::remove_dir_all(old);
+        }
+    }
+    Ok(folder)
+}
+
+/// Opens the browser where somebody sees it.
+fn open_browser(url: &str) {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if !std::io::stdout().is_terminal() {
+        return;
+    }
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else if ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"]
+        .into_iter()
+        .any(is_set)
+    {
+        "xdg-open"
+    } else {
+        return;
+    };
+    let begun = Command::new(program)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    // Without such a program people click the address. A program that has ended is waited for, so
+    // that the system forgets it.
+    if let Ok(mut browser) = begun {
+        let _ = std::thread::Builder::new()
+            .name("browser".to_owned())
+            .spawn(move || browser.wait());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_cache_go_when_nobody_looked_at_them_for_long() {
+        let cache = tempfile::tempdir().unwrap();
+        let old = own_folder(cache.path(), "old", Path::new("/a.urdf")).unwrap();
+        let long_ago = SystemTime::now() - KEPT - Duration::from_secs(60);
+        fs::File::options()
+            .write(true)
+            .open(old.join("source.txt"))
+            .unwrap()
+            .set_modified(long_ago)
+            .unwrap();
+        let new = own_folder(cache.path(), "new", Path::new("/b.urdf")).unwrap();
+        assert!(new.is_dir() && !old.exists());
+    }
+}

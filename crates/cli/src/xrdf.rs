@@ -1,0 +1,295 @@
+//! `urdf_usd xrdf`: an XRDF held against a robot, or written for one.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::later::Later;
+use super::packages::Packages;
+use super::{Bar, failed, kept, plural, print_diagnostics, print_json, source, wrong};
+use urdf_usd_convert::xrdf::{Limit, Options, Written, check, save, write};
+use urdf_usd_convert::{self as convert, Context, Failure, Formats, Job, Tiers};
+use urdf_usd_diagnostic::{Severity, escape_controls};
+use urdf_usd_spheres::{MOST_SPHERES, Wanted};
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Xrdf {
+    /// Hold an XRDF against a robot: whether it follows the specification, and what it names is
+    /// there
+    ///
+    /// Exit code 0: no error, warnings or not (unless --strict). 1: an error, or a file can't be
+    /// read. 2: the command line was wrong.
+    Check(Later<Check>),
+    /// Write an XRDF for a robot: spheres that cover its collision geometry, pairs of links that
+    /// need no check for collision, and what is known or said of its configuration space, tools and
+    /// default positions
+    ///
+    /// Every point on and in the collision geometry of a link is in one of its spheres, and no
+    /// sphere stands out of it by more than --error; of meshes with holes, what the surface goes
+    /// around is inside. Pairs of links need no check if they are neighbours or rigid to each
+    /// other, if an SRDF says so, if they touch at the default positions (which is told), or if
+    /// their spheres never or always touch in --samples random configurations. The same robot and
+    /// options give the same file.
+    ///
+    /// Exit code 0: written. 1: not written. 2: the command line was wrong.
+    Write(Later<Create>),
+}
+
+/// A robot and what belongs to it.
+#[derive(Args)]
+struct Robot {
+    /// A URDF, xacro, OpenUSD or glTF file, an asset's directory, or the folder of a ROS package;
+    /// `-` reads any but xacro from standard input
+    robot: PathBuf,
+    /// Which robot of the folder, by the name of its file
+    #[arg(long = "robot", id = "which", value_name = "NAME")]
+    which: Option<String>,
+    /// The robot's SRDF: named poses, end effectors, and pairs of links that need no check for
+    /// collision
+    #[arg(long, value_name = "FILE")]
+    srdf: Option<PathBuf>,
+    #[command(flatten)]
+    packages: Packages,
+    /// Print the report as JSON to standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// `xrdf check`.
+#[derive(Args)]
+pub struct Check {
+    #[command(flatten)]
+    robot: Robot,
+    /// The XRDF
+    xrdf: PathBuf,
+    /// Warnings count as errors
+    #[arg(long)]
+    strict: bool,
+}
+
+/// `xrdf write`.
+#[derive(Args)]
+pub struct Create {
+    #[command(flatten)]
+    robot: Robot,
+    /// The file to write; `-`: standard output
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: PathBuf,
+    /// An XRDF to start from: what it says stays, but for what the other options say
+    #[arg(long, value_name = "FILE")]
+    xrdf: Option<PathBuf>,
+    /// Cover each link with at most so many spheres, which stand out as little as possible
+    #[arg(long, value_name = "N", conflicts_with = "error", value_parser = clap::value_parser!(u32).range(1..=MOST_SPHERES as i64))]
+    spheres: Option<u32>,
+    /// Cover each link with spheres that stand out by at most so many metres, as few as possible
+    /// [default: 0.02, unless the robot has spheres]
+    #[arg(long, value_name = "METRES", value_parser = above_zero)]
+    error: Option<f64>,
+    /// A joint of the configuration space, in its order (may be given several times) [default: all
+    /// that have one position of their own]
+    #[arg(long = "joint", value_name = "NAME")]
+    joints: Vec<String>,
+    /// The largest acceleration of all joints or of one, rad/s² or m/s² (may be given several
+    /// times)
+    #[arg(long, value_name = "[JOINT=]VALUE", value_parser = limit)]
+    acceleration_limit: Vec<Limit>,
+    /// The largest jerk of all joints or of one, rad/s³ or m/s³ (may be given several times)
+    #[arg(long, value_name = "[JOINT=]VALUE", value_parser = limit)]
+    jerk_limit: Vec<Limit>,
+    /// A link that is a tool frame, the first the end effector (may be given several times)
+    /// [default: those of the robot or its SRDF]
+    #[arg(long = "tool-frame", value_name = "LINK")]
+    tool_frames: Vec<String>,
+    /// The named pose whose positions are the default [default: default, home or ready]
+    #[arg(long, value_name = "NAME")]
+    pose: Option<String>,
+    /// How many random configurations are looked at for pairs of links that never or always touch;
+    /// 0: none
+    #[arg(long, value_name = "N", default_value_t = Options::SAMPLES as u32, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    samples: u32,
+}
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|number| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| "it is no number above zero".to_owned())
+}
+
+fn limit(text: &str) -> Result<Limit, String> {
+    let (joint, value) = text
+        .rsplit_once('=')
+        .map_or((None, text), |(joint, value)| {
+            (Some(joint.to_owned()), value)
+        });
+    Ok(Limit {
+        joint,
+        value: above_zero(value)?,
+    })
+}
+
+/// Runs one of the commands.
+pub fn run(command: &Xrdf) -> ExitCode {
+    match command {
+        Xrdf::Check(arguments) => run_check(&arguments.0),
+        Xrdf::Write(arguments) => run_write(&arguments.0),
+    }
+}
+
+/// What is to be done with a robot; or what is wrong.
+fn job(robot: &Robot, xrdf: Option<&Path>) -> Result<Job, ExitCode> {
+    let source = source(&robot.robot, robot.which.as_deref(), Vec::new())?;
+    let resolve = robot
+        .packages
+        .options()
+        .map_err(|message| wrong(&message))?;
+    let xrdf = xrdf.map(Path::to_owned);
+    // Simplified meshes are of no use, nor are images of a glTF.
+    let formats = Formats::only(OutputFormat::Usd);
+    let options = convert::Options {
+        resolve,
+        srdf: robot.srdf.clone(),
+        xrdf,
+        tiers: Tiers::High,
+        formats,
+        ..convert::Options::default()
+    };
+    Ok(Job {
+        options,
+        ..Job::new(source, ".")
+    })
+}
+
+fn not_done(failure: &Failure, json: bool, what: &str) -> ExitCode {
+    print_diagnostics(&failure.diagnostics, None);
+    let _ = writeln!(std::io::stderr(), "{what}");
+    if json {
+        print_json(&serde_json::json!({ "diagnostics": failure.diagnostics }));
+    }
+    ExitCode::FAILURE
+}
+
+fn run_check(arguments: &Check) -> ExitCode {
+    let job = match job(&arguments.robot, Some(&arguments.xrdf)) {
+        Ok(job) => job,
+        Err(code) => return code,
+    };
+    let json = arguments.robot.json;
+    let (robot, found) = match check(&job, &Context::default()) {
+        Ok(checked) => checked,
+        Err(failure) => return not_done(&failure, json, "not checked"),
+    };
+    print_diagnostics(&found, None);
+    let count = |severity| {
+        found
+            .iter()
+            .filter(|found| found.severity == severity)
+            .count()
+    };
+    let (errors, warnings) = (
+        plural(count(Severity::Error), "error"),
+        plural(count(Severity::Warning), "warning"),
+    );
+    let message = format!(
+        "{} for {robot}: {errors}, {warnings}",
+        arguments.xrdf.display()
+    );
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(&message));
+    if json {
+        print_json(&serde_json::json!({ "robot": robot, "diagnostics": found }));
+    }
+    let least = if arguments.strict {
+        Severity::Warning
+    } else {
+        Severity::Error
+    };
+    if found.iter().any(|found| found.severity >= least) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn run_write(arguments: &Create) -> ExitCode {
+    let to_standard_output = arguments.output == Path::new("-");
+    if to_standard_output && arguments.robot.json {
+        return wrong("--json prints the report to standard output; name a file with -o");
+    }
+    let job = match job(&arguments.robot, arguments.xrdf.as_deref()) {
+        Ok(job) => job,
+        Err(code) => return code,
+    };
+    let spheres = arguments
+        .spheres
+        .map(|count| Wanted::Count(count as usize))
+        .or(arguments.error.map(Wanted::Error));
+    let options = Options {
+        spheres,
+        joints: arguments.joints.clone(),
+        acceleration: arguments.acceleration_limit.clone(),
+        jerk: arguments.jerk_limit.clone(),
+        tool_frames: arguments.tool_frames.clone(),
+        pose: arguments.pose.clone(),
+        samples: arguments.samples as usize,
+    };
+    let store = match kept(false) {
+        Ok(store) => store,
+        Err(message) => return wrong(&message),
+    };
+    let mut bar = Bar::default();
+    let context = Context {
+        store,
+        progress: bar.listener(),
+        ..Context::default()
+    };
+    let result = write(&job, &options, &context);
+    bar.clear();
+    let written = match result {
+        Ok(written) => written,
+        Err(failure) => return not_done(&failure, arguments.robot.json, "nothing was written"),
+    };
+    print_diagnostics(&written.diagnostics, None);
+    if to_standard_output {
+        // A closed pipe (`| head`) is the reader's choice.
+        let _ = std::io::stdout().write_all(written.text.as_bytes());
+    } else if let Err(message) = save(&written, &arguments.output) {
+        return failed(&message);
+    }
+    let _ = writeln!(
+        std::io::stderr(),
+        "{}",
+        escape_controls(&outcome(&written, &arguments.output))
+    );
+    if arguments.robot.json {
+        print_json(&written)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+fn outcome(written: &Written, output: &Path) -> String {
+    let error = written
+        .links
+        .iter()
+        .map(|link| link.error)
+        .fold(0.0, f64::max)
+        * 1000.0;
+    let fitted = if written.links.is_empty() {
+        String::new()
+    } else {
+        format!(" that stand out by at most {error:.1} mm")
+    };
+    let (spheres, pairs) = (
+        plural(written.spheres, "sphere"),
+        plural(written.ignored, "pair"),
+    );
+    format!(
+        "{} wrote {}: {spheres}{fitted}, {pairs} of links without a check for collision",
+        written.robot,
+        output.display()
+    )
+}

@@ -1,0 +1,282 @@
+//! Named poses of an asset on disk: read, stored and deleted, by the node's services and by the
+//! viewer's buttons alike.
+//!
+//! What is changed goes into the asset's layer of poses, never into the asset itself. It must not
+//! know ROS, nor HTTP.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use crate::poses::{PoseError, Poses, check_name};
+use crate::{Edit, Label, Saved};
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::{JointId, NamedPose};
+
+/// The ending of an asset's entry.
+const ENTRY: &str = "usda";
+
+/// Of two who change the same layer, the second has to read what the first has written.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// A pose as it is told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PoseView {
+    /// Its name.
+    pub name: String,
+    /// The group of joints that it is of, if it is of one.
+    pub group: Option<String>,
+    /// Where it puts joints, by name: radians or metres.
+    #[serde(serialize_with = "as_map")]
+    pub joints: Vec<(String, f64)>,
+    /// Whether all are within their limits.
+    pub valid: bool,
+}
+
+fn as_map<S: serde::Serializer>(
+    joints: &[(String, f64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(joints.iter().map(|(name, at)| (name, at)))
+}
+
+impl PoseView {
+    fn of(poses: &Poses<'_>, pose: &NamedPose) -> Self {
+        let joints = || {
+            pose.positions
+                .iter()
+                .filter_map(|(id, at)| Some((poses.robot.joints.get(id.0)?, *at.first()?)))
+        };
+        Self {
+            name: pose.name.clone(),
+            group: pose.group.clone(),
+            joints: joints()
+                .map(|(joint, at)| (joint.name.clone(), at))
+                .collect(),
+            valid: joints().all(|(joint, at)| joint.bounds().contains(at)),
+        }
+    }
+}
+
+/// Why nothing was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// No pose can have this name: why.
+    Name(String),
+    /// Something else.
+    Other(String),
+}
+
+impl Refused {
+    /// The sentence to show.
+    pub fn message(self) -> String {
+        match self {
+            Self::Name(message) | Self::Other(message) => message,
+        }
+    }
+}
+
+/// The entry with all poses of the asset with this entry layer: of those stored before, or else of
+/// the overlay isaac, or else the asset's own.
+pub fn entry_with_poses(entry: &Path) -> PathBuf {
+    let overlay = |label: Label| entry.with_extension(format!("{}.{ENTRY}", label.as_str()));
+    let mut entries = [overlay(Label::Poses), overlay(Label::Isaac)].into_iter();
+    entries
+        .find(|entry| entry.is_file())
+        .unwrap_or_else(|| entry.to_owned())
+}
+
+/// The files that poses of the asset with this entry layer are stored in: the layer, and the entry
+/// that adds it to the asset.
+pub fn files(entry: &Path) -> [PathBuf; 2] {
+    let layer = format!("{}.{ENTRY}", Label::Poses.as_str());
+    [entry.with_file_name(&layer), entry.with_extension(layer)]
+}
+
+/// The asset with its poses, to be changed.
+fn edit(entry: &Path) -> Result<Edit, String> {
+    Edit::open(&entry_with_poses(entry), Label::Poses, None, None)
+        .map_err(|error| error.to_string())
+}
+
+/// All poses of the asset with this entry layer.
+///
+/// # Errors
+/// Why they can't be read, in a sentence.
+pub fn list(entry: &Path) -> Result<Vec<PoseView>, String> {
+    let edit = edit(entry)?;
+    let poses = Poses::of(&edit.stage, None).map_err(told)?;
+    Ok(poses
+        .robot
+        .named_poses
+        .iter()
+        .map(|pose| PoseView::of(&poses, pose))
+        .collect())
+}
+
+/// Stores a pose in place of one of the same name and group. `positions` says where joints are,
+/// once the robot is read.
+///
+/// # Errors
+/// Why it can't be stored; then nothing has changed.
+pub fn store(
+    entry: &Path,
+    name: &str,
+    group: Option<&str>,
+    positions: impl FnOnce(&Poses<'_>) -> Result<BTreeMap<JointId, Vec<f64>>, String>,
+) -> Result<(PoseView, Saved), Refused> {
+    let name = name.trim();
+    let group = group.map(str::trim).filter(|group| !group.is_empty());
+    check_name("name", name).map_err(Refused::Name)?;
+    group
+        .map_or(Ok(()), |group| check_name("group", group))
+        .map_err(Refused::Other)?;
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut edit = edit(entry).map_err(Refused::Other)?;
+    let poses = Poses::of(&edit.stage, None).map_err(|error| Refused::Other(told(error)))?;
+    let pose = NamedPose {
+        name: name.to_owned(),
+        group: group.map(str::to_owned),
+        chain: None,
+        positions: positions(&poses)
+            .map_err(Refused::Other)?
+            .into_iter()
+            .collect(),
+        place: Place::default(),
+    };
+    let stored = PoseView::of(&poses, &pose);
+    let (paths, found) = poses.store(&[(pose, Vec::new())], &mut edit.layer);
+    if paths.is_empty() {
+        return Err(Refused::Other(first(&found)));
+    }
+    let saved = edit
+        .save()
+        .map_err(|error| Refused::Other(error.to_string()))?;
+    Ok((stored, saved))
+}
+
+/// Deletes a pose; gives its name.
+///
+/// # Errors
+/// Why it can't be deleted, in a sentence; then nothing has changed.
+pub fn delete(entry: &Path, name: &str, group: Option<&str>) -> Result<String, String> {
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut edit = edit(entry)?;
+    let poses = Poses::of(&edit.stage, None).map_err(told)?;
+    let group = group.map(str::trim).filter(|group| !group.is_empty());
+    let pose = poses.get(name.trim(), group).map_err(told)?;
+    poses.delete(pose, &mut edit.layer);
+    let name = pose.name.clone();
+    edit.save().map_err(|error| error.to_string())?;
+    Ok(name)
+}
+
+/// Why a pose can't be had, in a sentence.
+pub fn told(error: PoseError) -> String {
+    match error {
+        PoseError::Wrong(found) => first(std::slice::from_ref(&*found)),
+        other => other.to_string(),
+    }
+}
+
+/// The first finding, in a sentence with what to do.
+fn first(found: &[Diagnostic]) -> String {
+    match found.first() {
+        Some(found) if found.help.is_empty() => found.message.clone(),
+        Some(found) => format!("{}: {}", found.message, found.help),
+        None => "the pose is not stored".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use urdf_usd_convert::{Context, Job, Source, convert};
+
+    const ARM: &str = "<robot name='arm'><link name='a'/><link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' \
+                       ixy='0' ixz='0' iyz='0'/></inertial></link><joint name='j' type='revolute'><parent link='a'/><child link='b'/>\
+                       <axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='1' velocity='1'/></joint></robot>";
+
+    fn asset() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Source::Text {
+            text: ARM.into(),
+            file: None,
+        };
+        let report = convert(&Job::new(source, folder.path()), &Context::default()).unwrap();
+        let entry = report.file("usda").unwrap();
+        (folder, entry)
+    }
+
+    fn at(position: f64) -> impl FnOnce(&Poses<'_>) -> Result<BTreeMap<JointId, Vec<f64>>, String> {
+        move |poses| {
+            Ok(BTreeMap::from([(
+                poses.joint("j").map_err(told)?,
+                vec![position],
+            )]))
+        }
+    }
+
+    #[test]
+    fn a_pose_is_stored_listed_replaced_and_deleted() {
+        let (_folder, entry) = asset();
+        let before = std::fs::read(&entry).unwrap();
+        let names = || {
+            list(&entry)
+                .unwrap()
+                .into_iter()
+                .map(|pose| (pose.name, (pose.joints[0].1 * 1e6).round() / 1e6))
+                .collect::<Vec<_>>()
+        };
+        assert!(names().is_empty());
+        store(&entry, " up ", None, at(0.5)).unwrap();
+        store(&entry, "down", None, at(-0.5)).unwrap();
+        store(&entry, "up", None, at(0.25)).unwrap();
+        assert_eq!(
+            names(),
+            [("up".to_owned(), 0.25), ("down".to_owned(), -0.5)]
+        );
+        let (over, _) = store(&entry, "over", None, at(2.0)).unwrap();
+        assert!(!over.valid);
+        assert_eq!(delete(&entry, "down", None), Ok("down".to_owned()));
+        assert_eq!(names().len(), 2);
+        assert!(delete(&entry, "dwn", None).unwrap_err().contains("dwn"));
+        assert_eq!(
+            std::fs::read(&entry).unwrap(),
+            before,
+            "the asset itself stays"
+        );
+    }
+
+    #[test]
+    fn names_that_no_pose_can_have() {
+        let (_folder, entry) = asset();
+        for name in ["", "  ", "a\nb", "\u{7}", &"x".repeat(101)] {
+            assert!(
+                matches!(store(&entry, name, None, at(0.0)), Err(Refused::Name(_))),
+                "{name:?}"
+            );
+        }
+        assert!(matches!(
+            store(&entry, "far", None, |_| Ok(BTreeMap::new())),
+            Err(Refused::Other(_))
+        ));
+        assert!(list(&entry).unwrap().is_empty());
+    }
+
+    #[test]
+    fn several_at_once_lose_none() {
+        let (_folder, entry) = asset();
+        std::thread::scope(|scope| {
+            for n in 0..4 {
+                let entry = &entry;
+                scope.spawn(move || {
+                    store(entry, &format!("pose {n}"), None, at(0.1 * f64::from(n))).unwrap()
+                });
+            }
+        });
+        assert_eq!(list(&entry).unwrap().len(), 4);
+    }
+}

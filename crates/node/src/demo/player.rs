@@ -1,0 +1,303 @@
+//! Plays a robot: publishes its description, joint states that swing within their limits, and the
+//! transforms that follow.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::MissedTickBehavior;
+
+use super::{Sample, fault};
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_robot::{Joint, JointKind, Pose, Robot, kinematics};
+use urdf_usd_ros::msg::builtin_interfaces::Time;
+use urdf_usd_ros::msg::geometry_msgs::{Quaternion, Transform, TransformStamped, Vector3};
+use urdf_usd_ros::msg::sensor_msgs::JointState;
+use urdf_usd_ros::msg::std_msgs::{self, Header};
+use urdf_usd_ros::msg::tf2_msgs::TFMessage;
+use urdf_usd_ros::{Node, Publisher, Qos};
+use urdf_usd_urdf as urdf;
+
+/// Joint states and transforms per second.
+const RATE: f64 = 30.0;
+
+/// A robot that moves.
+pub(super) struct Player {
+    robot: Robot,
+    joint_states: Publisher<JointState>,
+    moving: Publisher<TFMessage>,
+    // Held for their last messages, which late listeners get.
+    _description: Publisher<std_msgs::String>,
+    _fixed: Publisher<TFMessage>,
+}
+
+impl Player {
+    /// Publishes what does not change.
+    ///
+    /// # Errors
+    /// If the sample can't be read, or the transport refuses.
+    pub(super) fn new(node: &impl Node, sample: &Sample) -> Result<Self, Diagnostic> {
+        let text = std::fs::read_to_string(&sample.urdf).map_err(|error| {
+            fault(format!(
+                "the sample robot {} cannot be read: {error}",
+                sample.urdf.display()
+            ))
+        })?;
+        let outcome = urdf::read(&text, Some(&sample.urdf));
+        let Some(robot) = outcome.robot else {
+            return Err(outcome
+                .diagnostics
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| fault("the sample robot is no robot")));
+        };
+        let description = node.advertise("robot_description", Qos::latched(1))?;
+        description.publish(std_msgs::String { data: text })?;
+        let fixed = node.advertise("/tf_static", Qos::latched(1))?;
+        fixed.publish(transforms(&robot, &[], node.now(), |joint| {
+            joint.kind == JointKind::Fixed
+        }))?;
+        Ok(Self {
+            robot,
+            joint_states: node.advertise("joint_states", Qos::reliable(10))?,
+            moving: node.advertise("/tf", Qos::reliable(100))?,
+            _description: description,
+            _fixed: fixed,
+        })
+    }
+
+    /// Moves until the future is dropped.
+    pub(super) async fn play(&self, node: Arc<impl Node>) {
+        let mut period = tokio::time::interval(Duration::from_secs_f64(1.0 / RATE));
+        period.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let start = tokio::time::Instant::now();
+        loop {
+            period.tick().await;
+            let positions = positions(&self.robot, start.elapsed().as_secs_f64());
+            let stamp = node.now();
+            let sent = self
+                .joint_states
+                .publish(joint_state(&self.robot, &positions, stamp))
+                .and_then(|()| {
+                    self.moving
+                        .publish(transforms(&self.robot, &positions, stamp, |joint| {
+                            joint.kind != JointKind::Fixed
+                        }))
+                });
+            if sent.is_err() {
+                // The node is leaving, and this future with it.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// How far wheels turn forward and back, in rad …
+const DRIVE: f64 = 12.0;
+/// … and how far the swivels of casters turn to either side.
+const STEER: f64 = 0.7;
+
+/// Where every joint is after `seconds`: each swings smoothly through the middle half of its range,
+/// at a pace of its own. Wheels drive forward and back, and swivels steer.
+fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
+    let positions: Vec<Vec<f64>> = robot
+        .joints
+        .iter()
+        .enumerate()
+        .map(|(index, joint)| match joint.kind {
+            JointKind::Continuous if is_swivel(robot, joint) => vec![STEER * (0.5 * seconds).sin()],
+            JointKind::Continuous => vec![DRIVE * (0.25 * seconds).sin()],
+            JointKind::Revolute | JointKind::Prismatic => vec![swing(joint, index, seconds)],
+            kind => vec![0.0; kinematics::position_count(kind)],
+        })
+        .collect();
+    let model = kinematics::Model::of(robot);
+    let mut flat = model.flat(&positions);
+    model.follow(&mut flat);
+    (0..positions.len())
+        .map(|joint| flat.get(model.range(joint)).unwrap_or_default().to_vec())
+        .collect()
+}
+
+/// Whether a continuous joint carries a wheel: another one, about another axis, hangs on its link.
+fn is_swivel(robot: &Robot, joint: &Joint) -> bool {
+    let is_continuous = |joint: &Joint| joint.kind == JointKind::Continuous;
+    let mut carried = robot
+        .joints
+        .iter()
+        .filter(|other| is_continuous(other) && other.parent == joint.child);
+    is_continuous(joint)
+        && carried.any(|wheel| (wheel.origin.rotation * wheel.axis).dot(&joint.axis).abs() < 0.5)
+}
+
+fn swing(joint: &Joint, index: usize, seconds: f64) -> f64 {
+    let (lower, upper) = joint.bounds().sides();
+    let (lower, upper) = (lower.unwrap_or(0.0), upper.unwrap_or(0.0));
+    #[allow(clippy::cast_precision_loss)] // a few joints
+    let phase = index as f64;
+    let pace = 0.6 + 0.1 * (phase % 5.0);
+    0.5 * (lower + upper) + 0.25 * (upper - lower) * (pace * seconds + phase).sin()
+}
+
+fn joint_state(robot: &Robot, positions: &[Vec<f64>], stamp: Time) -> JointState {
+    let mut state = JointState {
+        header: Header {
+            stamp,
+            ..Header::default()
+        },
+        ..JointState::default()
+    };
+    for (joint, position) in robot.joints.iter().zip(positions) {
+        if let [position] = position[..] {
+            state.name.push(joint.name.clone());
+            state.position.push(position);
+        }
+    }
+    state
+}
+
+/// The transforms of the joints that are `wanted`.
+fn transforms(
+    robot: &Robot,
+    positions: &[Vec<f64>],
+    stamp: Time,
+    wanted: impl Fn(&Joint) -> bool,
+) -> TFMessage {
+    let joints = robot
+        .joints
+        .iter()
+        .enumerate()
+        .filter(|(_, joint)| wanted(joint) && !joint.closes_loop);
+    let transforms = joints
+        .filter_map(|(index, joint)| {
+            let (parent, child) = (
+                robot.links.get(joint.parent.0)?,
+                robot.links.get(joint.child.0)?,
+            );
+            let pose = joint.origin
+                * kinematics::motion(joint, positions.get(index).map_or(&[], Vec::as_slice));
+            Some(TransformStamped {
+                header: Header {
+                    stamp,
+                    frame_id: parent.name.clone(),
+                },
+                child_frame_id: child.name.clone(),
+                transform: transform(&pose),
+            })
+        })
+        .collect();
+    TFMessage { transforms }
+}
+
+fn transform(pose: &Pose) -> Transform {
+    let (t, q) = (pose.translation, pose.rotation);
+    Transform {
+        translation: Vector3 {
+            x: t.x,
+            y: t.y,
+            z: t.z,
+        },
+        rotation: Quaternion {
+            x: q.i,
+            y: q.j,
+            z: q.k,
+            w: q.w,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> (tempfile::TempDir, Robot) {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = super::super::sample::unpack(folder.path()).unwrap();
+        let text = std::fs::read_to_string(&sample.urdf).unwrap();
+        let robot = urdf::read(&text, Some(&sample.urdf)).robot.unwrap();
+        (folder, robot)
+    }
+
+    #[test]
+    fn joints_stay_within_their_limits_and_followers_follow() {
+        let (_folder, robot) = sample();
+        for tick in 0..2000 {
+            let positions = positions(&robot, f64::from(tick) * 0.05);
+            for (joint, at) in robot.joints.iter().zip(&positions) {
+                if let (JointKind::Revolute | JointKind::Prismatic, None, [at]) =
+                    (joint.kind, joint.mimic, &at[..])
+                {
+                    assert!(
+                        joint.bounds().sides().0.is_some() && joint.bounds().contains(*at),
+                        "{} at {at}",
+                        joint.name
+                    );
+                }
+                if let (Some(mimic), [at]) = (joint.mimic, &at[..]) {
+                    let leader = positions[mimic.joint.0][0];
+                    assert!(
+                        (mimic.multiplier * leader + mimic.offset - at).abs() < 1e-12,
+                        "{}",
+                        joint.name
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wheels_drive_forward_and_back_and_the_caster_steers() {
+        let (_folder, robot) = sample();
+        let at = |name: &str, seconds: f64| {
+            let index = robot
+                .joints
+                .iter()
+                .position(|joint| joint.name == name)
+                .unwrap();
+            positions(&robot, seconds)[index][0]
+        };
+        let swivels: Vec<&str> = robot
+            .joints
+            .iter()
+            .filter(|joint| is_swivel(&robot, joint))
+            .map(|joint| joint.name.as_str())
+            .collect();
+        let [swivel] = swivels[..] else {
+            panic!("{swivels:?}")
+        };
+        let wheels = robot
+            .joints
+            .iter()
+            .filter(|joint| joint.kind == JointKind::Continuous && joint.name != swivel);
+        for seconds in (0..6000).map(|tick| f64::from(tick) * 0.1) {
+            assert!(at(swivel, seconds).abs() <= STEER);
+            assert!(
+                wheels
+                    .clone()
+                    .all(|wheel| at(&wheel.name, seconds).abs() <= DRIVE)
+            );
+        }
+        assert!(at(swivel, 3.0) > 0.5 && at(swivel, 9.0) < -0.5);
+    }
+
+    #[test]
+    fn every_link_but_the_root_has_one_transform() {
+        let (_folder, robot) = sample();
+        let positions = positions(&robot, 1.0);
+        let fixed = transforms(&robot, &positions, Time::default(), |joint| {
+            joint.kind == JointKind::Fixed
+        });
+        let moving = transforms(&robot, &positions, Time::default(), |joint| {
+            joint.kind != JointKind::Fixed
+        });
+        let mut children: Vec<_> = fixed
+            .transforms
+            .iter()
+            .chain(&moving.transforms)
+            .map(|t| t.child_frame_id.clone())
+            .collect();
+        children.sort();
+        children.dedup();
+        assert_eq!(children.len(), robot.links.len() - robot.tree.roots.len());
+        assert!(!fixed.transforms.is_empty() && !moving.transforms.is_empty());
+    }
+}

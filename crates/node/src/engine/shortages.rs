@@ -1,0 +1,70 @@
+//! What the node reports of shortages: conversions that lacked file descriptors, and services that
+//! its ROS client can't carry.
+
+use std::time::{Duration, Instant};
+
+use super::Engine;
+use crate::robots::{self, pair};
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_ros::Node;
+use urdf_usd_ros::msg::diagnostic_msgs::DiagnosticStatus;
+
+/// How often in a row the pause after a conversion that lacked descriptors is doubled.
+const MAX_DOUBLINGS: u32 = 6;
+
+impl<N: Node> Engine<N> {
+    /// Returns a warning about nodes whose requests the node's ROS client can't answer; `None` if
+    /// there are none.
+    pub(super) fn services_status(&self) -> Option<DiagnosticStatus> {
+        let first: Vec<String> = self
+            .unreachable_clients
+            .iter()
+            .take(robots::MOST_NAMED)
+            .map(|(node, service)| format!("{node} ({service})"))
+            .collect();
+        (!first.is_empty()).then(|| DiagnosticStatus {
+            level: DiagnosticStatus::WARN,
+            name: format!("{}: services", self.node.name()),
+            message: "services can't be exchanged with nodes on Fast DDS or Connext by this build; topics can".to_owned(),
+            hardware_id: "none".to_owned(),
+            values: vec![
+                pair("code", urdf_usd_ros::codes::OTHER_SERVICE_WIRE.id),
+                pair("clients", self.unreachable_clients.len()),
+                pair("clients first", first.join(", ")),
+            ],
+        })
+    }
+
+    /// A conversion lacked descriptors, or did not: then the next time is the first again.
+    pub(super) fn note_starved(&mut self, key: &str, diagnostics: &[Diagnostic]) {
+        let Some(robot) = self.robots.get_mut(key) else {
+            return;
+        };
+        if !urdf_usd_convert::is_out_of_files(diagnostics) {
+            robot.starved = None;
+            return;
+        }
+        let times = robot
+            .starved
+            .map_or(0, |(times, _)| (times + 1).min(MAX_DOUBLINGS));
+        robot.starved = Some((times, Instant::now() + Duration::from_secs(1 << times)));
+        // What it found holds for that moment only.
+        robot.fingerprint = None;
+    }
+
+    /// Converts what lacked descriptors once more.
+    pub(super) fn try_starved_again(&mut self) {
+        let now = Instant::now();
+        let mut due = Vec::new();
+        for (key, robot) in &mut self.robots {
+            if let Some((times, at)) = robot.starved.as_mut().filter(|(_, at)| *at <= now) {
+                *at = now + Duration::from_secs(1 << *times);
+                due.push(key.clone());
+            }
+        }
+        for key in due {
+            tracing::info!("{key:?} lacked descriptors: it is converted again");
+            self.convert_again(&key);
+        }
+    }
+}

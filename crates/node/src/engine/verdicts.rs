@@ -1,0 +1,417 @@
+//! The frames of assets held against TF: in turn, on request, and as a status.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{Engine, MOST_CALLS, interfaces, tell};
+use crate::robots::{self, Frames, Robot};
+use crate::tf_messages;
+use urdf_usd_convert::Report;
+use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
+use urdf_usd_ros::msg::std_msgs::Header;
+use urdf_usd_messages::{CheckFramesRequest, CheckFramesResponse};
+use urdf_usd_ros::{Node, Request};
+use urdf_usd_tf_check::{Expected, FrameCheck, FrameStatus, check_frames};
+
+/// How many robots are told of in full on `/diagnostics` each time. Of more, those that are as they
+/// should be are told of in a sentence; their details come with every change.
+const MOST_IN_FULL: usize = 20;
+/// About how many bytes of statuses one message has: it fits in a datagram.
+const MOST_BYTES: usize = 48 << 10;
+
+/// What is new about a robot's frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    None,
+    /// How long ago one was heard, how far it is off.
+    Details,
+    Verdicts,
+}
+
+impl<N: Node> Engine<N> {
+    /// The frames of an asset were read back.
+    pub(super) fn take_frames(
+        &mut self,
+        key: &str,
+        report: &Report,
+        frames: Result<Expected, String>,
+    ) {
+        let asset = self
+            .robots
+            .get_mut(key)
+            .and_then(|robot| robot.asset.as_mut());
+        // Another revision may have come meanwhile: its frames are read next.
+        let Some(asset) = asset.filter(|asset| asset.report.revision == report.revision) else {
+            return;
+        };
+        if let Err(reason) = &frames {
+            tracing::error!(
+                "the frames of {:?} cannot be read back: {reason}",
+                report.robot
+            );
+        }
+        let previous = match &asset.frames {
+            Frames::Pending(previous) => previous.clone(),
+            Frames::Read(Ok(same)) => Some(same.clone()),
+            _ => None,
+        };
+        asset.frames = Frames::Read(frames.map(|frames| Arc::new(frames.after(previous))));
+        self.check_and_report(key);
+        // Even if nothing was heard yet that they could be checked against.
+        self.show(key);
+        self.publish_status(key);
+        self.answer_waiting_checks();
+    }
+
+    pub(super) fn answer_waiting_checks(&mut self) {
+        for call in std::mem::take(&mut self.waiting_checks) {
+            self.answer_check(call);
+        }
+    }
+
+    pub(super) fn show(&self, key: &str) {
+        if let Some(robot) = self.robots.get(key) {
+            let check = robot.frame_check.as_ref();
+            let frames = match robot.asset.as_ref().map(|asset| &asset.frames) {
+                Some(Frames::Read(Ok(frames))) => {
+                    robots::all_frames(frames, check.map(|check| &*check.findings))
+                }
+                _ => Vec::new(),
+            };
+            let own = self.node.namespace();
+            let view = robot.view(
+                key,
+                own,
+                check.map(robots::frames_view),
+                &self.parameters.output_dir,
+            );
+            self.site.show(view, frames);
+        }
+    }
+
+    /// Holds a robot's frames against TF, if its asset has any and it runs.
+    pub(super) fn check_robot(&mut self, key: &str) -> News {
+        let limits = self.limits();
+        let Some(robot) = self.robots.get_mut(key) else {
+            return News::None;
+        };
+        let frames = robot
+            .asset
+            .as_ref()
+            .map(|asset| &asset.frames)
+            .filter(|_| robot.runs());
+        let Some(Frames::Read(Ok(frames))) = frames else {
+            return if robot.frame_check.take().is_some() {
+                News::Verdicts
+            } else {
+                News::None
+            };
+        };
+        let check = self.subscriptions.with(&robot.robot_namespace, |heard| {
+            let is_silent = heard.transforms.tree().is_empty()
+                && heard.elsewhere.iter().all(|live| live.tree().is_empty());
+            (!is_silent).then(|| check_frames(frames, &[], heard, &limits, Instant::now()))
+        });
+        let Some(check) = check else {
+            return News::None;
+        };
+        let verdicts = |check: &FrameCheck| {
+            check
+                .findings
+                .iter()
+                .map(|f| (f.frame.clone(), f.verdict))
+                .collect::<Vec<_>>()
+        };
+        let news = match &robot.frame_check {
+            Some(before) if *before == check => News::None,
+            Some(before) if verdicts(before) == verdicts(&check) => News::Details,
+            _ => News::Verdicts,
+        };
+        robot.frame_check = Some(check);
+        news
+    }
+
+    /// Holds a robot's frames against TF, shows what was found, and tells if a verdict changed.
+    pub(super) fn check_and_report(&mut self, key: &str) {
+        let news = self.check_robot(key);
+        if news != News::None {
+            self.show(key);
+        }
+        if news == News::Verdicts {
+            let check = self
+                .robots
+                .get(key)
+                .and_then(|robot| robot.frame_check.as_ref());
+            let findings = check.map_or(&[][..], |check| &check.findings);
+            let ok = findings
+                .iter()
+                .filter(|f| f.verdict == FrameStatus::Ok)
+                .count();
+            self.site.tell(
+                "frames",
+                &serde_json::json!({ "key": key, "ok": ok, "total": findings.len() }),
+            );
+            self.publish_status(key);
+        }
+    }
+
+    /// The regular look at all frames begins, unless the last one is not over yet.
+    pub(super) fn begin_checks(&mut self) {
+        if self.to_check.is_empty() {
+            self.to_check.extend(
+                self.robots
+                    .iter()
+                    .filter(|(_, robot)| robot.runs())
+                    .map(|(key, _)| key.clone()),
+            );
+        }
+        if self.to_check.is_empty() {
+            self.publish_diagnostics();
+        }
+    }
+
+    /// Goes on with it.
+    pub(super) fn check_next(&mut self) {
+        if let Some(key) = self.to_check.pop_front() {
+            self.check_and_report(&key);
+        }
+        if self.to_check.is_empty() {
+            self.publish_diagnostics();
+        }
+    }
+
+    /// The status of all robots.
+    fn publish_diagnostics(&self) {
+        let mut statuses = Vec::with_capacity(2 * self.robots.len().max(1));
+        if self.robots.is_empty() {
+            let message = format!(
+                "no robot description heard on {} yet",
+                self.descriptions.topic()
+            );
+            statuses.push(robots::unheard(self.node.name(), "conversion", message));
+        }
+        statuses.extend(self.services_status());
+        let mut in_full = 0;
+        for (key, robot) in &self.robots {
+            for mut status in self.statuses(key, robot) {
+                let is_in_full = self.robots.len() <= MOST_IN_FULL
+                    || (status.level > DiagnosticStatus::OK
+                        && robot.gone.is_none()
+                        && in_full < MOST_IN_FULL);
+                if is_in_full {
+                    in_full += 1;
+                } else {
+                    status.values.clear();
+                }
+                statuses.push(status);
+            }
+        }
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        for status in statuses {
+            let size = robots::size(&status);
+            if bytes + size > MOST_BYTES && !part.is_empty() {
+                self.publish_statuses(std::mem::take(&mut part));
+                bytes = 0;
+            }
+            bytes += size;
+            part.push(status);
+        }
+        self.publish_statuses(part);
+    }
+
+    /// The status of one robot, which changed.
+    pub(super) fn publish_status(&self, key: &str) {
+        if let Some(robot) = self.robots.get(key) {
+            self.publish_statuses(self.statuses(key, robot));
+        }
+    }
+
+    fn statuses(&self, key: &str, robot: &Robot) -> Vec<DiagnosticStatus> {
+        let node = self.node.name();
+        let mut statuses = vec![robot.conversion_status(node, key)];
+        let frames = robot
+            .asset
+            .as_ref()
+            .map(|asset| &asset.frames)
+            .filter(|_| robot.runs());
+        statuses.extend(match (frames, &robot.frame_check) {
+            (Some(Frames::Read(Ok(_))), Some(check)) => {
+                Some(robots::frames_status(node, key, robot, check))
+            }
+            (Some(Frames::Read(Ok(_))), None) => {
+                let message = format!(
+                    "nothing heard on {} yet",
+                    self.subscriptions.topics(&robot.robot_namespace)
+                );
+                Some(robots::unheard(node, &format!("frames of {key}"), message))
+            }
+            (Some(Frames::Read(Err(reason))), _) => {
+                Some(robots::unreadable_frames(node, key, robot, reason))
+            }
+            _ => None,
+        });
+        statuses.extend(self.interfaces_status(key, robot));
+        statuses
+    }
+
+    fn publish_statuses(&self, status: Vec<DiagnosticStatus>) {
+        let header = Header {
+            stamp: self.node.now(),
+            ..Header::default()
+        };
+        tell(self.diagnostics.publish(DiagnosticArray { header, status }));
+    }
+
+    /// Answers a call of `~/check_frames`, or keeps it until the frames are read.
+    pub(super) fn answer_check(&mut self, call: Request<interfaces::CheckFrames>) {
+        match self.check_frames(&call.request) {
+            Some(response) => tell(call.responder.send(response)),
+            None if self.waiting_checks.len() < MOST_CALLS => self.waiting_checks.push(call),
+            None => {
+                let message = format!("{MOST_CALLS} calls are waiting already; call again later");
+                tell(call.responder.send(CheckFramesResponse {
+                    message,
+                    ..CheckFramesResponse::default()
+                }));
+            }
+        }
+    }
+
+    /// The key of the robot that a call means.
+    pub(super) fn asked(&self, asked: &str) -> Result<&str, String> {
+        if asked.is_empty() {
+            let none = || {
+                format!(
+                    "no robot was converted yet; is a description published on {}?",
+                    self.descriptions.topic()
+                )
+            };
+            let newest = self
+                .newest
+                .as_deref()
+                .filter(|key| self.robots.contains_key(*key));
+            // The newest may have been forgotten: of those that are here the one converted last, if
+            // any has an asset.
+            let converted = |(_, robot): &(&String, &Robot)| {
+                (robot.asset.is_some(), robot.gone.is_none(), robot.attempt)
+            };
+            let last = || {
+                self.robots
+                    .iter()
+                    .max_by_key(converted)
+                    .map(|(key, _)| key.as_str())
+            };
+            return newest.or_else(last).ok_or_else(none);
+        }
+        if let Some((key, _)) = self.robots.get_key_value(asked) {
+            return Ok(key);
+        }
+        let mut named = self
+            .robots
+            .iter()
+            .filter(|(_, robot)| robot.name == asked)
+            .map(|(key, _)| key.as_str());
+        let known = |keys: Vec<&str>| {
+            let more = keys.len().saturating_sub(robots::MOST_NAMED);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            format!(
+                "{}{more}",
+                keys.into_iter()
+                    .take(robots::MOST_NAMED)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
+        };
+        match (named.next(), named.next()) {
+            (Some(key), None) => Ok(key),
+            (Some(first), Some(second)) => {
+                let keys = [first, second].into_iter().chain(named).collect();
+                Err(format!(
+                    "several robots are called {asked:?}: ask for one of {}",
+                    known(keys)
+                ))
+            }
+            _ if self.robots.is_empty() => Err(format!(
+                "no robot was converted yet; is a description published on {}?",
+                self.descriptions.topic()
+            )),
+            _ => {
+                let keys = self.robots.keys().map(String::as_str).collect();
+                Err(format!("no robot {asked:?}; robots are {}", known(keys)))
+            }
+        }
+    }
+
+    /// The answer to `~/check_frames`; `None` while the asset is still being read back.
+    fn check_frames(&self, request: &CheckFramesRequest) -> Option<CheckFramesResponse> {
+        let refuse = |message: String| {
+            Some(CheckFramesResponse {
+                message,
+                ..CheckFramesResponse::default()
+            })
+        };
+        let robot = match self.asked(request.robot.trim()) {
+            Ok(key) => self.robots.get(key)?,
+            Err(message) => return refuse(message),
+        };
+        let Some(asset) = &robot.asset else {
+            return refuse(format!(
+                "{:?} has no asset: {}",
+                robot.name,
+                robot.message()
+            ));
+        };
+        if robot.gone.is_some() {
+            return refuse(format!(
+                "{:?} is gone, so there is nothing to hold its frames against: {}",
+                robot.name,
+                robot.why_gone()
+            ));
+        }
+        let frames = match &asset.frames {
+            Frames::Pending(_) => return None,
+            Frames::None => {
+                return refuse(format!(
+                    "the asset of {:?} has no USD, so it declares no frames",
+                    robot.name
+                ));
+            }
+            Frames::Read(Ok(frames)) => frames,
+            Frames::Read(Err(reason)) => {
+                return refuse(format!(
+                    "the frames of {:?} cannot be read: {reason}",
+                    robot.name
+                ));
+            }
+        };
+        let limits = self.limits();
+        let FrameCheck { findings, causes } =
+            self.subscriptions.with(&robot.robot_namespace, |heard| {
+                check_frames(frames, &request.frames, heard, &limits, Instant::now())
+            });
+        let wrong = findings
+            .iter()
+            .filter(|finding| finding.verdict.is_fault())
+            .count();
+        let all = findings
+            .iter()
+            .filter(|finding| finding.verdict != FrameStatus::Extra)
+            .count();
+        let cause: String = causes.iter().map(|cause| format!("; {cause}")).collect();
+        Some(CheckFramesResponse {
+            success: true,
+            message: match wrong {
+                0 => format!("all {all} frames are as the asset says{cause}"),
+                _ => format!("{wrong} of {all} frames are not as the asset says{cause}"),
+            },
+            all_ok: wrong == 0,
+            robot: robot.name.clone(),
+            revision: asset.report.revision,
+            frames: findings.into_iter().map(tf_messages::verdict).collect(),
+        })
+    }
+}

@@ -1,0 +1,145 @@
+//! One conversion on a worker thread: skip it if nothing changed, convert; and reading an asset
+//! back.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::codes;
+use super::description_source::RobotNamespace;
+use super::fingerprint::Fingerprint;
+use super::parameters::Parameters;
+use urdf_usd_convert::{self as convert, Failure, Job, Report, Source};
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_tf_check::Expected;
+use urdf_usd_urdf::xacro;
+use urdf_usd_worker::{Limits, Workers};
+
+/// How a job becomes an asset: [`convert::convert`], or what a test puts in its place.
+pub(super) type Convert = dyn Fn(&Job) -> Result<Report, Failure> + Send + Sync;
+
+/// The ending of an asset's URDF.
+pub(super) const DESCRIPTION_ENDING: &str = "urdf";
+
+/// What the file that the node converts is as a source.
+pub(super) fn file(path: &Path, parameters: &Parameters) -> Source {
+    if parameters.asset_file.is_some() {
+        return Source::File(path.to_owned());
+    }
+    let (file, arguments) = (path.to_owned(), parameters.xacro_args.clone());
+    if xacro::is_xacro(path) || !arguments.is_empty() {
+        Source::Xacro { file, arguments }
+    } else {
+        Source::File(file)
+    }
+}
+
+/// The job for a source of a namespace under the node's parameters. `folder`: below the output
+/// directory.
+pub(super) fn job(
+    parameters: &Parameters,
+    source: Source,
+    robot_namespace: &RobotNamespace,
+    folder: &str,
+) -> Job {
+    let namespace = match robot_namespace {
+        RobotNamespace::Own => parameters
+            .conversion
+            .namespace
+            .clone()
+            .or_else(|| parameters.node_namespace.clone()),
+        // Each robot has to have a namespace of its own (REP-158 §2.1.1).
+        RobotNamespace::Named(_) => robot_namespace.namespace().map(str::to_owned),
+    };
+    let mut options = convert::Options {
+        namespace,
+        ..parameters.conversion.clone()
+    };
+    if parameters.publish_description && source.is_file() {
+        // Whoever hears it has to find the meshes.
+        options.formats.insert(convert::OutputFormat::Urdf);
+        options.urdf.file_uris = true;
+    }
+    Job {
+        source,
+        output_dir: parameters.output_dir.join(folder),
+        options,
+        xrdf: None,
+        captured: Vec::new(),
+    }
+}
+
+/// How many bytes the texts of a job have.
+pub(super) fn text_bytes(job: &Job) -> usize {
+    let source = match &job.source {
+        Source::Text { text, .. } => text.len(),
+        Source::Bytes { bytes, .. } => bytes.len(),
+        Source::File(_) | Source::Xacro { .. } => 0,
+    };
+    source + job.xrdf.as_ref().map_or(0, |text| text.len())
+}
+
+/// A conversion that was tried.
+pub(super) struct Attempt {
+    pub job: Arc<Job>,
+    pub result: Result<Arc<Report>, Failure>,
+    pub fingerprint: Fingerprint,
+    pub took: Duration,
+}
+
+/// Converts, unless `last` says that nothing changed: then `None`.
+pub(super) fn attempt(
+    job: Arc<Job>,
+    last: Option<&Fingerprint>,
+    convert: &Convert,
+) -> Option<Attempt> {
+    if last.is_some_and(|last| last.holds(&job)) {
+        return None;
+    }
+    let (started, clock) = (SystemTime::now(), Instant::now());
+    // A defect costs this conversion, not the node.
+    let result =
+        catch_unwind(AssertUnwindSafe(|| convert(&job).map(Arc::new))).unwrap_or_else(|panic| {
+            Err(Failure {
+                diagnostics: vec![defect(&panic_text(&*panic))],
+                used: Vec::new(),
+            })
+        });
+    let (used, written) = match &result {
+        Ok(report) => (&report.used, Some(report.directory.join(convert::REPORT))),
+        Err(failure) => (&failure.used, None),
+    };
+    let fingerprint = Fingerprint::take(job.clone(), used, written, started);
+    Some(Attempt {
+        job,
+        result,
+        fingerprint,
+        took: clock.elapsed(),
+    })
+}
+
+/// That work ended in a panic.
+pub(super) fn defect(panic: &str) -> Diagnostic {
+    Diagnostic::new(
+        &codes::DEFECT,
+        Place::default(),
+        convert::defect_message(panic),
+    )
+    .help(convert::REPORT_IT)
+}
+
+pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default()
+}
+
+/// Reads the frames that an asset declares back from its entry, which is what people will open.
+pub(super) fn read_frames(
+    entry: &Path,
+    workers: &Workers,
+    limits: Limits,
+) -> Result<Expected, String> {
+    Expected::new(workers.frames(entry, limits)?, Instant::now()).map_err(|error| error.to_string())
+}

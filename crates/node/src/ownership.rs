@@ -1,0 +1,130 @@
+//! The output directory: made if need be, and held by one node at a time.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::codes;
+use urdf_usd_diagnostic::{Diagnostic, Place};
+
+/// The file whose lock says that a node writes here.
+const LOCK: &str = ".urdf_usd.lock";
+
+/// An output directory that is ours until this is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct OutputDir {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl OutputDir {
+    /// Makes the directory `path` if need be and takes it for the node called `owner`.
+    ///
+    /// # Errors
+    /// [`codes::OUTPUT_DIR`]: it can't be made, can't be written to, or another node has it.
+    pub fn claim(path: &Path, owner: &str) -> Result<Self, Diagnostic> {
+        let fault = |what: String| {
+            Diagnostic::new(&codes::OUTPUT_DIR, Place::file(path), what)
+                .help("give a directory that this user may write to, with the parameter output_dir")
+        };
+        fs::create_dir_all(path).map_err(|error| {
+            fault(format!(
+                "the output directory {} cannot be made: {error}",
+                path.display()
+            ))
+        })?;
+        let path = path.canonicalize().map_err(|error| {
+            fault(format!(
+                "the output directory {} cannot be found: {error}",
+                path.display()
+            ))
+        })?;
+        let lock = path.join(LOCK);
+        // The file stays when the node ends: were it removed, two nodes could hold locks on two
+        // files of one name.
+        let mut file = File::options()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&lock)
+            .map_err(|error| {
+                fault(format!(
+                    "the output directory {} cannot be written to: {error}",
+                    path.display()
+                ))
+            })?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(taken(&path, &mut file)),
+            Err(TryLockError::Error(error)) => {
+                return Err(fault(format!(
+                    "the output directory {} cannot be locked: {error}",
+                    path.display()
+                )));
+            }
+        }
+        // Only for the message that another node shows; nothing depends on it.
+        let _ = file
+            .set_len(0)
+            .and_then(|()| writeln!(file, "{owner}, process {}", std::process::id()));
+        Ok(Self { path, _lock: file })
+    }
+
+    /// The directory, absolute and without symbolic links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn taken(path: &Path, file: &mut File) -> Diagnostic {
+    let mut owner = String::new();
+    let _ = file
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| file.take(256).read_to_string(&mut owner));
+    let owner = owner.trim();
+    let by = if owner.is_empty() {
+        String::new()
+    } else {
+        format!(" ({owner})")
+    };
+    Diagnostic::new(
+        &codes::OUTPUT_DIR,
+        Place::file(path),
+        format!(
+            "another node{by} writes to the output directory {}",
+            path.display()
+        ),
+    )
+    .help("stop that node, or give this one a directory of its own: --ros-args -p output_dir:=DIR")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_owner_at_a_time_and_a_new_one_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b");
+        let first = OutputDir::claim(&path, "/left/urdf_usd").unwrap();
+        assert!(first.path().is_absolute() && path.is_dir());
+        let refused = OutputDir::claim(&path, "/right/urdf_usd").unwrap_err();
+        assert!(
+            refused.message.contains("/left/urdf_usd, process ") && refused.message.contains("a/b"),
+            "{refused}"
+        );
+        assert!(refused.help.contains("output_dir"), "{refused}");
+        drop(first);
+        OutputDir::claim(&path, "/right/urdf_usd").unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let refused = OutputDir::claim(&file.join("out"), "/urdf_usd").unwrap_err();
+        assert!(refused.message.contains("file/out"), "{refused}");
+    }
+}

@@ -1,0 +1,768 @@
+//! The node's parameters: the options of a conversion and the node's own, declared from their
+//! tables.
+//!
+//! [`NODE`] is the table of those that only the node has; [`options::TABLE`] that of a conversion.
+//! Everything that names a parameter is made from the two: the declarations with their descriptors,
+//! `config/bridge.yaml`, `config/parameters.json` (which the launch file makes its arguments from)
+//! and `docs/parameters.md`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use urdf_usd_convert::option::{self, About, Access, Field, Kind, Opt, field, misfit, text, texts};
+use urdf_usd_convert::{self as convert, options};
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_ros::parameter::{Change, Range};
+use urdf_usd_ros::{Declaration, Node, Value};
+use urdf_usd_urdf::xacro;
+use {urdf_usd_resolve as resolve, urdf_usd_store as store};
+
+/// The parameters that only the node has. The groups (`frames.…`, `http.…`) stand last. Units are
+/// those of REP-103.
+static NODE: &[Opt<Parameters>] = &[
+    Opt::new(
+        "output_dir",
+        Kind::Folder,
+        "DIR",
+        field!(Parameters.output_dir),
+        "Where assets are written: each robot gets a folder of its name in it, those of other namespaces NAMESPACE/NAME.",
+    )
+    .at_start(),
+    Opt::new(
+        "restrict_calls",
+        Kind::Switch,
+        "",
+        field!(Parameters.restrict_calls),
+        "Whether calls of convert may only name URDFs in packages and allowed_roots, and only write to output_dir and below. Without it \
+         everybody who can call the node may have its user's files read and overwritten.",
+    ),
+    Opt::new(
+        "discover",
+        Kind::Switch,
+        "",
+        field!(Parameters.discover),
+        "Whether every topic NAMESPACE/robot_description that appears is followed beside the node's own: each robot with its own asset, \
+         in output_dir/NAMESPACE/NAME.",
+    ),
+    Opt::new(
+        "description_from",
+        Kind::Text("the name of a node, in which * stands for anything, as in /*robot_state_publisher; or empty"),
+        "NODE",
+        Access {
+            set: |parameters: &mut Parameters, value| {
+                node_pattern(text(value)?)?;
+                Field::read(value).map(|pattern| parameters.description_from = pattern)
+            },
+            get: |parameters: &Parameters| parameters.description_from.write(),
+        },
+        "Which node's parameter robot_description is read once where nothing is heard on the topic; with /*, any node's while nobody at all \
+         publishes a description. Empty: none.",
+    ),
+    Opt::new(
+        "asset_file",
+        Kind::File,
+        "FILE",
+        field!(Parameters.asset_file),
+        "An OpenUSD file, or a glTF file with EXT_robot_kinematics, that is converted at start, and whenever it or a file that it uses changes \
+         (watch_files). It comes before urdf_file. Empty: none.",
+    ),
+    Opt::new(
+        "publish_description",
+        Kind::Switch,
+        "",
+        field!(Parameters.publish_description),
+        "Publish what asset_file (or urdf_file) holds as a URDF on the topic robot_description, latched, with meshes in files that the asset's \
+         folder holds, or in the package that urdf_package names.",
+    ),
+    Opt::new(
+        "description_to",
+        Kind::Text("the name of a node, in which * stands for anything, as in /*robot_state_publisher; or empty"),
+        "NODE",
+        Access {
+            set: |parameters: &mut Parameters, value| {
+                node_pattern(text(value)?)?;
+                Field::read(value).map(|pattern| parameters.description_to = pattern)
+            },
+            get: |parameters: &Parameters| parameters.description_to.write(),
+        },
+        "With publish_description: which nodes' parameter robot_description is set to the same URDF, since robot_state_publisher hears of none \
+         by a topic. Empty: none.",
+    ),
+    Opt::new(
+        "urdf_file",
+        Kind::File,
+        "FILE",
+        field!(Parameters.urdf_file),
+        "A URDF or xacro file that is converted at start, and whenever it or a file that it uses changes (watch_files). Empty: none.",
+    ),
+    Opt::new(
+        "xacro_args",
+        Kind::Texts("each NAME:=VALUE"),
+        "NAME:=VALUE",
+        Access {
+            set: |parameters: &mut Parameters, value| {
+                let arguments: Result<_, _> = texts(value)?.iter().map(|text| xacro::Argument::parse(text)).collect();
+                arguments.map(|arguments| parameters.xacro_args = arguments)
+            },
+            get: |parameters: &Parameters| option::Value::List(parameters.xacro_args.iter().map(ToString::to_string).collect()),
+        },
+        "The arguments that the xacro file urdf_file is expanded with.",
+    ),
+    Opt::new(
+        "capture_interfaces",
+        Kind::Switch,
+        "",
+        field!(Parameters.capture_interfaces),
+        "Whether to look at the running robot, write the topics, services and actions that it really has into its asset, and report those \
+         of the asset that nobody offers. Every topic of the robot is listened to for some seconds.",
+    ),
+    Opt::new(
+        "moveit_services",
+        Kind::Switch,
+        "",
+        field!(Parameters.moveit_services),
+        "Whether compute_ik and compute_fk of MoveIt are served (moveit_msgs/srv/GetPositionIK, GetPositionFK), for the robot converted last. \
+         Not beside a move_group in the same namespace, which serves both. A node built on rclrs serves neither.",
+    )
+    .at_start(),
+    Opt::new(
+        "settle_time",
+        Kind::Number { from: 0.0, to: 60.0 },
+        "SECONDS",
+        field!(Parameters.settle_time),
+        "How long a description that follows another within this time waits for a newer one, in s: a lone change is converted at once, \
+         of a burst the first and the last.",
+    ),
+    Opt::new(
+        "max_description_bytes",
+        Kind::Integer { from: 1024, to: 64 << 20 },
+        "BYTES",
+        field!(Parameters.max_description_bytes),
+        "The largest description that is converted. Larger ones are reported and left.",
+    )
+    .at_start(),
+    Opt::new(
+        "max_assets",
+        Kind::Integer { from: 1, to: 1_000_000 },
+        "COUNT",
+        field!(Parameters.max_assets),
+        "How many assets output_dir may hold, those of earlier runs included: robots of further names are reported and left, so that nobody \
+         who makes up names fills the disk.",
+    )
+    .at_start(),
+    Opt::new(
+        "workers",
+        Kind::Integer { from: 0, to: 256 },
+        "COUNT",
+        Access {
+            set: |parameters: &mut Parameters, value| {
+                let asked = usize::read(value)?;
+                let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+                parameters.workers = if asked > 0 { asked } else { processors() };
+                Ok(())
+            },
+            get: |parameters: &Parameters| parameters.workers.write(),
+        },
+        "How many robots are converted at the same time, each by a process of its own. 0: as many as there are processors.",
+    )
+    .at_start(),
+    Opt::new(
+        "cache_mb",
+        Kind::Integer { from: 0, to: 1 << 20 },
+        "MIB",
+        field!(Parameters.cache_mb),
+        "How many MiB of meshes that were loaded, simplified and hulled are kept in memory for the next conversion, by all workers together. \
+         0: none.",
+    )
+    .at_start(),
+    Opt::new(
+        "watch_files",
+        Kind::Switch,
+        "",
+        field!(Parameters.watch_files),
+        "Whether a changed mesh, texture or URDF file leads to a new revision of the assets that used it.",
+    )
+    .at_start(),
+    Opt::new(
+        "diagnostics_period",
+        Kind::Number { from: 0.05, to: 3600.0 },
+        "SECONDS",
+        field!(Parameters.diagnostics_period),
+        "How often the state is published on /diagnostics even if nothing changes, in s.",
+    ),
+    Opt::new(
+        "frames.position_tolerance",
+        Kind::Number { from: 0.0, to: 1000.0 },
+        "METRES",
+        field!(Parameters.position_tolerance),
+        "How far a frame may be from where the asset says before its verdict is off, in m.",
+    ),
+    Opt::new(
+        "frames.angle_tolerance",
+        Kind::Number { from: 0.0, to: 3.15 },
+        "RADIANS",
+        field!(Parameters.angle_tolerance),
+        "How far a frame may be turned from what the asset says before its verdict is off, in rad.",
+    ),
+    Opt::new(
+        "frames.timeout",
+        Kind::Number { from: 0.01, to: 3600.0 },
+        "SECONDS",
+        field!(Parameters.frame_timeout),
+        "How long ago a frame on /tf may have been heard before its verdict is stale, in s.",
+    ),
+    Opt::new(
+        "frames.ignore",
+        Kind::Texts(""),
+        "PATTERN",
+        field!(Parameters.ignored_frames),
+        "Frames that are not looked at, as patterns: * stands for any characters, ? for one. Such as what perception hangs on the robot.",
+    ),
+    Opt::new(
+        "http.address",
+        Kind::Text("an IP address of this machine"),
+        "ADDRESS",
+        Access {
+            set: |parameters: &mut Parameters, value| {
+                let address = text(value)?.parse().map_err(|_| "it is not an IP address".to_owned());
+                address.map(|address| parameters.http_address = address)
+            },
+            get: |parameters: &Parameters| option::Value::Text(parameters.http_address.to_string()),
+        },
+        "Where assets and the viewer are served. Anything but 127.0.0.1 lets others on the network read the assets.",
+    )
+    .at_start(),
+    Opt::new(
+        "http.port",
+        Kind::Integer { from: 0, to: 65535 },
+        "PORT",
+        field!(Parameters.http_port),
+        "The TCP port for that. 0: nothing is served.",
+    )
+    .at_start(),
+    Opt::new(
+        "http.allow_writing",
+        Kind::Switch,
+        "",
+        field!(Parameters.http_allow_writing),
+        "Whether whoever reaches http.address may store and delete named poses with the viewer, also from other machines. At an address \
+         of this machine alone, such as 127.0.0.1, everybody may.",
+    )
+    .at_start(),
+];
+
+fn node_pattern(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    // Whatever a star stands for, the rest has to be a name.
+    let name = text.replace('*', "a");
+    let absolute = if name.starts_with('/') {
+        name
+    } else {
+        format!("/{name}")
+    };
+    urdf_usd_ros::names::check_namespace(&absolute)
+        .map_err(|_| "no node can have such a name".to_owned())
+}
+
+/// A row of one of the two tables.
+#[derive(Clone, Copy)]
+enum Row {
+    Conversion(&'static Opt<convert::Options>),
+    Node(&'static Opt<Parameters>),
+}
+
+/// All parameters, those in groups last.
+fn rows() -> Vec<Row> {
+    let mut rows: Vec<Row> = NODE
+        .iter()
+        .map(Row::Node)
+        .chain(options::TABLE.iter().map(Row::Conversion))
+        .collect();
+    rows.sort_by_key(|row| row.about().name.contains('.'));
+    rows
+}
+
+impl Row {
+    fn about(self) -> &'static About {
+        match self {
+            Self::Conversion(option) => &option.about,
+            Self::Node(option) => &option.about,
+        }
+    }
+
+    fn get(self, parameters: &Parameters) -> option::Value {
+        match self {
+            Self::Conversion(option) => option.get(&parameters.conversion),
+            Self::Node(option) => option.get(parameters),
+        }
+    }
+
+    fn set(self, parameters: &mut Parameters, value: &Value) -> Result<(), String> {
+        let value = self.about().kind.absolute(&of_ros(value)?)?;
+        match self {
+            Self::Conversion(option) => option.set(&mut parameters.conversion, &value),
+            Self::Node(option) => option.set(parameters, &value),
+        }
+    }
+
+    fn declaration(self) -> Declaration {
+        let about = self.about();
+        let declaration = Declaration::new(
+            about.name,
+            to_ros(self.get(&Parameters::default())),
+            about.help,
+        );
+        let check = move |value: &Value| self.set(&mut Parameters::default(), value);
+        let declaration = match about.kind {
+            Kind::Integer { from, to } => declaration.range(Range::Integer { from, to }),
+            Kind::Number { from, to } => declaration.range(Range::Double { from, to }),
+            kind => declaration.check(kind.rule(), check),
+        };
+        if about.is_live {
+            declaration
+        } else {
+            declaration.read_only()
+        }
+    }
+}
+
+fn of_ros(value: &Value) -> Result<option::Value, String> {
+    Ok(match value {
+        Value::Bool(value) => option::Value::Bool(*value),
+        Value::Integer(value) => option::Value::Integer(*value),
+        Value::Double(value) => option::Value::Number(*value),
+        Value::String(text) => option::Value::Text(text.clone()),
+        Value::StringArray(texts) => option::Value::List(texts.clone()),
+        _ => return misfit(),
+    })
+}
+
+fn to_ros(value: option::Value) -> Value {
+    match value {
+        option::Value::Bool(value) => Value::Bool(value),
+        option::Value::Integer(value) => Value::Integer(value),
+        option::Value::Number(value) => Value::Double(value),
+        option::Value::Text(text) => Value::String(text),
+        option::Value::List(texts) => Value::StringArray(texts),
+    }
+}
+
+/// The values of all parameters, checked and in the types that the node works with. Paths are
+/// absolute, but for the default of [`output_dir`](Self::output_dir), which becomes so when it is
+/// declared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    /// How robots are converted unless a call says otherwise.
+    pub conversion: convert::Options,
+    /// Where assets go.
+    pub output_dir: PathBuf,
+    /// Whether calls are held to packages, allowed roots and the output directory.
+    pub restrict_calls: bool,
+    /// The node's own namespace without its first slash; `None` in the root namespace. No
+    /// parameter.
+    pub node_namespace: Option<String>,
+    /// Whether all topics of descriptions are followed.
+    pub discover: bool,
+    /// Which nodes' parameter is read where no topic is heard, if any.
+    pub description_from: Option<String>,
+    /// The OpenUSD or glTF file to convert, if one is given.
+    pub asset_file: Option<PathBuf>,
+    /// Whether what a file holds is published as a URDF.
+    pub publish_description: bool,
+    /// Which nodes' parameter is set to that URDF, if any.
+    pub description_to: Option<String>,
+    /// The URDF or xacro file to convert, if one is given and no asset.
+    pub urdf_file: Option<PathBuf>,
+    /// What it is expanded with.
+    pub xacro_args: Vec<xacro::Argument>,
+    /// Whether the interfaces of running robots are taken into their assets.
+    pub capture_interfaces: bool,
+    /// Whether MoveIt's services of kinematics are served.
+    pub moveit_services: bool,
+    /// How long a description of a burst waits for a newer one.
+    pub settle_time: Duration,
+    /// The largest description that is converted, in bytes.
+    pub max_description_bytes: usize,
+    /// How many assets the output directory may hold.
+    pub max_assets: usize,
+    /// How many robots are converted at the same time; 0 only as a default that was not declared
+    /// yet.
+    pub workers: usize,
+    /// MiB of meshes that are kept in memory.
+    pub cache_mb: u64,
+    /// Whether used files are watched.
+    pub watch_files: bool,
+    /// How often `/diagnostics` is published even if nothing changes.
+    pub diagnostics_period: Duration,
+    /// How far a frame may be from where the asset says, in metres.
+    pub position_tolerance: f64,
+    /// How far a frame may be turned from what the asset says, in radians.
+    pub angle_tolerance: f64,
+    /// How long ago a moving frame may have been heard.
+    pub frame_timeout: Duration,
+    /// Patterns of frames that are not looked at.
+    pub ignored_frames: Vec<String>,
+    /// Where to serve HTTP.
+    pub http_address: IpAddr,
+    /// At which port; 0: nowhere.
+    pub http_port: u16,
+    /// Whether poses may be stored there from other machines, too.
+    pub http_allow_writing: bool,
+}
+
+/// The defaults of all parameters.
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            // A node runs for days: one robot must not block it or exhaust its memory.
+            conversion: convert::Options {
+                time_limit: Some(Duration::from_secs(300)),
+                memory_limit: Some(4096),
+                ..convert::Options::default()
+            },
+            output_dir: PathBuf::from("~/.ros/urdf_usd"),
+            restrict_calls: true,
+            node_namespace: None,
+            discover: false,
+            description_from: Some("/*".to_owned()),
+            asset_file: None,
+            publish_description: false,
+            description_to: None,
+            urdf_file: None,
+            xacro_args: Vec::new(),
+            capture_interfaces: false,
+            moveit_services: false,
+            settle_time: Duration::from_millis(200),
+            max_description_bytes: 16 << 20,
+            max_assets: 1000,
+            workers: 0,
+            cache_mb: store::MEMORY_BYTES >> 20,
+            watch_files: true,
+            diagnostics_period: Duration::from_secs(1),
+            position_tolerance: 0.001,
+            angle_tolerance: 0.01,
+            frame_timeout: Duration::from_secs(5),
+            ignored_frames: Vec::new(),
+            http_address: Ipv4Addr::LOCALHOST.into(),
+            http_port: 8642,
+            http_allow_writing: false,
+        }
+    }
+}
+
+impl Parameters {
+    /// Declares all parameters on `node` and returns their values.
+    ///
+    /// # Errors
+    /// [`urdf_usd_ros::codes::PARAMETER_TYPE`], [`urdf_usd_ros::codes::PARAMETER_VALUE`] for values
+    /// that do not fit, with their place.
+    pub fn declare(node: &impl Node) -> Result<Self, Diagnostic> {
+        let namespace = node.namespace().trim_start_matches('/');
+        let node_namespace = (!namespace.is_empty()).then(|| namespace.to_owned());
+        let parameters = Self {
+            node_namespace,
+            ..Self::default()
+        };
+        parameters.declared(|declaration| node.declare(declaration))
+    }
+
+    /// The same with the values that `declare` gives.
+    ///
+    /// # Errors
+    /// The first of `declare`, or [`urdf_usd_ros::codes::PARAMETER_VALUE`] for a value that does not
+    /// fit.
+    pub fn declared(
+        mut self,
+        mut declare: impl FnMut(Declaration) -> Result<Value, Diagnostic>,
+    ) -> Result<Self, Diagnostic> {
+        self.conversion.resolve = resolve::Options::from_environment();
+        for row in rows() {
+            let value = declare(row.declaration())?;
+            row.set(&mut self, &value).map_err(|why| {
+                let message = format!("parameter `{}` can't be {value}: {why}", row.about().name);
+                Diagnostic::new(
+                    &urdf_usd_ros::codes::PARAMETER_VALUE,
+                    urdf_usd_diagnostic::Place::default(),
+                    message,
+                )
+                .help(row.about().kind.rule())
+            })?;
+        }
+        Ok(self)
+    }
+
+    /// Takes over a change. Other parameters than these are left to whoever declared them.
+    ///
+    /// # Errors
+    /// Why the value can't be taken over, which those who declared the parameter here have refused
+    /// before.
+    pub fn apply(&mut self, change: &Change) -> Result<(), String> {
+        let row = rows()
+            .into_iter()
+            .find(|row| row.about().name == change.name);
+        row.map_or(Ok(()), |row| row.set(self, &change.value))
+    }
+
+    /// The file that the node itself converts, if it is given one.
+    pub fn file(&self) -> Option<&PathBuf> {
+        self.asset_file.as_ref().or(self.urdf_file.as_ref())
+    }
+
+    /// Where to serve HTTP; `None`: nowhere.
+    pub fn http(&self) -> Option<SocketAddr> {
+        (self.http_port != 0).then(|| (self.http_address, self.http_port).into())
+    }
+}
+
+#[cfg(test)]
+mod files;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use urdf_usd_convert::{Formats, MeshFormat, Simready, Tiers, UrdfOptions};
+    use urdf_usd_gltf::{Compression, Extent};
+    use urdf_usd_mesh::UpAxis;
+    use urdf_usd_ros::parameter::Store;
+    use urdf_usd_usd::{Base, Bodies, Overlay};
+
+    /// A value for every parameter, none its default.
+    const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, simready: true, simready_metadata: ['author=A'], \
+         packages: ['a=/p'], package_paths: [/q], allowed_roots: [/r], restrict_calls: false, asset_namespace: robot_1, base: fixed, \
+         bodies: flat, mesh_up_axis: honor, tiers: high, srdf_file: /s.srdf, xrdf_file: /x.xrdf, density: 1200.0, masses_file: /m.yaml, stand_ins: true, check: true, mesh_format: stl, urdf_package: my_robot, \
+         urdf_file_uris: true, gltf.animations: true, gltf.physics: true, gltf.compression: meshopt, gltf.date: true, strict: true, memory_limit: 500, discover: true, capture_interfaces: true, moveit_services: true, \
+         description_from: '*/rsp', asset_file: /a.usda, publish_description: true, description_to: '/r*', variants: ['a=b'], \
+         urdf_file: /u.urdf, xacro_args: ['a:=1'], settle_time: 3.0, max_description_bytes: 2048, \
+         time_limit: 60.0, max_assets: 7, workers: 3, cache_mb: 64, watch_files: false, diagnostics_period: 2.0, \
+         frames.position_tolerance: 0.5, frames.angle_tolerance: 0.25, frames.timeout: 9.0, frames.ignore: ['a*'], \
+         http.address: '::1', http.port: 80, http.allow_writing: true";
+
+    /// A store as a node has one, filled from a parameter text.
+    fn store(text: &str) -> Store {
+        let text = format!("/**:\n  ros__parameters: {{{text}}}\n");
+        let read = urdf_usd_ros::overrides::read_str(&text, "f.yaml").expect("valid");
+        Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect())
+    }
+
+    fn parameters(text: &str) -> Result<Parameters, Diagnostic> {
+        let mut store = store(text);
+        Parameters::default().declared(|declaration| store.declare(declaration))
+    }
+
+    #[test]
+    fn names_are_there_once() {
+        let rows = rows();
+        let mut seen = std::collections::BTreeSet::new();
+        for name in rows.iter().map(|row| row.about().name) {
+            assert!(seen.insert(name), "{name} is there twice");
+        }
+        let flags = options::TABLE.iter().flat_map(|option| {
+            std::iter::once(option.about.flag()).chain(option.about.list_flag())
+        });
+        let mut seen = std::collections::BTreeSet::new();
+        for flag in flags {
+            assert!(seen.insert(flag.clone()), "--{flag} is there twice");
+        }
+    }
+
+    /// What a running node answers is what its table says: name, type, range, rule, and whether it
+    /// may change.
+    #[test]
+    fn every_parameter_is_described() {
+        for row in rows() {
+            let (about, declared) = (row.about(), row.declaration());
+            assert_eq!(
+                (declared.name.as_str(), declared.description.as_str()),
+                (about.name, about.help)
+            );
+            assert_eq!(declared.read_only, !about.is_live, "{}", about.name);
+            assert!(
+                about.help.ends_with('.') && !about.help.contains('|'),
+                "{}",
+                about.name
+            );
+            let has_range = matches!(about.kind, Kind::Integer { .. } | Kind::Number { .. });
+            assert_eq!(declared.range.is_some(), has_range, "{}", about.name);
+            if !has_range {
+                assert_eq!(declared.constraints, about.kind.rule());
+            }
+            assert_eq!(declared.check.is_some(), !has_range, "{}", about.name);
+            let default = declared.default.clone();
+            assert_eq!(
+                row.set(&mut Parameters::default(), &default),
+                Ok(()),
+                "{}",
+                about.name
+            );
+        }
+    }
+
+    /// Every value that is read is the one that is written.
+    #[test]
+    fn what_is_set_is_what_is_there() {
+        let mut parameters = parameters(CHANGED).expect("valid");
+        for row in rows() {
+            let value = to_ros(row.get(&parameters));
+            let before = parameters.clone();
+            assert_ne!(
+                row.get(&before),
+                row.get(&Parameters::default()),
+                "{} is not changed",
+                row.about().name
+            );
+            assert_eq!(
+                row.set(&mut parameters, &value),
+                Ok(()),
+                "{}",
+                row.about().name
+            );
+            assert_eq!(parameters, before, "{}", row.about().name);
+        }
+    }
+
+    #[test]
+    fn every_parameter_reaches_its_field() {
+        let changed = parameters(CHANGED).expect("valid");
+        let expected = Parameters {
+            conversion: convert::Options {
+                formats: Formats::parse(&["glb"]).expect("valid"),
+                overlays: vec![Overlay::Newton, Overlay::OpenPbr],
+                robot_type: urdf_usd_usd::isaac_schema::RobotType::Wheeled,
+                sites_last: true,
+                simready: true,
+                simready_metadata: Simready::parse(&["author=A"]).expect("valid"),
+                variants: vec!["a=b".parse().expect("valid")],
+                resolve: resolve::Options {
+                    packages: vec![("a".into(), "/p".into())],
+                    package_paths: vec!["/q".into()],
+                    allowed_roots: vec!["/r".into()],
+                    ..resolve::Options::from_environment()
+                },
+                namespace: Some("robot_1".into()),
+                base: Base::Fixed,
+                bodies: Bodies::Flat,
+                meshes: urdf_usd_mesh::Options {
+                    up_axis: UpAxis::Honor,
+                },
+                tiers: Tiers::High,
+                srdf: Some("/s.srdf".into()),
+                xrdf: Some("/x.xrdf".into()),
+                density: 1200.0,
+                masses: Some("/m.yaml".into()),
+                stand_ins: true,
+                check: true,
+                strict: true,
+                time_limit: Some(Duration::from_secs(60)),
+                memory_limit: Some(500),
+                gltf: Extent {
+                    animations: true,
+                    physics: true,
+                    compression: Compression::Meshopt,
+                },
+                dated: true,
+                urdf: UrdfOptions {
+                    mesh_format: MeshFormat::Stl,
+                    package: Some("my_robot".into()),
+                    file_uris: true,
+                },
+            },
+            output_dir: "/o".into(),
+            restrict_calls: false,
+            node_namespace: None,
+            discover: true,
+            capture_interfaces: true,
+            moveit_services: true,
+            description_from: Some("*/rsp".into()),
+            asset_file: Some("/a.usda".into()),
+            publish_description: true,
+            description_to: Some("/r*".into()),
+            urdf_file: Some("/u.urdf".into()),
+            xacro_args: vec![xacro::Argument::parse("a:=1").expect("valid")],
+            settle_time: Duration::from_secs(3),
+            max_description_bytes: 2048,
+            max_assets: 7,
+            workers: 3,
+            cache_mb: 64,
+            watch_files: false,
+            diagnostics_period: Duration::from_secs(2),
+            position_tolerance: 0.5,
+            angle_tolerance: 0.25,
+            frame_timeout: Duration::from_secs(9),
+            ignored_frames: vec!["a*".to_owned()],
+            http_address: "::1".parse().expect("an address"),
+            http_port: 80,
+            http_allow_writing: true,
+        };
+        assert_eq!(changed, expected);
+        assert_eq!(parameters("http.port: 0").expect("valid").http(), None);
+        assert_eq!(
+            parameters("time_limit: 0.0")
+                .expect("valid")
+                .conversion
+                .time_limit,
+            None
+        );
+        let mut changed = parameters("").expect("valid");
+        let change = |name: &str, text: &str| Change {
+            name: name.into(),
+            value: Value::StringArray(vec![text.into()]),
+        };
+        assert_eq!(changed.apply(&change("formats", "usd")), Ok(()));
+        assert_eq!(
+            changed.conversion.formats,
+            Formats::parse(&["usd"]).expect("valid")
+        );
+        // What another has declared.
+        assert_eq!(changed.apply(&change("use_sim_time", "usd")), Ok(()));
+        let before = changed.clone();
+        assert!(
+            changed
+                .apply(&change("formats", "stl"))
+                .expect_err("unknown")
+                .contains("stl")
+        );
+        assert!(
+            changed
+                .apply(&change("strict", "usd"))
+                .expect_err("type")
+                .contains("type")
+        );
+        assert_eq!(changed, before);
+    }
+
+    #[test]
+    fn bad_values_are_refused_with_the_choice() {
+        for (text, part) in [
+            ("formats: [stl]", "stl"),
+            ("formats: []", "any of usd, glb, usdz, gltf, urdf"),
+            ("gltf.compression: draco", "one of none, quantize, meshopt"),
+            ("overlays: [oak]", "any of isaac, newton, openpbr"),
+            ("simready_metadata: ['mass=1']", "asset_license"),
+            ("packages: [a]", "NAME=DIR"),
+            ("output_dir: ''", "empty"),
+            ("base: glued", "one of auto, fixed, floating"),
+            ("bodies: round", "one of nested, flat"),
+            ("mesh_up_axis: up", "one of ignore, honor"),
+            ("tiers: low", "one of all, high"),
+            ("asset_namespace: 'a b'", "namespace"),
+            ("asset_namespace: a/b-c", "namespace"),
+            ("asset_namespace: //a", "namespace"),
+            ("description_from: 'a b'", "no node can have such a name"),
+            ("xacro_args: [a]", "xacro_args"),
+            ("settle_time: -1.0", "0.0 … 60.0"),
+            ("settle_time: 1", "write 1.0"),
+            ("workers: -1", "0 … 256"),
+            ("http.address: here", "not an IP address"),
+            ("http.port: 65536", "0 … 65535"),
+            ("urdf_file: /dev/zero", "/dev/zero is a device"),
+            ("srdf_file: /dev", "/dev is a folder, no regular file"),
+            ("max_assets: 0", "1 … 1000000"),
+        ] {
+            let fault = parameters(text).expect_err(text).to_string();
+            assert!(fault.contains(part), "{fault}");
+        }
+    }
+}

@@ -1,0 +1,647 @@
+//! What the node knows of each robot, and how that reads: as a diagnostic status, as a message, as
+//! a view for the page.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::capture::Differing;
+use super::description_source::{Origin, RobotNamespace};
+use super::fingerprint::Fingerprint;
+use super::{codes, request};
+use urdf_usd_convert::codes::{CRASHED, OUT_OF_MEMORY, TIMED_OUT};
+use urdf_usd_convert::{Job, Report};
+use urdf_usd_diagnostic::{Diagnostic, Severity, status};
+use urdf_usd_ros::msg::builtin_interfaces::Time;
+use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
+use urdf_usd_ros::msg::std_msgs::Header;
+use urdf_usd_messages::Asset;
+use urdf_usd_ros::{Publisher, PublisherId};
+use urdf_usd_serve::{
+    AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView,
+};
+use urdf_usd_tf_check::{self as tf, Expected, Finding, FrameCheck, FrameStatus, Topic, Tree};
+use urdf_usd_usd::{AssetFrame, InterfaceSummary};
+
+/// The ending of the USD entry layer.
+pub(super) const ENTRY: &str = "usda";
+/// How many robots are named where there may be many.
+pub(super) const MOST_NAMED: usize = 20;
+
+/// All that the node knows of a robot, and keeps for it: who drops this forgets the robot.
+pub(super) struct Robot {
+    /// The name of the robot.
+    pub name: String,
+    /// Which robots it belongs to.
+    pub robot_namespace: RobotNamespace,
+    /// Where its description comes from.
+    pub origin: Origin,
+    /// Since when nobody describes it any more, if so.
+    pub gone: Option<Time>,
+    /// The newest source that was tried.
+    pub job: Arc<Job>,
+    /// Counts the attempts of the node; this robot's newest.
+    pub attempt: u64,
+    /// What the newest attempt was made from.
+    pub fingerprint: Option<Fingerprint>,
+    /// Whether the newest attempt wrote an asset, and what it found.
+    pub outcome: Result<(), Vec<Diagnostic>>,
+    /// When the newest attempt ended.
+    pub time: Time,
+    /// How long it took.
+    pub took: Duration,
+    /// Who published the newest attempt's source, if it was published.
+    pub heard_from: Option<PublisherId>,
+    /// Every file that the newest attempt used.
+    pub used: Vec<PathBuf>,
+    /// The last asset that was written.
+    pub asset: Option<Written>,
+    /// How its frames stood in TF when they were last looked at.
+    pub frame_check: Option<FrameCheck>,
+    /// Announces its asset, and keeps the announcement for late subscribers.
+    pub announcer: Option<Publisher<Asset>>,
+    /// What a revision of its asset declares …
+    pub declared: Option<(u64, Arc<[InterfaceSummary]>)>,
+    /// … and where the running robot differs from it.
+    pub differing: Option<Vec<Differing>>,
+    /// What was told of several sources that describe it differently.
+    pub contested: BTreeSet<String>,
+    /// As its asset has it, if calls were about how it stands.
+    pub posable: Option<Arc<Posable>>,
+    /// If its conversion lacked descriptors: how often in a row, and when to try again.
+    pub starved: Option<(u32, Instant)>,
+}
+
+/// A robot as its asset has it, ready to be posed.
+#[derive(Debug)]
+pub(super) struct Posable {
+    /// Of which revision it was read.
+    pub revision: u64,
+    /// The robot.
+    pub robot: urdf_usd_robot::Robot,
+    /// Its kinematics.
+    pub mechanism: urdf_usd_kinematics::Mechanism,
+}
+
+/// An asset as it was written.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    /// The report.
+    pub report: Arc<Report>,
+    /// The frames it declares.
+    pub frames: Frames,
+}
+
+/// The frames of an asset, read back from it.
+#[derive(Clone, Debug)]
+pub(super) enum Frames {
+    /// It has no USD that could declare any.
+    None,
+    /// They are being read. Those of the revision before, if they were read.
+    Pending(Option<Arc<Expected>>),
+    /// Read; or why not.
+    Read(Result<Arc<Expected>, String>),
+}
+
+impl Robot {
+    /// A robot of which nothing was tried yet.
+    pub(super) fn new(
+        name: String,
+        job: Arc<Job>,
+        robot_namespace: RobotNamespace,
+        origin: Origin,
+        heard_from: Option<PublisherId>,
+    ) -> Self {
+        Self {
+            name,
+            robot_namespace,
+            origin,
+            gone: None,
+            job,
+            attempt: 0,
+            fingerprint: None,
+            outcome: Ok(()),
+            time: Time::default(),
+            took: Duration::ZERO,
+            heard_from,
+            used: Vec::new(),
+            asset: None,
+            frame_check: None,
+            announcer: None,
+            declared: None,
+            differing: None,
+            contested: BTreeSet::new(),
+            posable: None,
+            starved: None,
+        }
+    }
+
+    /// What the newest attempt found.
+    pub(super) fn diagnostics(&self) -> &[Diagnostic] {
+        match (&self.outcome, &self.asset) {
+            (Err(diagnostics), _) => diagnostics,
+            (Ok(()), Some(asset)) => &asset.report.diagnostics,
+            (Ok(()), None) => &[],
+        }
+    }
+
+    fn count(&self, severity: Severity) -> usize {
+        self.diagnostics()
+            .iter()
+            .filter(|d| d.severity == severity)
+            .count()
+    }
+
+    /// How the newest attempt went.
+    pub(super) fn state(&self) -> RobotState {
+        if self.outcome.is_err() || self.count(Severity::Error) > 0 {
+            RobotState::Error
+        } else if self.count(Severity::Warning) > 0 {
+            RobotState::Warning
+        } else {
+            RobotState::Ok
+        }
+    }
+
+    /// Whether somebody says that it runs: it is described, and not only in a call.
+    pub(super) fn runs(&self) -> bool {
+        self.gone.is_none() && self.origin != Origin::Call
+    }
+
+    /// Whether somebody describes it.
+    pub(super) fn presence(&self) -> Presence {
+        if self.gone.is_some() {
+            Presence::Gone
+        } else {
+            Presence::Live
+        }
+    }
+
+    /// Why it counts as gone.
+    pub(super) fn why_gone(&self) -> String {
+        let stays = self.asset.as_ref().map_or(String::new(), |asset| {
+            format!("; revision {} stays", asset.report.revision)
+        });
+        match &self.origin {
+            Origin::Topic(topic) => {
+                format!("its description is not published on {topic} any more{stays}")
+            }
+            Origin::Parameter(node) => {
+                format!("{node}, whose parameter it was read from, has left{stays}")
+            }
+            origin => format!("it is not converted from {origin} any more{stays}"),
+        }
+    }
+
+    /// How it stands, in a sentence: what was written, or the first error with its place.
+    pub(super) fn message(&self) -> String {
+        if self.gone.is_some() {
+            return format!("gone: {}", self.why_gone());
+        }
+        match (&self.outcome, &self.asset) {
+            (Err(diagnostics), None) => request::first(diagnostics),
+            (Err(diagnostics), Some(asset)) => {
+                format!(
+                    "{} (revision {} stays)",
+                    request::first(diagnostics),
+                    asset.report.revision
+                )
+            }
+            (Ok(()), Some(asset)) if self.state() == RobotState::Ok => {
+                format!(
+                    "revision {} in {}",
+                    asset.report.revision,
+                    asset.report.directory.display()
+                )
+            }
+            (Ok(()), Some(asset)) => {
+                format!(
+                    "revision {}; {}",
+                    asset.report.revision,
+                    status(&asset.report.diagnostics)
+                )
+            }
+            (Ok(()), None) => "not converted yet".to_owned(),
+        }
+    }
+
+    /// How the conversion stands, for `/diagnostics`.
+    pub(super) fn conversion_status(&self, node: &str, key: &str) -> DiagnosticStatus {
+        let mut values = vec![pair("robot", &self.name)];
+        if let Some(Written { report, .. }) = &self.asset {
+            values.push(pair("revision", report.revision));
+            values.push(pair("directory", report.directory.display()));
+            if let Some(entry) = report.file(ENTRY) {
+                values.push(pair("entry", entry.display()));
+            }
+            values.push(pair("links", report.counts.links));
+            values.push(pair("joints", report.counts.joints));
+        }
+        values.push(pair("errors", self.count(Severity::Error)));
+        values.push(pair("warnings", self.count(Severity::Warning)));
+        values.push(pair("source", source(&self.job)));
+        values.push(pair("from", &self.origin));
+        if let Some(gone) = self.gone {
+            values.push(pair("gone", format!("{:.3}", gone.seconds())));
+        }
+        values.push(pair("converted", format!("{:.3}", self.time.seconds())));
+        values.push(pair("milliseconds", self.took.as_millis()));
+        DiagnosticStatus {
+            level: match self.state() {
+                _ if self.gone.is_some() => DiagnosticStatus::STALE,
+                RobotState::Ok => DiagnosticStatus::OK,
+                RobotState::Warning => DiagnosticStatus::WARN,
+                RobotState::Error => DiagnosticStatus::ERROR,
+            },
+            name: format!("{node}: conversion of {key}"),
+            message: self.message(),
+            hardware_id: self.name.clone(),
+            values,
+        }
+    }
+
+    /// Whether an attempt ended without saying what it used: then only its description, and what
+    /// was used before, can tell that it is worth another one.
+    pub(super) fn is_set_aside(&self) -> bool {
+        let silent = [
+            codes::TIME_LIMIT.id,
+            codes::DEFECT.id,
+            OUT_OF_MEMORY.id,
+            CRASHED.id,
+            TIMED_OUT.id,
+        ];
+        let is_ours = |d: &Diagnostic| silent.contains(&d.code);
+        self.outcome
+            .as_ref()
+            .is_err_and(|diagnostics| diagnostics.iter().any(is_ours))
+    }
+
+    /// What the page shows. `own`: the node's namespace; `output_dir`: where it lies on this
+    /// machine is nobody else's business.
+    pub(super) fn view(
+        &self,
+        key: &str,
+        own: &str,
+        frames: Option<FramesView>,
+        output_dir: &Path,
+    ) -> RobotView {
+        let report = self.asset.as_ref().map(|asset| &asset.report);
+        RobotView {
+            name: self.name.clone(),
+            key: key.to_owned(),
+            namespace: match &self.robot_namespace {
+                RobotNamespace::Own => own.to_owned(),
+                RobotNamespace::Named(namespace) => namespace.to_string(),
+            },
+            presence: self.presence(),
+            state: self.state(),
+            message: without(output_dir, self.message()),
+            revision: report.map(|report| report.revision),
+            time: self.time.seconds(),
+            directory: report.map(|report| report.directory.clone()),
+            files: report.map_or_else(Vec::new, |report| report.files.clone()),
+            counts: report.map(|report| report.counts),
+            diagnostics: self
+                .diagnostics()
+                .iter()
+                .map(|diagnostic| finding(diagnostic, output_dir))
+                .collect(),
+            frames,
+            only_listed: false,
+        }
+    }
+}
+
+/// A text without the path of the output directory.
+pub(super) fn without(output_dir: &Path, text: String) -> String {
+    match output_dir
+        .to_str()
+        .filter(|folder| folder.len() > 1 && text.contains(folder))
+    {
+        Some(folder) => text.replace(folder, "output_dir"),
+        None => text,
+    }
+}
+
+fn finding(diagnostic: &Diagnostic, output_dir: &Path) -> Diagnostic {
+    let mut finding = diagnostic.clone();
+    finding.message = without(output_dir, finding.message);
+    finding.help = without(output_dir, finding.help);
+    if let Some(below) = finding
+        .place
+        .file
+        .as_deref()
+        .and_then(|file| file.strip_prefix(output_dir).ok())
+    {
+        finding.place.file = Some(Path::new("output_dir").join(below).into());
+    }
+    finding
+}
+
+/// The message that announces a revision.
+pub(super) fn announcement(report: &Report, stamp: Time) -> Asset {
+    let count = |severity| u32::try_from(report.count(severity)).unwrap_or(u32::MAX);
+    let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let path = |file: Option<PathBuf>| {
+        file.map(|path| path.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    Asset {
+        header: Header {
+            stamp,
+            frame_id: report.root.clone(),
+        },
+        robot: report.robot.clone(),
+        ros_namespace: report.namespace.trim_matches('/').to_owned(),
+        revision: report.revision,
+        directory: report.directory.to_string_lossy().into_owned(),
+        entry: path(report.file(ENTRY)),
+        glb: path(report.file("glb")),
+        files: report.files.iter().map(|file| file.path.clone()).collect(),
+        sha256: report
+            .files
+            .iter()
+            .map(|file| file.sha256.clone())
+            .collect(),
+        links: small(report.counts.links),
+        joints: small(report.counts.joints),
+        meshes: small(report.counts.meshes),
+        triangles: report.counts.triangles as u64,
+        materials: small(report.counts.materials),
+        warnings: count(Severity::Warning),
+        errors: count(Severity::Error),
+        report: serde_json::to_string(report).unwrap_or_default(),
+    }
+}
+
+fn source(job: &Job) -> String {
+    match &job.source {
+        urdf_usd_convert::Source::File(path) => path.display().to_string(),
+        urdf_usd_convert::Source::Xacro { file, arguments } => {
+            let arguments: String = arguments
+                .iter()
+                .map(|argument| format!(" {argument}"))
+                .collect();
+            format!("{}{arguments}", file.display())
+        }
+        urdf_usd_convert::Source::Text { text, .. } => {
+            format!("description of {}", request::size(text.len() as u64))
+        }
+        urdf_usd_convert::Source::Bytes { bytes, .. } => {
+            format!("asset of {}", request::size(bytes.len() as u64))
+        }
+    }
+}
+
+/// About how many bytes a status has on the wire.
+pub(super) fn size(status: &DiagnosticStatus) -> usize {
+    let values: usize = status
+        .values
+        .iter()
+        .map(|pair| pair.key.len() + pair.value.len() + 16)
+        .sum();
+    status.name.len() + status.message.len() + status.hardware_id.len() + values + 40
+}
+
+pub(super) fn pair(key: &str, value: impl ToString) -> KeyValue {
+    KeyValue {
+        key: key.to_owned(),
+        value: value.to_string(),
+    }
+}
+
+/// The status of something of which nothing was heard yet.
+pub(super) fn unheard(node: &str, what: &str, message: String) -> DiagnosticStatus {
+    DiagnosticStatus {
+        level: DiagnosticStatus::STALE,
+        name: format!("{node}: {what}"),
+        message,
+        hardware_id: "none".to_owned(),
+        values: Vec::new(),
+    }
+}
+
+/// The status of frames that can't be read back.
+pub(super) fn unreadable_frames(
+    node: &str,
+    key: &str,
+    robot: &Robot,
+    reason: &str,
+) -> DiagnosticStatus {
+    DiagnosticStatus {
+        level: DiagnosticStatus::ERROR,
+        name: format!("{node}: frames of {key}"),
+        message: format!("the frames cannot be read back from the asset: {reason}"),
+        hardware_id: robot.name.clone(),
+        values: vec![pair("robot", &robot.name)],
+    }
+}
+
+/// How the frames stand, for `/diagnostics`.
+pub(super) fn frames_status(
+    node: &str,
+    key: &str,
+    robot: &Robot,
+    check: &FrameCheck,
+) -> DiagnosticStatus {
+    let findings = &check.findings;
+    let wrong: Vec<&Finding> = findings
+        .iter()
+        .filter(|finding| level(finding.verdict) > DiagnosticStatus::OK)
+        .collect();
+    let worst = wrong.iter().max_by_key(|finding| level(finding.verdict));
+    let all = findings
+        .iter()
+        .filter(|finding| finding.verdict != FrameStatus::Extra)
+        .count();
+    let cause: String = check
+        .causes
+        .iter()
+        .map(|cause| format!("; {cause}"))
+        .collect();
+    let message = match worst {
+        None => format!("all {all} frames are as the asset says{cause}"),
+        Some(worst) => {
+            let count = format!("{} of {all} frames differ from the asset", wrong.len());
+            format!(
+                "{count}: {:?} is {}: {}{cause}",
+                worst.frame,
+                worst.verdict.as_str().replace('_', " "),
+                worst.detail
+            )
+        }
+    };
+    let mut values = vec![
+        pair("robot", &robot.name),
+        pair("frames", all),
+        pair("ok", all - wrong.len()),
+    ];
+    values.extend(
+        check
+            .causes
+            .iter()
+            .map(|cause| pair(&format!("cause {}", cause.kind.as_str()), cause)),
+    );
+    // Enough to see what is the matter; ~/check_frames tells all.
+    values.extend(
+        wrong
+            .iter()
+            .take(20)
+            .map(|f| pair(&f.frame, format!("{}: {}", f.verdict.as_str(), f.detail))),
+    );
+    DiagnosticStatus {
+        level: worst.map_or(DiagnosticStatus::OK, |finding| level(finding.verdict)),
+        name: format!("{node}: frames of {key}"),
+        message,
+        hardware_id: robot.name.clone(),
+        values,
+    }
+}
+
+fn level(verdict: FrameStatus) -> u8 {
+    match verdict {
+        FrameStatus::Ok | FrameStatus::Extra => DiagnosticStatus::OK,
+        // The robot may not be running, or not yet.
+        FrameStatus::Missing | FrameStatus::Stale => DiagnosticStatus::WARN,
+        FrameStatus::WrongParent | FrameStatus::WrongTopic | FrameStatus::Off => {
+            DiagnosticStatus::ERROR
+        }
+    }
+}
+
+/// The verdicts for the page.
+pub(super) fn frames_view(FrameCheck { findings, causes }: &FrameCheck) -> FramesView {
+    let wrong = findings
+        .iter()
+        .filter(|finding| finding.verdict != FrameStatus::Ok);
+    let view = |f: &Finding| FrameView {
+        frame: f.frame.clone(),
+        verdict: f.verdict.as_str(),
+        detail: f.detail.clone(),
+    };
+    let findings_view: Vec<FrameView> = wrong.map(view).collect();
+    FramesView {
+        ok: findings.len() - findings_view.len(),
+        total: findings.len(),
+        findings: findings_view,
+        causes: causes.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// All frames of an asset with what was found about each, in the same order, if anything was.
+pub(super) fn all_frames(
+    frames: &[AssetFrame],
+    findings: Option<&[Finding]>,
+) -> Vec<AssetFrameView> {
+    let finding = |index: usize| findings.and_then(|findings| findings.get(index));
+    let view = |(index, frame): (usize, &AssetFrame)| AssetFrameView {
+        name: tf::plain(&frame.id).to_owned(),
+        alias: frame
+            .display_name
+            .as_deref()
+            .map(|name| tf::plain(name).to_owned())
+            .filter(|name| name != tf::plain(&frame.id)),
+        parent: frame
+            .parent
+            .as_deref()
+            .map(|parent| tf::plain(parent).to_owned()),
+        is_static: frame.is_static,
+        verdict: finding(index).map(|finding| finding.verdict.as_str()),
+        detail: finding(index).map_or_else(String::new, |finding| finding.detail.clone()),
+    };
+    frames.iter().enumerate().map(view).collect()
+}
+
+/// The live TF tree, by name; a frame on both topics twice.
+pub(super) fn transforms(tree: &Tree, now: Instant) -> Vec<TransformView> {
+    let view = |(frame, topic, edge): (&str, Topic, &tf::Edge)| TransformView {
+        frame: frame.to_owned(),
+        parent: edge.parent.clone(),
+        is_static: topic == Topic::Static,
+        age: now.saturating_duration_since(edge.heard).as_secs_f64(),
+    };
+    let mut views: Vec<TransformView> = tree.edges().map(view).collect();
+    views.sort_by(|a, b| (&a.frame, a.is_static).cmp(&(&b.frame, b.is_static)));
+    views
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use urdf_usd_robot::Pose;
+    use urdf_usd_tf_check::{Limits, Live, Sources, Topics, check_frames};
+    use urdf_usd_usd::{AssetFrames, FrameKind};
+
+    #[test]
+    fn every_frame_is_told_with_its_verdict_or_without_one() {
+        let frame = |id: &str, parent: Option<&str>| AssetFrame {
+            id: id.to_owned(),
+            display_name: None,
+            parent: parent.map(str::to_owned),
+            is_static: true,
+            pose: Pose::identity(),
+            kind: FrameKind::Body,
+            from_sensor: false,
+            is_root: parent.is_none(),
+            is_apart: false,
+            joint: None,
+        };
+        let (frames, now) = (
+            vec![frame("/base", None), frame("tool", Some("/base"))],
+            Instant::now(),
+        );
+        let frames = Expected::new(
+            AssetFrames {
+                frames,
+                ..AssetFrames::default()
+            },
+            now,
+        )
+        .unwrap();
+        let silent = all_frames(&frames, None);
+        assert!(
+            silent
+                .iter()
+                .all(|frame| frame.verdict.is_none() && frame.detail.is_empty()),
+            "{silent:?}"
+        );
+        assert_eq!(
+            (silent[0].name.as_str(), silent[1].parent.as_deref()),
+            ("base", Some("base"))
+        );
+        let topics = Topics {
+            moving: "/tf".into(),
+            fixed: "/tf_static".into(),
+            joints: "/joint_states".into(),
+        };
+        let mut live = Live::new(topics);
+        let rotation = [0.0, 0.0, 0.0, 1.0];
+        let tool = tf::Transform {
+            parent: "base",
+            child: "tool",
+            stamp: 0,
+            translation: [0.0; 3],
+            rotation,
+        };
+        live.add_transforms(Topic::Static, [tool], tf::PublisherId::default(), now);
+        let limits = Limits::default();
+        let heard = Sources {
+            transforms: &live,
+            joints: &live,
+            elsewhere: &[],
+        };
+        let checked = all_frames(
+            &frames,
+            Some(&check_frames(&frames, &[], &heard, &limits, now).findings),
+        );
+        assert_eq!(
+            checked
+                .iter()
+                .map(|frame| frame.verdict)
+                .collect::<Vec<_>>(),
+            [Some("ok"), Some("ok")]
+        );
+        assert!(!checked[1].detail.is_empty());
+    }
+}

@@ -1,0 +1,229 @@
+//! Builds the 3D viewer with npm, for the program to carry. Without npm, or without a network to
+//! get its packages from, the program is built all the same, and serves a plain page that says how
+//! to get the viewer.
+//!
+//! `URDF_USD_VIEWER=off` builds without; `URDF_USD_VIEWER=DIR` takes a viewer that is built
+//! already.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a build that fails may panic
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What is in the viewer's folder and no source of it.
+const LEFT_OUT: [&str; 8] = [
+    "node_modules",
+    "dist",
+    "lib",
+    "loader",
+    "coverage",
+    "test",
+    "README.md",
+    "vitest.config.ts",
+];
+/// The oldest Node that its build works with.
+const NODE: u32 = 20;
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=URDF_USD_VIEWER");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("viewer");
+    let sources =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"))
+            .join("viewer");
+    let dist = out.join("dist");
+    let made = match env::var_os("URDF_USD_VIEWER") {
+        Some(choice) if choice == "off" => Ok(None),
+        Some(built) if !built.is_empty() => take(Path::new(&built)).map(Some),
+        _ => build(&sources, &out).map(Some),
+    };
+    let made = made.unwrap_or_else(|reason| {
+        println!(
+            "cargo:warning=built without the 3D viewer: {reason}. Then `touch crates/serve/build.rs` and build again; URDF_USD_VIEWER=off does \
+             without it silently"
+        );
+        None
+    });
+    put(made.as_deref(), &dist).unwrap_or_else(|error| panic!("{}: {error}", dist.display()));
+}
+
+/// Puts the files of a built viewer, or none, where the program takes them from.
+fn put(made: Option<&Path>, dist: &Path) -> io::Result<()> {
+    if dist.exists() {
+        fs::remove_dir_all(dist)?;
+    }
+    fs::create_dir_all(dist)?;
+    made.map_or(Ok(()), |made| copy(made, dist))
+}
+
+/// A viewer that was built elsewhere.
+fn take(built: &Path) -> Result<PathBuf, String> {
+    println!("cargo:rerun-if-changed={}", built.display());
+    if built.join("index.html").is_file() {
+        Ok(built.to_owned())
+    } else {
+        Err(format!(
+            "URDF_USD_VIEWER names {}, which has no index.html; give the folder of a built viewer",
+            built.display()
+        ))
+    }
+}
+
+/// Builds the viewer in `out`, away from its sources; where it is then.
+fn build(sources: &Path, out: &Path) -> Result<PathBuf, String> {
+    let lock = sources.join("package-lock.json");
+    if !lock.is_file() {
+        return Err(format!(
+            "{} is not there; get the whole source",
+            lock.display()
+        ));
+    }
+    let at = |path: &Path, error: io::Error| format!("{}: {error}", path.display());
+    let (work, result) = (out.join("work"), out.join("built"));
+    let sources = list(sources).map_err(|error| at(sources, error))?;
+    for source in &sources {
+        println!("cargo:rerun-if-changed={}", source.display());
+    }
+    let npm = npm()?;
+    renew(&sources, &work).map_err(|error| at(&work, error))?;
+    install(npm, &lock, &work)?;
+    if result.exists() {
+        fs::remove_dir_all(&result).map_err(|error| at(&result, error))?;
+    }
+    run(
+        Command::new(npm)
+            .args(["run", "build"])
+            .env("VIEWER_OUT", &result),
+        "run build",
+        &work,
+    )?;
+    if result.join("index.html").is_file() {
+        Ok(result)
+    } else {
+        Err("its build made no index.html".to_owned())
+    }
+}
+
+/// The files and folders that the viewer is built from.
+fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !LEFT_OUT.iter().any(|name| entry.file_name() == *name) {
+            sources.push(entry.path());
+        }
+    }
+    sources.sort();
+    Ok(sources)
+}
+
+/// The sources as they are now, beside the packages that are there already.
+fn renew(sources: &[PathBuf], work: &Path) -> io::Result<()> {
+    fs::create_dir_all(work)?;
+    for entry in fs::read_dir(work)? {
+        let entry = entry?;
+        if entry.file_name() == "node_modules" {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?
+        } else {
+            fs::remove_file(entry.path())?
+        }
+    }
+    sources
+        .iter()
+        .try_for_each(|source| copy(source, &work.join(source.file_name().unwrap_or_default())))
+}
+
+/// Copies a file, or a folder with all that is in it.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop);
+    }
+    fs::create_dir_all(to)?;
+    fs::read_dir(from)?.try_for_each(|entry| {
+        let entry = entry?;
+        copy(&entry.path(), &to.join(entry.file_name()))
+    })
+}
+
+/// The program npm, if Node is new enough.
+fn npm() -> Result<&'static str, String> {
+    let install = format!("install Node.js {NODE} or newer with npm (https://nodejs.org)");
+    let version = |program: &str| {
+        let output = Command::new(program)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let node = version("node").ok_or_else(|| format!("node was not found: {install}"))?;
+    let major = node
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
+    if major.is_none_or(|major| major < NODE) {
+        return Err(format!("node {node} is too old: {install}"));
+    }
+    version("npm")
+        .map(|_| "npm")
+        .ok_or_else(|| format!("npm was not found: {install}"))
+}
+
+/// Gets the packages that the lock names, unless they are there.
+fn install(npm: &str, lock: &Path, work: &Path) -> Result<(), String> {
+    let wanted = fs::read(lock).map_err(|error| format!("{}: {error}", lock.display()))?;
+    // Written last, so that it stands for packages that are all there.
+    let complete = work.join("node_modules/.complete");
+    if fs::read(&complete).is_ok_and(|there| there == wanted) {
+        return Ok(());
+    }
+    let options = [
+        "--omit=dev",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--prefer-offline",
+        "--fetch-retries=1",
+    ];
+    run(Command::new(npm).arg("ci").args(options), "ci", work)?;
+    fs::write(&complete, wanted).map_err(|error| format!("{}: {error}", complete.display()))
+}
+
+/// Runs npm; what it says is told only if it fails.
+fn run(npm: &mut Command, what: &str, folder: &Path) -> Result<(), String> {
+    let output = npm
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env("NO_COLOR", "1")
+        .output();
+    let output = output.map_err(|error| format!("npm cannot be run: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    // Of what npm says, not the warnings and where in npm itself it happened.
+    let is_worth =
+        |line: &&str| !line.is_empty() && !line.starts_with("npm warn") && !line.contains(" at ");
+    let lines: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(is_worth)
+        .take(6)
+        .collect();
+    Err(format!(
+        "npm {what} failed ({}): {}",
+        output.status,
+        lines.join(" | ")
+    ))
+}

@@ -1,0 +1,276 @@
+//! `/api/variants/KEY`: the variant sets of meshes that an asset can be drawn in.
+//! `/variants/KEY?SET=NAME`: the GLB with these variants, made when it is asked for and kept for
+//! whoever asks again.
+//!
+//! One is made at a time, on a thread that may wait. When whoever asked for it is gone, it is
+//! called off.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use percent_encoding::percent_decode_str;
+use serde_json::json;
+
+use super::wanted::Wanted;
+use super::{App, media, tagged};
+use urdf_usd_usd::{TierSet, VariantChoice};
+
+/// An answer that is not what was asked for: the sentence to show.
+pub(super) struct Refusal(StatusCode, String);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let Self(status, message) = self;
+        (
+            status,
+            [(header::CACHE_CONTROL, "no-store")],
+            Json(json!({ "message": message })),
+        )
+            .into_response()
+    }
+}
+
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Path(key): Path<String>,
+) -> Result<Response, Refusal> {
+    let sets = match entry(&app, &key)? {
+        Some(entry) => offered(&app, entry).await?,
+        None => Vec::new(),
+    };
+    Ok((
+        [(header::CACHE_CONTROL, "no-store")],
+        Json(json!({ "sets": sets })),
+    )
+        .into_response())
+}
+
+pub(super) async fn draw(
+    State(app): State<Arc<App>>,
+    Path(key): Path<String>,
+    RawQuery(query): RawQuery,
+    method: Method,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let Some(entry) = entry(&app, &key)? else {
+        let message = "This robot has no OpenUSD layers, and so no variants: convert it with the formats usd and glb.";
+        return Err(Refusal(StatusCode::NOT_FOUND, message.to_owned()));
+    };
+    let variants = choices(
+        &query.unwrap_or_default(),
+        &offered(&app, entry.clone()).await?,
+    )?;
+    let (drawings, known) = (app.drawings.clone(), (entry.clone(), variants.clone()));
+    let drawing = match blocking(&app, move || drawings.known(&known.0, &known.1)).await? {
+        Some(drawing) => drawing,
+        None => {
+            let failed = |_| {
+                Refusal(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "The server ends.".to_owned(),
+                )
+            };
+            let turn = app.turn.clone().acquire_owned().await.map_err(failed)?;
+            let (drawings, wanted) = (app.drawings.clone(), Wish::default());
+            let cancelled = wanted.0.clone();
+            // Whose turn it is holds it until the work has ended, whoever waits for it.
+            blocking(&app, move || {
+                let _turn = turn;
+                drawings.draw(&entry, &variants, &cancelled)
+            })
+            .await?
+        }
+    };
+    let tag = HeaderValue::from_str(&format!("\"{}\"", drawing.sha256));
+    let tag = tag.map_err(|_| {
+        Refusal(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "The drawing has no hash.".to_owned(),
+        )
+    })?;
+    let (mut response, tag) = match Wanted::of(&method, &headers, &tag, drawing.bytes.len() as u64)
+    {
+        Wanted::Nothing(known) => (
+            (StatusCode::NOT_MODIFIED, Body::empty()).into_response(),
+            known,
+        ),
+        // Parts are not given: the whole is, as RFC 9110 allows.
+        Wanted::Whole | Wanted::Part(_) | Wanted::Beyond => (drawing.bytes.into_response(), tag),
+    };
+    tagged(&mut response, media::of("glb.glb"), tag);
+    Ok(response)
+}
+
+/// Somebody waits for a drawing, until this is dropped.
+#[derive(Default)]
+struct Wish(Arc<AtomicBool>);
+
+impl Drop for Wish {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The entry layer of a robot's asset, if it has one.
+fn entry(app: &App, key: &str) -> Result<Option<PathBuf>, Refusal> {
+    let none = || {
+        Refusal(
+            StatusCode::NOT_FOUND,
+            "There is no such robot here.".to_owned(),
+        )
+    };
+    Ok(app.site.robot(key).ok_or_else(none)?.entry())
+}
+
+async fn offered(app: &App, entry: PathBuf) -> Result<Vec<TierSet>, Refusal> {
+    let drawings = app.drawings.clone();
+    blocking(app, move || drawings.offered(&entry)).await
+}
+
+/// The variants that a query names: each of a set that is offered, at most one of each, in the
+/// order of the sets.
+fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refusal> {
+    let there = || match offered {
+        [] => "this asset has none to choose from".to_owned(),
+        sets => {
+            let sets = sets
+                .iter()
+                .map(|TierSet { set, variants }| format!("{set}={}", variants.join("|")));
+            format!("there is {}", sets.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let wrong = |status, what: String| Refusal(status, format!("{what}; {}.", there()));
+    let mut chosen: Vec<Option<&str>> = vec![None; offered.len()];
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let decoded = percent_decode_str(pair).decode_utf8();
+        let parts = decoded.as_ref().ok().and_then(|pair| pair.split_once('='));
+        let Some((set, name)) = parts else {
+            return Err(wrong(
+                StatusCode::BAD_REQUEST,
+                format!("{pair:?} is no SET=NAME"),
+            ));
+        };
+        let Some((tiers, place)) = offered
+            .iter()
+            .zip(&mut chosen)
+            .find(|(tiers, _)| tiers.set == set)
+        else {
+            return Err(wrong(
+                StatusCode::NOT_FOUND,
+                format!("There is no variant set {set:?} of meshes here"),
+            ));
+        };
+        let Some(name) = tiers.variants.iter().find(|known| *known == name) else {
+            return Err(wrong(
+                StatusCode::NOT_FOUND,
+                format!("The set {set} has no variant {name:?}"),
+            ));
+        };
+        if place.replace(name).is_some() {
+            return Err(wrong(
+                StatusCode::BAD_REQUEST,
+                format!("The set {set} is named twice"),
+            ));
+        }
+    }
+    let variants = offered.iter().zip(&chosen).filter_map(|(tiers, name)| {
+        Some(VariantChoice {
+            prim: None,
+            set: tiers.set.clone(),
+            variant: (*name)?.to_owned(),
+        })
+    });
+    let variants: Vec<VariantChoice> = variants.collect();
+    if variants.is_empty() {
+        return Err(wrong(
+            StatusCode::BAD_REQUEST,
+            "Name a variant, as in ?visual_representation=mesh_low".to_owned(),
+        ));
+    }
+    Ok(variants)
+}
+
+/// On a thread that may wait for files.
+async fn blocking<T: Send + 'static>(
+    app: &App,
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, Refusal> {
+    let failed = |message| Refusal(StatusCode::INTERNAL_SERVER_ERROR, message);
+    app.blocking(work)
+        .await
+        .ok_or_else(|| failed("Reading the asset failed.".to_owned()))?
+        .map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(query: &str) -> Result<String, (u16, String)> {
+        let set = |set: &str, names: &[&str]| TierSet {
+            set: set.to_owned(),
+            variants: names.iter().map(ToString::to_string).collect(),
+        };
+        let offered = [
+            set("visual_representation", &["mesh_high", "mesh_low"]),
+            set("collision_fidelity", &["trimesh", "convex_hull"]),
+        ];
+        let text = |variants: Vec<VariantChoice>| {
+            variants
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        choices(query, &offered)
+            .map(text)
+            .map_err(|Refusal(status, message)| (status.as_u16(), message))
+    }
+
+    #[test]
+    fn a_query_names_variants_that_there_are() {
+        let both = "visual_representation=mesh_low collision_fidelity=convex_hull";
+        assert_eq!(
+            chosen("collision_fidelity=convex_hull&visual_representation=mesh%5Flow").unwrap(),
+            both
+        );
+        assert_eq!(
+            chosen("visual_representation=mesh_high&").unwrap(),
+            "visual_representation=mesh_high"
+        );
+        for (query, status, said) in [
+            ("", 400, "Name a variant"),
+            ("visual_representation", 400, "no SET=NAME"),
+            ("%ff=1", 400, "no SET=NAME"),
+            (
+                "visual_representation=mesh_low&visual_representation=mesh_low",
+                400,
+                "twice",
+            ),
+            ("visual_representation=mesh_tiny", 404, "\"mesh_tiny\""),
+            ("look=red", 404, "\"look\""),
+        ] {
+            let (found, message) = chosen(query).unwrap_err();
+            assert!(
+                found == status && message.contains(said),
+                "{query}: {found} {message}"
+            );
+            assert!(
+                message.contains("collision_fidelity=trimesh|convex_hull"),
+                "{message}"
+            );
+        }
+        assert!(
+            choices("look=red", &[])
+                .unwrap_err()
+                .1
+                .contains("none to choose from")
+        );
+    }
+}

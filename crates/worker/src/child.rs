@@ -1,0 +1,154 @@
+//! The worker process: runs tasks one after the other, with a warm cache between them.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
+use serde::Serialize;
+
+use super::Program;
+use super::protocol::{Kind, Progress, Request, Task, receive, send};
+use urdf_usd_convert::{self as convert, Context, Outcome};
+use urdf_usd_isaac::poses::Poses;
+use urdf_usd_stage::Stage;
+use urdf_usd_store::Store;
+use urdf_usd_usd as usd;
+
+/// Idle time before a worker returns freed memory to the system; sooner, the next task would fault
+/// it in again.
+const REST: Duration = Duration::from_secs(1);
+
+/// Serves the process at the other end of standard input and output until it closes them.
+/// `arguments`: the number of threads, and the size of the cache in MiB.
+pub fn main(arguments: &[usize], program: &Program) -> ExitCode {
+    let &[threads, cache] = arguments else {
+        return ExitCode::from(2);
+    };
+    // Started by the link /proc/self/exe, the process would be named `exe`.
+    let _ = rustix::thread::set_name(c"urdf_usd worker");
+    let (sender, requests) = channel();
+    if std::thread::Builder::new()
+        .name("requests".to_owned())
+        .spawn(move || listen(&sender))
+        .is_err()
+    {
+        return ExitCode::FAILURE;
+    }
+    // This thread joins the pool: handing work over costs as much as converting a small file.
+    let _ = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .use_current_thread()
+        .build_global();
+    let replies = Arc::new(Mutex::new(std::io::stdout()));
+    let store = Store::in_memory((cache as u64) << 20);
+    loop {
+        let request = requests.recv_timeout(REST).or_else(|why| match why {
+            RecvTimeoutError::Timeout => {
+                (program.release_memory)();
+                requests.recv().map_err(|_| ())
+            }
+            RecvTimeoutError::Disconnected => Err(()),
+        });
+        let Ok(request) = request else {
+            return ExitCode::SUCCESS;
+        };
+        let Ok(request) = serde_json::from_slice::<Request<'_>>(&request) else {
+            return ExitCode::FAILURE;
+        };
+        program.limit_memory(request.memory_limit);
+        work(request.task, &store, &replies);
+    }
+}
+
+/// Forwards requests until standard input closes, then kills the process group: no one waits for
+/// the current task any more.
+fn listen(requests: &Sender<Vec<u8>>) {
+    let mut input = std::io::stdin().lock();
+    while let Ok(Some((Kind::Request, request))) = receive(&mut input) {
+        if requests.send(request).is_err() {
+            return;
+        }
+    }
+    if getpgrp() == getpid() {
+        let _ = kill_current_process_group(Signal::KILL);
+    }
+    std::process::exit(0);
+}
+
+/// Runs a task and sends its outcome.
+fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<Mutex<W>>) {
+    match task {
+        Task::Convert(job) => {
+            let (progress, expanded) = (replies.clone(), replies.clone());
+            let context = Context {
+                store: store.clone(),
+                progress: Some(Box::new(move |now| {
+                    let convert::Progress {
+                        step,
+                        name,
+                        done,
+                        all,
+                    } = now;
+                    reply(
+                        &progress,
+                        Kind::Progress,
+                        &Progress {
+                            step,
+                            name: name.into(),
+                            done,
+                            all,
+                        },
+                    );
+                })),
+                expanded: Some(Box::new(move |text| {
+                    reply(&expanded, Kind::Expanded, &text)
+                })),
+                ..Context::default()
+            };
+            reply(
+                replies,
+                Kind::Done,
+                &convert::convert(&job, &context).map(Outcome::from),
+            );
+        }
+        Task::Frames(entry) => reply(
+            replies,
+            Kind::Done,
+            &usd::read_frames(&entry).map_err(|error| error.to_string()),
+        ),
+        Task::Interfaces(entry) => {
+            reply(
+                replies,
+                Kind::Done,
+                &usd::read_interfaces(&entry).map_err(|error| error.to_string()),
+            );
+        }
+        Task::Tiers(entry) => reply(
+            replies,
+            Kind::Done,
+            &usd::read_tiers(&entry).map_err(|error| error.to_string()),
+        ),
+        Task::Poses(entry) => reply(replies, Kind::Done, &poses(&entry)),
+    }
+}
+
+/// Reads the poses of an asset, to see whether that succeeds.
+pub(super) fn poses(entry: &Path) -> Result<(), String> {
+    let stage = Stage::open(entry, &Default::default()).map_err(|error| error.to_string())?;
+    Poses::of(&stage, None)
+        .map(|_| ())
+        .map_err(urdf_usd_isaac::poses::stored::told)
+}
+
+/// Sends a reply. A broken pipe is ignored: [`listen`] ends the process then.
+fn reply(replies: &Mutex<impl Write>, kind: Kind, content: &impl Serialize) {
+    let _ = send(
+        &mut *replies.lock().unwrap_or_else(PoisonError::into_inner),
+        kind,
+        content,
+    );
+}
