@@ -351,12 +351,7 @@ fn run(
     diagnostics.extend(hints(&robot, work));
     let meshes = start.elapsed();
     in_time(limit, "writing the layers and the glTF")?;
-    work.context.tell(Progress {
-        step: Step::Write,
-        name: "",
-        done: 0,
-        all: 0,
-    });
+    work.context.begin_step(Step::Write);
 
     let name = file_name(robot.name());
     let file = source.file.as_deref();

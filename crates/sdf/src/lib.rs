@@ -214,7 +214,7 @@ impl<'a> Writer<'a> {
                 .values()
                 .map(|joint| has_custom(&joint.custom))
                 .sum::<usize>();
-        let sticks = |link: &&urdf_usd_robot::Link| {
+        let sticks = |link: &&Link| {
             link.contact
                 .is_some_and(|contact| contact.static_friction != contact.dynamic_friction)
         };
