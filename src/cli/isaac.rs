@@ -189,10 +189,7 @@ fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
             .into_iter()
             .map(|(depth, node)| Link {
                 path: path(node.prim),
-                parent: node
-                    .parent
-                    .and_then(|parent| tree.nodes.get(parent))
-                    .map(|parent| path(parent.prim)),
+                parent: node.parent.map(|parent| path(tree.nodes[parent].prim)),
                 joint: node.joint.map(path),
                 depth,
             })

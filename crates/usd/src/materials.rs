@@ -29,8 +29,33 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         "outputs:surface",
         Attribute::connected("token", format!("{path}/PreviewSurface.outputs:surface")),
     );
-    let [red, green, blue, opacity] = material.base_color;
     let mut surface = layer.def(&format!("{path}/PreviewSurface"), "Shader");
+    author_numbers(&mut surface, entry);
+    author_color(&mut surface, &path, entry);
+    if entry.from_corners.color {
+        author_primvar_reader(
+            layer,
+            &format!("{path}/CornerColor"),
+            "float3",
+            "displayColor",
+        );
+    }
+    if entry.from_corners.opacity {
+        author_primvar_reader(
+            layer,
+            &format!("{path}/CornerOpacity"),
+            "float",
+            "displayOpacity",
+        );
+    }
+    if material.has_textures() {
+        author_images(layer, &path, entry);
+    }
+}
+
+/// The inputs of the surface that are numbers, whatever images there are.
+fn author_numbers(surface: &mut Prim<'_>, entry: &MaterialEntry) {
+    let material = &entry.material;
     surface
         .attribute("info:id", Attribute::token("UsdPreviewSurface").uniform())
         .attribute("inputs:metallic", Attribute::float(material.metallic))
@@ -58,14 +83,21 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
                 Attribute::float(material.clearcoat_roughness),
             );
     }
-    let from_corners = entry.from_corners;
-    let is_translucent = material.has_opacity_image() || opacity < 1.0 || from_corners.opacity;
+    let [_, _, _, opacity] = material.base_color;
+    let is_translucent =
+        material.has_opacity_image() || opacity < 1.0 || entry.from_corners.opacity;
     if let Some(threshold) = material
         .opacity_threshold
         .filter(|threshold| *threshold > 0.0 && is_translucent)
     {
         surface.attribute("inputs:opacityThreshold", Attribute::float(threshold));
     }
+}
+
+/// The colour and the opacity of the surface: an image, what the mesh's corners have, or numbers.
+fn author_color(surface: &mut Prim<'_>, path: &str, entry: &MaterialEntry) {
+    let (material, from_corners) = (&entry.material, entry.from_corners);
+    let [red, green, blue, opacity] = material.base_color;
     match &material.base_color_texture {
         Some(_) => {
             surface.attribute(
@@ -104,25 +136,11 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         }
         _ => {}
     }
-    if from_corners.color {
-        author_primvar_reader(
-            layer,
-            &format!("{path}/CornerColor"),
-            "float3",
-            "displayColor",
-        );
-    }
-    if from_corners.opacity {
-        author_primvar_reader(
-            layer,
-            &format!("{path}/CornerOpacity"),
-            "float",
-            "displayOpacity",
-        );
-    }
-    if !material.has_textures() {
-        return;
-    }
+}
+
+/// The images of a material, and how they lie.
+fn author_images(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
+    let material = &entry.material;
     let lies = |placement| Lies {
         placement,
         material,
@@ -130,17 +148,14 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
     if let Some(texture) = &material.base_color_texture {
         let mut shader = author_image(
             layer,
-            &path,
+            path,
             "Texture",
             entry.file(texture),
             true,
             &lies(material.base_color_placement),
         );
         shader
-            .attribute(
-                "inputs:fallback",
-                Attribute::float4([red, green, blue, opacity]),
-            )
+            .attribute("inputs:fallback", Attribute::float4(material.base_color))
             .attribute("outputs:rgb", Attribute::declared("float3"));
         if texture.has_alpha && !material.maps.contains_key(&MapRole::Opacity) {
             shader.attribute("outputs:a", Attribute::declared("float"));
@@ -151,7 +166,7 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         let (s, file) = (map.strength, entry.file(&map.texture));
         author_image(
             layer,
-            &path,
+            path,
             "NormalTexture",
             file,
             false,
@@ -167,7 +182,7 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         let source = format!("{path}/NormalTexture.outputs:rgb");
         author_surface(
             layer,
-            &path,
+            path,
             "inputs:normal",
             Attribute::connected("normal3f", source),
         );
@@ -177,7 +192,7 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         let file = entry.file(&map.texture);
         let mut shader = author_image(
             layer,
-            &path,
+            path,
             "EmissiveTexture",
             file,
             true,
@@ -192,13 +207,18 @@ fn author_material(layer: &mut Layer, entry: &MaterialEntry) {
         let source = format!("{path}/EmissiveTexture.outputs:rgb");
         author_surface(
             layer,
-            &path,
+            path,
             "inputs:emissiveColor",
             Attribute::connected("color3f", source),
         );
     }
-    author_scalars(layer, &path, entry);
+    author_scalars(layer, path, entry);
     author_primvar_reader(layer, &format!("{path}/TexCoord"), "float2", "st");
+    author_transforms(layer, path, material);
+}
+
+/// The transforms that texture coordinates go through.
+fn author_transforms(layer: &mut Layer, path: &str, material: &Material) {
     for (number, placement) in transforms(material).into_iter().enumerate() {
         let [scale, translation] = [placement.scale, placement.translation];
         layer

@@ -611,106 +611,115 @@ impl fmt::Display for Summary {
             write!(f, ", {x:.3} x {y:.3} x {z:.3} m")?;
         }
         writeln!(f, "\n\nlinks ({})", self.links.len())?;
-        for link in &self.links {
-            let indent = "  ".repeat(link.depth.min(DEEPEST_SHOWN) + 1);
-            write!(f, "{indent}{}", Escaped(&link.frame))?;
-            match (link.kind, link.mass) {
-                (FrameKind::Frame, None) => write!(f, "  frame")?,
-                (_, mass) => write!(
-                    f,
-                    "  {} kg{}",
-                    mass.unwrap_or(0.0),
-                    if link.mass_assumed { "*" } else { "" }
-                )?,
-            }
-            if link.visuals > 0 {
-                write!(f, ", visuals {}", link.visuals)?;
-            }
-            if link.colliders > 0 {
-                write!(f, ", colliders {}", link.colliders)?;
-            }
-            writeln!(f)?;
-        }
+        self.links.iter().try_for_each(|link| link.fmt(f))?;
         writeln!(f, "\njoints ({})", self.joints.len())?;
-        for joint in &self.joints {
-            let [name, kind] = [&joint.name, &joint.kind].map(|text| Escaped(text));
-            let parent = Escaped(joint.parent.as_deref().unwrap_or("(world)"));
-            write!(
-                f,
-                "  {name}  {kind}  {parent} -> {}",
-                Escaped(joint.child.as_deref().unwrap_or("?"))
-            )?;
-            if let Some([x, y, z]) = joint.axis {
-                write!(f, "  axis {x} {y} {z}")?;
-            }
-            if let Some(unit) = joint.unit {
-                let side = |limit: Option<f64>| {
-                    limit.map_or("unlimited".to_owned(), |limit| limit.to_string())
-                };
-                write!(f, "  {} .. {} {unit}", side(joint.lower), side(joint.upper))?;
-            }
-            let is_linear = joint.kind == JointKind::Prismatic.as_str();
-            if let Some(effort) = joint.effort {
-                write!(f, "  {effort} {}", if is_linear { "N" } else { "N·m" })?;
-            }
-            if let Some(velocity) = joint.velocity {
-                write!(
-                    f,
-                    "  {velocity} {}",
-                    if is_linear { "m/s" } else { "deg/s" }
-                )?;
-            }
-            if let Some(drive) = joint.drive {
-                write!(f, "  driven by {drive}")?;
-            }
-            if let Some(leader) = &joint.mimics {
-                write!(f, "  mimics {}", Escaped(leader))?;
-                if let Some(factor) = joint.factor.filter(|factor| *factor != 1.0) {
-                    write!(f, " times {factor}")?;
-                }
-            }
-            if joint.closes_loop {
-                write!(f, "  closes a loop")?;
-            }
-            writeln!(f)?;
-        }
+        self.joints.iter().try_for_each(|joint| joint.fmt(f))?;
         writeln!(f, "\ninterfaces ({})", self.interfaces.len())?;
-        for interface in &self.interfaces {
-            let [role, name, type_name] =
-                [&interface.role, &interface.name, &interface.type_name].map(|text| Escaped(text));
-            write!(f, "  {} {role}  {name}  {type_name}", interface.kind)?;
-            if let Some(frame) = &interface.frame {
-                write!(f, "  in {}", Escaped(frame))?;
-            }
-            if !interface.starts_enabled {
-                write!(f, "  disabled at start")?;
-            }
-            if let Some(rate) = interface.rate {
-                write!(f, "  {rate} Hz")?;
-            }
-            for (policy, value) in &interface.qos {
-                write!(f, "  {policy} {}", Escaped(value))?;
-            }
-            writeln!(f)?;
-        }
+        self.interfaces
+            .iter()
+            .try_for_each(|interface| interface.fmt(f))?;
         if !self.variants.is_empty() {
             writeln!(f, "\nvariants ({})", self.variants.len())?;
         }
-        for variant in &self.variants {
-            write!(f, "  {}={}", Escaped(&variant.set), Escaped(&variant.name))?;
-            if let Some((seen, collides)) = variant.triangles.zip(variant.collision_triangles) {
-                write!(f, "  {seen} triangles seen, {collides} collide")?;
-            }
-            writeln!(
+        self.variants.iter().try_for_each(|variant| variant.fmt(f))
+    }
+}
+
+impl LinkSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let indent = "  ".repeat(self.depth.min(DEEPEST_SHOWN) + 1);
+        write!(f, "{indent}{}", Escaped(&self.frame))?;
+        match (self.kind, self.mass) {
+            (FrameKind::Frame, None) => write!(f, "  frame")?,
+            (_, mass) => write!(
                 f,
-                "{}",
-                if variant.is_selected {
-                    "  selected"
-                } else {
-                    ""
-                }
+                "  {} kg{}",
+                mass.unwrap_or(0.0),
+                if self.mass_assumed { "*" } else { "" }
+            )?,
+        }
+        if self.visuals > 0 {
+            write!(f, ", visuals {}", self.visuals)?;
+        }
+        if self.colliders > 0 {
+            write!(f, ", colliders {}", self.colliders)?;
+        }
+        writeln!(f)
+    }
+}
+
+impl JointSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [name, kind] = [&self.name, &self.kind].map(|text| Escaped(text));
+        let parent = Escaped(self.parent.as_deref().unwrap_or("(world)"));
+        write!(
+            f,
+            "  {name}  {kind}  {parent} -> {}",
+            Escaped(self.child.as_deref().unwrap_or("?"))
+        )?;
+        if let Some([x, y, z]) = self.axis {
+            write!(f, "  axis {x} {y} {z}")?;
+        }
+        if let Some(unit) = self.unit {
+            let side = |limit: Option<f64>| {
+                limit.map_or("unlimited".to_owned(), |limit| limit.to_string())
+            };
+            write!(f, "  {} .. {} {unit}", side(self.lower), side(self.upper))?;
+        }
+        let is_linear = self.kind == JointKind::Prismatic.as_str();
+        if let Some(effort) = self.effort {
+            write!(f, "  {effort} {}", if is_linear { "N" } else { "N·m" })?;
+        }
+        if let Some(velocity) = self.velocity {
+            write!(
+                f,
+                "  {velocity} {}",
+                if is_linear { "m/s" } else { "deg/s" }
             )?;
         }
-        Ok(())
+        if let Some(drive) = self.drive {
+            write!(f, "  driven by {drive}")?;
+        }
+        if let Some(leader) = &self.mimics {
+            write!(f, "  mimics {}", Escaped(leader))?;
+            if let Some(factor) = self.factor.filter(|factor| *factor != 1.0) {
+                write!(f, " times {factor}")?;
+            }
+        }
+        if self.closes_loop {
+            write!(f, "  closes a loop")?;
+        }
+        writeln!(f)
+    }
+}
+
+impl InterfaceSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [role, name, type_name] =
+            [&self.role, &self.name, &self.type_name].map(|text| Escaped(text));
+        write!(f, "  {} {role}  {name}  {type_name}", self.kind)?;
+        if let Some(frame) = &self.frame {
+            write!(f, "  in {}", Escaped(frame))?;
+        }
+        if !self.starts_enabled {
+            write!(f, "  disabled at start")?;
+        }
+        if let Some(rate) = self.rate {
+            write!(f, "  {rate} Hz")?;
+        }
+        for (policy, value) in &self.qos {
+            write!(f, "  {policy} {}", Escaped(value))?;
+        }
+        writeln!(f)
+    }
+}
+
+impl VariantSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  {}={}", Escaped(&self.set), Escaped(&self.name))?;
+        if let Some((seen, collides)) = self.triangles.zip(self.collision_triangles) {
+            write!(f, "  {seen} triangles seen, {collides} collide")?;
+        }
+        writeln!(f, "{}", if self.is_selected { "  selected" } else { "" })
     }
 }

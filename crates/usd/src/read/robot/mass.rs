@@ -106,6 +106,22 @@ fn of(
         );
     }
     let solid = together.map(|solid| solid.times(mass / solid.mass));
+    let (origin, inertia) = distribution(scene, id, solid);
+    let is_assumed = is_assumed || is_marked;
+    let inertial = Inertial {
+        origin,
+        mass,
+        inertia,
+        is_assumed,
+        place,
+    };
+    (Some(inertial), is_assumed)
+}
+
+/// The inertial frame of a body, and its inertia there: as authored, or else those of `solid`, what
+/// its colliders make together.
+fn distribution(scene: &Scene<'_>, id: PrimId, solid: Option<Solid>) -> (Pose, Matrix3<f64>) {
+    let prim = &scene.stage[id];
     // In the prim's coordinates, scale included.
     let centre = scene::vector(prim, "physics:centerOfMass").map(|centre| {
         let world = scene.placed[id].transform_point(&Point3::from(centre));
@@ -142,18 +158,7 @@ fn of(
             (Matrix3::zeros(), UnitQuaternion::identity())
         }
     };
-    let is_assumed = is_assumed || is_marked;
-    let origin = Pose::from_parts(centre.into(), rotation);
-    (
-        Some(Inertial {
-            origin,
-            mass,
-            inertia,
-            is_assumed,
-            place,
-        }),
-        is_assumed,
-    )
+    (Pose::from_parts(centre.into(), rotation), inertia)
 }
 
 fn above_zero(prim: &Prim, name: &str) -> Option<f64> {

@@ -270,29 +270,54 @@ fn copies(scene: &Scene<'_>, links: &Links, id: PrimId, above: &Inherited, drawn
             * Translation3::from(Vector3::from(position)).to_homogeneous()
             * turn.to_homogeneous()
             * Matrix4::new_nonuniform_scaling(&scale);
-        // By prim below the prototype: its place, and what it has from above.
-        let mut known: HashMap<PrimId, (Matrix4<f64>, Inherited)> = HashMap::new();
-        for at in scene.stage.subtree(prototype) {
-            let part = &scene.stage[at];
-            let parent = part
-                .parent
-                .filter(|_| at != prototype)
-                .and_then(|parent| known.get(&parent));
-            let (base, inherited) = parent.map_or((placed, *above), |(placed, inherited)| {
-                (*placed, *inherited)
-            });
-            let place = base * part.local().matrix;
-            let here = Inherited::of(part, at, Some(&inherited), false);
-            if part.is_active && is_gprim(part) {
-                let copy = here.drawn(owner, at, in_link(links, owner, &place));
-                drawn.extend(copy.map(|copy| Drawn {
-                    instancer: Some(id),
-                    ..copy
-                }));
-            }
-            known.insert(at, (place, here));
+        for copy in copy_of(scene, prototype, &placed, above) {
+            let matrix = in_link(links, owner, &copy.placed);
+            let part = copy.inherited.drawn(owner, copy.prim, matrix);
+            drawn.extend(part.map(|part| Drawn {
+                instancer: Some(id),
+                ..part
+            }));
         }
     }
+}
+
+/// A part of a copy of a prototype.
+struct Copied {
+    prim: PrimId,
+    /// Where it is in the world.
+    placed: Matrix4<f64>,
+    inherited: Inherited,
+}
+
+/// The geometry of a copy of a prototype that stands at `placed`. `above`: what its instancer has.
+fn copy_of(
+    scene: &Scene<'_>,
+    prototype: PrimId,
+    placed: &Matrix4<f64>,
+    above: &Inherited,
+) -> Vec<Copied> {
+    let mut copy = Vec::new();
+    // By prim below the prototype: its place, and what it has from above.
+    let mut known: HashMap<PrimId, (Matrix4<f64>, Inherited)> = HashMap::new();
+    for prim in scene.stage.subtree(prototype) {
+        let part = &scene.stage[prim];
+        let parent = part
+            .parent
+            .filter(|_| prim != prototype)
+            .and_then(|parent| known.get(&parent));
+        let (base, above) = parent.copied().unwrap_or((*placed, *above));
+        let placed = base * part.local().matrix;
+        let inherited = Inherited::of(part, prim, Some(&above), false);
+        if part.is_active && is_gprim(part) {
+            copy.push(Copied {
+                prim,
+                placed,
+                inherited,
+            });
+        }
+        known.insert(prim, (placed, inherited));
+    }
+    copy
 }
 
 /// Makes shapes of geometry.
