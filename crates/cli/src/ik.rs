@@ -131,7 +131,7 @@ pub fn run(arguments: &Ik) -> ExitCode {
         let error = json!({ "position": outcome.position, "angle": outcome.angle });
         let joints = Map::from_iter(joints);
         let told = json!({
-            "robot": robot.name, "joints": joints, "reached": outcome.is_reached, "error": error,
+            "robot": robot.name(), "joints": joints, "reached": outcome.is_reached, "error": error,
             "iterations": outcome.iterations, "attempts": outcome.attempts, "diagnostics": found,
         });
         let code = print_json(&told);

@@ -43,7 +43,9 @@ use self::later::Later;
 use self::packages::Packages;
 use self::progress::Bar;
 use self::terminal::{ERROR, Manners, say, say_as};
-use urdf_usd_convert::{self as convert, Job, Options, Report, STDIN, Source, Status};
+use urdf_usd_convert::{
+    self as convert, Job, Options, OutputFormat, Report, STDIN, Source, Status,
+};
 use urdf_usd_diagnostic::{
     self as diagnostic, Diagnostic, Severity, escape_controls, escape_controls_in_json,
     escape_controls_in_list,

@@ -277,7 +277,7 @@ fn described(poses: &Poses<'_>, pose: &NamedPose) -> Json {
         .iter()
         .filter_map(|(joint, at)| {
             Some((
-                poses.robot.joints.get(joint.0)?.name.clone(),
+                poses.robot.joints()[*joint].name().to_owned(),
                 json!(at.first()?),
             ))
         })
@@ -285,7 +285,7 @@ fn described(poses: &Poses<'_>, pose: &NamedPose) -> Json {
     let fixed: Vec<&str> = stored
         .fixed
         .iter()
-        .filter_map(|joint| Some(poses.robot.joints.get(joint.0)?.name.as_str()))
+        .map(|joint| poses.robot.joints()[*joint].name())
         .collect();
     json!({
         "name": pose.name,
@@ -302,7 +302,7 @@ fn described(poses: &Poses<'_>, pose: &NamedPose) -> Json {
 fn list(arguments: &List) -> Result<ExitCode, ExitCode> {
     let stage = stage(&arguments.asset)?;
     let poses = open(&stage, &arguments.asset)?;
-    let all = &poses.robot.named_poses;
+    let all = poses.robot.named_poses();
     if arguments.json {
         let all: Vec<Json> = all.iter().map(|pose| described(&poses, pose)).collect();
         return Ok(print_json(&json!({ "poses": all })));
@@ -357,7 +357,8 @@ fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
         end(&stored.end)
     ));
     for (id, at) in &pose.positions {
-        let (Some(joint), Some(at)) = (poses.robot.joints.get(id.0), at.first()) else {
+        let joint = &poses.robot.joints()[*id];
+        let Some(at) = at.first() else {
             continue;
         };
         let is_fixed = if stored.fixed.contains(id) {
@@ -365,11 +366,11 @@ fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
         } else {
             ""
         };
-        let value = match joint.kind {
+        let value = match joint.kind() {
             JointKind::Prismatic => format!("{at:.6} m"),
             _ => format!("{at:.6} rad ({:.3} deg)", at.to_degrees()),
         };
-        line(format!("  {}: {value}{is_fixed}", joint.name));
+        line(format!("  {}: {value}{is_fixed}", joint.name()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -415,11 +416,7 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
             )));
         }
         for joint in between {
-            let home = poses
-                .robot
-                .joints
-                .get(joint.0)
-                .map_or(0.0, |joint| joint.bounds().nearest(0.0));
+            let home = poses.robot.joints()[joint].bounds().nearest(0.0);
             positions.entry(joint).or_insert_with(|| vec![home]);
         }
         chain = Some(ends);
@@ -533,7 +530,7 @@ fn export(arguments: &Export) -> Result<ExitCode, ExitCode> {
     })?;
     say(&format!(
         "wrote {} to {}",
-        plural(poses.robot.named_poses.len() - found.len(), "pose"),
+        plural(poses.robot.named_poses().len() - found.len(), "pose"),
         arguments.file.display()
     ));
     Ok(ExitCode::SUCCESS)

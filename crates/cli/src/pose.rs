@@ -223,7 +223,7 @@ pub(super) fn coordinates(
     let mut q = mechanism.rest();
     if let Some(name) = &asked.named {
         let of_name: Vec<&NamedPose> = robot
-            .named_poses
+            .named_poses()
             .iter()
             .filter(|pose| pose.name == *name)
             .collect();
@@ -246,7 +246,7 @@ pub(super) fn coordinates(
                 );
             }
             _ => {
-                let names = robot.named_poses.iter().map(|pose| pose.name.as_str());
+                let names = robot.named_poses().iter().map(|pose| pose.name.as_str());
                 return Err(names::unknown(
                     robot,
                     &codes::UNKNOWN_POSE,
@@ -272,29 +272,24 @@ pub(super) fn coordinates(
     ) in all.enumerate()
     {
         let id = names::joint(robot, name)?;
-        let Some(about) = robot.joints.get(id.0) else {
-            continue;
-        };
-        if n < count && about.mimic.is_some() {
+        let about = &robot.joints()[id];
+        if n < count && about.mimic().is_some() {
             continue;
         }
         let problem = |code, message: String| Diagnostic::new(code, about.place.clone(), message);
-        let has = position_count(about.kind);
+        let has = position_count(about.kind());
         if has != positions.len() {
             let message = format!(
                 "joint \"{name}\" is {} and has {}, not {}",
-                about.kind.as_str(),
+                about.kind().as_str(),
                 plural(has, "position"),
                 positions.len()
             );
             return Err(problem(&codes::POSITIONS, message)
                 .help("give as many values as it has positions, with commas between them"));
         }
-        if let Some(mimic) = &about.mimic {
-            let leader = robot
-                .joints
-                .get(mimic.joint.0)
-                .map_or("?", |joint| joint.name.as_str());
+        if let Some(mimic) = about.mimic() {
+            let leader = robot.joints()[mimic.joint].name();
             let message = format!("joint \"{name}\" follows joint \"{leader}\"");
             return Err(problem(&codes::FOLLOWS, message).help(format!("set \"{leader}\" instead")));
         }
@@ -316,13 +311,14 @@ fn tell_limits(
     positions: &[f64],
     found: &mut Vec<Diagnostic>,
 ) {
-    let (Some(first), Some(about)) = (mechanism.first(id), robot.joints.get(id.0)) else {
+    let about = &robot.joints()[id];
+    let Some(first) = mechanism.first(id) else {
         return;
     };
     for (coordinate, position) in mechanism.coordinates().iter().skip(first).zip(positions) {
         let bounds = coordinate.bounds;
         if !bounds.contains(*position) {
-            let (name, lower, upper) = (&about.name, bounds.lower(), bounds.upper());
+            let (name, lower, upper) = (about.name(), bounds.lower(), bounds.upper());
             let unit = if coordinate.is_angle { "rad" } else { "m" };
             let message = format!(
                 "joint \"{name}\" can't be at {position} {unit}: its range is {lower} to {upper} {unit}"
@@ -355,14 +351,14 @@ pub(super) fn joints(
     mechanism.positions(q, &mut positions);
     let mut at = positions.into_iter();
     let mut named = Vec::new();
-    for (id, joint) in robot.joints.iter().enumerate() {
-        let own: Vec<f64> = at.by_ref().take(position_count(joint.kind)).collect();
-        let moves = mechanism.first(JointId(id)).is_some() || joint.mimic.is_some();
+    for (id, joint) in robot.joints().iter() {
+        let own: Vec<f64> = at.by_ref().take(position_count(joint.kind())).collect();
+        let moves = mechanism.first(id).is_some() || joint.mimic().is_some();
         match own.as_slice() {
             [] => {}
-            _ if !moves || !is_wanted(JointId(id)) => {}
-            [one] => named.push((joint.name.clone(), json!(one))),
-            several => named.push((joint.name.clone(), json!(several))),
+            _ if !moves || !is_wanted(id) => {}
+            [one] => named.push((joint.name().to_owned(), json!(one))),
+            several => named.push((joint.name().to_owned(), json!(several))),
         }
     }
     named
@@ -399,7 +395,7 @@ fn print(arguments: &Posing) -> ExitCode {
             .collect();
         let joints = Map::from_iter(joints);
         return print_json(
-            &json!({ "robot": robot.name, "base": base, "joints": joints, "frames": frames, "diagnostics": found }),
+            &json!({ "robot": robot.name(), "base": base, "joints": joints, "frames": frames, "diagnostics": found }),
         );
     }
     let width = frames
@@ -461,7 +457,13 @@ fn poses(
     // Of links that are not asked for by name, those of other trees are left out.
     let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
     let wanted: Vec<LinkId> = if wanted.is_empty() {
-        robot.tree.order.iter().copied().filter(in_tree).collect()
+        robot
+            .tree()
+            .order()
+            .iter()
+            .copied()
+            .filter(in_tree)
+            .collect()
     } else {
         wanted
     };
@@ -470,17 +472,9 @@ fn poses(
         let chain = names::chain(robot, &mechanism, base, link)?;
         let mut own = vec![0.0; chain.coordinates().len()];
         chain.gather(&q, &mut own);
-        let name = robot
-            .links
-            .get(link.0)
-            .map(|link| link.name.clone())
-            .unwrap_or_default();
+        let name = robot.links()[link].name().to_owned();
         frames.push((name, chain.forward(&own)));
     }
-    let name = robot
-        .links
-        .get(base.0)
-        .map(|link| link.name.clone())
-        .unwrap_or_default();
+    let name = robot.links()[base].name().to_owned();
     Ok((joints(robot, &mechanism, &q, |_| true), name, frames))
 }

@@ -20,8 +20,8 @@ use super::terminal::say_as;
 use super::{failed, kept, wrong};
 use crate::viewer::{self, Subject};
 use urdf_usd_convert::{
-    self as convert, Context, Failure, Formats, Job, Options, REPORT, Report, Source, Status,
-    Tiers, named,
+    self as convert, Context, Failure, Formats, Job, Options, OutputFormat, REPORT, Report, Source,
+    Status, Tiers, named,
 };
 use urdf_usd_diagnostic::{self as diagnostic, Severity};
 use urdf_usd_store::Store;

@@ -10,7 +10,7 @@ use super::later::Later;
 use super::packages::Packages;
 use super::{Bar, failed, kept, plural, print_diagnostics, print_json, source, wrong};
 use urdf_usd_convert::xrdf::{Limit, Options, Written, check, save, write};
-use urdf_usd_convert::{self as convert, Context, Failure, Formats, Job, Tiers};
+use urdf_usd_convert::{self as convert, Context, Failure, Formats, Job, OutputFormat, Tiers};
 use urdf_usd_diagnostic::{Severity, escape_controls};
 use urdf_usd_spheres::{MOST_SPHERES, Wanted};
 

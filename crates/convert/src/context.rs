@@ -192,6 +192,16 @@ pub(super) fn retry_if_evicted<T>(
 }
 
 impl Context {
+    /// Tells that a step begins whose progress is not counted.
+    pub(super) fn begin_step(&self, step: Step) {
+        self.tell(Progress {
+            step,
+            name: "",
+            done: 0,
+            all: 0,
+        });
+    }
+
     /// Says how far the conversion is.
     pub(super) fn tell(&self, now: Progress<'_>) {
         self.progress.iter().for_each(|progress| progress(now));

@@ -10,8 +10,8 @@ use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_gltf as gltf;
 use urdf_usd_mjcf as mjcf;
 use urdf_usd_robot::{CacheEvicted, Robot};
-use urdf_usd_store::{Content, Store};
 use urdf_usd_store::time_limit::TimeLimit;
+use urdf_usd_store::{Content, Store};
 use urdf_usd_urdf::References;
 use urdf_usd_usd as usd;
 

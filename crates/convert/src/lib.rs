@@ -59,8 +59,8 @@ use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 use urdf_usd_gltf as gltf;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{CacheEvicted, Captured, Robot};
-use urdf_usd_store::{Spill, Store, hex};
 use urdf_usd_store::time_limit::{Ended, TimeLimit};
+use urdf_usd_store::{Spill, Store, hex};
 use urdf_usd_usd as usd;
 
 /// How many bytes of meshes and of what is written a conversion has in memory, but for those that
@@ -351,12 +351,7 @@ fn run(
     diagnostics.extend(hints(&robot, work));
     let meshes = start.elapsed();
     in_time(limit, "writing the layers and the glTF")?;
-    work.context.tell(Progress {
-        step: Step::Write,
-        name: "",
-        done: 0,
-        all: 0,
-    });
+    work.context.begin_step(Step::Write);
 
     let name = file_name(robot.name());
     let file = source.file.as_deref();

@@ -76,7 +76,18 @@ pub struct Options {
 
 /// Every option. The groups (`gltf.…`) stand last.
 pub static TABLE: &[Opt<Options>] = &[
-    Opt::new("formats", Kind::Choices(|| OutputFormat::ALL.iter().map(|format| format.as_str()).collect()), "LIST", field!(Options.formats), "Which files are written."),
+    Opt::new(
+        "formats",
+        Kind::Choices(|| {
+            OutputFormat::ALL
+                .iter()
+                .map(|format| format.as_str())
+                .collect()
+        }),
+        "LIST",
+        field!(Options.formats),
+        "Which files are written.",
+    ),
     Opt::new(
         "overlays",
         Kind::Choices(|| usd::Overlay::ALL.map(usd::Overlay::as_str).to_vec()),

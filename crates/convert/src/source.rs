@@ -17,7 +17,7 @@ use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_urdf::{self as urdf, xacro};
 use urdf_usd_usd as usd;
 
-use super::{Context, Job, Progress, Step, codes, sha256};
+use super::{Context, Job, Step, codes, sha256};
 
 /// The name of standard input among files: a text that came from there is in a file of this name in
 /// the folder that its relative references start from. Findings name it without the folder.
@@ -168,12 +168,7 @@ pub(super) fn expand(
     files
         .input_within(&file, urdf::MAX_TEXT as u64)
         .map_err(|error| error.at(Place::file(file.clone())))?;
-    context.tell(Progress {
-        step: Step::Expand,
-        name: "",
-        done: 0,
-        all: 0,
-    });
+    context.begin_step(Step::Expand);
     let (expanded, included) = xacro::expand(&file, arguments, files.resolver(), limit.left());
     included.iter().for_each(|included| files.rely_on(included));
     let xacro::Expanded { text, warnings } = expanded?;

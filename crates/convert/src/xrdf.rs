@@ -243,12 +243,7 @@ fn plan(
             Some(known(&planning.collision)),
             Some(known(&planning.self_collision)),
         );
-        context.tell(Progress {
-            step: Step::Touch,
-            name: "",
-            done: 0,
-            all: 0,
-        });
+        context.begin_step(Step::Touch);
         planning.ignored = ignored(robot, &planning, options.samples, found);
     }
     robot

@@ -503,7 +503,7 @@ fn lengths_that_nobody_authored_are_in_metres_too() {
         "{solids}def Cone \"Cone\"\n{{\ndouble height = 3\n}}\n"
     ));
     let of = |robot: &Robot| {
-        robot.links[0]
+        robot.links().as_slice()[0]
             .collisions
             .iter()
             .map(|shape| shape.geometry.clone())
@@ -514,13 +514,13 @@ fn lengths_that_nobody_authored_are_in_metres_too() {
     assert_eq!(of(&after)[1], Geometry::Sphere { radius: 0.01 });
     let seen = |robot: &Robot| {
         robot
-            .meshes
-            .iter()
+            .meshes()
+            .values()
             .map(|mesh| mesh.mesh.bounds().unwrap())
             .collect::<Vec<_>>()
     };
     let scale = |robot: &Robot| {
-        robot.links[0]
+        robot.links().as_slice()[0]
             .visuals
             .iter()
             .filter_map(|shape| match &shape.geometry {

@@ -12,8 +12,8 @@ use super::jobs;
 use super::parameters::Parameters;
 use urdf_usd_convert::{self as convert, Failure, Formats, Job, Report, Source};
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
-use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_messages::{ConvertRequest, ConvertResponse};
+use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_urdf::xacro;
 
 fn refuse(message: impl Into<String>, help: impl Into<String>) -> Diagnostic {

@@ -13,10 +13,10 @@ use super::{codes, request};
 use urdf_usd_convert::codes::{CRASHED, OUT_OF_MEMORY, TIMED_OUT};
 use urdf_usd_convert::{Job, Report};
 use urdf_usd_diagnostic::{Diagnostic, Severity, status};
+use urdf_usd_messages::Asset;
 use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticStatus, KeyValue};
 use urdf_usd_ros::msg::std_msgs::Header;
-use urdf_usd_messages::Asset;
 use urdf_usd_ros::{Publisher, PublisherId};
 use urdf_usd_serve::{
     AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView,

@@ -1,9 +1,9 @@
 //! Between the messages of ROS and the TF check, which knows no ROS.
 
+use urdf_usd_messages::FrameVerdict;
 use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::msg::geometry_msgs::TransformStamped;
 use urdf_usd_ros::msg::sensor_msgs::JointState;
-use urdf_usd_messages::FrameVerdict;
 use urdf_usd_ros::{PublisherId, Sample};
 use urdf_usd_tf_check::{self as tf_check, Finding, JointPositions, Live, Topic, Transform};
 

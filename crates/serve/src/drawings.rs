@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 
-use urdf_usd_convert::{Context, Formats, Job, Options, Report, Source, Tiers};
+use urdf_usd_convert::{Context, Formats, Job, Options, OutputFormat, Report, Source, Tiers};
 use urdf_usd_store::{Key, KeyOf, Store, pack, unpack};
 use urdf_usd_usd::{TierSet, VariantChoice};
 use urdf_usd_worker::{Limits, Workers};

@@ -382,29 +382,41 @@ pub fn write(robot: &Robot, options: &Options, store: &Store) -> Result<Asset, C
             Content::of(vec![bytes], Some(texture.sha256.clone())),
         );
     }
-    let mut usdz = None;
-    if options.usdz && !scene.is_over("the package") {
+    let usdz = if options.usdz && !scene.is_over("the package") {
         let packed = files
             .iter()
             .filter(|(path, _)| !of_overlays.contains(*path));
-        let packed =
-            packed.map(|(path, content)| Ok((path.as_str(), content.bytes().ok_or(CacheEvicted)?)));
-        let packed: Vec<_> = packed.collect::<Result<_, _>>()?;
-        match usdz::package(
-            &format!("{}.usda", options.entry),
-            packed.iter().map(|(path, bytes)| (*path, &**bytes)),
-        ) {
-            Ok(package) => usdz = Some(package),
-            Err(error) => {
-                diagnostics.push(internal(&scene, &format!("{}.usdz", options.entry), &error))
-            }
-        }
-    }
+        package(&scene, packed, &mut diagnostics)?
+    } else {
+        None
+    };
     Ok(Asset {
         files,
         usdz,
         written: written(&scene),
         diagnostics,
+    })
+}
+
+/// Packs files into a package; `None`, reported, if that can't be done.
+fn package<'a>(
+    scene: &Scene<'_>,
+    files: impl Iterator<Item = (&'a String, &'a Content)>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<Vec<u8>>, CacheEvicted> {
+    let entry = &scene.options.entry;
+    let files = files.map(|(path, content)| Ok((path, content.bytes().ok_or(CacheEvicted)?)));
+    let files: Vec<_> = files.collect::<Result<_, _>>()?;
+    let package = usdz::package(
+        &format!("{entry}.usda"),
+        files.iter().map(|(path, bytes)| (path.as_str(), &**bytes)),
+    );
+    Ok(match package {
+        Ok(package) => Some(package),
+        Err(error) => {
+            diagnostics.push(internal(scene, &format!("{entry}.usdz"), &error));
+            None
+        }
     })
 }
 

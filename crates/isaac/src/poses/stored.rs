@@ -47,13 +47,13 @@ impl PoseView {
         let joints = || {
             pose.positions
                 .iter()
-                .filter_map(|(id, at)| Some((poses.robot.joints.get(id.0)?, *at.first()?)))
+                .filter_map(|(id, at)| Some((&poses.robot.joints()[*id], *at.first()?)))
         };
         Self {
             name: pose.name.clone(),
             group: pose.group.clone(),
             joints: joints()
-                .map(|(joint, at)| (joint.name.clone(), at))
+                .map(|(joint, at)| (joint.name().to_owned(), at))
                 .collect(),
             valid: joints().all(|(joint, at)| joint.bounds().contains(at)),
         }
@@ -110,7 +110,7 @@ pub fn list(entry: &Path) -> Result<Vec<PoseView>, String> {
     let poses = Poses::of(&edit.stage, None).map_err(told)?;
     Ok(poses
         .robot
-        .named_poses
+        .named_poses()
         .iter()
         .map(|pose| PoseView::of(&poses, pose))
         .collect())

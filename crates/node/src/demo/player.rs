@@ -54,7 +54,7 @@ impl Player {
         description.publish(std_msgs::String { data: text })?;
         let fixed = node.advertise("/tf_static", Qos::latched(1))?;
         fixed.publish(transforms(&robot, &[], node.now(), |joint| {
-            joint.kind == JointKind::Fixed
+            joint.kind() == JointKind::Fixed
         }))?;
         Ok(Self {
             robot,
@@ -80,7 +80,7 @@ impl Player {
                 .and_then(|()| {
                     self.moving
                         .publish(transforms(&self.robot, &positions, stamp, |joint| {
-                            joint.kind != JointKind::Fixed
+                            joint.kind() != JointKind::Fixed
                         }))
                 });
             if sent.is_err() {
@@ -100,13 +100,12 @@ const STEER: f64 = 0.7;
 /// at a pace of its own. Wheels drive forward and back, and swivels steer.
 fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
     let positions: Vec<Vec<f64>> = robot
-        .joints
+        .joints()
         .iter()
-        .enumerate()
-        .map(|(index, joint)| match joint.kind {
+        .map(|(id, joint)| match joint.kind() {
             JointKind::Continuous if is_swivel(robot, joint) => vec![STEER * (0.5 * seconds).sin()],
             JointKind::Continuous => vec![DRIVE * (0.25 * seconds).sin()],
-            JointKind::Revolute | JointKind::Prismatic => vec![swing(joint, index, seconds)],
+            JointKind::Revolute | JointKind::Prismatic => vec![swing(joint, id.index(), seconds)],
             kind => vec![0.0; kinematics::position_count(kind)],
         })
         .collect();
@@ -120,11 +119,11 @@ fn positions(robot: &Robot, seconds: f64) -> Vec<Vec<f64>> {
 
 /// Whether a continuous joint carries a wheel: another one, about another axis, hangs on its link.
 fn is_swivel(robot: &Robot, joint: &Joint) -> bool {
-    let is_continuous = |joint: &Joint| joint.kind == JointKind::Continuous;
+    let is_continuous = |joint: &Joint| joint.kind() == JointKind::Continuous;
     let mut carried = robot
-        .joints
-        .iter()
-        .filter(|other| is_continuous(other) && other.parent == joint.child);
+        .joints()
+        .values()
+        .filter(|other| is_continuous(other) && other.parent() == joint.child());
     is_continuous(joint)
         && carried.any(|wheel| (wheel.origin.rotation * wheel.axis).dot(&joint.axis).abs() < 0.5)
 }
@@ -146,9 +145,9 @@ fn joint_state(robot: &Robot, positions: &[Vec<f64>], stamp: Time) -> JointState
         },
         ..JointState::default()
     };
-    for (joint, position) in robot.joints.iter().zip(positions) {
+    for (joint, position) in robot.joints().values().zip(positions) {
         if let [position] = position[..] {
-            state.name.push(joint.name.clone());
+            state.name.push(joint.name().to_owned());
             state.position.push(position);
         }
     }
@@ -163,26 +162,21 @@ fn transforms(
     wanted: impl Fn(&Joint) -> bool,
 ) -> TFMessage {
     let joints = robot
-        .joints
+        .joints()
         .iter()
-        .enumerate()
-        .filter(|(_, joint)| wanted(joint) && !joint.closes_loop);
+        .filter(|(_, joint)| wanted(joint) && !joint.closes_loop());
     let transforms = joints
-        .filter_map(|(index, joint)| {
-            let (parent, child) = (
-                robot.links.get(joint.parent.0)?,
-                robot.links.get(joint.child.0)?,
-            );
+        .map(|(id, joint)| {
             let pose = joint.origin
-                * kinematics::motion(joint, positions.get(index).map_or(&[], Vec::as_slice));
-            Some(TransformStamped {
+                * kinematics::motion(joint, positions.get(id.index()).map_or(&[], Vec::as_slice));
+            TransformStamped {
                 header: Header {
                     stamp,
-                    frame_id: parent.name.clone(),
+                    frame_id: robot.links()[joint.parent()].name().to_owned(),
                 },
-                child_frame_id: child.name.clone(),
+                child_frame_id: robot.links()[joint.child()].name().to_owned(),
                 transform: transform(&pose),
-            })
+            }
         })
         .collect();
     TFMessage { transforms }
@@ -222,22 +216,22 @@ mod tests {
         let (_folder, robot) = sample();
         for tick in 0..2000 {
             let positions = positions(&robot, f64::from(tick) * 0.05);
-            for (joint, at) in robot.joints.iter().zip(&positions) {
+            for (joint, at) in robot.joints().values().zip(&positions) {
                 if let (JointKind::Revolute | JointKind::Prismatic, None, [at]) =
-                    (joint.kind, joint.mimic, &at[..])
+                    (joint.kind(), joint.mimic(), &at[..])
                 {
                     assert!(
                         joint.bounds().sides().0.is_some() && joint.bounds().contains(*at),
                         "{} at {at}",
-                        joint.name
+                        joint.name()
                     );
                 }
-                if let (Some(mimic), [at]) = (joint.mimic, &at[..]) {
-                    let leader = positions[mimic.joint.0][0];
+                if let (Some(mimic), [at]) = (joint.mimic(), &at[..]) {
+                    let leader = positions[mimic.joint.index()][0];
                     assert!(
                         (mimic.multiplier * leader + mimic.offset - at).abs() < 1e-12,
                         "{}",
-                        joint.name
+                        joint.name()
                     );
                 }
             }
@@ -248,32 +242,28 @@ mod tests {
     fn wheels_drive_forward_and_back_and_the_caster_steers() {
         let (_folder, robot) = sample();
         let at = |name: &str, seconds: f64| {
-            let index = robot
-                .joints
-                .iter()
-                .position(|joint| joint.name == name)
-                .unwrap();
-            positions(&robot, seconds)[index][0]
+            let joint = robot.joint_named(name).unwrap();
+            positions(&robot, seconds)[joint.index()][0]
         };
         let swivels: Vec<&str> = robot
-            .joints
-            .iter()
+            .joints()
+            .values()
             .filter(|joint| is_swivel(&robot, joint))
-            .map(|joint| joint.name.as_str())
+            .map(|joint| joint.name())
             .collect();
         let [swivel] = swivels[..] else {
             panic!("{swivels:?}")
         };
         let wheels = robot
-            .joints
-            .iter()
-            .filter(|joint| joint.kind == JointKind::Continuous && joint.name != swivel);
+            .joints()
+            .values()
+            .filter(|joint| joint.kind() == JointKind::Continuous && joint.name() != swivel);
         for seconds in (0..6000).map(|tick| f64::from(tick) * 0.1) {
             assert!(at(swivel, seconds).abs() <= STEER);
             assert!(
                 wheels
                     .clone()
-                    .all(|wheel| at(&wheel.name, seconds).abs() <= DRIVE)
+                    .all(|wheel| at(wheel.name(), seconds).abs() <= DRIVE)
             );
         }
         assert!(at(swivel, 3.0) > 0.5 && at(swivel, 9.0) < -0.5);
@@ -284,10 +274,10 @@ mod tests {
         let (_folder, robot) = sample();
         let positions = positions(&robot, 1.0);
         let fixed = transforms(&robot, &positions, Time::default(), |joint| {
-            joint.kind == JointKind::Fixed
+            joint.kind() == JointKind::Fixed
         });
         let moving = transforms(&robot, &positions, Time::default(), |joint| {
-            joint.kind != JointKind::Fixed
+            joint.kind() != JointKind::Fixed
         });
         let mut children: Vec<_> = fixed
             .transforms
@@ -297,7 +287,7 @@ mod tests {
             .collect();
         children.sort();
         children.dedup();
-        assert_eq!(children.len(), robot.links.len() - robot.tree.roots.len());
+        assert_eq!(children.len(), robot.links().len() - robot.tree().roots().len());
         assert!(!fixed.transforms.is_empty() && !moving.transforms.is_empty());
     }
 }

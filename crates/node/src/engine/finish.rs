@@ -12,8 +12,8 @@ use crate::jobs::Attempt;
 use crate::robots::{self, Frames, Robot, Written};
 use urdf_usd_convert::{Report, Source};
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_messages::Asset;
+use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::{Node, Publisher, PublisherId, Qos};
 
 /// How many robots that are gone, or that nobody but a call described, are remembered …

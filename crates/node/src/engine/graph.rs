@@ -10,7 +10,7 @@ use crate::description_source::{DESCRIPTION, Origin, RobotNamespace};
 use crate::robots::{Frames, Robot};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_ros::graph::{ServiceRole, TopicRole};
-use urdf_usd_ros::msg::rcl_interfaces::{GetParameters, Names};
+use urdf_usd_ros::msg::rcl_interfaces::{GetParameters, GetParametersRequest};
 use urdf_usd_ros::{Graph, Node, PublisherId, Value, names};
 use urdf_usd_tf_check as tf_check;
 

@@ -18,15 +18,15 @@ use urdf_usd_isaac::poses::Poses;
 use urdf_usd_isaac::poses::stored::{self as poses, PoseView, told};
 use urdf_usd_kinematics::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Mechanism, Stance, names};
+use urdf_usd_messages::{
+    ComputeFkRequest, ComputeFkResponse, DeletePoseRequest, DeletePoseResponse, ListPosesRequest,
+    ListPosesResponse, SolveIkRequest, SolveIkResponse, StorePoseRequest, StorePoseResponse,
+};
 use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, LinkId, Pose, Robot};
 use urdf_usd_ros::msg::Service;
 use urdf_usd_ros::msg::geometry_msgs;
 use urdf_usd_ros::msg::sensor_msgs::JointState;
-use urdf_usd_messages::{
-    ComputeFkRequest, ComputeFkResponse, DeletePoseRequest, DeletePoseResponse, ListPosesRequest,
-    ListPosesResponse, SolveIkRequest, SolveIkResponse, StorePoseRequest, StorePoseResponse,
-};
 use urdf_usd_ros::{Node, Request, Requests};
 use urdf_usd_stage::Stage;
 use urdf_usd_worker::{Limits, Workers};
@@ -266,26 +266,24 @@ impl Subject {
         let Posable {
             robot, mechanism, ..
         } = &*posable;
-        let mut at: BTreeMap<usize, f64> = BTreeMap::new();
-        for (index, joint) in robot.joints.iter().enumerate() {
-            if let Some(position) = self.heard.get(&joint.name) {
-                at.insert(index, *position);
+        let mut at: BTreeMap<JointId, f64> = BTreeMap::new();
+        for (id, joint) in robot.joints().iter() {
+            if let Some(position) = self.heard.get(joint.name()) {
+                at.insert(id, *position);
             }
         }
         for (joint, position) in named(&state.name, &state.position)? {
-            at.insert(names::joint(robot, joint).map_err(said)?.0, position);
+            at.insert(names::joint(robot, joint).map_err(said)?, position);
         }
         // What has several positions is in no joint state, and what follows another joint follows
         // it.
         at.retain(|joint, _| {
-            robot
-                .joints
-                .get(*joint)
-                .is_some_and(|joint| joint.mimic.is_none() && position_count(joint.kind) == 1)
+            let joint = &robot.joints()[*joint];
+            joint.mimic().is_none() && position_count(joint.kind()) == 1
         });
         let joints: Vec<(JointId, &[f64])> = at
             .iter()
-            .map(|(joint, position)| (JointId(*joint), std::slice::from_ref(position)))
+            .map(|(joint, position)| (*joint, std::slice::from_ref(position)))
             .collect();
         let mut stance = Stance::new(mechanism);
         stance
@@ -484,12 +482,12 @@ fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse
         .map(|joint| joint.joint)
         .chain(leaders)
         .collect();
-    for (id, joint) in robot.joints.iter().enumerate() {
-        let own: Vec<f64> = at.by_ref().take(position_count(joint.kind)).collect();
+    for (id, joint) in robot.joints().iter() {
+        let own: Vec<f64> = at.by_ref().take(position_count(joint.kind())).collect();
         if let [one] = own[..]
-            && wanted.contains(&JointId(id))
+            && wanted.contains(&id)
         {
-            solution.name.push(joint.name.clone());
+            solution.name.push(joint.name().to_owned());
             solution.position.push(one);
         }
     }
@@ -528,7 +526,7 @@ pub(super) fn reach(
             .iter()
             .all(|coordinate| problem.range(*coordinate).is_none())
         {
-            let tip = robot.links.get(target.tip.0).map_or("", |link| &link.name);
+            let tip = robot.links()[target.tip].name();
             return Err(format!(
                 "no joint moves link {tip:?} for its base: name another tip or base"
             ));
@@ -564,7 +562,13 @@ fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResp
     let base = base_of(robot, &request.base)?;
     let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
     let wanted: Vec<LinkId> = match request.links.is_empty() {
-        true => robot.tree.order.iter().copied().filter(in_tree).collect(),
+        true => robot
+            .tree()
+            .order()
+            .iter()
+            .copied()
+            .filter(in_tree)
+            .collect(),
         false => request
             .links
             .iter()
@@ -579,15 +583,10 @@ fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResp
         let chain = names::chain(robot, mechanism, base, link).map_err(said)?;
         let mut own = vec![0.0; chain.coordinates().len()];
         chain.gather(&q, &mut own);
-        response
-            .links
-            .extend(robot.links.get(link.0).map(|link| link.name.clone()));
+        response.links.push(robot.links()[link].name().to_owned());
         response.poses.push(message_of(&chain.forward(&own).pose()));
     }
-    let base = robot
-        .links
-        .get(base.0)
-        .map_or("", |link| link.name.as_str());
+    let base = robot.links()[base].name();
     response.message = format!("{} links in the frame of {base:?}", response.links.len());
     Ok(response)
 }

@@ -182,10 +182,10 @@ fn ik(request: &GetPositionIKRequest, subject: &mut Subject) -> Result<GetPositi
     mechanism.positions(&q, &mut positions);
     let mut at = positions.into_iter();
     let mut joint_state = JointState::default();
-    for joint in &robot.joints {
-        let own: Vec<f64> = at.by_ref().take(position_count(joint.kind)).collect();
+    for joint in robot.joints().values() {
+        let own: Vec<f64> = at.by_ref().take(position_count(joint.kind())).collect();
         if let [one] = own[..] {
-            joint_state.name.push(joint.name.clone());
+            joint_state.name.push(joint.name().to_owned());
             joint_state.position.push(one);
         }
     }
@@ -213,10 +213,7 @@ fn fk(request: &GetPositionFKRequest, subject: &mut Subject) -> Result<GetPositi
     } = &*posable;
     let base = frame(robot, &request.header.frame_id)?;
     let mut header = request.header.clone();
-    header.frame_id = robot
-        .links
-        .get(base.0)
-        .map_or_else(String::new, |link| link.name.clone());
+    header.frame_id = robot.links()[base].name().to_owned();
     let mut response = GetPositionFKResponse::default();
     for name in &request.fk_link_names {
         let link = link_of(robot, name).map_err(is(MoveItErrorCodes::INVALID_LINK_NAME))?;

@@ -25,6 +25,9 @@ use urdf_usd_convert::{
     Counts, Failure, FileInfo, Job, Report, Source, SourceInfo, Status, Timings,
 };
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_messages::{
+    Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest,
+};
 use urdf_usd_ros::graph::{ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 use urdf_usd_ros::msg::builtin_interfaces::Time;
 use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
@@ -32,9 +35,6 @@ use urdf_usd_ros::msg::rcl_interfaces::{GetParameters, GetParametersResponse};
 use urdf_usd_ros::msg::sensor_msgs::JointState;
 use urdf_usd_ros::msg::std_msgs::{self, Header};
 use urdf_usd_ros::msg::tf2_msgs::TFMessage;
-use urdf_usd_messages::{
-    Asset, CheckFrames, CheckFramesRequest, Convert as ConvertService, ConvertRequest,
-};
 use urdf_usd_ros::{Graph, Node, PublisherId, Sample, Value, queue};
 use urdf_usd_serve::{Presence, RobotView, Server, Site};
 use urdf_usd_worker::Workers;

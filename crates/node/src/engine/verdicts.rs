@@ -7,9 +7,9 @@ use super::{Engine, MOST_CALLS, interfaces, tell};
 use crate::robots::{self, Frames, Robot};
 use crate::tf_messages;
 use urdf_usd_convert::Report;
+use urdf_usd_messages::{CheckFramesRequest, CheckFramesResponse};
 use urdf_usd_ros::msg::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus};
 use urdf_usd_ros::msg::std_msgs::Header;
-use urdf_usd_messages::{CheckFramesRequest, CheckFramesResponse};
 use urdf_usd_ros::{Node, Request};
 use urdf_usd_tf_check::{Expected, FrameCheck, FrameStatus, check_frames};
 
