@@ -154,3 +154,17 @@ def test_what_is_wrong_is_said(arguments, code, said):
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert done.stdout == ""
+
+
+TWO_TIPS = """<robot name="two"><link name="base"/><link name="moved"/><link name="fixed_tool"/>
+<joint name="j" type="revolute"><parent link="base"/><child link="moved"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+<joint name="f" type="fixed"><parent link="base"/><child link="fixed_tool"/><origin xyz="1 0 0"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("others", [[], ["--tip", "moved", "--target", "0,0,0"]], ids=["alone", "beside one that moves"])
+def test_a_tip_that_no_joint_moves_is_named(tmp_path, others):
+    """Its target is not out of reach: nothing would bring it there."""
+    robot = tmp_path / "two.urdf"
+    robot.write_text(TWO_TIPS, encoding="utf-8")
+    done = run("ik", robot, *others, "--tip", "fixed_tool", "--target", "0.5,0,0")
+    assert (done.returncode, "ik-no-motion" in done.stderr, '"fixed_tool"' in done.stderr) == (1, True, True), done.stderr

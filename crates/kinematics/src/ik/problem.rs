@@ -201,6 +201,15 @@ impl<'m> Problem<'m> {
         self.targets.iter().map(|target| &target.chain)
     }
 
+    /// Returns the index of the first target that no free joint moves in the frame of its base: what
+    /// is wanted of it holds already, or never will.
+    pub fn unmoved(&self) -> Option<usize> {
+        self.targets.iter().position(|target| {
+            let mut coordinates = target.chain.coordinates().iter();
+            coordinates.all(|coordinate| self.range(*coordinate).is_none())
+        })
+    }
+
     /// The range of a coordinate (an index into [`Mechanism::coordinates`]) that a solution is in;
     /// `None` if it does not change.
     pub fn range(&self, coordinate: usize) -> Option<(f64, f64)> {

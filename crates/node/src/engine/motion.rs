@@ -520,17 +520,11 @@ pub(super) fn reach(
         robot, mechanism, ..
     } = posable;
     let problem = Problem::new(mechanism, targets).map_err(|error| error.to_string())?;
-    for (target, chain) in targets.iter().zip(problem.chains()) {
-        if chain
-            .coordinates()
-            .iter()
-            .all(|coordinate| problem.range(*coordinate).is_none())
-        {
-            let tip = robot.links()[target.tip].name();
-            return Err(format!(
-                "no joint moves link {tip:?} for its base: name another tip or base"
-            ));
-        }
+    if let Some(target) = problem.unmoved().and_then(|index| targets.get(index)) {
+        let tip = robot.links()[target.tip].name();
+        return Err(format!(
+            "no joint moves link {tip:?} for its base: name another tip or base"
+        ));
     }
     // A robot that stands somewhere gets the solution next to it.
     let stands = |at: &usize| {
