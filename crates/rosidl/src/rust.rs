@@ -137,7 +137,7 @@ impl Generator<'_> {
         }
         if kind.part.fields.is_empty() {
             // As rosidl does it: structs of C have a member.
-            let doc = "#[doc = \"Always 0.\"]";
+            let doc = "#[doc = \"Always 0.\"]\n";
             writeln!(self.text, "{doc}pub {EMPTY}: u8,")?;
         }
         writeln!(self.text, "}}")?;
@@ -496,4 +496,69 @@ fn python(kind: &Base, value: &str) -> String {
 fn float(value: &str) -> String {
     let number = value.parse::<f64>().unwrap_or_default();
     format!("{number:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn generated(kind: Kind, text: &str, options: Options) -> String {
+        let definition = Definition::parse("p", kind, Path::new("It.msg"), text.to_owned());
+        rust(&[definition.expect("valid")], &[], options)
+    }
+
+    #[test]
+    fn fields_constants_and_defaults_are_written() {
+        let text =
+            "uint8 type\nstring<=5[] names # some\nfloat64 w 1\nstring OK='ok'\nother/Unknown o";
+        let code = generated(Kind::Message, text, Options::default());
+        for part in [
+            "#[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize)]\npub struct It {",
+            "#[doc = \"`uint8 type`.\"]\npub type_: u8,",
+            "#[doc = \"`string<=5[] names`: some.\"]\npub names: ::std::vec::Vec<::std::string::String>,",
+            "pub o: ::urdf_usd_ros::msg::other::Unknown,",
+            "w: 1.0,",
+            "pub const OK: &'static str = \"ok\";",
+            "name: \"names\", kind: ::urdf_usd_ros::types::FieldType { type_id: 165, capacity: 0, string_capacity: 5,",
+            "default: \"1.0\"",
+        ] {
+            assert!(code.contains(part), "{part}\n{code}");
+        }
+        assert!(!code.contains("Mirror"), "{code}");
+    }
+
+    #[test]
+    fn messages_of_numbers_are_copied_and_ordered() {
+        let code = generated(
+            Kind::Message,
+            "int32[2] a\nbool b false",
+            Options::default(),
+        );
+        assert!(
+            code.contains("Default, Copy, Eq, PartialOrd, Ord, Hash"),
+            "{code}"
+        );
+        let code = generated(Kind::Message, "float32 a", Options::default());
+        assert!(code.contains("Default, Copy, ::serde"), "{code}");
+    }
+
+    #[test]
+    fn an_empty_half_of_a_service_has_the_member_that_rosidl_adds() {
+        let options = Options {
+            embeds_source: true,
+            is_in_every_workspace: true,
+        };
+        let code = generated(Kind::Service, "---\nbool ok\n", options);
+        for part in [
+            "pub struct ItRequest {\n#[doc = \"Always 0.\"]\npub structure_needs_at_least_one_member: u8,",
+            "name: \"structure_needs_at_least_one_member\", kind: ::urdf_usd_ros::types::FieldType { type_id: 3,",
+            "source: Some(\"---\\nbool ok\\n\")",
+            "::Mirror<ItResponse> for ::urdf_usd_ros::rclrs::ros_env::p::srv::It_Response {",
+            "pub struct It;",
+        ] {
+            assert!(code.contains(part), "{part}\n{code}");
+        }
+    }
 }
