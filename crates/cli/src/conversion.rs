@@ -83,6 +83,7 @@ fn argument(option: &Opt<Options>) -> Arg {
     let argument = Arg::new(about.name)
         .long(about.flag())
         .aliases(about.list_flag())
+        .visible_aliases(about.short_flag)
         .help(help);
     match about.kind {
         Kind::Switch => return argument.action(ArgAction::SetTrue),
@@ -294,7 +295,8 @@ mod tests {
                 let about = &option.about;
                 let mut expected = Options { resolve: resolve::Options::from_environment(), ..Options::default() };
                 prop_assert_eq!(option.set(&mut expected, value), Ok(()), "{}", about.name);
-                for flag in std::iter::once(about.flag()).chain(about.list_flag()) {
+                let others = about.list_flag().into_iter().chain(about.short_flag.map(str::to_owned));
+                for flag in std::iter::once(about.flag()).chain(others) {
                     let parsed = parse(&arguments(about, &flag, value)).map_err(|error| error.to_string());
                     prop_assert_eq!(parsed.as_ref(), Ok(&expected), "--{}", flag);
                 }

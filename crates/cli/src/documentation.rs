@@ -33,7 +33,9 @@ fn spelling(argument: &Arg) -> String {
     let long = argument
         .get_long()
         .map(|long| format!("`{}`", format!("--{long} {values}").trim()));
-    let named: Vec<String> = short.into_iter().chain(long).collect();
+    let aliases = argument.get_visible_aliases().into_iter().flatten();
+    let aliases = aliases.map(|alias| format!("`--{alias}`"));
+    let named: Vec<String> = short.into_iter().chain(long).chain(aliases).collect();
     if named.is_empty() {
         format!("`{values}`")
     } else {

@@ -190,7 +190,10 @@ fn solved(
         .collect::<Result<Vec<_>, _>>()?;
     let problem = Problem::new(mechanism, &targets).map_err(|error| names::no_way(robot, error))?;
     let problem = problem.holding(&fixed).with_margin(arguments.margin);
-    if let Some(tip) = problem.unmoved().and_then(|index| arguments.tips.get(index)) {
+    if let Some(tip) = problem
+        .unmoved()
+        .and_then(|index| arguments.tips.get(index))
+    {
         let message = format!("nothing moves \"{tip}\" for the base");
         let help = "name another --base or --tip, or let go of a joint (--fix)";
         return Err(Diagnostic::new(&codes::NO_MOTION, robot.place.clone(), message).help(help));

@@ -237,6 +237,8 @@ pub struct About {
     pub help: &'static str,
     /// Whether it may change while the node runs.
     pub is_live: bool,
+    /// A shorter name of the flag on the command line, where that is clear: `srdf` for `srdf_file`.
+    pub short_flag: Option<&'static str>,
 }
 
 impl About {
@@ -312,6 +314,7 @@ impl<T> Opt<T> {
             value_name,
             help,
             is_live: true,
+            short_flag: None,
         };
         Self { about, access }
     }
@@ -320,6 +323,13 @@ impl<T> Opt<T> {
     #[must_use]
     pub const fn at_start(mut self) -> Self {
         self.about.is_live = false;
+        self
+    }
+
+    /// The same with a shorter name of the flag.
+    #[must_use]
+    pub const fn short(mut self, flag: &'static str) -> Self {
+        self.about.short_flag = Some(flag);
         self
     }
 

@@ -169,7 +169,8 @@ pub static TABLE: &[Opt<Options>] = &[
             get: |options: &Options| options.namespace.write(),
         },
         "The ROS namespace that the asset declares for its robot. Empty: the node's, or the robot's name.",
-    ),
+    )
+    .short("namespace"),
     Opt::new(
         "base",
         Kind::Choice(|| usd::Base::ALL.map(usd::Base::as_str).to_vec()),
@@ -192,7 +193,8 @@ pub static TABLE: &[Opt<Options>] = &[
         field!(Options.meshes.up_axis),
         "Which mesh files are turned to z up. ignore: glTF, from y up as its specification says, but not Collada, whose up_axis RViz \
          ignores, too; honor: Collada as well; z: none, all have the axes of their link.",
-    ),
+    )
+    .short("up-axis"),
     Opt::new(
         "tiers",
         Kind::Choice(|| Tiers::ALL.map(Tiers::as_str).to_vec()),
@@ -206,14 +208,16 @@ pub static TABLE: &[Opt<Options>] = &[
         "FILE",
         field!(Options.srdf),
         "An SRDF file: which pairs of links of the robot need no check for collision, and named poses. Empty: none.",
-    ),
+    )
+    .short("srdf"),
     Opt::new(
         "xrdf_file",
         Kind::File,
         "FILE",
         field!(Options.xrdf),
         "An XRDF file: the same, and frames that it adds. Empty: none.",
-    ),
+    )
+    .short("xrdf"),
     Opt::new(
         "density",
         Kind::Number {

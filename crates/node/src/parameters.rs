@@ -560,7 +560,11 @@ mod tests {
             assert!(seen.insert(name), "{name} is there twice");
         }
         let flags = options::TABLE.iter().flat_map(|option| {
-            std::iter::once(option.about.flag()).chain(option.about.list_flag())
+            let about = &option.about;
+            let short = about.short_flag.map(str::to_owned);
+            std::iter::once(about.flag())
+                .chain(about.list_flag())
+                .chain(short)
         });
         let mut seen = std::collections::BTreeSet::new();
         for flag in flags {

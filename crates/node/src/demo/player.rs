@@ -287,7 +287,10 @@ mod tests {
             .collect();
         children.sort();
         children.dedup();
-        assert_eq!(children.len(), robot.links().len() - robot.tree().roots().len());
+        assert_eq!(
+            children.len(),
+            robot.links().len() - robot.tree().roots().len()
+        );
         assert!(!fixed.transforms.is_empty() && !moving.transforms.is_empty());
     }
 }
