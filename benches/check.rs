@@ -1,8 +1,7 @@
-//! How long `urdf_usd check` takes for the assets of real robots, by part: opening, the rules,
-//! every variant.
+//! Times `urdf_usd check` on the assets of real robots, by phase: opening, rules, all variants.
 //!
-//! Each time is the least of several runs; `rules` and `all variants` are in parts of the time that
-//! opening takes in the same run. `cargo bench --bench check [-- ROBOT.urdf …]`; without arguments
+//! Each time is the minimum of several runs; `rules` and `all variants` are ratios to the time of
+//! opening in the same run. `cargo bench --bench check [-- ROBOT.urdf …]`; without arguments
 //! it takes the robots of `$URDF_USD_ROBOTS` (by default `../shared/robots`) that have the most to
 //! look at, and the sample arm.
 

@@ -1,7 +1,7 @@
-//! How long a changed description takes to become a published asset while the node runs: meshes,
-//! hulls and layers of meshes are warm in memory, and one joint's limit is another each time.
+//! Latency from a changed description to the published asset in a running node: meshes, hulls and
+//! mesh layers are cached in memory, and each iteration changes one joint limit.
 //!
-//! A percentile is what counts here, not a mean, so this counts by itself: `cargo bench --bench
+//! The figure of interest is a percentile, which `divan` does not report: `cargo bench --bench
 //! latency [-- ROBOT.urdf …]`. Without arguments it takes UR10e and the sample rover. Real robots
 //! come from `$URDF_USD_ROBOTS`, by default `../shared/robots`.
 

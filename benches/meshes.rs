@@ -1,9 +1,9 @@
-//! What meshes cost, by format: loading, simplifying, hulls, and writing a robot of one mesh as
+//! Times meshes by format: loading, simplification, hulls, and writing a robot of one mesh as
 //! OpenUSD and as a GLB.
 //!
-//! The meshes are a made one of 100 000 triangles in every format, and the largest file of each
-//! that the real robots have (`$URDF_USD_ROBOTS`, by default `../shared/robots`). Loading counts
-//! the file's bytes, the rest those of what is made.
+//! The inputs are a generated mesh of 100 000 triangles in every format, and the largest file of
+//! each format among the real robots (`$URDF_USD_ROBOTS`, by default `../shared/robots`).
+//! Throughput counts the file's bytes when loading, and the output's bytes otherwise.
 
 #![allow(
     clippy::expect_used,

@@ -37,8 +37,8 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("HTTP and watched files", urdf_usd_serve::codes::ALL),
 ];
 
-/// What a code means, in Markdown for people: the rule that reports it, or what is known of it.
-/// `None` if there is no such code.
+/// Explains a code in Markdown: the rule that reports it, or else its meaning and outcome. Returns
+/// `None` for an unknown code.
 pub fn explain(id: &str) -> Option<String> {
     if let Some(rule) = urdf_usd_gltf::check::RULES
         .iter()

@@ -472,8 +472,8 @@ impl Parameters {
     /// The same with the values that `declare` gives.
     ///
     /// # Errors
-    /// The first of `declare`, or [`urdf_usd_ros::codes::PARAMETER_VALUE`] for a value that does not
-    /// fit.
+    /// The first of `declare`, or [`urdf_usd_ros::codes::PARAMETER_VALUE`] for a value that does
+    /// not fit.
     pub fn declared(
         mut self,
         mut declare: impl FnMut(Declaration) -> Result<Value, Diagnostic>,

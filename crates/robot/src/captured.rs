@@ -1,4 +1,4 @@
-//! What a running robot was seen to offer, taken into the robot that its source describes.
+//! Merges the ROS interfaces observed on a running robot into the robot that its source describes.
 
 use std::mem::discriminant;
 
@@ -84,7 +84,7 @@ impl Robot {
     }
 }
 
-/// Whether two interfaces are one: under one name, at the same end.
+/// Returns whether two interfaces are the same: one name, one direction.
 fn is_same(a: &Interface, b: &Interface) -> bool {
     a.name.trim_matches('/') == b.name.trim_matches('/')
         && discriminant(&a.kind) == discriminant(&b.kind)

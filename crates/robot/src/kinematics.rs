@@ -1,5 +1,4 @@
-//! Where links are for given joint positions, and how they move: [`motion`] of one joint, [`Model`]
-//! of a whole robot.
+//! Forward kinematics and Jacobians: [`motion`] of one joint, [`Model`] of a whole robot.
 
 use nalgebra::{Translation3, Unit, UnitQuaternion, Vector3};
 
@@ -9,9 +8,9 @@ mod model;
 
 pub use model::{Model, ModelError, ModelFrame, ModelJoint, Twist, at};
 
-/// How many positions a joint of this kind takes: planar two (along the basis of [`planar_basis`]),
-/// floating six (x, y, z in metres, then roll, pitch, yaw applied in that order about the moved
-/// axes, EXT_robot_kinematics §6 step 5).
+/// Returns the number of positions of a joint of this kind: planar two (along the basis of
+/// [`planar_basis`]), floating six (x, y, z in metres, then roll, pitch, yaw applied in that order
+/// about the moved axes, EXT_robot_kinematics §6 step 5).
 pub fn position_count(kind: JointKind) -> usize {
     match kind {
         JointKind::Fixed => 0,

@@ -81,18 +81,18 @@ pub struct Link {
     properties: LinkProperties,
 }
 
-/// What a [`Link`] consists of.
+/// Mass, shapes and contact of a [`Link`].
 #[derive(Clone, Debug, Default)]
 pub struct LinkProperties {
     /// Mass properties, if the source gives any.
     pub inertial: Option<Inertial>,
-    /// What is seen.
+    /// Visual shapes.
     pub visuals: Vec<Shape>,
-    /// What collides. `Shape::material` is unused.
+    /// Colliders. `Shape::material` is unused.
     pub collisions: Vec<Shape>,
-    /// What contact with it is like, if the source says.
+    /// Contact properties, if the source gives any.
     pub contact: Option<Contact>,
-    /// What the model has no word for.
+    /// Data of the source without an equivalent in the model.
     pub custom: Custom,
     /// Position of the link in its source.
     pub place: Place,
@@ -111,11 +111,11 @@ pub struct Inertial {
     /// Whether nobody measured it: it was made from a density, or from a mass that was given in
     /// place of the source's.
     pub is_assumed: bool,
-    /// Where it stands.
+    /// Position in the source.
     pub place: Place,
 }
 
-/// What contact with a link is like.
+/// Friction and restitution of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
     /// Coefficient of static friction; not negative.
@@ -153,9 +153,9 @@ pub struct Shape {
     /// The number of the set of instances that it is one of, if the source has such sets: shapes of
     /// one set and one mesh may be drawn as instances.
     pub instancer: Option<usize>,
-    /// What the model has no word for.
+    /// Data of the source without an equivalent in the model.
     pub custom: Custom,
-    /// Where it stands.
+    /// Position in the source.
     pub place: Place,
 }
 
@@ -253,12 +253,13 @@ pub struct Joint {
     properties: JointProperties,
 }
 
-/// Where a [`Joint`] is, its limits and its dynamics.
+/// Frame, axis, limits and dynamics of a [`Joint`].
 #[derive(Clone, Debug)]
 pub struct JointProperties {
     /// The joint frame, which is the child's frame at zero, in the parent's frame.
     pub origin: Pose,
-    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's plane).
+    /// The axis of motion in the joint frame, of unit length (the normal of a planar joint's
+    /// plane).
     pub axis: Unit<Vector3<f64>>,
     /// Limits, if the source gives the element.
     pub limit: Option<Limit>,
@@ -268,10 +269,9 @@ pub struct JointProperties {
     pub safety: Option<Safety>,
     /// Reference positions, if the source gives the element.
     pub calibration: Option<Calibration>,
-    /// How the source says that it is driven. Whether it is follows from the rest of the joint: ask
-    /// [`Joint::drive`].
+    /// The drive that the source gives. A mimic joint has none all the same: ask [`Joint::drive`].
     pub commanded: Option<Drive>,
-    /// What the model has no word for.
+    /// Data of the source without an equivalent in the model.
     pub custom: Custom,
     /// Position of the joint in its source.
     pub place: Place,
@@ -336,7 +336,7 @@ impl Link {
         &self.name
     }
 
-    /// Whether nothing physical is on it: no shape, no mass. It is a frame.
+    /// Returns whether the link is only a frame: no shape, no mass.
     pub fn is_empty(&self) -> bool {
         let weightless = self
             .inertial
@@ -502,7 +502,7 @@ impl Bounds {
         )
     }
 
-    /// Whether a position is in the range.
+    /// Returns whether a position is in the range.
     pub fn contains(self, position: f64) -> bool {
         (self.lower..=self.upper).contains(&position)
     }
@@ -540,16 +540,16 @@ pub struct Dynamics {
     pub friction: Option<f64>,
 }
 
-/// How a joint is driven.
+/// Drive of a joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drive {
-    /// What is commanded.
+    /// Commanded quantity.
     pub command: Command,
     /// The position that it starts at in radians or metres, if the source says.
     pub initial_position: Option<f64>,
 }
 
-/// What a driven joint takes as command.
+/// Quantity that a drive takes as its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Command {
     /// Torque or force.
@@ -584,7 +584,7 @@ pub struct NamedPose {
     /// [`kinematics::position_count`] says), in the robot's order, each joint once. Never a joint
     /// that follows another.
     pub positions: Vec<(JointId, Vec<f64>)>,
-    /// Where it stands.
+    /// Position in the source.
     pub place: Place,
 }
 
@@ -612,7 +612,7 @@ pub struct Calibration {
     pub reference_position: Option<f64>,
 }
 
-/// What a source says in words that the model does not have, kept as it was.
+/// Data of a source without an equivalent in the model, kept verbatim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Custom {
     /// Attributes, in the source's order, with their qualified names.
@@ -622,7 +622,7 @@ pub struct Custom {
 }
 
 impl Custom {
-    /// Whether there is nothing in it.
+    /// Returns whether there is no such data.
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty() && self.elements.is_empty()
     }
@@ -639,6 +639,6 @@ pub struct Element {
     pub text: String,
     /// Elements inside it, in the source's order.
     pub children: Vec<Element>,
-    /// Where it stands.
+    /// Position in the source.
     pub place: Place,
 }

@@ -8,7 +8,7 @@ use urdf_usd_diagnostic::Place;
 pub struct Light {
     /// The name as the source gives it; not necessarily unique.
     pub name: String,
-    /// What shape its light has.
+    /// Shape of the emitter.
     pub kind: LightKind,
     /// The link that it sits on.
     pub link: LinkId,
@@ -22,7 +22,7 @@ pub struct Light {
     /// Metres beyond which it gives no light, if the source says; above zero. Always `None` of a
     /// directional light.
     pub range: Option<f64>,
-    /// Where it stands.
+    /// Position in the source.
     pub place: Place,
 }
 

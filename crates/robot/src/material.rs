@@ -18,8 +18,8 @@ pub struct Material {
     /// Linear red, green, blue and opacity, each 0 to 1. With a texture: what stands in for it
     /// where it can't be shown.
     pub base_color: [f32; 4],
-    /// Whether the colours of a mesh's corners multiply the base colour and its texture. A reader that sets this has multiplied the base colour into the corners, so
-    /// that it is white.
+    /// Whether the colours of a mesh's corners multiply the base colour and its texture. A reader
+    /// that sets this has multiplied the base colour into the corners, so that it is white.
     pub shows_corner_colors: bool,
     /// The image that gives colour (and opacity, if it has alpha), sRGB.
     pub base_color_texture: Option<Arc<Texture>>,

@@ -17,9 +17,10 @@ use super::{ImagePlacement, Material};
 
 /// Triangles with what is needed to draw them, in memory.
 ///
-/// Points are in metres in the mesh's own frame, without the `scale` of the geometry. Winding is counter-clockwise seen from outside. Points are welded;
-/// normals and texture coordinates belong to corners, so a hard edge does not tear the surface.
-/// Dereferences to its arrays; changing them copies them if they are shared.
+/// Points are in metres in the mesh's own frame, without the `scale` of the geometry. Winding is
+/// counter-clockwise seen from outside. Points are welded; normals and texture coordinates belong
+/// to corners, so a hard edge does not tear the surface. Dereferences to its arrays; changing them
+/// copies them if they are shared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mesh {
     /// Points, triangles, and the values of corners.

@@ -15,10 +15,13 @@ use crate::kinematics::position_count;
 
 /// A robot: links joined by joints, with what hangs on them.
 ///
-/// It is valid at all times. Links and joints have unique names; each joint connects links of the
-/// robot; each link has at most one joint above it, further ones close loops ([`Tree`]); joints
-/// follow each other in no circle; named poses and planning data refer to joints that have the
-/// positions they set.
+/// Its structure is valid at all times. Links and joints have unique names; each joint connects
+/// links of the robot; each link has at most one joint above it, further ones close loops
+/// ([`Tree`]); joints follow each other in no circle; named poses and planning coordinates refer to
+/// joints that have the positions they set.
+///
+/// Handles in shapes, sensors, lights and pairs of links are not checked: those of another robot
+/// are a programming error, and indexing with one may panic.
 #[derive(Clone)]
 pub struct Robot {
     name: String,

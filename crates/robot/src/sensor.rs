@@ -25,7 +25,7 @@ pub struct Sensor {
     /// What it offers to ROS. Names are relative to the robot's namespace unless they begin with a
     /// slash.
     pub interfaces: Vec<Interface>,
-    /// Where it stands.
+    /// Position in the source.
     pub place: Place,
 }
 

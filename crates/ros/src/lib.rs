@@ -3,8 +3,8 @@
 //! The program's node is written once against this trait. One ROS client implements it, [`Client`],
 //! on one of three networks: [`embedded`] is DDS in the program itself and needs no ROS
 //! installation; `zenoh`, with the feature of that name, speaks as `rmw_zenoh_cpp` does; `rclrs`,
-//! with that feature, is rcl in a ROS 2 workspace. [`start`] takes the right one. Another network is
-//! an implementation of the trait `Transport` in the module `transport`: how bytes travel.
+//! with that feature, is rcl in a ROS 2 workspace. [`start`] takes the right one. Another network
+//! is an implementation of the trait `Transport` in the module `transport`: how bytes travel.
 //!
 //! Everything that the node has in the network is opened, tried again and closed by one thread, in
 //! the module `opener`. Everything that arrives goes into a bounded queue ([`queue`]) that is read

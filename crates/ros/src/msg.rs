@@ -16,7 +16,8 @@ use rcl_interfaces::{FloatingPointRange, IntegerRange, ParameterDescriptor, Para
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Returns the message or service of this name, if it is one of the standard ones that the node uses.
+/// Returns the message or service of this name, if it is one of the standard ones that the node
+/// uses.
 pub fn find(name: &str) -> Option<&'static Type> {
     all().find(|interface| interface.name == name)
 }

@@ -1,7 +1,8 @@
 //! What a request wants of a content: nothing new, all of it, or a part (RFC 9110 §13 and §14).
 //!
-//! Pure: it compares header fields with a content's tag and length. By hand, since the crate `headers`
-//! neither tells which tag of a list matched nor accepts a range whose end has too many digits.
+//! Pure: it compares header fields with a content's tag and length. By hand, since the crate
+//! `headers` neither tells which tag of a list matched nor accepts a range whose end has too many
+//! digits.
 
 use std::ops::Range;
 

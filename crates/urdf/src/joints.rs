@@ -20,8 +20,8 @@ const MAX_FOLLOWED: usize = 64;
 /// How far an axis may be from unit length without a word: figures in files are rounded.
 const UNIT_TOLERANCE: f64 = 1e-3;
 
-/// Reads all joints of a robot, and returns their elements in the order of joints. Their custom data
-/// is still empty.
+/// Reads all joints of a robot, and returns their elements in the order of joints. Their custom
+/// data is still empty.
 pub(super) fn joints<'n>(xml: &mut Xml<'_>, root: Node<'n>, robot: &mut Robot) -> Vec<Node<'n>> {
     let mut nodes: Vec<Node<'n>> = Vec::new();
     let mut names = Names::of(root);

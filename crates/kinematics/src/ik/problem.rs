@@ -201,8 +201,8 @@ impl<'m> Problem<'m> {
         self.targets.iter().map(|target| &target.chain)
     }
 
-    /// Returns the index of the first target that no free joint moves in the frame of its base: what
-    /// is wanted of it holds already, or never will.
+    /// Returns the index of the first target that no free joint moves in the frame of its base:
+    /// what is wanted of it holds already, or never will.
     pub fn unmoved(&self) -> Option<usize> {
         self.targets.iter().position(|target| {
             let mut coordinates = target.chain.coordinates().iter();

@@ -301,8 +301,8 @@ fn png(image: image::DynamicImage) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// Reads the material `m` of an OBJ file with or without texture coordinates, beside which there are
-/// images. Returns it with what was found.
+/// Reads the material `m` of an OBJ file with or without texture coordinates, beside which there
+/// are images. Returns it with what was found.
 fn read_material(mtl: &str, texcoords: bool) -> (Material, Vec<String>) {
     let grey = |value: u8| {
         png(image::DynamicImage::ImageLuma8(image::GrayImage::from_fn(

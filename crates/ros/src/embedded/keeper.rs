@@ -59,7 +59,8 @@ pub(super) struct Sessions(RwLock<State>);
 struct State {
     /// The current one first.
     all: Vec<Arc<Session>>,
-    /// The one that endpoints are opened in: the current one, or the next one until it has all of them.
+    /// The one that endpoints are opened in: the current one, or the next one until it has all of
+    /// them.
     open_in: Option<Arc<Session>>,
 }
 

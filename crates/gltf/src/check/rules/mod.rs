@@ -1,8 +1,8 @@
 //! The rules of EXT_robot_kinematics, a folder each.
 //!
 //! The folder of a rule has the name of its code: `dof_count` reports `kinematics-dof-count`. Its
-//! `mod.rs` declares the rule and checks it. Its examples are `breaks.json` and `keeps.json`: values
-//! by their places in the sampler, `null` for one that is left out.
+//! `mod.rs` declares the rule and checks it. Its examples are `breaks.json` and `keeps.json`:
+//! values by their places in the sampler, `null` for one that is left out.
 
 use std::collections::BTreeMap;
 
