@@ -304,11 +304,12 @@ impl<B: Backend> Inner<B> {
             publishing.await;
             drop(opening);
         });
+        let life = self.life.clone();
         let publish = move |message| {
             let _listed = &listed;
-            if sender.is_closed() {
-                return Err(ended());
-            }
+            // The queues close one after the other: a caller that has seen any of them end must
+            // not have a message accepted by one that is still open.
+            life.check()?;
             sender.push(message);
             Ok(())
         };
