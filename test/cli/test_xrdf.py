@@ -97,7 +97,7 @@ def uncovered(points, spheres):
 
 def looks(triangles):
     """How many points are looked at: each against all triangles."""
-    return min(1500, max(150, 3_000_000 // len(triangles)))
+    return min(300, max(60, 600_000 // len(triangles)))
 
 
 def hold(parts, spheres, error):
