@@ -44,4 +44,24 @@ pub use urdf_usd_store as store;
 pub use urdf_usd_tf_check as tf_check;
 pub use urdf_usd_urdf as urdf;
 pub use urdf_usd_urdf::{srdf, xacro, xrdf};
-pub use urdf_usd_usd as usd;
+
+/// OpenUSD: robots written as layers, assets read, and layers authored (`urdf_usd_usd_write`,
+/// `urdf_usd_usd_read`, `urdf_usd_usd_author`).
+pub mod usd {
+    pub use urdf_usd_usd_author::layout::DEFAULT_POSE_PROPERTIES;
+    pub use urdf_usd_usd_author::{
+        self as author, Chain, ISAAC_SCHEMA_FILES, PosePrim, SCHEMA_FILES, crate_file,
+        isaac_schema, text,
+    };
+    pub use urdf_usd_usd_read::{
+        AssetFrame, AssetFrames, AssetJoint, AssetMimic, BodyMass, DENSITY, FrameKind,
+        InterfaceSummary, JointSummary, LinkSummary, OfStage, Outcome, ReadError, ReadOptions,
+        RosContext, Summary, TierSet, VariantChoice, VariantSummary, body_masses,
+        codes as read_codes, finest, inspect, read, read_frames, read_interfaces, read_stage,
+        read_tiers,
+    };
+    pub use urdf_usd_usd_write::{
+        Asset, Base, Bodies, Isaac, Options, Overlay, Written, check_namespace, codes,
+        default_namespace, interfaces, is_layer, write,
+    };
+}

@@ -15,7 +15,8 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("XRDF", urdf_usd_urdf::xrdf::codes::ALL),
     ("Meshes and textures", urdf_usd_mesh::codes::ALL),
     ("Kinematics", urdf_usd_kinematics::codes::ALL),
-    ("OpenUSD", urdf_usd_usd::codes::ALL),
+    ("OpenUSD", urdf_usd_usd_write::codes::ALL),
+    ("Reading OpenUSD", urdf_usd_usd_read::codes::ALL),
     ("Mending OpenUSD assets", urdf_usd_fix::codes::ALL),
     (
         "The Isaac robot schema, and named poses",

@@ -160,7 +160,7 @@ pub(super) fn entry(
 
 fn opened(asset: &Asset) -> Result<Stage, ExitCode> {
     let (entry, resolver) = entry(&asset.asset, &WITH_OVERLAY, &asset.packages)?;
-    let options = urdf_usd_usd::ReadOptions {
+    let options = urdf_usd_usd_read::ReadOptions {
         packages: Some(resolver),
         ..Default::default()
     };
@@ -204,7 +204,7 @@ fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
 }
 
 type Work =
-    fn(&View<'_>, isaac::PrimId, Sites, &mut urdf_usd_usd::author::Layer) -> isaac::Populated;
+    fn(&View<'_>, isaac::PrimId, Sites, &mut urdf_usd_usd_author::Layer) -> isaac::Populated;
 
 fn populate(arguments: &Populate, work: Work) -> Result<ExitCode, ExitCode> {
     let Populate {

@@ -57,7 +57,7 @@ pub use urdf_usd_worker::Program;
 use urdf_usd_worker::{self as worker, LIMITED, Limits, WORKER, limited};
 use {
     urdf_usd_gltf as gltf, urdf_usd_resolve as resolve, urdf_usd_store as store,
-    urdf_usd_usd as usd,
+    urdf_usd_usd_author as usd_author, urdf_usd_usd_read as usd_read,
 };
 
 /// The command line was wrong.
@@ -226,7 +226,7 @@ struct Inspect {
     /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several
     /// times)
     #[arg(long = "variant", value_name = "SET=NAME")]
-    variants: Vec<usd::VariantChoice>,
+    variants: Vec<usd_read::VariantChoice>,
     #[command(flatten)]
     limits: Under,
     /// Print JSON
@@ -752,12 +752,12 @@ fn inspect_converted(source: Source, packages: resolve::Options, arguments: &Ins
 
 fn inspect_usd(entry: &Path, packages: resolve::Options, arguments: &Inspect) -> ExitCode {
     let packages = Some(Arc::new(resolve::Resolver::new(packages)));
-    let options = usd::ReadOptions {
+    let options = usd_read::ReadOptions {
         variants: arguments.variants.clone(),
         packages,
-        ..usd::ReadOptions::default()
+        ..usd_read::ReadOptions::default()
     };
-    match usd::inspect(entry, &options) {
+    match usd_read::inspect(entry, &options) {
         Ok((summary, diagnostics)) if arguments.json => {
             print_diagnostics(&diagnostics, None);
             print_json(&summary)
@@ -805,10 +805,10 @@ fn schema(directory: &Path) -> ExitCode {
     if let Err(error) = std::fs::create_dir_all(&isaac) {
         return failed(&format!("cannot create {}: {error}", isaac.display()));
     }
-    let own = usd::SCHEMA_FILES.map(|(name, text)| (directory.join(name), text));
+    let own = usd_author::SCHEMA_FILES.map(|(name, text)| (directory.join(name), text));
     for (path, text) in own
         .into_iter()
-        .chain(usd::ISAAC_SCHEMA_FILES.map(|(name, text)| (isaac.join(name), text)))
+        .chain(usd_author::ISAAC_SCHEMA_FILES.map(|(name, text)| (isaac.join(name), text)))
     {
         if let Err(error) = std::fs::write(&path, text) {
             return failed(&format!("cannot write {}: {error}", path.display()));

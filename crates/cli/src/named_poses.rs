@@ -244,7 +244,7 @@ fn entry_of(asset: &Asset) -> Result<(PathBuf, Arc<Resolver>), ExitCode> {
 
 fn stage(asset: &Asset) -> Result<urdf_usd_rep158::Stage, ExitCode> {
     let (entry, resolver) = entry_of(asset)?;
-    let options = urdf_usd_usd::ReadOptions {
+    let options = urdf_usd_usd_read::ReadOptions {
         packages: Some(resolver),
         ..Default::default()
     };

@@ -26,7 +26,7 @@ use urdf_usd_convert::{
 use urdf_usd_diagnostic::{self as diagnostic, Severity};
 use urdf_usd_store::Store;
 use urdf_usd_urdf::xacro;
-use urdf_usd_usd as usd;
+use urdf_usd_usd_read as usd_read;
 use urdf_usd_worker::{Limits, Program, Workers};
 
 /// How long what was made for the viewer is kept after it was last shown.
@@ -45,7 +45,7 @@ pub(super) struct View {
     /// times): visual_representation=mesh_low, collision_fidelity=trimesh. The asset is then
     /// converted into the cache; its own glTF has the meshes of its source
     #[arg(long = "variant", value_name = "SET=NAME")]
-    variants: Vec<usd::VariantChoice>,
+    variants: Vec<usd_read::VariantChoice>,
     /// An argument of the xacro file (may be given several times)
     #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
     xacro_args: Vec<xacro::Argument>,
@@ -115,7 +115,7 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
 fn find(
     path: &Path,
     robot: Option<&str>,
-    variants: &[usd::VariantChoice],
+    variants: &[usd_read::VariantChoice],
 ) -> Result<Shown, String> {
     if !variants.is_empty() && robot.is_none() {
         return convert::entry(path, &["usda", "usd", "usdc", "usdz"]).map(Shown::Description);

@@ -19,7 +19,8 @@ use urdf_usd_robot::Robot;
 use urdf_usd_store::Store;
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_urdf::References;
-use urdf_usd_usd as usd;
+use urdf_usd_usd_read as usd_read;
+use urdf_usd_usd_write as usd_write;
 
 /// A folder with a robot's URDF in it.
 struct Folder(tempfile::TempDir);
@@ -150,9 +151,9 @@ fn its_urdf_through_openusd_is_the_same_the_second_time(urdf: &Path, robot: &Rob
     );
     let through = |robot: &Robot| -> Option<Robot> {
         let folder = tempfile::tempdir().unwrap();
-        let asset = usd::write(
+        let asset = usd_write::write(
             robot,
-            &usd::Options {
+            &usd_write::Options {
                 entry: "r".into(),
                 ..Default::default()
             },
@@ -168,7 +169,7 @@ fn its_urdf_through_openusd_is_the_same_the_second_time(urdf: &Path, robot: &Rob
             std::fs::write(path, bytes.bytes().unwrap()).unwrap();
         }
         Some(
-            usd::read(&folder.path().join("r.usda"), &Default::default())
+            usd_read::read(&folder.path().join("r.usda"), &Default::default())
                 .unwrap()
                 .robot,
         )

@@ -13,7 +13,7 @@ use urdf_usd_robot::{CacheEvicted, Robot};
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Content, Store};
 use urdf_usd_urdf::References;
-use urdf_usd_usd as usd;
+use urdf_usd_usd_write as usd_write;
 
 use super::context::Stop;
 use super::identity::Identity;
@@ -239,7 +239,7 @@ pub(super) struct Outputs {
     pub(super) files: publish::Files,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// What the OpenUSD layers consist of.
-    pub(super) layers: usd::Written,
+    pub(super) layers: usd_write::Written,
 }
 
 /// Writes all formats that the options name. The OpenUSD layers are composed in any case, since
@@ -278,7 +278,7 @@ fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
         options, origin, ..
     } = subject;
     let provenance = origin.provenance;
-    let usd_options = usd::Options {
+    let usd_options = usd_write::Options {
         entry: origin.name.to_owned(),
         identifier: origin.identity.identifier.clone(),
         package_uri: origin.identity.package_uri().map(str::to_owned),
@@ -287,7 +287,7 @@ fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
         base: options.base,
         bodies: options.bodies,
         overlays: options.overlays.clone(),
-        isaac: usd::Isaac {
+        isaac: usd_write::Isaac {
             robot_type: options.robot_type,
             sites_last: options.sites_last,
             description: provenance.description.clone().unwrap_or_default(),
@@ -297,7 +297,7 @@ fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
         usdz: options.formats.contains(OutputFormat::Usdz),
         limit: subject.limit.clone(),
     };
-    let asset = usd::write(subject.robot, &usd_options, subject.store)?;
+    let asset = usd_write::write(subject.robot, &usd_options, subject.store)?;
     let mut files = publish::Files::new();
     if let Some(package) = asset.usdz {
         files.insert(format!("{}.usdz", origin.name), package.into());

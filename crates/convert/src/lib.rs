@@ -61,7 +61,7 @@ use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{CacheEvicted, Captured, Robot};
 use urdf_usd_store::time_limit::{Ended, TimeLimit};
 use urdf_usd_store::{Spill, Store, hex};
-use urdf_usd_usd as usd;
+use urdf_usd_usd_write as usd_write;
 
 /// How many bytes of meshes and of what is written a conversion has in memory, but for those that
 /// are worked on; the rest is in a temporary file. Robots with half a million triangles, coarse
@@ -77,17 +77,17 @@ const XRDF_TEXT: &str = "<xrdf>";
 ///
 /// # Errors
 /// The sentence to show, naming what is wrong.
-pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd::Overlay>, String> {
+pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd_write::Overlay>, String> {
     let mut overlays = Vec::new();
     for name in names {
         let name = name.as_ref().trim();
-        match usd::Overlay::ALL
+        match usd_write::Overlay::ALL
             .into_iter()
             .find(|overlay| overlay.as_str() == name)
         {
             Some(overlay) => overlays.push(overlay),
             None => {
-                let known = usd::Overlay::ALL
+                let known = usd_write::Overlay::ALL
                     .map(|overlay| format!("{:?}", overlay.as_str()))
                     .join(", ");
                 return Err(format!("unknown overlay {name:?}; overlays are {known}"));
@@ -406,7 +406,7 @@ fn run(
         diagnostics,
         directory,
         root: root.to_owned(),
-        namespace: namespace.unwrap_or_else(|| usd::default_namespace(robot.name())),
+        namespace: namespace.unwrap_or_else(|| usd_write::default_namespace(robot.name())),
         name,
         changed: false,
         used: Vec::new(),
@@ -475,7 +475,8 @@ fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
 /// What the package of the source says of the robot, if files are to say it.
 fn provenance(source: &source::Input, work: Work<'_>) -> simready::Provenance {
     let Work { job, files, .. } = work;
-    let is_asked = job.options.simready || job.options.overlays.contains(&usd::Overlay::Isaac);
+    let is_asked =
+        job.options.simready || job.options.overlays.contains(&usd_write::Overlay::Isaac);
     let file = source.file.as_deref();
     file.filter(|_| is_asked && job.source.is_file())
         .map(|file| simready::Provenance::of(file, files))
@@ -523,7 +524,7 @@ fn write(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) -> Result<Out
     Ok(outputs)
 }
 
-fn counts(robot: &Robot, layers: &usd::Written) -> Counts {
+fn counts(robot: &Robot, layers: &usd_write::Written) -> Counts {
     let mut seen = HashSet::new();
     let triangles = robot
         .meshes()
@@ -899,7 +900,7 @@ pub fn file_name(robot: &str) -> String {
         .unwrap_or(0);
     match name.get(..end).unwrap_or_default() {
         "" => "robot".to_owned(),
-        taken if usd::is_layer(taken) || taken.eq_ignore_ascii_case("report") => {
+        taken if usd_write::is_layer(taken) || taken.eq_ignore_ascii_case("report") => {
             format!("{taken}_robot")
         }
         name => name.to_owned(),

@@ -244,9 +244,9 @@ mod tests {
         };
         let report = convert(&job, &Context::default())?;
         // As it is read back.
-        let (summary, _) = urdf_usd_usd::inspect(
+        let (summary, _) = urdf_usd_usd_read::inspect(
             &report.directory.join("r.usda"),
-            &urdf_usd_usd::ReadOptions::default(),
+            &urdf_usd_usd_read::ReadOptions::default(),
         )
         .unwrap();
         let links = summary

@@ -203,7 +203,7 @@ mod tests {
 
         let other_job = convert(&Job {
             options: Options {
-                bodies: urdf_usd_usd::Bodies::Flat,
+                bodies: urdf_usd_usd_write::Bodies::Flat,
                 ..job(&root).options
             },
             ..job(&root)

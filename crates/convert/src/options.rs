@@ -12,7 +12,9 @@ use super::{Formats, MeshFormat, OutputFormat, Simready, Tiers, UrdfOptions};
 use urdf_usd_gltf as gltf;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve as resolve;
-use urdf_usd_usd as usd;
+use urdf_usd_usd_author as usd_author;
+use urdf_usd_usd_read as usd_read;
+use urdf_usd_usd_write as usd_write;
 
 /// How a robot is converted.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
@@ -20,9 +22,9 @@ pub struct Options {
     /// What to write.
     pub formats: Formats,
     /// Which overlays to write beside the layers; none without [`OutputFormat::Usd`].
-    pub overlays: Vec<usd::Overlay>,
+    pub overlays: Vec<usd_write::Overlay>,
     /// What kind of robot the overlay for Isaac says that it is.
-    pub robot_type: usd::isaac_schema::RobotType,
+    pub robot_type: usd_author::isaac_schema::RobotType,
     /// Whether that overlay lists sites after all links, not each after its link.
     pub sites_last: bool,
     /// Whether to add what SimReady asks for; nothing is added without [`OutputFormat::Usd`].
@@ -30,15 +32,15 @@ pub struct Options {
     /// What people say of the asset, for SimReady's metadata.
     pub simready_metadata: Simready,
     /// Variants that are selected in an OpenUSD source instead of those that it selects.
-    pub variants: Vec<usd::VariantChoice>,
+    pub variants: Vec<usd_read::VariantChoice>,
     /// How references to files are resolved.
     pub resolve: resolve::Options,
     /// `ros:context:namespace`; `None`: the robot's name.
     pub namespace: Option<String>,
     /// Whether the base is held to the world.
-    pub base: usd::Base,
+    pub base: usd_write::Base,
     /// How bodies are nested.
-    pub bodies: usd::Bodies,
+    pub bodies: usd_write::Bodies,
     /// How mesh files are understood.
     pub meshes: mesh::Options,
     /// Which tiers of visuals are written.
@@ -90,7 +92,7 @@ pub static TABLE: &[Opt<Options>] = &[
     ),
     Opt::new(
         "overlays",
-        Kind::Choices(|| usd::Overlay::ALL.map(usd::Overlay::as_str).to_vec()),
+        Kind::Choices(|| usd_write::Overlay::ALL.map(usd_write::Overlay::as_str).to_vec()),
         "LIST",
         field!(Options.overlays),
         "Which overlays are written beside the OpenUSD layers, each with an entry of its own.",
@@ -98,8 +100,8 @@ pub static TABLE: &[Opt<Options>] = &[
     Opt::new(
         "robot_type",
         Kind::Choice(|| {
-            usd::isaac_schema::RobotType::ALL
-                .map(usd::isaac_schema::RobotType::as_str)
+            usd_author::isaac_schema::RobotType::ALL
+                .map(usd_author::isaac_schema::RobotType::as_str)
                 .to_vec()
         }),
         "",
@@ -162,7 +164,7 @@ pub static TABLE: &[Opt<Options>] = &[
         Access {
             set: |options: &mut Options, value| {
                 let namespace = Option::read(value)?;
-                namespace.as_deref().map_or(Ok(()), usd::check_namespace)?;
+                namespace.as_deref().map_or(Ok(()), usd_write::check_namespace)?;
                 options.namespace = namespace;
                 Ok(())
             },
@@ -173,14 +175,14 @@ pub static TABLE: &[Opt<Options>] = &[
     .short("namespace"),
     Opt::new(
         "base",
-        Kind::Choice(|| usd::Base::ALL.map(usd::Base::as_str).to_vec()),
+        Kind::Choice(|| usd_write::Base::ALL.map(usd_write::Base::as_str).to_vec()),
         "",
         field!(Options.base),
         "Whether the robot's base is held to the world. auto: if the URDF has a root link named world.",
     ),
     Opt::new(
         "bodies",
-        Kind::Choice(|| usd::Bodies::ALL.map(usd::Bodies::as_str).to_vec()),
+        Kind::Choice(|| usd_write::Bodies::ALL.map(usd_write::Bodies::as_str).to_vec()),
         "",
         field!(Options.bodies),
         "Whether the prims of bodies stand in each other, or all in the robot's root for engines that need it. Bodies nested more than \
@@ -357,7 +359,7 @@ impl Field for Formats {
     }
 }
 
-impl Field for Vec<usd::VariantChoice> {
+impl Field for Vec<usd_read::VariantChoice> {
     fn read(value: &Value) -> Result<Self, String> {
         texts(value)?.iter().map(|text| text.parse()).collect()
     }
@@ -367,7 +369,7 @@ impl Field for Vec<usd::VariantChoice> {
     }
 }
 
-impl Field for Vec<usd::Overlay> {
+impl Field for Vec<usd_write::Overlay> {
     fn read(value: &Value) -> Result<Self, String> {
         super::overlays(texts(value)?)
     }

@@ -13,7 +13,7 @@ use crate::thumbnail;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::{Files, package_of};
 use urdf_usd_robot::{CacheEvicted, Robot};
-use urdf_usd_usd as usd;
+use urdf_usd_usd_write as usd_write;
 
 /// Pixels a side of the picture.
 const SIDE: u16 = 256;
@@ -160,7 +160,7 @@ pub(super) struct Subject<'a> {
     /// The entry layer's name without its ending.
     pub name: &'a str,
     /// The asset as written.
-    pub asset: &'a usd::Written,
+    pub asset: &'a usd_write::Written,
     /// Which source it is from: a URI, or the hash of a text.
     pub source: String,
     /// What its package says.

@@ -15,7 +15,7 @@ use urdf_usd_resolve as resolve;
 use urdf_usd_robot::Robot;
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_urdf::{self as urdf, xacro};
-use urdf_usd_usd as usd;
+use urdf_usd_usd_read as usd_read;
 
 use super::{Context, Job, Step, codes, sha256};
 
@@ -401,17 +401,19 @@ fn read_usd(
         (None, _) => file.to_owned(),
     };
     // What is made of the asset begins with the source's meshes, as that of a URDF does.
-    let options = usd::ReadOptions {
+    let options = usd_read::ReadOptions {
         variants: job.options.variants.clone(),
-        preferred: usd::finest(),
+        preferred: usd_read::finest(),
         packages: Some(files.resolver().clone()),
         files: Some(files.clone()),
         content: bytes.filter(|_| !is_package).cloned(),
-        ..usd::ReadOptions::default()
+        ..usd_read::ReadOptions::default()
     };
-    let read = usd::read(&entry, &options).map_err(|error| {
+    let read = usd_read::read(&entry, &options).map_err(|error| {
         let help = match error {
-            usd::ReadError::NoRobot { .. } => "give an asset whose links have PhysicsRigidBodyAPI",
+            usd_read::ReadError::NoRobot { .. } => {
+                "give an asset whose links have PhysicsRigidBodyAPI"
+            }
             _ => "correct what it names; `urdf_usd check` tells more of an asset that opens",
         };
         failed(error.to_string(), help)
@@ -445,7 +447,7 @@ fn read_usd(
         [one] => one.clone(),
         several => sha256(several.concat().as_bytes()),
     };
-    let usd::Outcome {
+    let usd_read::Outcome {
         robot,
         diagnostics,
         namespace,

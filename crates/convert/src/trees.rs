@@ -9,8 +9,10 @@ use urdf_usd_gltf as gltf;
 use urdf_usd_robot::{Base, Joint, JointKind, Link, LinkId, Robot, kinematics};
 use urdf_usd_store::Store;
 use urdf_usd_urdf as urdf;
-use urdf_usd_usd as usd;
-use urdf_usd_usd::{AssetFrames, Bodies, FrameKind, Summary};
+use urdf_usd_usd_read as usd_read;
+use urdf_usd_usd_read::{AssetFrames, FrameKind, Summary};
+use urdf_usd_usd_write as usd_write;
+use urdf_usd_usd_write::Bodies;
 
 const MASS: &str = "<inertial><origin xyz='0.1 0 0.02' rpy='0.3 0 0.1'/><mass value='2'/>\
                     <inertia ixx='0.02' iyy='0.03' izz='0.04' ixy='0.001' ixz='0' iyz='0'/></inertial>";
@@ -95,28 +97,31 @@ struct Asset {
 
 /// `None` if there is no link in it: what does not move is the world alone.
 fn written(robot: &Robot, base: Base, bodies: Bodies) -> Option<Asset> {
-    let options = usd::Options {
+    let options = usd_write::Options {
         entry: "r".into(),
         base,
         bodies,
         ..Default::default()
     };
-    let asset = usd::write(robot, &options, &Store::none()).unwrap();
+    let asset = usd_write::write(robot, &options, &Store::none()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for (path, bytes) in &asset.files {
         std::fs::write(folder.path().join(path), bytes.bytes().unwrap()).unwrap();
     }
     let entry = folder.path().join("r.usda");
     let physics = String::from_utf8(asset.files["physics.usda"].bytes().unwrap().into()).unwrap();
-    let frames = usd::read_frames(&entry).unwrap();
-    match usd::inspect(&entry, &Default::default()) {
+    let frames = usd_read::read_frames(&entry).unwrap();
+    match usd_read::inspect(&entry, &Default::default()) {
         Ok((summary, _)) => Some(Asset {
             summary,
             frames,
             physics,
         }),
         Err(error) => {
-            assert!(matches!(error, usd::ReadError::NoRobot { .. }), "{error}");
+            assert!(
+                matches!(error, usd_read::ReadError::NoRobot { .. }),
+                "{error}"
+            );
             assert!(asset.written.bodies == 0 && frames.frames.is_empty());
             None
         }
@@ -599,9 +604,9 @@ fn a_loop_may_end_at_the_world_but_not_in_its_own_body() {
             .count(),
         2
     );
-    let told = usd::write(
+    let told = usd_write::write(
         &robot,
-        &usd::Options {
+        &usd_write::Options {
             entry: "r".into(),
             ..Default::default()
         },

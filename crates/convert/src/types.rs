@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_resolve::Files;
 use urdf_usd_robot::Robot;
-use urdf_usd_usd as usd;
+use urdf_usd_usd_write as usd_write;
 
 /// How many interfaces a message names.
 const MAX_NAMES: usize = 5;
@@ -17,7 +17,7 @@ pub(super) fn missing(robot: &Robot, files: &Files) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let mut types: BTreeMap<String, (Vec<String>, Place)> = BTreeMap::new();
-    for (interface, place) in usd::interfaces(robot) {
+    for (interface, place) in usd_write::interfaces(robot) {
         let place = || place.cloned().unwrap_or_default();
         types
             .entry(interface.type_name)

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use urdf_usd_rep158::Holds;
 use urdf_usd_robot::ArenaMap;
 use urdf_usd_stage::{Attribute, Relationship, Value};
-use urdf_usd_usd::author::{self, Layer};
-use urdf_usd_usd::{crate_file, text};
+use urdf_usd_usd_author::{self as author, Layer};
+use urdf_usd_usd_author::{crate_file, text};
 
 use super::instances::{GEOMETRY, Library, fingerprint};
 use super::notes::Notes;

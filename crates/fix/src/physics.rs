@@ -120,7 +120,7 @@ fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
         return;
     }
     // What can't be read as a robot has no masses that could be computed.
-    let computed = urdf_usd_usd::body_masses(stage).unwrap_or_default();
+    let computed = urdf_usd_usd_read::body_masses(stage).unwrap_or_default();
     for index in scene.nodes.handles() {
         let node = &mut scene.nodes[index];
         if !node.is_body() || has_mass(node) {
@@ -174,7 +174,7 @@ fn weigh(scene: &mut Scene, stage: &Stage, places: &Places, notes: &mut Notes) {
         let density = if known.is_assumed {
             format!(
                 "{} kg/m³, which UsdPhysics assumes where no density is given: author the true mass",
-                urdf_usd_usd::DENSITY
+                urdf_usd_usd_read::DENSITY
             )
         } else {
             "the density or masses that the asset gives".to_owned()

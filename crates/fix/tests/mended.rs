@@ -401,7 +401,7 @@ fn in_centimetres(inside: &str) -> [Robot; 2] {
         format!("{header}def Xform \"robot\"\n{{\n{body}{inside}}}\n}}"),
     )]);
     let read = |entry: &Path| {
-        urdf_usd_usd::read(entry, &Default::default())
+        urdf_usd_usd_read::read(entry, &Default::default())
             .unwrap()
             .robot
     };

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_stage::{Prim, PrimId};
-use urdf_usd_usd::author::{Attribute, Layer};
-use urdf_usd_usd::isaac_schema as names;
+use urdf_usd_usd_author::isaac_schema as names;
+use urdf_usd_usd_author::{Attribute, Layer};
 
 use crate::populate::write_list;
 use crate::report::Findings;

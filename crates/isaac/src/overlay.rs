@@ -11,8 +11,8 @@ use std::sync::Arc;
 use openusd::sdf::{self, SpecType};
 use urdf_usd_resolve::Opened;
 use urdf_usd_stage::{OpenError, PrimId, Stage, Value, on_large_stack};
-use urdf_usd_usd::author::{self, Layer, Relationship, string};
-use urdf_usd_usd::text;
+use urdf_usd_usd_author::text;
+use urdf_usd_usd_author::{self as author, Layer, Relationship, string};
 
 /// The field of a relationship that holds its targets.
 const TARGETS: &str = "targetPaths";

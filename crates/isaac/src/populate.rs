@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_stage::PrimId;
-use urdf_usd_usd::author::{Layer, Relationship};
-use urdf_usd_usd::isaac_schema as names;
+use urdf_usd_usd_author::isaac_schema as names;
+use urdf_usd_usd_author::{Layer, Relationship};
 
 use crate::report::Findings;
 use crate::{View, articulation, codes, overlay};

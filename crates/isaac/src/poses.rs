@@ -21,9 +21,11 @@ use urdf_usd_robot::{
     ArenaMap, DEFAULT_POSE, Joint, JointId, JointKind, Link, LinkId, NamedPose, Pose, Robot,
 };
 use urdf_usd_stage::{PrimId, Stage, Value, rigid};
-use urdf_usd_usd::author::{Attribute, Layer, Relationship};
-use urdf_usd_usd::isaac_schema as names;
-use urdf_usd_usd::{Chain, DEFAULT_POSE_PROPERTIES, OfStage, PosePrim, ReadError, read_stage};
+use urdf_usd_usd_author::isaac_schema as names;
+use urdf_usd_usd_author::layout::DEFAULT_POSE_PROPERTIES;
+use urdf_usd_usd_author::{Attribute, Layer, Relationship};
+use urdf_usd_usd_author::{Chain, PosePrim};
+use urdf_usd_usd_read::{OfStage, ReadError, read_stage};
 
 use crate::populate::{Sites, populate, write_list};
 use crate::{Error, View, codes, overlay};

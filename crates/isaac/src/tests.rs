@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use urdf_usd_stage::Stage;
-use urdf_usd_usd::author::Layer;
+use urdf_usd_usd_author::Layer;
 
 use crate::{
     LinkTree, Sites, View, all_joints, all_links, articulation, migrate, populate, recalculate,

@@ -6,7 +6,7 @@ use std::fmt;
 use nalgebra::{Isometry3, Matrix4, Quaternion, Translation3, UnitQuaternion};
 use urdf_usd_robot::{Arena, ArenaMap, Handle};
 use urdf_usd_stage::{PrimId, Stage, numbers};
-use urdf_usd_usd::isaac_schema as names;
+use urdf_usd_usd_author::isaac_schema as names;
 
 use crate::{View, articulation};
 

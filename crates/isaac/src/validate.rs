@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use urdf_usd_diagnostic::{Code, Diagnostic};
 use urdf_usd_stage::{PrimId, array_len, texts};
-use urdf_usd_usd::isaac_schema as names;
+use urdf_usd_usd_author::isaac_schema as names;
 
 use crate::migrate::{is_hidden, offsets};
 use crate::report::Findings;

@@ -2,7 +2,7 @@
 
 use nalgebra::Matrix4;
 use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage};
-use urdf_usd_usd::isaac_schema as names;
+use urdf_usd_usd_author::isaac_schema as names;
 
 use crate::Error;
 

@@ -198,7 +198,7 @@ mod tests {
     use crate::fake::Fake;
     use crate::tf_messages::tests::transform;
     use urdf_usd_robot::Pose;
-    use urdf_usd_usd::{AssetFrame, AssetFrames, FrameKind, RosContext};
+    use urdf_usd_usd_read::{AssetFrame, AssetFrames, FrameKind, RosContext};
 
     fn expected(namespace: &str) -> Expected {
         let frame = |id: &str, parent: Option<&str>| AssetFrame {

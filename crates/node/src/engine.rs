@@ -54,7 +54,7 @@ use urdf_usd_ros::{Node, Publisher, PublisherId, Qos, Request, Requests};
 use urdf_usd_serve::Site;
 use urdf_usd_serve::watch::{Event, Watch};
 use urdf_usd_tf_check::{Expected, Limits};
-use urdf_usd_usd::InterfaceSummary;
+use urdf_usd_usd_read::InterfaceSummary;
 use urdf_usd_worker::{Limits as WorkLimits, Workers};
 
 /// How many calls of `convert` may wait.

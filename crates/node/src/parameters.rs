@@ -527,7 +527,7 @@ mod tests {
     use urdf_usd_gltf::{Compression, Extent};
     use urdf_usd_mesh::UpAxis;
     use urdf_usd_ros::parameter::Store;
-    use urdf_usd_usd::{Base, Bodies, Overlay};
+    use urdf_usd_usd_write::{Base, Bodies, Overlay};
 
     /// A value for every parameter, none its default.
     const CHANGED: &str = "output_dir: /o, formats: [glb], overlays: [openpbr, newton], robot_type: Wheeled, sites_last: true, simready: true, simready_metadata: ['author=A'], \
@@ -634,7 +634,7 @@ mod tests {
             conversion: convert::Options {
                 formats: Formats::parse(&["glb"]).expect("valid"),
                 overlays: vec![Overlay::Newton, Overlay::OpenPbr],
-                robot_type: urdf_usd_usd::isaac_schema::RobotType::Wheeled,
+                robot_type: urdf_usd_usd_author::isaac_schema::RobotType::Wheeled,
                 sites_last: true,
                 simready: true,
                 simready_metadata: Simready::parse(&["author=A"]).expect("valid"),

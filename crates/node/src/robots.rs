@@ -22,7 +22,7 @@ use urdf_usd_serve::{
     AssetFrameView, FrameView, FramesView, Presence, RobotState, RobotView, TransformView,
 };
 use urdf_usd_tf_check::{self as tf, Expected, Finding, FrameCheck, FrameStatus, Topic, Tree};
-use urdf_usd_usd::{AssetFrame, InterfaceSummary};
+use urdf_usd_usd_read::{AssetFrame, InterfaceSummary};
 
 /// The ending of the USD entry layer.
 pub(super) const ENTRY: &str = "usda";
@@ -571,7 +571,7 @@ mod tests {
     use super::*;
     use urdf_usd_robot::Pose;
     use urdf_usd_tf_check::{Limits, Live, Sources, Topics, check_frames};
-    use urdf_usd_usd::{AssetFrames, FrameKind};
+    use urdf_usd_usd_read::{AssetFrames, FrameKind};
 
     #[test]
     fn every_frame_is_told_with_its_verdict_or_without_one() {

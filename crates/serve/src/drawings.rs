@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use urdf_usd_convert::{Context, Formats, Job, Options, OutputFormat, Report, Source, Tiers};
 use urdf_usd_store::{Key, KeyOf, Store, pack, unpack};
-use urdf_usd_usd::{TierSet, VariantChoice};
+use urdf_usd_usd_read::{TierSet, VariantChoice};
 use urdf_usd_worker::{Limits, Workers};
 
 /// How many bytes of what was made are kept.

@@ -19,7 +19,7 @@ use serde_json::json;
 
 use super::wanted::Wanted;
 use super::{App, media, tagged};
-use urdf_usd_usd::{TierSet, VariantChoice};
+use urdf_usd_usd_read::{TierSet, VariantChoice};
 
 /// An answer that is not what was asked for: the sentence to show.
 pub(super) struct Refusal(StatusCode, String);

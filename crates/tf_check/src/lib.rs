@@ -14,7 +14,7 @@
 //!     Expected, FrameStatus, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, check_frames,
 //! };
 //!
-//! // The asset: a base, and a tool 0.1 m above it. `urdf_usd_usd::read_frames` reads this from a USD file.
+//! // The asset: a base, and a tool 0.1 m above it. `urdf_usd_usd_read::read_frames` reads this from a USD file.
 //! let frame = |id: &str, parent: Option<&str>| AssetFrame {
 //!     id: id.to_owned(),
 //!     display_name: None,

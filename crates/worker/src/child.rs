@@ -16,7 +16,7 @@ use urdf_usd_convert::{self as convert, Context, Outcome};
 use urdf_usd_isaac::poses::Poses;
 use urdf_usd_stage::Stage;
 use urdf_usd_store::Store;
-use urdf_usd_usd as usd;
+use urdf_usd_usd_read as usd_read;
 
 /// Idle time before a worker returns freed memory to the system; sooner, the next task would fault
 /// it in again.
@@ -118,19 +118,19 @@ fn work<W: Write + Send + 'static>(task: Task<'_>, store: &Store, replies: &Arc<
         Task::Frames(entry) => reply(
             replies,
             Kind::Done,
-            &usd::read_frames(&entry).map_err(|error| error.to_string()),
+            &usd_read::read_frames(&entry).map_err(|error| error.to_string()),
         ),
         Task::Interfaces(entry) => {
             reply(
                 replies,
                 Kind::Done,
-                &usd::read_interfaces(&entry).map_err(|error| error.to_string()),
+                &usd_read::read_interfaces(&entry).map_err(|error| error.to_string()),
             );
         }
         Task::Tiers(entry) => reply(
             replies,
             Kind::Done,
-            &usd::read_tiers(&entry).map_err(|error| error.to_string()),
+            &usd_read::read_tiers(&entry).map_err(|error| error.to_string()),
         ),
         Task::Poses(entry) => reply(replies, Kind::Done, &poses(&entry)),
     }

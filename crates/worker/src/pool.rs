@@ -23,8 +23,9 @@ use super::{GRACE, Limits, Program, WORKER};
 use crate::codes::SYSTEM;
 use urdf_usd_convert::{self as convert, Context, Failure, Job, Outcome, Report, Source};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_usd::AssetFrames;
-use urdf_usd_usd::{self as usd, InterfaceSummary, TierSet};
+use urdf_usd_usd_read as usd_read;
+use urdf_usd_usd_read::AssetFrames;
+use urdf_usd_usd_read::{InterfaceSummary, TierSet};
 
 /// Approximate number of threads of all workers together; each has at least two.
 const MAX_THREADS: usize = 256;
@@ -166,7 +167,7 @@ impl Workers {
     /// # Errors
     /// Why they can't be read, in a sentence.
     pub fn frames(&self, entry: &Path, limits: Limits) -> Result<AssetFrames, String> {
-        let here = || usd::read_frames(entry).map_err(|error| error.to_string());
+        let here = || usd_read::read_frames(entry).map_err(|error| error.to_string());
         self.read(Task::Frames(entry.to_owned()), limits, here)
     }
 
@@ -179,7 +180,7 @@ impl Workers {
         entry: &Path,
         limits: Limits,
     ) -> Result<Vec<InterfaceSummary>, String> {
-        let here = || usd::read_interfaces(entry).map_err(|error| error.to_string());
+        let here = || usd_read::read_interfaces(entry).map_err(|error| error.to_string());
         self.read(Task::Interfaces(entry.to_owned()), limits, here)
     }
 
@@ -188,7 +189,7 @@ impl Workers {
     /// # Errors
     /// Why they can't be read, in a sentence.
     pub fn tiers(&self, entry: &Path, limits: Limits) -> Result<Vec<TierSet>, String> {
-        let here = || usd::read_tiers(entry).map_err(|error| error.to_string());
+        let here = || usd_read::read_tiers(entry).map_err(|error| error.to_string());
         self.read(Task::Tiers(entry.to_owned()), limits, here)
     }
 
@@ -503,7 +504,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use urdf_usd_usd::AssetFrame;
+    use urdf_usd_usd_read::AssetFrame;
 
     /// Creates a pool whose workers run this shell script.
     fn workers(folder: &Path, script: &str) -> Workers {
@@ -630,7 +631,7 @@ mod tests {
             parent: None,
             is_static: true,
             pose: urdf_usd_robot::Pose::translation(0.1, 1e-300, -7.0),
-            kind: usd::FrameKind::Body,
+            kind: usd_read::FrameKind::Body,
             from_sensor: false,
             is_root: true,
             is_apart: false,

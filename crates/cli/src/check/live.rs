@@ -20,7 +20,7 @@ use urdf_usd_node::process::{fail, runtime};
 use urdf_usd_node::{codes, verdict};
 use urdf_usd_ros::{self as ros, Args, Node};
 use urdf_usd_tf_check::{Expected, Finding, FrameStatus, Limits};
-use urdf_usd_usd as usd;
+use urdf_usd_usd_read as usd_read;
 
 /// The node's name unless it is remapped.
 const NAME: &str = "urdf_usd_check";
@@ -57,7 +57,7 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
             ));
         }
     };
-    let expected = match usd::read_frames(&entry) {
+    let expected = match usd_read::read_frames(&entry) {
         Ok(frames) => Expected::new(frames, Instant::now()),
         Err(error) => return failed(&error.to_string()),
     };

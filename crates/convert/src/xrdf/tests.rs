@@ -413,11 +413,11 @@ geometry:
     );
 
     let folder = tempfile::tempdir().unwrap();
-    let options = urdf_usd_usd::Options {
+    let options = urdf_usd_usd_write::Options {
         entry: "r".to_owned(),
         ..Default::default()
     };
-    for (path, bytes) in urdf_usd_usd::write(&robot, &options, &Store::none())
+    for (path, bytes) in urdf_usd_usd_write::write(&robot, &options, &Store::none())
         .unwrap()
         .files
     {
@@ -425,9 +425,9 @@ geometry:
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes.bytes().unwrap()).unwrap();
     }
-    let outcome = urdf_usd_usd::read(
+    let outcome = urdf_usd_usd_read::read(
         &folder.path().join("r.usda"),
-        &urdf_usd_usd::ReadOptions::default(),
+        &urdf_usd_usd_read::ReadOptions::default(),
     )
     .unwrap();
     assert!(

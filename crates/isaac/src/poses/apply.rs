@@ -7,7 +7,7 @@ use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{JointKind, NamedPose, Pose};
 use urdf_usd_stage::{Prim, PrimId, Value, rigid};
-use urdf_usd_usd::author::{Attribute, Layer};
+use urdf_usd_usd_author::{Attribute, Layer};
 
 use super::{Placed, Poses};
 use crate::report::Findings;

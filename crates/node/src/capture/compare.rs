@@ -8,7 +8,7 @@ use crate::robots::{Robot, pair};
 use urdf_usd_ros::graph::{ServiceRole, TopicRole};
 use urdf_usd_ros::msg::diagnostic_msgs::DiagnosticStatus;
 use urdf_usd_ros::names;
-use urdf_usd_usd::InterfaceSummary;
+use urdf_usd_usd_read::InterfaceSummary;
 
 /// An interface of the asset that the running robot has not, or not so.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ use super::*;
 use crate::fake::Fake;
 use urdf_usd_ros::msg::std_msgs::Header;
 use urdf_usd_ros::{Observed, PublisherId};
-use urdf_usd_usd::InterfaceSummary;
+use urdf_usd_usd_read::InterfaceSummary;
 
 const SENSOR: EndQos = EndQos {
     reliability: Reliability::BestEffort,

@@ -13,7 +13,7 @@ use urdf_usd_convert::Job;
 use urdf_usd_robot::Captured;
 use urdf_usd_ros::Node;
 use urdf_usd_ros::msg::diagnostic_msgs::DiagnosticStatus;
-use urdf_usd_usd::InterfaceSummary;
+use urdf_usd_usd_read::InterfaceSummary;
 
 /// The interfaces of running robots; nothing while they are not wanted.
 #[derive(Default)]

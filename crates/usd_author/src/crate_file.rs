@@ -1,0 +1,273 @@
+//! Layer data → a binary layer (`usdc`) that OpenUSD 20.x and newer read.
+//!
+//! `openusd` writes the bytes and marks them as crate version 0.12.0, which no OpenUSD before 24.11
+//! opens. Nothing but path expressions, relocates, splines and time codes needs more than 0.8.0, so
+//! a layer without them is marked as that, and a layer with them is refused. This module knows no
+//! robot and no file system.
+
+use std::io::{Cursor, Seek, SeekFrom, Write};
+
+use openusd::sdf::{self, AbstractData, Value};
+use openusd::usdc::CrateWriter;
+
+use super::Error;
+
+/// Where the version stands in the file's header, and what is put there.
+const VERSION_AT: u64 = 8;
+const VERSION: [u8; 3] = [0, 8, 0];
+
+/// How deep prims may be nested: `openusd` writes the tree of paths by recursion.
+const MAX_DEPTH: usize = 256;
+
+/// How deep dictionaries may be nested, as `openusd` has it.
+const MAX_NESTING: usize = 32;
+
+/// Returns the bytes of a binary layer. Equal data gives equal bytes.
+///
+/// # Errors
+/// The first spec or value that crate version 0.8.0 cannot hold: time codes, path expressions,
+/// relocates, splines, strings with a NUL, asset paths with control characters, prims nested deeper
+/// than 256.
+pub fn write(data: &sdf::Data) -> Result<Vec<u8>, Error> {
+    let mut out = Cursor::new(Vec::new());
+    write_to(data, &mut out)?;
+    Ok(out.into_inner())
+}
+
+/// Writes a binary layer to `out`.
+///
+/// # Errors
+/// Those of [`write`](fn@write), and what `out` says.
+pub fn write_to<W: Write + Seek>(data: &sdf::Data, out: &mut W) -> Result<(), Error> {
+    let paths = data.spec_paths();
+    for path in &paths {
+        check(data, path)?;
+    }
+    check_first_token(data, &paths)?;
+    let failed = |reason| Error {
+        path: "/".to_owned(),
+        reason,
+    };
+    CrateWriter::write(data, out).map_err(|error| failed(error.to_string()))?;
+    out.seek(SeekFrom::Start(VERSION_AT))
+        .and_then(|_| out.write_all(&VERSION))
+        .map_err(|error| failed(format!("the crate has no header: {error}")))
+}
+
+fn check(data: &sdf::Data, path: &sdf::Path) -> Result<(), Error> {
+    let refuse = |reason: String| {
+        Err(Error {
+            path: path.as_str().to_owned(),
+            reason,
+        })
+    };
+    if path.element_count() > MAX_DEPTH {
+        return refuse(format!("it is nested deeper than {MAX_DEPTH}"));
+    }
+    for (field, value) in data.spec(path).map_or(&[][..], |spec| &spec.fields) {
+        if field == "spline" {
+            return refuse("splines need a newer crate version".to_owned());
+        }
+        if let Err(reason) = check_value(value, MAX_NESTING) {
+            return refuse(format!("its `{field}`: {reason}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_value(value: &Value, depth: usize) -> Result<(), String> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err("values are nested too deep".to_owned());
+    };
+    match value {
+        Value::TimeCode(_) | Value::TimeCodeVec(_) => {
+            Err("time codes need a newer crate version".to_owned())
+        }
+        Value::PathExpression(_) | Value::PathExpressionVec(_) => {
+            Err("path expressions need a newer crate version".to_owned())
+        }
+        Value::Relocates(_) => Err("relocates need a newer crate version".to_owned()),
+        Value::String(text) => check_text(text),
+        Value::Token(text) => check_text(text),
+        Value::StringVec(texts) => texts.iter().try_for_each(|text| check_text(text)),
+        Value::TokenVec(texts) => texts.iter().try_for_each(|text| check_text(text)),
+        Value::AssetPath(path) => check_asset(path),
+        Value::AssetPathVec(paths) => paths.iter().try_for_each(|path| check_asset(path)),
+        Value::ReferenceListOp(op) => op
+            .iter()
+            .try_for_each(|reference| check_asset(&reference.asset_path)),
+        Value::PayloadListOp(op) => op
+            .iter()
+            .try_for_each(|payload| check_asset(&payload.asset_path)),
+        Value::Dictionary(map) => map.iter().try_for_each(|(key, value)| {
+            check_text(key)?;
+            check_value(value, depth)
+        }),
+        Value::TimeSamples(samples) => samples
+            .iter()
+            .try_for_each(|(_, value)| check_value(value, depth)),
+        _ => Ok(()),
+    }
+}
+
+/// The crate's table of tokens ends each with a NUL.
+fn check_text(text: &str) -> Result<(), String> {
+    if text.contains('\0') {
+        Err(format!("{text:?} contains a NUL"))
+    } else {
+        Ok(())
+    }
+}
+
+fn check_asset(path: &str) -> Result<(), String> {
+    if path.chars().any(char::is_control) {
+        return Err(format!(
+            "the asset path {path:?} has a control character, which OpenUSD refuses"
+        ));
+    }
+    Ok(())
+}
+
+/// A property is told from a prim by the sign of its name's index, which `openusd` cannot give the
+/// token with the index 0: the first field of the first spec. And such a token there must be.
+fn check_first_token(data: &sdf::Data, paths: &[sdf::Path]) -> Result<(), Error> {
+    let refuse = |path: &str, reason: &str| {
+        Err(Error {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        })
+    };
+    let mut fields = paths
+        .iter()
+        .filter_map(|path| data.spec(path))
+        .flat_map(|spec| &spec.fields);
+    let Some((first, _)) = fields.next() else {
+        return refuse("/", "a layer with nothing in it has no binary form");
+    };
+    match paths
+        .iter()
+        .find(|path| path.split_property().is_some_and(|(_, name)| name == first))
+    {
+        Some(path) => refuse(path.as_str(), "the name stands for something else here"),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use openusd::sdf::Value;
+
+    use super::{MAX_DEPTH, write};
+    use crate::{Attribute, Layer, dictionary, string};
+
+    /// A mesh layer such as `geometries.usdc`, with `n` points to a mesh.
+    fn meshes(n: i32) -> Layer {
+        let mut layer = Layer::new("Meshes", "Geometries");
+        layer.def("/Geometries", "Scope");
+        for mesh in 0..3 {
+            let wave = |i: i32| (i as f32 * 0.37 + mesh as f32).sin();
+            layer
+                .def(&format!("/Geometries/mesh_{mesh}"), "Mesh")
+                .display_name("größe\n\"1\"")
+                .custom_data([(
+                    "source",
+                    dictionary([("file", string("ä.stl")), ("n", Value::Int(n))]),
+                )])
+                .attribute(
+                    "points",
+                    Attribute::point3f_array(
+                        (0..n).map(|i| [wave(i), wave(i + 1), 1e-7 * i as f32]),
+                    ),
+                )
+                .attribute(
+                    "normals",
+                    Attribute::normal3f_array((0..n).map(|i| [wave(i), 0.0, -0.0]))
+                        .interpolation("vertex"),
+                )
+                .attribute(
+                    "primvars:st",
+                    Attribute::tex_coord2f_array((0..n).map(|i| [wave(i), 1.0]))
+                        .interpolation("faceVarying"),
+                )
+                .attribute("primvars:st:indices", Attribute::int_array((0..n).rev()))
+                .attribute(
+                    "faceVertexIndices",
+                    Attribute::int_array((0..n).flat_map(|i| [i, (i * 7) % n, n - 1 - i])),
+                )
+                .attribute("faceVertexCounts", Attribute::int_array((0..n).map(|_| 3)))
+                .attribute(
+                    "extent",
+                    Attribute::float3_array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]]),
+                )
+                .attribute("subdivisionScheme", Attribute::token("none").uniform())
+                .attribute("empty", Attribute::int_array::<i32>([]))
+                .attribute("weights", Attribute::float_array((0..n).map(wave)))
+                .attribute(
+                    "doubles",
+                    Attribute::double_array((0..n).map(|i| f64::from(i) / 3.0)),
+                )
+                .attribute("labels", Attribute::string_array(["a", "größe", ""]))
+                .attribute(
+                    "q",
+                    Attribute::quatf_array([[1.0, 2.0, 3.0, 4.0], [0.5, 0.5, 0.5, 0.5]]),
+                );
+        }
+        layer
+    }
+
+    #[test]
+    fn bytes_are_the_same_each_time_and_marked_0_8_0() {
+        let bytes = write(meshes(100).data().unwrap()).unwrap();
+        assert_eq!(&bytes[..11], b"PXR-USDC\0\x08\0");
+        assert_eq!(bytes, write(meshes(100).data().unwrap()).unwrap());
+    }
+
+    /// The path of the spec that can't be written.
+    fn refused_at(layer: &Layer) -> String {
+        write(layer.data().unwrap()).unwrap_err().path
+    }
+
+    #[test]
+    fn what_needs_a_newer_version_is_refused() {
+        let mut layer = meshes(1);
+        layer.over("/p").attribute(
+            "t",
+            Attribute::new("timecode", Value::TimeCode(openusd::sdf::TimeCode(1.0))),
+        );
+        assert_eq!(refused_at(&layer), "/p.t");
+
+        let mut layer = meshes(1);
+        layer.metadata("layerRelocates", Value::Relocates(Vec::new()));
+        assert!(write(layer.data().unwrap()).is_err());
+
+        let mut layer = meshes(1);
+        layer.over("/p").attribute("defaultPrim", Attribute::int(1));
+        assert_eq!(refused_at(&layer), "/p.defaultPrim");
+        assert!(write(&openusd::sdf::Data::new()).is_err());
+
+        let mut layer = meshes(1);
+        layer.over(&"/p".repeat(MAX_DEPTH + 1));
+        assert!(write(layer.data().unwrap()).is_err());
+    }
+
+    /// Writes pairs of a binary and a text layer for `test/usd/test_usd_text.py` to hold against
+    /// each other in OpenUSD.
+    #[test]
+    fn layers_for_openusd_to_judge() {
+        for (name, n) in [("small", 5), ("large", 20_000)] {
+            let layer = meshes(n);
+            let data = layer.data().unwrap();
+            let bytes = write(data).unwrap();
+            if let Some(dir) = std::env::var_os("URDF_USD_TORTURE_DIR").map(PathBuf::from) {
+                std::fs::write(dir.join(format!("meshes_{name}.usdc")), bytes).unwrap();
+                std::fs::write(
+                    dir.join(format!("meshes_{name}.usda")),
+                    crate::text::write(data).unwrap(),
+                )
+                .unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Authors OpenUSD layers: prims, attributes and relationships by path → text (`usda`) or a crate
+//! file (`usdc`). Beside that the names that several crates agree on: those of the Isaac robot
+//! schema, and of this program's own assets.
+//!
+//! This crate must not know how a robot becomes layers, nor read any; it opens no files. Of the
+//! robot model it uses names, poses and the tree of links.
+
+pub mod crate_file;
+pub mod isaac_schema;
+mod layer;
+pub mod layout;
+mod named_pose;
+pub mod numbers;
+mod schema;
+pub mod text;
+
+pub use layer::{Attribute, Error, Layer, Prim, Relationship, Value, dictionary, string, token};
+pub use named_pose::{Chain, PosePrim};
+pub use schema::{ISAAC_SCHEMA_FILES, SCHEMA_FILES};

@@ -1,0 +1,825 @@
+//! Layer data → text (`usda`), byte for byte what OpenUSD (26.11) prints for the same layer: the
+//! order of fields, properties and variants, the blank lines, the quoting and the numbers. So a
+//! layer does not change when a person saves it again.
+//!
+//! This module knows no robot and no file system. It refuses what it cannot write so that OpenUSD
+//! reads the same back.
+
+mod order;
+mod value;
+
+use openusd::sdf::{
+    self, ChildrenKey, FieldKey, ListOp, SpecData, SpecType, Specifier, Value, Variability,
+};
+use openusd::tf::Token;
+
+use super::Error;
+use order::dictionary_order;
+
+/// The text of a layer.
+///
+/// # Errors
+/// The first spec or value that the text format cannot hold: splines, prim relocates, values that
+/// no attribute has, asset paths with control characters, and children that are listed but not
+/// there.
+pub fn write(data: &sdf::Data) -> Result<String, Error> {
+    let mut writer = Writer {
+        data,
+        out: String::with_capacity(4096),
+    };
+    writer.layer()?;
+    Ok(writer.out)
+}
+
+/// What is left to write, the next on top. Prims may be nested deeper than a thread's stack would
+/// bear.
+enum Step {
+    /// A prim, and whether a blank line goes before it.
+    Prim {
+        path: sdf::Path,
+        indent: usize,
+        blank: bool,
+    },
+    /// A variant set with its variants.
+    VariantSet {
+        prim: sdf::Path,
+        name: Token,
+        indent: usize,
+    },
+    /// One variant.
+    Variant {
+        path: sdf::Path,
+        name: Token,
+        indent: usize,
+    },
+    /// A closing brace, and whether a blank line goes before it.
+    Close { indent: usize, blank: bool },
+}
+
+struct Writer<'a> {
+    data: &'a sdf::Data,
+    out: String,
+}
+
+/// The fields of a prim that are not metadata, or have a place of their own.
+const PRIM_STRUCTURE: [&str; 10] = [
+    FieldKey::Comment.as_str(),
+    FieldKey::Specifier.as_str(),
+    FieldKey::TypeName.as_str(),
+    FieldKey::PrimOrder.as_str(),
+    FieldKey::PropertyOrder.as_str(),
+    ChildrenKey::PrimChildren.as_str(),
+    ChildrenKey::PropertyChildren.as_str(),
+    ChildrenKey::VariantChildren.as_str(),
+    ChildrenKey::VariantSetChildren.as_str(),
+    "properties",
+];
+
+/// The same of a layer.
+const LAYER_STRUCTURE: [&str; 5] = [
+    FieldKey::Comment.as_str(),
+    FieldKey::LayerRelocates.as_str(),
+    FieldKey::PrimOrder.as_str(),
+    FieldKey::SubLayerOffsets.as_str(),
+    ChildrenKey::PrimChildren.as_str(),
+];
+
+/// The same of an attribute or a relationship.
+const PROPERTY_STRUCTURE: [&str; 10] = [
+    FieldKey::Comment.as_str(),
+    FieldKey::TypeName.as_str(),
+    FieldKey::Variability.as_str(),
+    FieldKey::Custom.as_str(),
+    FieldKey::Default.as_str(),
+    FieldKey::TimeSamples.as_str(),
+    FieldKey::ConnectionPaths.as_str(),
+    FieldKey::TargetPaths.as_str(),
+    ChildrenKey::ConnectionChildren.as_str(),
+    ChildrenKey::RelationshipTargetChildren.as_str(),
+];
+
+/// The metadata among the fields of `spec`, in the order of their names.
+fn metadata<'a>(spec: &'a SpecData, structure: &[&str]) -> Vec<(&'a str, &'a Value)> {
+    let mut fields: Vec<(&str, &Value)> = spec
+        .fields
+        .iter()
+        .map(|(name, value)| (name.as_str(), value))
+        .filter(|(name, _)| !structure.contains(name))
+        .collect();
+    fields.sort_by(|a, b| dictionary_order(a.0, b.0));
+    fields
+}
+
+fn comment(spec: &SpecData) -> Option<&str> {
+    match spec.get(FieldKey::Comment.as_str()) {
+        Some(Value::String(comment)) if !comment.is_empty() => Some(comment),
+        _ => None,
+    }
+}
+
+fn tokens<'a>(spec: &'a SpecData, field: &str) -> &'a [Token] {
+    match spec.get(field) {
+        Some(Value::TokenVec(tokens)) => tokens,
+        _ => &[],
+    }
+}
+
+fn token(spec: &SpecData, field: FieldKey) -> Option<&str> {
+    match spec.get(field.as_str()) {
+        Some(Value::Token(token)) if !token.is_empty() => Some(token.as_str()),
+        _ => None,
+    }
+}
+
+fn is_true(spec: &SpecData, field: FieldKey) -> bool {
+    matches!(spec.get(field.as_str()), Some(Value::Bool(true)))
+}
+
+fn is_uniform(spec: &SpecData) -> bool {
+    matches!(
+        spec.get(FieldKey::Variability.as_str()),
+        Some(Value::Variability(Variability::Uniform))
+    )
+}
+
+fn refuse(path: &sdf::Path, reason: impl Into<String>) -> Error {
+    Error {
+        path: path.as_str().to_owned(),
+        reason: reason.into(),
+    }
+}
+
+/// The operations of a list that are not empty, each with its keyword, in the order they are
+/// written.
+fn operations<T: Default + Clone + PartialEq>(op: &ListOp<T>) -> Vec<(&'static str, &[T])> {
+    if op.explicit {
+        return vec![("", &op.explicit_items)];
+    }
+    [
+        ("delete ", &op.deleted_items),
+        ("add ", &op.added_items),
+        ("prepend ", &op.prepended_items),
+        ("append ", &op.appended_items),
+        ("reorder ", &op.ordered_items),
+    ]
+    .into_iter()
+    .filter(|(_, items)| !items.is_empty())
+    .map(|(keyword, items)| (keyword, items.as_slice()))
+    .collect()
+}
+
+impl<'a> Writer<'a> {
+    fn spec(&self, path: &sdf::Path) -> Result<&'a SpecData, Error> {
+        self.data
+            .spec(path)
+            .ok_or_else(|| refuse(path, "it is listed as a child but there is no spec"))
+    }
+
+    fn indent(&mut self, indent: usize) {
+        for _ in 0..indent {
+            self.out.push_str("    ");
+        }
+    }
+
+    /// Starts a line.
+    fn line(&mut self, indent: usize, text: &str) {
+        self.indent(indent);
+        self.out.push_str(text);
+    }
+
+    fn layer(&mut self) -> Result<(), Error> {
+        self.out.push_str("#usda 1.0\n");
+        let root = sdf::Path::abs_root();
+        if let Some(spec) = self.data.spec(&root) {
+            self.layer_metadata(&root, spec)?;
+            let order = tokens(spec, FieldKey::PrimOrder.as_str());
+            if order.len() > 1 {
+                self.out.push('\n');
+                self.reorder(0, "rootPrims", order);
+            }
+            let mut steps = Vec::new();
+            self.push_children(&mut steps, &root, spec, 0, true)?;
+            while let Some(step) = steps.pop() {
+                self.step(&mut steps, step)?;
+            }
+        }
+        self.out.push('\n');
+        Ok(())
+    }
+
+    fn layer_metadata(&mut self, root: &sdf::Path, spec: &SpecData) -> Result<(), Error> {
+        let before = self.out.len();
+        self.out.push_str("(\n");
+        let empty = self.out.len();
+        if let Some(comment) = comment(spec) {
+            self.indent(1);
+            value::quote(&mut self.out, comment);
+            self.out.push('\n');
+        }
+        let mut fields = metadata(spec, &LAYER_STRUCTURE);
+        fields.sort_by_key(|(name, _)| *name);
+        for (name, value) in fields {
+            match (name, value) {
+                ("documentation", Value::String(doc)) if doc.is_empty() => {}
+                ("hasOwnedSubLayers", Value::Bool(false)) => {}
+                ("subLayers", Value::StringVec(layers)) => {
+                    let offsets = match spec.get(FieldKey::SubLayerOffsets.as_str()) {
+                        Some(Value::LayerOffsetVec(offsets)) => offsets.as_slice(),
+                        _ => &[],
+                    };
+                    self.sublayers(root, layers, offsets)?;
+                }
+                _ => self.field(1, root, name, value)?,
+            }
+        }
+        if let Some(Value::Relocates(relocates)) = spec.get(FieldKey::LayerRelocates.as_str())
+            && !relocates.is_empty()
+        {
+            self.relocates(relocates);
+        }
+        if self.out.len() == empty {
+            self.out.truncate(before);
+        } else {
+            self.out.push_str(")\n");
+        }
+        Ok(())
+    }
+
+    fn sublayers(
+        &mut self,
+        root: &sdf::Path,
+        layers: &[String],
+        offsets: &[sdf::LayerOffset],
+    ) -> Result<(), Error> {
+        if layers.is_empty() {
+            return Ok(());
+        }
+        self.line(1, "subLayers = [\n");
+        for (i, layer) in layers.iter().enumerate() {
+            self.indent(2);
+            value::asset(&mut self.out, layer).map_err(|reason| refuse(root, reason))?;
+            value::layer_offset(&mut self.out, &offsets.get(i).copied().unwrap_or_default());
+            self.out
+                .push_str(if i + 1 < layers.len() { ",\n" } else { "\n" });
+        }
+        self.line(1, "]\n");
+        Ok(())
+    }
+
+    fn relocates(&mut self, relocates: &[sdf::Relocate]) {
+        self.line(1, "relocates = {\n");
+        for (i, (source, target)) in relocates.iter().enumerate() {
+            self.indent(2);
+            value::path(&mut self.out, source);
+            self.out.push_str(": ");
+            value::path(&mut self.out, target);
+            // OpenUSD leaves a blank behind the comma.
+            self.out.push_str(if i + 1 < relocates.len() {
+                ", \n"
+            } else {
+                "\n"
+            });
+        }
+        self.line(1, "}\n");
+    }
+
+    fn step(&mut self, steps: &mut Vec<Step>, step: Step) -> Result<(), Error> {
+        match step {
+            Step::Prim {
+                path,
+                indent,
+                blank,
+            } => {
+                if blank {
+                    self.out.push('\n');
+                }
+                self.prim(steps, &path, indent)
+            }
+            Step::VariantSet { prim, name, indent } => {
+                self.variant_set(steps, &prim, &name, indent)
+            }
+            Step::Variant { path, name, indent } => self.variant(steps, &path, &name, indent),
+            Step::Close { indent, blank } => {
+                if blank {
+                    self.out.push('\n');
+                }
+                self.line(indent, "}\n");
+                Ok(())
+            }
+        }
+    }
+
+    fn prim(
+        &mut self,
+        steps: &mut Vec<Step>,
+        path: &sdf::Path,
+        indent: usize,
+    ) -> Result<(), Error> {
+        let spec = self.spec(path)?;
+        let specifier = match spec.get(FieldKey::Specifier.as_str()) {
+            Some(Value::Specifier(Specifier::Def)) => "def ",
+            Some(Value::Specifier(Specifier::Class)) => "class ",
+            _ => "over ",
+        };
+        self.line(indent, specifier);
+        if let Some(type_name) = token(spec, FieldKey::TypeName) {
+            self.out.push_str(type_name);
+            self.out.push(' ');
+        }
+        value::quote(&mut self.out, path.name().unwrap_or_default());
+        self.prim_metadata(path, spec, indent)?;
+        self.out.push('\n');
+        self.line(indent, "{\n");
+        steps.push(Step::Close {
+            indent,
+            blank: false,
+        });
+        self.body(steps, path, spec, indent)
+    }
+
+    /// What stands between the braces of a prim or a variant: what is short is written, what may be
+    /// deep becomes steps.
+    fn body(
+        &mut self,
+        steps: &mut Vec<Step>,
+        path: &sdf::Path,
+        spec: &SpecData,
+        indent: usize,
+    ) -> Result<(), Error> {
+        for (field, keyword) in [
+            (FieldKey::PropertyOrder, "properties"),
+            (FieldKey::PrimOrder, "nameChildren"),
+        ] {
+            let order = tokens(spec, field.as_str());
+            if order.len() > 1 {
+                self.reorder(indent + 1, keyword, order);
+            }
+        }
+        let mut properties: Vec<&str> = tokens(spec, ChildrenKey::PropertyChildren.as_str())
+            .iter()
+            .map(Token::as_str)
+            .collect();
+        properties.sort_by(|a, b| dictionary_order(a, b));
+        for name in &properties {
+            self.property(path, name, indent + 1)?;
+        }
+        for name in tokens(spec, ChildrenKey::VariantSetChildren.as_str())
+            .iter()
+            .rev()
+        {
+            steps.push(Step::VariantSet {
+                prim: path.clone(),
+                name: name.clone(),
+                indent: indent + 1,
+            });
+        }
+        self.push_children(steps, path, spec, indent + 1, !properties.is_empty())
+    }
+
+    fn push_children(
+        &mut self,
+        steps: &mut Vec<Step>,
+        path: &sdf::Path,
+        spec: &SpecData,
+        indent: usize,
+        blank_before_first: bool,
+    ) -> Result<(), Error> {
+        for (i, name) in tokens(spec, ChildrenKey::PrimChildren.as_str())
+            .iter()
+            .enumerate()
+            .rev()
+        {
+            let child = path
+                .append_path(name.as_str())
+                .map_err(|e| refuse(path, format!("its child `{name}`: {}", e.reason)))?;
+            steps.push(Step::Prim {
+                path: child,
+                indent,
+                blank: i > 0 || blank_before_first,
+            });
+        }
+        Ok(())
+    }
+
+    fn reorder(&mut self, indent: usize, what: &str, names: &[Token]) {
+        self.line(indent, "reorder ");
+        self.out.push_str(what);
+        self.out.push_str(" = ");
+        self.names(names.iter().map(Token::as_str));
+        self.out.push('\n');
+    }
+
+    /// Names in brackets; a single one goes without.
+    fn names<'n>(&mut self, names: impl ExactSizeIterator<Item = &'n str>) {
+        let several = names.len() > 1;
+        if several {
+            self.out.push('[');
+        }
+        for (i, name) in names.enumerate() {
+            if i > 0 {
+                self.out.push_str(", ");
+            }
+            value::quote(&mut self.out, name);
+        }
+        if several {
+            self.out.push(']');
+        }
+    }
+
+    fn variant_set(
+        &mut self,
+        steps: &mut Vec<Step>,
+        prim: &sdf::Path,
+        name: &Token,
+        indent: usize,
+    ) -> Result<(), Error> {
+        let variant_path = |variant: &str| {
+            prim.append_variant_selection(name, variant)
+                .map_err(|e| refuse(prim, format!("`{name}`: {}", e.reason)))
+        };
+        let spec = self.spec(&variant_path("")?)?;
+        let mut variants: Vec<&Token> = tokens(spec, ChildrenKey::VariantChildren.as_str())
+            .iter()
+            .collect();
+        if variants.is_empty() {
+            return Ok(());
+        }
+        variants.sort_by_key(|variant| variant.as_str());
+        self.line(indent, "variantSet ");
+        value::quote(&mut self.out, name);
+        self.out.push_str(" = {\n");
+        steps.push(Step::Close {
+            indent,
+            blank: false,
+        });
+        for variant in variants.into_iter().rev() {
+            steps.push(Step::Variant {
+                path: variant_path(variant)?,
+                name: variant.clone(),
+                indent: indent + 1,
+            });
+        }
+        Ok(())
+    }
+
+    fn variant(
+        &mut self,
+        steps: &mut Vec<Step>,
+        path: &sdf::Path,
+        name: &Token,
+        indent: usize,
+    ) -> Result<(), Error> {
+        let spec = self.spec(path)?;
+        self.indent(indent);
+        value::quote(&mut self.out, name);
+        self.prim_metadata(path, spec, indent)?;
+        self.out.push_str(" {\n");
+        steps.push(Step::Close {
+            indent,
+            blank: true,
+        });
+        self.body(steps, path, spec, indent)
+    }
+
+    fn prim_metadata(
+        &mut self,
+        path: &sdf::Path,
+        spec: &SpecData,
+        indent: usize,
+    ) -> Result<(), Error> {
+        self.parentheses(path, spec, &PRIM_STRUCTURE, indent)
+    }
+
+    /// The metadata of a spec in parentheses; nothing if there is none.
+    fn parentheses(
+        &mut self,
+        path: &sdf::Path,
+        spec: &SpecData,
+        structure: &[&str],
+        indent: usize,
+    ) -> Result<(), Error> {
+        let fields = metadata(spec, structure);
+        let comment = comment(spec);
+        if fields.is_empty() && comment.is_none() {
+            return Ok(());
+        }
+        self.out.push_str(" (\n");
+        if let Some(comment) = comment {
+            self.indent(indent + 1);
+            value::quote(&mut self.out, comment);
+            self.out.push('\n');
+        }
+        for (name, value) in fields {
+            self.field(indent + 1, path, name, value)?;
+        }
+        self.line(indent, ")");
+        Ok(())
+    }
+
+    /// One field of metadata, on one or more lines of its own.
+    fn field(
+        &mut self,
+        indent: usize,
+        path: &sdf::Path,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), Error> {
+        let refused = |reason: String| refuse(path, format!("its `{name}`: {reason}"));
+        match (name, value) {
+            ("inheritPaths", Value::PathListOp(op)) => {
+                self.item_list(indent, "inherits", op).map_err(refused)
+            }
+            (_, Value::PathListOp(op)) => self.item_list(indent, name, op).map_err(refused),
+            (_, Value::ReferenceListOp(op)) => self.item_list(indent, name, op).map_err(refused),
+            (_, Value::PayloadListOp(op)) => self.item_list(indent, name, op).map_err(refused),
+            ("variantSetNames", Value::StringListOp(op)) => {
+                if op.explicit && op.explicit_items.is_empty() {
+                    return Err(refused(
+                        "a list of no variant sets has no text form".to_owned(),
+                    ));
+                }
+                for (operation, names) in operations(op) {
+                    self.line(indent, operation);
+                    self.out.push_str("variantSets = ");
+                    self.names(names.iter().map(String::as_str));
+                    self.out.push('\n');
+                }
+                Ok(())
+            }
+            (_, Value::TokenListOp(op)) => {
+                self.flat_list(indent, name, op, |out, item| value::quote(out, item));
+                Ok(())
+            }
+            (_, Value::StringListOp(op)) => {
+                self.flat_list(indent, name, op, |out, item| value::quote(out, item));
+                Ok(())
+            }
+            (_, Value::UnregisteredValueListOp(op)) => {
+                self.flat_list(indent, name, op, |out, item| out.push_str(item));
+                Ok(())
+            }
+            (_, Value::IntListOp(op)) => {
+                self.flat_list(indent, name, op, value::display);
+                Ok(())
+            }
+            (_, Value::Int64ListOp(op)) => {
+                self.flat_list(indent, name, op, value::display);
+                Ok(())
+            }
+            (_, Value::UIntListOp(op)) => {
+                self.flat_list(indent, name, op, value::display);
+                Ok(())
+            }
+            (_, Value::UInt64ListOp(op)) => {
+                self.flat_list(indent, name, op, value::display);
+                Ok(())
+            }
+            ("variantSelection", Value::VariantSelectionMap(selections)) => {
+                if !selections.is_empty() {
+                    self.line(indent, "variants = ");
+                    value::selections(&mut self.out, indent, selections);
+                }
+                Ok(())
+            }
+            ("prefixSubstitutions" | "suffixSubstitutions", Value::Dictionary(map)) => {
+                self.assign(indent, name);
+                value::substitutions(&mut self.out, indent, map).map_err(refused)
+            }
+            (_, Value::Dictionary(map) | Value::UnregisteredDictionary(map)) => {
+                self.assign(indent, name);
+                value::dictionary(&mut self.out, indent, map).map_err(refused)
+            }
+            ("displayUnit" | "symmetryFunction", Value::Token(text)) => {
+                self.assign(indent, name);
+                self.out.push_str(text);
+                self.out.push('\n');
+                Ok(())
+            }
+            _ => {
+                self.assign(
+                    indent,
+                    if name == FieldKey::Documentation.as_str() {
+                        "doc"
+                    } else {
+                        name
+                    },
+                );
+                value::metadata(&mut self.out, value).map_err(refused)?;
+                self.out.push('\n');
+                Ok(())
+            }
+        }
+    }
+
+    fn assign(&mut self, indent: usize, name: &str) {
+        self.line(indent, name);
+        self.out.push_str(" = ");
+    }
+
+    /// A list whose items stand on one line, always in brackets.
+    fn flat_list<T: Default + Clone + PartialEq>(
+        &mut self,
+        indent: usize,
+        name: &str,
+        op: &ListOp<T>,
+        mut write: impl FnMut(&mut String, &T),
+    ) {
+        for (operation, items) in operations(op) {
+            self.line(indent, operation);
+            self.out.push_str(name);
+            if items.is_empty() {
+                self.out.push_str(" = None\n");
+                continue;
+            }
+            self.out.push_str(" = [");
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    self.out.push_str(", ");
+                }
+                write(&mut self.out, item);
+            }
+            self.out.push_str("]\n");
+        }
+    }
+
+    /// A list of paths or arcs: a single item bare, several on a line each.
+    fn item_list<T: value::Item>(
+        &mut self,
+        indent: usize,
+        name: &str,
+        op: &ListOp<T>,
+    ) -> Result<(), String> {
+        for (operation, items) in operations(op) {
+            self.line(indent, operation);
+            self.out.push_str(name);
+            self.out.push_str(" = ");
+            match items {
+                [] => self.out.push_str("None"),
+                [item] if !item.needs_brackets() => item.write(&mut self.out, indent)?,
+                _ => {
+                    self.out.push_str("[\n");
+                    for (i, item) in items.iter().enumerate() {
+                        self.indent(indent + 1);
+                        item.write(&mut self.out, indent + 1)?;
+                        self.out
+                            .push_str(if i + 1 < items.len() { ",\n" } else { "\n" });
+                    }
+                    self.line(indent, "]");
+                }
+            }
+            self.out.push('\n');
+        }
+        Ok(())
+    }
+
+    fn property(&mut self, prim: &sdf::Path, name: &str, indent: usize) -> Result<(), Error> {
+        let path = prim
+            .append_property(name)
+            .map_err(|e| refuse(prim, format!("its property `{name}`: {}", e.reason)))?;
+        let spec = self.spec(&path)?;
+        match spec.ty {
+            SpecType::Attribute => self.attribute(&path, spec, name, indent),
+            SpecType::Relationship => self.relationship(&path, spec, name, indent),
+            _ => Err(refuse(&path, "it is neither attribute nor relationship")),
+        }
+    }
+
+    fn attribute(
+        &mut self,
+        path: &sdf::Path,
+        spec: &SpecData,
+        name: &str,
+        indent: usize,
+    ) -> Result<(), Error> {
+        if spec.contains("spline") {
+            return Err(refuse(path, "splines are not written"));
+        }
+        let type_name =
+            token(spec, FieldKey::TypeName).ok_or_else(|| refuse(path, "it has no type"))?;
+        let type_name = sdf::ValueTypeName::from(type_name).serialization_name();
+        let variability = if is_uniform(spec) { "uniform " } else { "" };
+        let declaration = format!("{variability}{type_name} {name}");
+
+        let custom = is_true(spec, FieldKey::Custom);
+        let default = spec.get(FieldKey::Default.as_str());
+        let samples = spec.get(FieldKey::TimeSamples.as_str());
+        let connections = spec.get(FieldKey::ConnectionPaths.as_str());
+        let described = comment(spec).is_some() || !metadata(spec, &PROPERTY_STRUCTURE).is_empty();
+        if described || default.is_some() || custom || (connections.is_none() && samples.is_none())
+        {
+            self.line(indent, if custom { "custom " } else { "" });
+            self.out.push_str(&declaration);
+            if let Some(default) = default {
+                self.out.push_str(" = ");
+                value::value(&mut self.out, default).map_err(|reason| refuse(path, reason))?;
+            }
+            self.parentheses(path, spec, &PROPERTY_STRUCTURE, indent)?;
+            self.out.push('\n');
+        }
+        match samples {
+            Some(Value::TimeSamples(samples)) => {
+                self.samples(path, &declaration, samples, indent)?
+            }
+            Some(_) => return Err(refuse(path, "its time samples are none")),
+            None => {}
+        }
+        if let Some(Value::PathListOp(op)) = connections {
+            for (operation, sources) in operations(op) {
+                self.line(indent, operation);
+                self.out.push_str(&declaration);
+                self.out.push_str(".connect");
+                self.targets(sources, indent);
+                self.out.push('\n');
+            }
+        }
+        Ok(())
+    }
+
+    fn samples(
+        &mut self,
+        path: &sdf::Path,
+        declaration: &str,
+        samples: &[(f64, Value)],
+        indent: usize,
+    ) -> Result<(), Error> {
+        self.line(indent, declaration);
+        self.out.push_str(".timeSamples = {\n");
+        for (time, sample) in samples {
+            self.indent(indent + 1);
+            value::number(&mut self.out, *time);
+            self.out.push_str(": ");
+            value::value(&mut self.out, sample).map_err(|reason| refuse(path, reason))?;
+            self.out.push_str(",\n");
+        }
+        self.line(indent, "}\n");
+        Ok(())
+    }
+
+    fn relationship(
+        &mut self,
+        path: &sdf::Path,
+        spec: &SpecData,
+        name: &str,
+        indent: usize,
+    ) -> Result<(), Error> {
+        for field in [FieldKey::Default, FieldKey::TimeSamples] {
+            if spec.contains(field.as_str()) {
+                return Err(refuse(path, "a relationship with a value is not written"));
+            }
+        }
+        let declaration = format!(
+            "{}rel {name}",
+            if is_uniform(spec) { "" } else { "varying " }
+        );
+        let targets = match spec.get(FieldKey::TargetPaths.as_str()) {
+            Some(Value::PathListOp(op)) => operations(op),
+            _ => Vec::new(),
+        };
+        let explicit = targets
+            .first()
+            .filter(|(operation, _)| operation.is_empty());
+        let custom = is_true(spec, FieldKey::Custom);
+        let described = comment(spec).is_some() || !metadata(spec, &PROPERTY_STRUCTURE).is_empty();
+        if described || custom || explicit.is_some() || targets.is_empty() {
+            self.line(indent, if custom { "custom " } else { "" });
+            self.out.push_str(&declaration);
+            if let Some((_, targets)) = explicit {
+                self.targets(targets, indent);
+            }
+            self.parentheses(path, spec, &PROPERTY_STRUCTURE, indent)?;
+            self.out.push('\n');
+        }
+        for (operation, targets) in targets
+            .iter()
+            .filter(|(operation, _)| !operation.is_empty())
+        {
+            self.line(indent, operation);
+            self.out.push_str(&declaration);
+            self.targets(targets, indent);
+            self.out.push('\n');
+        }
+        Ok(())
+    }
+
+    /// ` = ` and the targets of a relationship or the sources of a connection: a single one bare,
+    /// several on a line each.
+    fn targets(&mut self, paths: &[sdf::Path], indent: usize) {
+        self.out.push_str(" = ");
+        match paths {
+            [] => self.out.push_str("None"),
+            [path] => value::path(&mut self.out, path),
+            _ => {
+                self.out.push_str("[\n");
+                for path in paths {
+                    self.indent(indent + 1);
+                    value::path(&mut self.out, path);
+                    self.out.push_str(",\n");
+                }
+                self.line(indent, "]");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

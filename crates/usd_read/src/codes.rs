@@ -1,0 +1,76 @@
+//! The findings of the USD reader.
+
+use urdf_usd_diagnostic::codes;
+
+codes! {
+    COMPOSITION Warning "usd-read-not-composed":
+        "A layer, a reference, a payload or another arc of an asset that is read leads nowhere, or to what can't be read.",
+        "What it would have brought in is missing. The rest of the asset is read.";
+    WHOLE_STAGE Info "usd-read-whole-stage":
+        "The default prim of an asset that is read holds no rigid body, or there is none, but bodies stand elsewhere in the stage.",
+        "The robot is read from the whole stage.";
+    JOINT Error "usd-read-joint-left-out":
+        "A joint of an asset that is read is disabled, names no body or one that is not there, has both ends on one body, or is of a \
+         type that is not known.",
+        "The robot has no such joint. A body that nothing else holds becomes a root.";
+    JOINT_KIND Warning "usd-read-joint-approximated":
+        "A joint of an asset that is read allows a motion for which the robot model has no kind: a ball joint, a distance, two axes of \
+         rotation; or its limits lock it.",
+        "It becomes the kind that the finding names.";
+    APART Info "usd-read-joint-away-from-zero":
+        "The bodies of a joint do not stand in the stage as they do when the joint is at zero.",
+        "The frames of the joint place the bodies: the robot is read with all joints at zero.";
+    PIVOT Info "usd-read-joint-off-origin":
+        "A joint turns a body about a line that does not go through the origin of the body's prim. In a robot, a joint's frame is the \
+         frame of the link that it moves.",
+        "A link of its own stands on the axis, and the body is fixed to it. All bodies move as in the asset.";
+    BASE Info "usd-read-base-placed":
+        "The base of a robot that nothing holds does not stand at the origin of the stage with z up.",
+        "Its place in the stage is left out. If the stage has y up, the base hangs on a link that has z up.";
+    NAME Warning "usd-read-name-taken":
+        "Two bodies or frames of an asset that is read have one name.", "The later one gets a number behind its name.";
+    POSE Warning "usd-read-pose":
+        "A named pose of an asset that is read (IsaacNamedPose) sets what is no joint of the robot, or has not one value for each joint.",
+        "The pose is read without that.";
+    MIMIC Error "usd-read-mimic-left-out":
+        "A joint of an asset that is read follows itself, a joint that is not there, or one without exactly one degree of freedom.",
+        "The joint moves freely.";
+    MASS_ASSUMED Warning "usd-read-mass-assumed":
+        "A body of an asset that is read has neither a mass nor a density.",
+        "Its mass is that of its colliders with 1000 kg/m³, as UsdPhysics says.";
+    MASS_MISSING Warning "usd-read-mass-missing":
+        "A body of an asset that is read has no mass, or no inertia, and no collider to compute it from.",
+        "The link has no inertial, or one without moments of inertia.";
+    SHAPE Error "usd-read-shape-left-out":
+        "Geometry of an asset that is read cannot be on a link: it has no extent, no face with an area, or is an infinite plane that \
+         collides.",
+        "The link is without it.";
+    AS_MESH Info "usd-read-shape-as-mesh":
+        "Geometry of an asset that is read is a solid that the robot model does not have: a cone, an ellipsoid, a solid that is sheared.",
+        "It is read as a mesh of 48 sides.";
+    LEFT_OUT Info "usd-read-left-out":
+        "An asset that is read has a prim of a kind for which the robot model has no word: curves, points.",
+        "It is left out.";
+    AREA_LIGHT Warning "usd-read-area-light":
+        "A light of an asset that is read is a rectangle, a disk, a cylinder, a mesh, or of a type that UsdLux does not have. Simulators \
+         and glTF have none of them (REP-158 §3.6).",
+        "It is left out.";
+    DOME_LIGHT Info "usd-read-dome-light":
+        "An asset that is read has a dome light: the light of a surrounding, which is no part of a robot.", "It is left out.";
+    DARK_LIGHT Info "usd-read-dark-light":
+        "A light of an asset that is read has no intensity, or no surface to shine from.", "It is left out.";
+    LIGHT Warning "usd-read-light-approximated":
+        "A light of an asset that is read says more than lights of glTF and of simulators do: a focus, an IES profile, a cone wider than \
+         90°, other brightness for diffuse and for specular reflection, filters.",
+        "It is read without that; a wider cone becomes one of 90°.";
+    MATERIAL Warning "usd-read-material-left-out":
+        "A material of an asset that is read has no UsdPreviewSurface, or one with a part that the robot model has no word for; or what \
+         is bound is not there.",
+        "The shape shows without it: without that part, in its display colour, or in grey.";
+    VARIANT Info "usd-read-variant-baked":
+        "A variant set of an asset that is read changes more than materials, or has too many variants to compare. The sets of REP-158 §1.3 \
+         (`collision_fidelity`, `visual_representation`) always do and are not told.",
+        "The robot is that of the selected variant.";
+    TEXTURE Warning "usd-read-texture-left-out":
+        "An image of an asset that is read is missing or can't be read.", "The material shows without it.";
+}

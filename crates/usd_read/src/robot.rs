@@ -1,0 +1,999 @@
+//! Any OpenUSD asset with rigid bodies → [`Robot`].
+//!
+//! What is a link and what a joint follows from schemas and relationships alone (REP-158 §1.3),
+//! never from how prims are nested. Units, the up axis, transforms of any kind and scales are
+//! settled here: the robot is in metres, kilograms and radians with z up.
+//!
+//! [`scene`](self) frames: the world of the stage, turned and scaled, is the robot's world. A
+//! body's frame is its prim's, without scale.
+
+mod custom;
+mod isaac;
+mod joints;
+mod lights;
+mod links;
+mod looks;
+mod mass;
+mod materials;
+mod meshes;
+mod planning;
+mod scene;
+mod sensors;
+mod shapes;
+mod tessellate;
+mod tidy;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use nalgebra::Vector3;
+
+use self::joints::{End, Found, FoundId};
+use self::links::{Draft, DraftId, Links};
+pub use self::mass::DENSITY;
+use self::scene::{SAME, Scene};
+use self::shapes::{Drawn, Shapes};
+use super::ReadError;
+use crate::codes;
+use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::{
+    Arena, ArenaMap, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot,
+};
+use urdf_usd_stage::{Options, Prim, PrimId, Stage, Value, on_large_stack, text};
+use urdf_usd_usd_author::isaac_schema::{JOINT_NAME_OVERRIDE, NAME_OVERRIDE};
+
+/// A body that stands as near as this to where its joint has it, metres and radians, stands there.
+const STANDS: f64 = 2e-6;
+/// The name of the link that stands for the world ([`Robot::world_root`]).
+const WORLD: &str = "world";
+
+/// What reading an asset gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The robot, with its meshes and textures loaded.
+    pub robot: Robot,
+    /// What could not be read, and what stands on an assumption.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The layers that were read, the root layer first; of a layer in a package,
+    /// `package.usdz[layer.usda]`.
+    pub layers: Vec<PathBuf>,
+    /// `ros:context:namespace` of the asset's root, if it says one (REP-158 §2.1.1).
+    pub namespace: Option<String>,
+    /// `assetInfo:version` of the asset's root, if it says one (REP-158 §1.2.5).
+    pub version: Option<String>,
+}
+
+/// Reads the robot that an asset holds, of any layout: `.usd`, `.usda`, `.usdc`, `.usdz`, with
+/// payloads and the selected variants. Variants that change nothing but materials are its
+/// [`Robot::look_variants`].
+///
+/// # Errors
+/// If the asset can't be opened, or has no rigid body.
+pub fn read(entry: &Path, options: &Options) -> Result<Outcome, ReadError> {
+    let failed = |reason: String| ReadError::Open {
+        path: entry.to_owned(),
+        reason,
+    };
+    let stage = Stage::open(entry, options).map_err(|error| failed(error.reason))?;
+    let mut reading = on_large_stack(|| Reading::of(&stage))
+        .map_err(|error| failed(format!("no thread for it: {error}")))??;
+    reading
+        .diagnostics
+        .extend(looks::read(&stage, options, &mut reading.robot));
+    let root = stage.default_prim.map(|root| &stage[root]);
+    let namespace = root
+        .filter(|root| root.has("RosContextAPI"))
+        .and_then(|root| root.text("ros:context:namespace"));
+    let version = match root.and_then(|root| root.metadata.get("assetInfo")) {
+        Some(Value::Dictionary(info)) => info.get("version").and_then(text).map(str::to_owned),
+        _ => None,
+    };
+    Ok(Outcome {
+        robot: reading.robot,
+        diagnostics: reading.diagnostics,
+        layers: stage
+            .layers
+            .iter()
+            .map(|layer| layer.path.clone())
+            .collect(),
+        namespace: namespace.map(str::to_owned),
+        version: version.filter(|version| !version.is_empty()),
+    })
+}
+
+/// The robot of a stage, and the prims that it comes from.
+#[derive(Clone, Debug)]
+pub struct OfStage {
+    /// The robot, with its meshes and textures loaded.
+    pub robot: Robot,
+    /// The prim of each link; none for the world and for links that the asset does not have.
+    pub links: ArenaMap<Link, Option<PrimId>>,
+    /// The prim of each joint; none for those that only place a frame.
+    pub joints: ArenaMap<Joint, Option<PrimId>>,
+    /// Whether each link is a rigid body of the asset.
+    pub is_body: ArenaMap<Link, bool>,
+    /// What could not be read, and what stands on an assumption.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the robot of a stage that is open already.
+///
+/// `robot`: the prim whose named poses are wanted, where the stage has several robots.
+///
+/// # Errors
+/// If the stage has no rigid body.
+pub fn read_stage(stage: &Stage, robot: Option<PrimId>) -> Result<OfStage, ReadError> {
+    let failed = |reason: String| ReadError::Open {
+        path: stage.entry.clone(),
+        reason,
+    };
+    let reading = on_large_stack(|| Reading::of_robot(stage, robot))
+        .map_err(|error| failed(format!("no thread for it: {error}")))??;
+    let Reading {
+        robot,
+        diagnostics,
+        links,
+        joints,
+        is_body,
+        ..
+    } = reading;
+    Ok(OfStage {
+        robot,
+        links,
+        joints,
+        is_body,
+        diagnostics,
+    })
+}
+
+/// What a rigid body of an asset weighs.
+#[derive(Clone, Debug)]
+pub struct BodyMass {
+    /// The body.
+    pub prim: PrimId,
+    /// Its mass properties; the origin is in the stage's world, in metres with z up.
+    pub inertial: Inertial,
+    /// Whether some of it stands on [`DENSITY`], since the asset gives no density.
+    pub is_assumed: bool,
+}
+
+/// What the rigid bodies of a stage weigh: what they say, or else what UsdPhysics computes of their
+/// colliders (UsdPhysicsMassAPI). Bodies of which neither is known are left out.
+///
+/// # Errors
+/// If the stage has no rigid body.
+pub fn body_masses(stage: &Stage) -> Result<Vec<BodyMass>, ReadError> {
+    let failed = |reason: String| ReadError::Open {
+        path: stage.entry.clone(),
+        reason,
+    };
+    let reading = on_large_stack(|| Reading::of(stage))
+        .map_err(|error| failed(format!("no thread for it: {error}")))??;
+    Ok(reading.masses)
+}
+
+/// A robot, and where it comes from.
+pub(super) struct Reading {
+    pub robot: Robot,
+    pub diagnostics: Vec<Diagnostic>,
+    /// The prim of each link; none for the world and for links that are made here.
+    pub links: ArenaMap<Link, Option<PrimId>>,
+    /// The prim of each joint; none for those that only place a frame.
+    pub joints: ArenaMap<Joint, Option<PrimId>>,
+    /// Whether each link is a rigid body of the asset.
+    pub is_body: ArenaMap<Link, bool>,
+    /// Links whose mass stands on a density that nobody gave.
+    pub assumed: Vec<LinkId>,
+    /// What each rigid body weighs, as far as that is known.
+    pub masses: Vec<BodyMass>,
+}
+
+impl Reading {
+    /// Reads the robot of a stage.
+    pub fn of(stage: &Stage) -> Result<Self, ReadError> {
+        Self::of_robot(stage, None)
+    }
+
+    /// The same, with the named poses of one prim.
+    fn of_robot(stage: &Stage, robot: Option<PrimId>) -> Result<Self, ReadError> {
+        let mut scene = Scene::new(stage);
+        for error in &stage.errors {
+            let file = error
+                .layer
+                .as_ref()
+                .map_or_else(|| stage.entry.clone(), Into::into);
+            let place = Place {
+                element: error.path.clone().unwrap_or_default(),
+                ..Place::file(file)
+            };
+            let help =
+                "put what is missing where the layer looks for it; the rest of the asset is read";
+            scene.push(
+                Diagnostic::new(&codes::COMPOSITION, place, error.message.clone()).help(help),
+            );
+        }
+        // A robot of frames alone is one, too.
+        let all = |is: fn(&Prim) -> bool| -> Vec<PrimId> {
+            scene
+                .prims()
+                .filter(|(_, prim)| is(prim))
+                .map(|(id, _)| id)
+                .collect()
+        };
+        let mut bodies = all(links::is_body);
+        if bodies.is_empty() {
+            bodies = all(|prim| prim.has("RosFrameAPI"));
+        }
+        let Some(&first) = bodies.first() else {
+            return Err(no_robot(stage, &scene));
+        };
+        let is_inside = |root: PrimId| {
+            bodies
+                .iter()
+                .any(|&body| body == root || stage.ancestors(body).any(|id| id == root))
+        };
+        match stage.default_prim {
+            Some(root) if is_inside(root) => {
+                let roots = isaac::roots(&scene, root);
+                scene.keep_below(&roots);
+            }
+            _ => {
+                let message =
+                    "the default prim holds no rigid body; the whole stage is read".to_owned();
+                scene.report(
+                    &codes::WHOLE_STAGE,
+                    first,
+                    None,
+                    message,
+                    "name the robot's prim as the default prim",
+                );
+            }
+        }
+        let links = Links::find(&scene);
+        let mut builder = Builder::new(&scene, links);
+        builder.posed = robot;
+        builder.build();
+        let Builder {
+            robot,
+            by_prim,
+            assumed,
+            masses,
+            ..
+        } = builder;
+        let links = by_prim.prims_of_links(&robot);
+        let is_body = ArenaMap::new(robot.links(), |link, _| {
+            links[link].is_some_and(|prim| links::is_body(&stage[prim]))
+        });
+        Ok(Self {
+            diagnostics: scene.into_findings(),
+            joints: by_prim.prims_of_joints(&robot),
+            robot,
+            links,
+            is_body,
+            assumed,
+            masses,
+        })
+    }
+}
+
+/// The links and joints of a robot by their prims. The world, and what only places another link,
+/// has none.
+#[derive(Default)]
+struct ByPrim {
+    links: HashMap<PrimId, LinkId>,
+    joints: HashMap<PrimId, JointId>,
+}
+
+impl ByPrim {
+    fn prims_of_links(&self, robot: &Robot) -> ArenaMap<Link, Option<PrimId>> {
+        let mut prims = ArenaMap::filled(robot.links(), None);
+        for (prim, link) in &self.links {
+            prims[*link] = Some(*prim);
+        }
+        prims
+    }
+
+    fn prims_of_joints(&self, robot: &Robot) -> ArenaMap<Joint, Option<PrimId>> {
+        let mut prims = ArenaMap::filled(robot.joints(), None);
+        for (prim, joint) in &self.joints {
+            prims[*joint] = Some(*prim);
+        }
+        prims
+    }
+}
+
+/// Why a stage holds no robot.
+fn no_robot(stage: &Stage, scene: &Scene<'_>) -> ReadError {
+    let count = scene.prims().count();
+    let joints = scene
+        .prims()
+        .filter(|(_, prim)| links::is_joint(prim))
+        .count();
+    let colliders = scene
+        .prims()
+        .filter(|(_, prim)| prim.has("PhysicsCollisionAPI"))
+        .count();
+    let mut looked_for = format!(
+        "no prim has PhysicsRigidBodyAPI, which makes a link, or RosFrameAPI, which makes a frame (it has {count} prims, {joints} joints and {colliders} colliders)"
+    );
+    if let Some(error) = stage.errors.first() {
+        looked_for = format!(
+            "{looked_for}; some of it could not be composed: {}",
+            error.message
+        );
+    }
+    ReadError::NoRobot {
+        path: stage.entry.clone(),
+        looked_for,
+    }
+}
+
+/// How a body is held.
+struct Held {
+    joint: FoundId,
+    /// The body that it hangs on; `None`: the world.
+    parent: Option<DraftId>,
+    /// Whether the joint names the moved body first.
+    reversed: bool,
+}
+
+/// A body that a joint connects with another.
+struct Neighbour {
+    body: DraftId,
+    joint: FoundId,
+    /// Whether the joint names this body first.
+    reversed: bool,
+}
+
+/// Puts a robot together.
+struct Builder<'s, 'a> {
+    scene: &'s Scene<'a>,
+    links: Links,
+    found: Rc<Arena<Found>>,
+    robot: Robot,
+    /// The link that stands for the world, if the robot needs one.
+    world: Option<LinkId>,
+    /// The link that each draft has become, once it has.
+    ids: ArenaMap<Draft, Option<LinkId>>,
+    by_prim: ByPrim,
+    assumed: Vec<LinkId>,
+    masses: Vec<BodyMass>,
+    /// The prim whose named poses are read; `None`: the default prim's, and all others.
+    posed: Option<PrimId>,
+    link_names: Names,
+    joint_names: Names,
+}
+
+impl<'s, 'a> Builder<'s, 'a> {
+    fn new(scene: &'s Scene<'a>, links: Links) -> Self {
+        let found = joints::find(scene, &links).into();
+        let root = scene
+            .stage
+            .default_prim
+            .or_else(|| scene.prims().next().map(|(id, _)| id));
+        let name = root.map(|root| {
+            display_name(scene, root).unwrap_or_else(|| scene.stage[root].name().to_owned())
+        });
+        let mut robot = Robot::new(name.unwrap_or_default());
+        robot.place = root.map_or_else(Place::default, |root| scene.place(root, None));
+        Self {
+            scene,
+            ids: ArenaMap::filled(&links.drafts, None),
+            links,
+            found,
+            robot,
+            world: None,
+            by_prim: ByPrim::default(),
+            assumed: Vec::new(),
+            masses: Vec::new(),
+            posed: None,
+            link_names: Names::default(),
+            joint_names: Names::default(),
+        }
+    }
+
+    fn build(&mut self) {
+        let held = self.connect();
+        let drawn = shapes::find(self.scene, &self.links);
+        if self.needs_world(&drawn) {
+            self.add_world();
+        }
+        let order = isaac::order(self.scene);
+        self.add_links(&order);
+        self.add_joints(&held, &order);
+        joints::follow(self.scene, &mut self.robot, &self.by_prim.joints);
+        let shapes = self.add_shapes(&drawn);
+        self.read_what_hangs_on_it();
+        self.weigh(&shapes);
+        self.keep_custom();
+        tidy::robot(&mut self.robot);
+        self.give_mass_to_frames();
+    }
+
+    /// Whether something is held to the world, stands in it or floats in it.
+    fn needs_world(&self, drawn: &[Drawn]) -> bool {
+        let is_held = |found: &Found| found.ends.iter().any(|end| end.body.is_none());
+        self.found.values().any(is_held)
+            || self.says_world()
+            || drawn.iter().any(|drawn| drawn.owner.is_none())
+    }
+
+    /// Adds a link for each draft. `order`: the places of prims in the lists of robots.
+    fn add_links(&mut self, order: &HashMap<PrimId, usize>) {
+        let drafts = &self.links.drafts;
+        let place = |draft: DraftId| order.get(&drafts[draft].prim).copied();
+        for draft in isaac::arranged(drafts.handles(), place) {
+            let prim = self.links.drafts[draft].prim;
+            let name = self.link_name(prim);
+            self.ids[draft] = self.add_link(name, Some(prim));
+        }
+    }
+
+    /// Adds the joints that hold bodies and frames, then those that close loops.
+    fn add_joints(&mut self, held: &HashMap<DraftId, Held>, order: &HashMap<PrimId, usize>) {
+        let found = Rc::clone(&self.found);
+        let place = |joint: FoundId| order.get(&found[joint].prim).copied();
+        for draft in isaac::arranged(self.links.drafts.handles(), |draft| {
+            place(held.get(&draft)?.joint)
+        }) {
+            match held.get(&draft) {
+                Some(how) => self.add_tree_joint(draft, how),
+                None => self.place_link(draft, held),
+            }
+        }
+        let used: HashSet<FoundId> = held.values().map(|held| held.joint).collect();
+        let loops = found.handles().filter(|joint| !used.contains(joint));
+        for joint in isaac::arranged(loops, place) {
+            self.add_loop(&found[joint], held);
+        }
+        found
+            .values()
+            .for_each(|found| joints::check_assembled(self.scene, &self.links, found));
+    }
+
+    fn add_shapes(&mut self, drawn: &[Drawn]) -> Shapes<'s, 'a> {
+        let mut shapes = Shapes::new(self.scene);
+        for drawn in drawn {
+            if let Some(link) = self.link(drawn.owner) {
+                shapes.add(&mut self.robot, link, drawn);
+            }
+        }
+        shapes
+    }
+
+    /// Reads sensors, lights, pairs that do not collide, planning data and named poses.
+    fn read_what_hangs_on_it(&mut self) {
+        let (world, ids) = (self.world, &self.ids);
+        let link = |draft: Option<DraftId>| draft.map_or(world, |draft| ids[draft]);
+        sensors::read(self.scene, &self.links, &mut self.robot, link);
+        lights::read(self.scene, &self.links, &mut self.robot, link);
+        self.robot.disabled_collisions =
+            sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
+        planning::read(self.scene, &mut self.robot, &self.by_prim, self.world);
+        isaac::read(self.scene, &mut self.robot, &self.by_prim, self.posed);
+    }
+
+    /// Gives bodies their mass properties.
+    fn weigh(&mut self, shapes: &Shapes<'_, '_>) {
+        let Self {
+            scene,
+            links,
+            robot,
+            ids,
+            assumed,
+            masses,
+            ..
+        } = self;
+        for (id, draft) in links.drafts.iter().filter(|(_, draft)| draft.is_body) {
+            let Some(link) = ids[id] else { continue };
+            let (inertial, is_assumed) = mass::of_body(scene, links, robot, id, shapes);
+            if is_assumed {
+                assumed.push(link);
+            }
+            masses.extend(inertial.as_ref().map(|inertial| BodyMass {
+                prim: draft.prim,
+                inertial: Inertial {
+                    origin: draft.pose * inertial.origin,
+                    ..inertial.clone()
+                },
+                is_assumed,
+            }));
+            robot.link_mut(link).inertial = inertial;
+        }
+    }
+
+    /// What came from a URDF and has no other word.
+    fn keep_custom(&mut self) {
+        if let Some(root) = self.scene.stage.default_prim {
+            self.robot.custom = custom::of(self.scene, root);
+        }
+        for (prim, link) in &self.by_prim.links {
+            self.robot.link_mut(*link).custom = custom::of(self.scene, *prim);
+        }
+        for (prim, joint) in &self.by_prim.joints {
+            self.robot.joint_mut(*joint).custom = custom::of(self.scene, *prim);
+        }
+    }
+
+    /// Where a link stands in one that it hangs on, at zero.
+    fn pose_within(&self, link: LinkId, above: LinkId) -> Option<Pose> {
+        let (mut at, mut pose) = (link, Pose::identity());
+        while at != above {
+            let joint = &self.robot.joints()[self.robot.tree().parent_joint(at)?];
+            (at, pose) = (joint.parent(), joint.origin * pose);
+        }
+        Some(pose)
+    }
+
+    /// A root body without geometry that holds exactly one frame with geometry has that link's
+    /// mass: the writer gives it to the root ([`Roles::content`](urdf_usd_robot::Roles::content)).
+    /// Here it goes back.
+    fn give_mass_to_frames(&mut self) {
+        let mut frames_of: HashMap<DraftId, Vec<DraftId>> = HashMap::new();
+        for (id, _) in self.links.drafts.iter().filter(|(_, frame)| !frame.is_body) {
+            if let Some(body) = self.links.body(id) {
+                frames_of.entry(body).or_default().push(id);
+            }
+        }
+        for (id, draft) in self.links.drafts.iter().filter(|(_, draft)| draft.is_body) {
+            let Some(body) = self.ids[id] else { continue };
+            let has_shapes = |link: LinkId| {
+                let link = &self.robot.links()[link];
+                !link.visuals.is_empty() || !link.collisions.is_empty()
+            };
+            let joint = self.robot.tree().parent_joint(body);
+            let is_base =
+                joint.is_none_or(|joint| self.robot.joints()[joint].kind() == JointKind::Floating);
+            let mut with_shapes = frames_of
+                .get(&id)
+                .into_iter()
+                .flatten()
+                .filter_map(|&frame| Some((frame, self.ids[frame]?)))
+                .filter(|(_, link)| has_shapes(*link));
+            let (Some((frame, content)), None) = (with_shapes.next(), with_shapes.next()) else {
+                continue;
+            };
+            if !is_base || has_shapes(body) {
+                continue;
+            }
+            let to_frame = self
+                .pose_within(content, body)
+                .unwrap_or(draft.pose.inverse() * self.links.drafts[frame].pose)
+                .inverse();
+            if let Some(inertial) = self.robot.link_mut(body).inertial.take() {
+                self.robot.link_mut(content).inertial = Some(Inertial {
+                    origin: tidy::moved(&inertial.origin, &to_frame),
+                    ..inertial
+                });
+            }
+        }
+    }
+
+    /// Whether the source had a link for the world, on which something floats: it has no prim, but
+    /// the asset keeps the words of the joint.
+    fn says_world(&self) -> bool {
+        let stage = self.scene.stage;
+        let is_named = |prim: &Prim| prim.text("ros:context:parent_frame") == Some(WORLD);
+        let floats = |prim: PrimId| stage[prim].text("urdf:joint:type") == Some("floating");
+        stage
+            .default_prim
+            .is_some_and(|root| is_named(&stage[root]))
+            && self
+                .links
+                .drafts
+                .values()
+                .any(|draft| draft.is_body && floats(draft.prim))
+    }
+
+    /// Finds how every body is held, from the roots outwards. Joints that close loops hold nothing.
+    fn connect(&self) -> HashMap<DraftId, Held> {
+        let mut neighbours: HashMap<DraftId, Vec<Neighbour>> = HashMap::new();
+        let (mut starts, mut moved, mut held) = (Vec::new(), HashSet::new(), HashMap::new());
+        for (joint, found) in self.found.iter().filter(|(_, found)| !found.is_excluded) {
+            match found.ends.map(|end| end.body) {
+                [Some(body0), Some(body1)] => {
+                    for (from, body, reversed) in [(body0, body1, false), (body1, body0, true)] {
+                        neighbours.entry(from).or_default().push(Neighbour {
+                            body,
+                            joint,
+                            reversed,
+                        });
+                    }
+                    moved.insert(body1);
+                }
+                [None, Some(body)] | [Some(body), None] => {
+                    let [first, _] = &found.ends;
+                    held.entry(body).or_insert(Held {
+                        joint,
+                        parent: None,
+                        reversed: first.body.is_some(),
+                    });
+                    starts.push(body);
+                }
+                [None, None] => {}
+            }
+        }
+        let drafts = &self.links.drafts;
+        let bodies: Vec<DraftId> = drafts
+            .iter()
+            .filter(|(_, draft)| draft.is_body)
+            .map(|(id, _)| id)
+            .collect();
+        let is_base = |body: &&DraftId| {
+            let prim = &self.scene.stage[drafts[**body].prim];
+            prim.has("PhysicsArticulationRootAPI") || prim.has("RosContextAPI")
+        };
+        // What is held, what says that it is the base, what no joint moves; and in a ring the
+        // first.
+        starts.extend(bodies.iter().filter(is_base));
+        starts.extend(bodies.iter().filter(|body| !moved.contains(*body)));
+        starts.extend(&bodies);
+        let mut seen: HashSet<DraftId> = HashSet::new();
+        for start in starts {
+            if !seen.insert(start) {
+                continue;
+            }
+            let mut next = VecDeque::from([start]);
+            while let Some(body) = next.pop_front() {
+                for other in neighbours.get(&body).into_iter().flatten() {
+                    // A body that is held to the world already hangs there.
+                    if !held.contains_key(&other.body) && seen.insert(other.body) {
+                        held.insert(
+                            other.body,
+                            Held {
+                                joint: other.joint,
+                                parent: Some(body),
+                                reversed: other.reversed,
+                            },
+                        );
+                        next.push_back(other.body);
+                    }
+                }
+            }
+        }
+        held
+    }
+
+    /// The link of a draft, or of the world.
+    fn link(&self, draft: Option<DraftId>) -> Option<LinkId> {
+        draft.map_or(self.world, |draft| self.ids[draft])
+    }
+
+    /// The joint that holds a body, and the link that it needs where the body's origin is not on
+    /// the joint's axis.
+    fn add_tree_joint(&mut self, draft: DraftId, held: &Held) {
+        let all = Rc::clone(&self.found);
+        let found = &all[held.joint];
+        let (prim, kind) = (found.prim, found.kind);
+        let [first, second] = found.ends.map(|end| end.frame);
+        let (near, far, direction) = if held.reversed {
+            (second, first, -found.axis)
+        } else {
+            (first, second, found.axis)
+        };
+        let axis = far.rotation * direction;
+        // The frame that the body's prim lies in, if that is rigid in what the joint names.
+        let links = &self.links;
+        let within = links.drafts[draft]
+            .above
+            .filter(|&above| links.body(above) == held.parent);
+        let stands = links.pose(within.or(held.parent)).inverse() * links.drafts[draft].pose;
+        let near = within.map_or(near, |within| {
+            links.drafts[within].pose.inverse() * links.pose(held.parent) * near
+        });
+        let (Some(parent), Some(child)) =
+            (self.link(within.or(held.parent)), self.link(Some(draft)))
+        else {
+            return;
+        };
+        let name = self.joint_name(prim);
+        let has_pivot = joints::needs_pivot(kind, &axis, &far);
+        let pivot = has_pivot.then(|| self.add_pivot(child)).flatten();
+        let mut joint = Joint::new(name, kind, parent, pivot.unwrap_or(child));
+        (joint.axis, joint.place) = (axis, self.scene.place(prim, None));
+        joints::fill(self.scene, found, &mut joint);
+        let Some(pivot) = pivot else {
+            joint.origin = near * far.inverse();
+            // Prims stand in double precision where joints have frames in single.
+            let apart = stands.inverse() * joint.origin;
+            if apart.translation.vector.norm() < STANDS && apart.rotation.angle() < STANDS {
+                joint.origin = stands;
+            }
+            self.add_joint(joint, Some(prim));
+            return;
+        };
+        joint.origin = near * far.rotation.inverse();
+        let body = self.robot.links()[child].name().to_owned();
+        let message = format!(
+            "joint {:?} does not turn body {body:?} about its origin: the link {:?} stands on the axis",
+            joint.name(),
+            self.robot.links()[pivot].name()
+        );
+        let help = "nothing need be done; the body stays where its prim is";
+        self.scene.report(&codes::PIVOT, prim, None, message, help);
+        self.add_joint(joint, Some(prim));
+        let to_body = Pose::from_parts((-far.translation.vector).into(), Default::default());
+        self.add_fixed(format!("{body}_fixed_joint"), pivot, child, to_body);
+    }
+
+    /// Adds the link on which a body stands that turns about a point away from its origin.
+    fn add_pivot(&mut self, body: LinkId) -> Option<LinkId> {
+        let name = format!("{}_joint_frame", self.robot.links()[body].name());
+        self.add_link(name, None)
+    }
+
+    /// Holds a frame to what it is rigid in. A body that nothing holds is a root, or floats where
+    /// the asset has the joint's words.
+    fn place_link(&mut self, id: DraftId, held: &HashMap<DraftId, Held>) {
+        let links = &self.links;
+        let draft = &links.drafts[id];
+        let (prim, pose, is_body) = (draft.prim, draft.pose, draft.is_body);
+        // A frame hangs on the frame that it lies in, if that is rigid in the same body.
+        let above = draft
+            .above
+            .filter(|&above| !is_body || links.body(above).is_none());
+        let words = &self.scene.stage[prim];
+        let floats = is_body && words.text("urdf:joint:type") == Some("floating");
+        let on = |draft: DraftId| Some((self.ids[draft]?, links.drafts[draft].pose));
+        let parent = match above {
+            Some(above) => on(above),
+            None if is_body && !floats => None,
+            None if self.world.is_some() => self.world.map(|world| (world, Pose::identity())),
+            None => {
+                // The asset does not say what it floats on: the first root that does not float
+                // itself.
+                let floats_too = |draft: &Draft| {
+                    self.scene.stage[draft.prim].text("urdf:joint:type") == Some("floating")
+                };
+                let is_root = |(id, draft): &(DraftId, &Draft)| {
+                    draft.above.is_none() && !held.contains_key(id) && !floats_too(draft)
+                };
+                let root = links.drafts.iter().find(is_root).filter(|_| floats);
+                root.and_then(|(id, _)| on(id))
+            }
+        };
+        let Some(child) = self.ids[id] else { return };
+        let Some((parent, of_parent)) = parent else {
+            if is_body {
+                self.place_root(prim, child, &pose);
+            }
+            return;
+        };
+        let name = words
+            .text("urdf:joint:name")
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned);
+        let name = name.unwrap_or_else(|| format!("{}_joint", self.robot.links()[child].name()));
+        let kind = if floats {
+            JointKind::Floating
+        } else {
+            JointKind::Fixed
+        };
+        let mut joint = Joint::new(self.joint_names.unique(&name), kind, parent, child);
+        joint.origin = of_parent.inverse() * pose;
+        joint.place = self.scene.place(prim, None);
+        joints::words(words, "urdf:joint", &mut joint);
+        self.add_joint(joint, None);
+    }
+
+    /// A root that nothing holds is the robot's frame, wherever it stands in the stage, unless it
+    /// lies: then it hangs on a link that has z up.
+    fn place_root(&mut self, prim: PrimId, link: LinkId, pose: &Pose) {
+        let is_tilted = (pose.rotation * Vector3::z() - Vector3::z()).norm() > 1e-6;
+        let name = self.robot.links()[link].name().to_owned();
+        if is_tilted && !self.scene.stage.is_z_up() {
+            // As ROS calls the frame of a robot's base, in which z is up (REP-105). The robot's own
+            // name is that of another frame.
+            let Some(base) = self.add_link("base_link".to_owned(), None) else {
+                return;
+            };
+            let turned = Pose::from_parts(Vector3::zeros().into(), pose.rotation);
+            self.add_fixed(format!("{name}_joint"), base, link, turned);
+            let message = format!(
+                "the stage has y up: body {name:?} hangs on the link {:?}, which has z up",
+                self.robot.links()[base].name()
+            );
+            self.scene
+                .report(&codes::BASE, prim, None, message, "nothing need be done");
+        } else if pose.translation.vector.norm() > SAME || pose.rotation.angle() > SAME {
+            let at = pose.translation.vector;
+            let message = format!(
+                "the base {name:?} stands at ({:.4}, {:.4}, {:.4}) m in the stage and nothing holds it; a robot has no word for that",
+                at.x, at.y, at.z
+            );
+            self.scene.report(
+                &codes::BASE,
+                prim,
+                None,
+                message,
+                "nothing need be done; place the robot where it is used",
+            );
+        }
+    }
+
+    /// A joint that no tree needs: it closes a loop. What it moves in its child is a frame there.
+    fn add_loop(&mut self, found: &Found, held: &HashMap<DraftId, Held>) {
+        let prim = found.prim;
+        let [
+            End {
+                body: body0,
+                frame: near,
+            },
+            End {
+                body: body1,
+                frame: far,
+            },
+        ] = found.ends;
+        let (Some(parent), Some(child)) = (self.link(body0), self.link(body1)) else {
+            return;
+        };
+        let axis = far.rotation * found.axis;
+        // Where nothing else holds the parent to the world, the world would be its child.
+        let mut top = body0;
+        while let Some(body) = top.filter(|_| body1.is_none()) {
+            match held.get(&body) {
+                Some(held) => top = held.parent,
+                None => break,
+            }
+        }
+        let needs_pivot =
+            body1.is_none() && top.is_some() || joints::needs_pivot(found.kind, &axis, &far);
+        // A frame that stands where the joint is, if the body has one.
+        let (links, ids) = (&self.links, &self.ids);
+        let frames = links
+            .drafts
+            .iter()
+            .filter(|(id, draft)| needs_pivot && !draft.is_body && links.body(*id) == body1);
+        let there = frames
+            .filter_map(|(id, frame)| {
+                let far = frame.pose.inverse() * links.drafts[body1?].pose * far;
+                Some((ids[id]?, far))
+            })
+            .find(|(_, far)| far.translation.vector.norm() < 1e-6);
+        let (child, far) = there.unwrap_or((child, far));
+        let name = self.joint_name(prim);
+        let pivot = (needs_pivot && there.is_none())
+            .then(|| self.add_pivot(child))
+            .flatten();
+        let mut joint = Joint::new(name, found.kind, parent, pivot.unwrap_or(child));
+        (joint.axis, joint.place) = (far.rotation * found.axis, self.scene.place(prim, None));
+        joints::fill(self.scene, found, &mut joint);
+        joint.origin = if let Some(pivot) = pivot {
+            let name = format!("{}_fixed_joint", self.robot.links()[child].name());
+            let to_pivot = Pose::from_parts(far.translation, Default::default());
+            self.add_fixed(name, child, pivot, to_pivot);
+            near * far.rotation.inverse()
+        } else {
+            near * far.inverse()
+        };
+        // Last, so that the tree is the one that was found.
+        self.add_joint(joint, Some(prim));
+    }
+
+    fn add_world(&mut self) {
+        self.world = self.add_link(WORLD.to_owned(), None);
+        if let (Some(world), Some(root)) = (self.world, self.scene.stage.default_prim) {
+            self.robot.link_mut(world).place = self.scene.place(root, None);
+        }
+    }
+
+    /// Adds a link under this name, with a number if it is taken. `None`, reported, if it can't be
+    /// added.
+    fn add_link(&mut self, name: String, prim: Option<PrimId>) -> Option<LinkId> {
+        let name = self.unique_link(name, prim);
+        let mut link = Link::new(name);
+        link.place = prim.map_or_else(Place::default, |prim| self.scene.place(prim, None));
+        let place = link.place.clone();
+        match self.robot.add_link(link) {
+            Ok(id) => {
+                self.by_prim.links.extend(prim.map(|prim| (prim, id)));
+                Some(id)
+            }
+            Err(error) => {
+                let message = format!("a link is left out: {error}");
+                let help = "give each body and frame a name of its own";
+                self.scene
+                    .push(Diagnostic::new(&codes::NAME, place, message).help(help));
+                None
+            }
+        }
+    }
+
+    fn add_joint(&mut self, joint: Joint, prim: Option<PrimId>) {
+        let (name, place) = (joint.name().to_owned(), joint.place.clone());
+        match self.robot.add_joint(joint) {
+            Ok(id) => self.by_prim.joints.extend(prim.map(|prim| (prim, id))),
+            Err(error) => {
+                let message = format!("joint {name:?} is left out: {error}");
+                let help = "give each joint a name of its own";
+                self.scene
+                    .push(Diagnostic::new(&codes::JOINT, place, message).help(help));
+            }
+        }
+    }
+
+    fn add_fixed(&mut self, name: String, parent: LinkId, child: LinkId, origin: Pose) {
+        let name = self.joint_names.unique(&name);
+        let mut joint = Joint::new(name, JointKind::Fixed, parent, child);
+        joint.origin = origin;
+        self.add_joint(joint, None);
+    }
+
+    /// The TF frame's name, or the name for people, or the prim's.
+    fn link_name(&self, id: PrimId) -> String {
+        let prim = &self.scene.stage[id];
+        let of_frame = prim
+            .text("ros:frame:id")
+            .filter(|_| prim.has("RosFrameAPI"));
+        let given = of_frame
+            .or_else(|| prim.text(NAME_OVERRIDE))
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned);
+        given
+            .or_else(|| display_name(self.scene, id))
+            .unwrap_or_else(|| prim.name().to_owned())
+    }
+
+    /// The ROS name (REP-158 §2.10), or the name for people, or the prim's.
+    fn joint_name(&mut self, id: PrimId) -> String {
+        let prim = &self.scene.stage[id];
+        let given = ["ros:joint:name", NAME_OVERRIDE, JOINT_NAME_OVERRIDE]
+            .into_iter()
+            .find_map(|name| prim.text(name));
+        let given = given.filter(|name| !name.is_empty()).map(str::to_owned);
+        let name = given
+            .or_else(|| display_name(self.scene, id))
+            .unwrap_or_else(|| prim.name().to_owned());
+        self.joint_names.unique(&name)
+    }
+
+    fn unique_link(&mut self, name: String, prim: Option<PrimId>) -> String {
+        let unique = self.link_names.unique(&name);
+        if let Some(prim) = prim.filter(|_| unique != name) {
+            let message = format!("two links are called {name:?}; this one becomes {unique:?}");
+            self.scene.report(
+                &codes::NAME,
+                prim,
+                None,
+                message,
+                "give each body and frame a name of its own",
+            );
+        }
+        unique
+    }
+}
+
+/// Names that are taken.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<String>,
+    /// The next number to try behind a name that was asked for again.
+    numbers: HashMap<String, usize>,
+}
+
+impl Names {
+    /// Takes `name`, with a number if it is taken.
+    fn unique(&mut self, name: &str) -> String {
+        if self.taken.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let number = self.numbers.entry(name.to_owned()).or_insert(1);
+        loop {
+            let candidate = format!("{name}_{number}");
+            *number += 1;
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
+    }
+}
+
+/// The name that a prim has for people, if it has one.
+fn display_name(scene: &Scene<'_>, id: PrimId) -> Option<String> {
+    let name = text(scene.stage[id].metadata.get("displayName")?)?;
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

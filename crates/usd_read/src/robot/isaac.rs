@@ -1,0 +1,249 @@
+//! What the Isaac robot schema says of a robot as a whole: the order of its links and joints,
+//! robots within it, and its named poses, prims of the type IsaacNamedPose. What it calls links,
+//! joints and sites is read where links and joints are.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use super::ByPrim;
+use super::scene::Scene;
+use super::shapes::number_array;
+use crate::codes;
+use urdf_usd_robot::kinematics::position_count;
+use urdf_usd_robot::{JointId, JointKind, NamedPose, Robot};
+use urdf_usd_stage::{Prim, PrimId, Value, text};
+use urdf_usd_usd_author::isaac_schema as names;
+
+/// A position that differs by less than this, radians or metres, is the same in single precision.
+const SAME: f64 = 1e-6;
+
+/// The place of each prim in the lists of the stage's robots: links and joints that they name, with
+/// those of the robots within them where these stand.
+pub(super) fn order(scene: &Scene<'_>) -> HashMap<PrimId, usize> {
+    let mut places = HashMap::new();
+    for list in [names::ROBOT_LINKS, names::ROBOT_JOINTS] {
+        let named = |robot: PrimId| {
+            let targets = scene.stage[robot].targets(list).iter();
+            targets
+                .filter_map(|path| scene.stage.at(path))
+                .collect::<VecDeque<_>>()
+        };
+        // Each robot is gone through once: they may name each other in a circle.
+        let mut known = HashSet::new();
+        for robot in scene
+            .prims()
+            .filter(|(_, prim)| prim.has(names::ROBOT_API))
+            .map(|(id, _)| id)
+        {
+            let mut stack = if known.insert(robot) {
+                vec![named(robot)]
+            } else {
+                Vec::new()
+            };
+            while let Some(rest) = stack.last_mut() {
+                match rest.pop_front() {
+                    None => {
+                        stack.pop();
+                    }
+                    Some(id) if scene.stage[id].has(names::ROBOT_API) && known.insert(id) => {
+                        stack.push(named(id))
+                    }
+                    Some(id) => {
+                        let place = places.len();
+                        places.entry(id).or_insert(place);
+                    }
+                }
+            }
+        }
+    }
+    places
+}
+
+/// Items with those that have a place in the order of these; the others stay where they are.
+pub(super) fn arranged<T: Copy>(
+    items: impl Iterator<Item = T>,
+    place: impl Fn(T) -> Option<usize>,
+) -> Vec<T> {
+    let mut all: Vec<T> = items.collect();
+    let has_place = |item: &T| place(*item).is_some();
+    let mut listed: Vec<T> = all.iter().copied().filter(has_place).collect();
+    listed.sort_by_key(|&item| place(item));
+    let slots = all.iter_mut().filter(|item| has_place(item));
+    for (slot, item) in slots.zip(listed) {
+        *slot = item;
+    }
+    all
+}
+
+/// The prims that hold what the lists of the robots in `root` name, and of the robots that these
+/// name: besides `root`, robots elsewhere in the stage.
+pub(super) fn roots(scene: &Scene<'_>, root: PrimId) -> Vec<PrimId> {
+    let stage = scene.stage;
+    let (mut roots, mut next) = (vec![root], 0);
+    while let Some(&root) = roots.get(next) {
+        next += 1;
+        let robots = stage
+            .subtree(root)
+            .filter(|id| scene.is_part[*id] && stage[*id].has(names::ROBOT_API));
+        let named = robots.flat_map(|robot| {
+            [names::ROBOT_LINKS, names::ROBOT_JOINTS].map(|list| stage[robot].targets(list))
+        });
+        for id in named
+            .flatten()
+            .filter_map(|path| stage.at(path))
+            .collect::<Vec<_>>()
+        {
+            let is_within =
+                |root: &PrimId| id == *root || stage.ancestors(id).any(|above| above == *root);
+            if scene.is_part[id] && stage[id].has(names::ROBOT_API) && !roots.iter().any(is_within)
+            {
+                roots.push(id);
+            }
+        }
+    }
+    roots
+}
+
+/// Reads the named poses: those that the robot's prim lists in its order, then others. One that the
+/// robot has already, in other words of the asset, has the positions that are given here. `of`: the
+/// prim whose poses are wanted, where the stage has several robots.
+pub(super) fn read(scene: &Scene<'_>, robot: &mut Robot, by_prim: &ByPrim, of: Option<PrimId>) {
+    let stage = scene.stage;
+    let mut seen = HashSet::new();
+    let listed = of
+        .or(stage.default_prim)
+        .into_iter()
+        .flat_map(|root| stage[root].targets(names::ROBOT_POSES));
+    let listed = listed
+        .filter_map(|path| stage.at(path))
+        .filter(|id| scene.is_part[*id]);
+    // What no list names is of the robot that it stands in.
+    let owner = |id: PrimId| {
+        stage
+            .ancestors(id)
+            .find(|above| stage[*above].has(names::ROBOT_API))
+    };
+    let is_own = |id: &PrimId| of.is_none_or(|of| owner(*id).is_none_or(|owner| owner == of));
+    let others = scene.prims().map(|(id, _)| id).filter(is_own);
+    let poses: Vec<PrimId> = listed.chain(others).filter(|id| seen.insert(*id)).collect();
+    let poses: Vec<PrimId> = poses
+        .into_iter()
+        .filter(|id| stage[*id].type_name == names::NAMED_POSE)
+        .collect();
+    if poses.is_empty() {
+        return;
+    }
+    let mut named = robot.named_poses().to_vec();
+    let mut met: HashSet<(String, Option<String>)> = HashSet::new();
+    for id in poses {
+        let prim = &stage[id];
+        let link = |name: &str| {
+            let path = prim.targets(name).first()?;
+            by_prim.links.get(&stage.at(path)?).copied()
+        };
+        let name = super::display_name(scene, id).unwrap_or_else(|| prim.name().to_owned());
+        let positions = positions(scene, id, robot, by_prim);
+        let group = group(prim);
+        if positions.is_empty() || !met.insert((name.clone(), group.clone())) {
+            continue;
+        }
+        let chain = link(names::POSE_START).zip(link(names::POSE_END));
+        let pose = NamedPose {
+            name,
+            group,
+            chain,
+            positions,
+            place: scene.place(id, None),
+        };
+        match named
+            .iter_mut()
+            .find(|known| (&known.name, &known.group) == (&pose.name, &pose.group))
+        {
+            None => named.push(pose),
+            // The same in double precision.
+            Some(known) if is_same(known, &pose) => {
+                (known.chain, known.place) = (pose.chain, pose.place)
+            }
+            Some(known) => *known = pose,
+        }
+    }
+    let place = stage.default_prim;
+    if let (Err(error), Some(root)) = (robot.set_named_poses(named), place) {
+        let message = format!("the named poses are left out: {error}");
+        let help = "set joints of the robot that have one position and follow no other";
+        scene.report(&codes::POSE, root, None, message, help);
+    }
+}
+
+/// Whether two poses set the same joints to the same positions.
+fn is_same(a: &NamedPose, b: &NamedPose) -> bool {
+    let is_near = |(a, b): (&f64, &f64)| (a - b).abs() <= SAME * a.abs().max(1.0);
+    a.positions.len() == b.positions.len()
+        && a.positions
+            .iter()
+            .zip(&b.positions)
+            .all(|((a, at), (b, to))| a == b && at.iter().zip(to).all(is_near))
+}
+
+/// The group that this program's own poses name.
+fn group(prim: &Prim) -> Option<String> {
+    match prim.metadata.get("customData")? {
+        Value::Dictionary(data) => data
+            .get("group")
+            .and_then(text)
+            .filter(|group| !group.is_empty())
+            .map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// The positions that a pose sets, in radians or metres. What is no position of a joint of the
+/// robot is reported and left out.
+fn positions(
+    scene: &Scene<'_>,
+    id: PrimId,
+    robot: &Robot,
+    by_prim: &ByPrim,
+) -> Vec<(JointId, Vec<f64>)> {
+    let prim = &scene.stage[id];
+    let (joints, values) = (
+        prim.targets(names::POSE_JOINTS),
+        number_array(prim, names::POSE_VALUES).unwrap_or_default(),
+    );
+    let report = |message: String, help: &str| {
+        scene.report(&codes::POSE, id, Some(names::POSE_VALUES), message, help)
+    };
+    if joints.len() != values.len() {
+        let message = format!(
+            "the pose has {} joints and {} values",
+            joints.len(),
+            values.len()
+        );
+        report(message, "give each joint of the pose one value");
+    }
+    let mut positions = BTreeMap::new();
+    for (path, value) in joints.iter().zip(values) {
+        let joint = scene
+            .stage
+            .at(path)
+            .and_then(|prim| by_prim.joints.get(&prim));
+        let Some(&id) = joint else {
+            report(
+                format!("the pose sets <{path}>, which is no joint of the robot"),
+                "name a joint of the robot",
+            );
+            continue;
+        };
+        let joint = &robot.joints()[id];
+        // Mimic and multi-DOF joints keep their position.
+        if joint.mimic().is_some() || position_count(joint.kind()) != 1 || !value.is_finite() {
+            continue;
+        }
+        let value = if joint.kind() == JointKind::Prismatic {
+            value * scene.metre
+        } else {
+            value.to_radians()
+        };
+        positions.insert(id, vec![value]);
+    }
+    positions.into_iter().collect()
+}

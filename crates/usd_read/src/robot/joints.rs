@@ -1,0 +1,573 @@
+//! The joints of a stage: what motion they allow, between which bodies, and where.
+
+use std::collections::HashMap;
+
+use nalgebra::{Unit, UnitQuaternion, Vector3};
+
+use super::links::{DraftId, Links, is_joint};
+use super::scene::{self, SAME, Scene};
+use super::tidy;
+use crate::axis::Axis;
+use crate::codes;
+use urdf_usd_robot::{
+    Arena, Bounds, Calibration, Command, Drive, Dynamics, Handle, JointId, JointKind,
+    JointProperties, Limit, Mimic, Pose, Robot, Safety,
+};
+use urdf_usd_stage::{Prim, PrimId};
+
+/// Beyond this many metres or radians the bodies of a joint stand otherwise than it says.
+const APART: f64 = 1e-3;
+
+/// One end of a joint.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    /// The body that it is on; `None`: the world.
+    pub body: Option<DraftId>,
+    /// The joint's frame in it.
+    pub frame: Pose,
+}
+
+/// A joint of a stage.
+pub(super) type FoundId = Handle<Found>;
+
+/// A joint between two bodies, or a body and the world.
+pub(super) struct Found {
+    pub prim: PrimId,
+    pub kind: JointKind,
+    /// The axis in the joint's frame.
+    pub axis: Unit<Vector3<f64>>,
+    /// In radians or metres.
+    pub bounds: Bounds,
+    /// The instance names that limits and drives of this degree of freedom have, the first that is
+    /// there counts.
+    instances: &'static [&'static str],
+    /// Those of `physics:body0` and `physics:body1`.
+    pub ends: [End; 2],
+    /// Whether the asset says that it closes a loop.
+    pub is_excluded: bool,
+}
+
+/// Every joint that connects two things, in the order of the prims.
+pub(super) fn find(scene: &Scene<'_>, links: &Links) -> Arena<Found> {
+    let mut found = Arena::default();
+    for (id, prim) in scene.prims().filter(|(_, prim)| is_joint(prim)) {
+        if let Some(joint) = one(scene, links, id, prim) {
+            found.push(joint);
+        }
+    }
+    found
+}
+
+fn one(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim) -> Option<Found> {
+    let name = prim.name();
+    let left_out = |property: Option<&str>, why: &str, help: &str| {
+        scene.report(
+            &codes::JOINT,
+            id,
+            property,
+            format!("joint {name:?} is left out: {why}"),
+            help,
+        );
+    };
+    if prim.flag("physics:jointEnabled") == Some(false) {
+        left_out(
+            Some("physics:jointEnabled"),
+            "it is disabled",
+            "enable the joint, if the robot has it",
+        );
+        return None;
+    }
+    let Motion {
+        kind,
+        axis,
+        bounds,
+        instances,
+    } = motion(scene, id, prim)?;
+    let [first, second] = ["0", "1"].map(|end| end_of(scene, links, id, prim, end));
+    let (first, second) = (first?, second?);
+    if first.body == second.body {
+        let what = if first.body.is_some() {
+            "both of its ends are on one body"
+        } else {
+            "none of its ends is on a body"
+        };
+        left_out(
+            Some("physics:body1"),
+            what,
+            "let physics:body0 and physics:body1 name two bodies that move against each other",
+        );
+        return None;
+    }
+    let is_excluded = prim.flag("physics:excludeFromArticulation") == Some(true)
+        || prim.type_name == "PhysicsDistanceJoint";
+    Some(Found {
+        prim: id,
+        kind,
+        axis: axis.direction(),
+        bounds,
+        instances,
+        ends: [first, second],
+        is_excluded,
+    })
+}
+
+/// The body that an end is on, and the joint's frame there.
+fn end_of(scene: &Scene<'_>, links: &Links, id: PrimId, prim: &Prim, end: &str) -> Option<End> {
+    let relationship = format!("physics:body{end}");
+    let target = match prim.targets(&relationship) {
+        [] => None,
+        [target, more @ ..] => {
+            let Some(found) = scene
+                .stage
+                .at(target)
+                .filter(|target| scene.is_part[*target])
+            else {
+                let message = format!(
+                    "joint {:?} is left out: there is no prim {target} in the robot",
+                    prim.name()
+                );
+                scene.report(
+                    &codes::JOINT,
+                    id,
+                    Some(&relationship),
+                    message,
+                    "let the relationship name a rigid body",
+                );
+                return None;
+            };
+            if !more.is_empty() {
+                let message = format!(
+                    "joint {:?}: {relationship} names several prims; the first counts",
+                    prim.name()
+                );
+                scene.report(
+                    &codes::JOINT_KIND,
+                    id,
+                    Some(&relationship),
+                    message,
+                    "name one prim",
+                );
+            }
+            Some(found)
+        }
+    };
+    let point = scene::vector(prim, &format!("physics:localPos{end}")).unwrap_or_default();
+    let turn = scene::rotation(prim, &format!("physics:localRot{end}"))
+        .unwrap_or_else(UnitQuaternion::identity);
+    let frame = scene.frame_in(target, &point, &turn);
+    let body = target.and_then(|target| links.body_of(target));
+    let frame = body.map_or(frame, |body| links.drafts[body].pose.inverse() * frame);
+    Some(End { body, frame })
+}
+
+/// The motion that a joint allows.
+#[derive(Clone, Copy)]
+struct Motion {
+    kind: JointKind,
+    axis: Axis,
+    bounds: Bounds,
+    instances: &'static [&'static str],
+}
+
+impl Motion {
+    /// A motion without bounds and without drives.
+    fn free(kind: JointKind, axis: Axis) -> Self {
+        Self {
+            kind,
+            axis,
+            bounds: Bounds::NONE,
+            instances: &[],
+        }
+    }
+}
+
+/// What a joint allows; `None` of a type that is not known.
+fn motion(scene: &Scene<'_>, id: PrimId, prim: &Prim) -> Option<Motion> {
+    let axis = Axis::named(prim.text("physics:axis")).unwrap_or(Axis::X);
+    let approximated = |message: String| {
+        let help = "the robot model has no such joint; change it by hand where that matters";
+        scene.report(&codes::JOINT_KIND, id, None, message, help);
+    };
+    let name = prim.name();
+    let single = |kind: JointKind, instances: &'static [&'static str]| {
+        let unit = unit_of(scene, kind);
+        let side = |name: &str| prim.number(name).map(|limit| limit * unit);
+        let (lower, upper) = (side("physics:lowerLimit"), side("physics:upperLimit"));
+        if lower.zip(upper).is_some_and(|(lower, upper)| lower > upper) {
+            approximated(format!(
+                "joint {name:?} is locked: its lower limit is above its upper one; it is read as fixed"
+            ));
+            return Motion {
+                instances,
+                ..Motion::free(JointKind::Fixed, axis)
+            };
+        }
+        Motion {
+            kind,
+            axis,
+            bounds: Bounds::between(lower, upper),
+            instances,
+        }
+    };
+    Some(match prim.type_name.as_str() {
+        "PhysicsFixedJoint" => Motion::free(JointKind::Fixed, Axis::X),
+        "PhysicsRevoluteJoint" => {
+            let mut found = single(JointKind::Revolute, &["angular"]);
+            let says = prim.text("urdf:type");
+            let is_continuous = found.bounds == Bounds::NONE && says != Some("revolute")
+                || says == Some("continuous");
+            if found.kind == JointKind::Revolute && is_continuous {
+                found.kind = JointKind::Continuous;
+            }
+            found
+        }
+        "PhysicsPrismaticJoint" => single(JointKind::Prismatic, &["linear"]),
+        "PhysicsSphericalJoint" => {
+            approximated(format!(
+                "joint {name:?} is a ball joint; it is read as floating, which also lets the body move away"
+            ));
+            Motion::free(JointKind::Floating, Axis::X)
+        }
+        "PhysicsDistanceJoint" => {
+            approximated(format!(
+                "joint {name:?} keeps a distance; it is read as floating, without that distance"
+            ));
+            Motion::free(JointKind::Floating, Axis::X)
+        }
+        "PhysicsJoint" => six_axes(scene, prim, approximated),
+        other => {
+            let message =
+                format!("joint {name:?} is left out: {other} is no type of joint that is read");
+            scene.report(
+                &codes::JOINT,
+                id,
+                None,
+                message,
+                "use a joint type of UsdPhysics",
+            );
+            return None;
+        }
+    })
+}
+
+/// Radians in a degree, or metres in a unit of length.
+fn unit_of(scene: &Scene<'_>, kind: JointKind) -> f64 {
+    if is_angular(kind) {
+        1.0_f64.to_radians()
+    } else {
+        scene.metre
+    }
+}
+
+fn is_angular(kind: JointKind) -> bool {
+    matches!(kind, JointKind::Revolute | JointKind::Continuous)
+}
+
+/// A joint of six axes: those are locked whose low limit is above the high one (PhysicsLimitAPI).
+fn six_axes(scene: &Scene<'_>, prim: &Prim, approximated: impl Fn(String)) -> Motion {
+    use Axis::{X, Y, Z};
+
+    /// A degree of freedom: the kind of a joint that has it alone, its axis, and the names of its
+    /// instances.
+    struct Freedom {
+        kind: JointKind,
+        axis: Axis,
+        instance: &'static str,
+        instances: &'static [&'static str],
+    }
+
+    const fn freedom(
+        kind: JointKind,
+        axis: Axis,
+        instances: &'static [&'static str; 2],
+    ) -> Freedom {
+        let [instance, _] = instances;
+        Freedom {
+            kind,
+            axis,
+            instance,
+            instances,
+        }
+    }
+
+    const FREEDOMS: [Freedom; 6] = [
+        freedom(JointKind::Prismatic, X, &["transX", "linear"]),
+        freedom(JointKind::Prismatic, Y, &["transY", "linear"]),
+        freedom(JointKind::Prismatic, Z, &["transZ", "linear"]),
+        freedom(JointKind::Revolute, X, &["rotX", "angular"]),
+        freedom(JointKind::Revolute, Y, &["rotY", "angular"]),
+        freedom(JointKind::Revolute, Z, &["rotZ", "angular"]),
+    ];
+    let sides = |instance: &str| {
+        let side = |side: &str| prim.number(&format!("limit:{instance}:physics:{side}"));
+        let is_limited = prim.has(&format!("PhysicsLimitAPI:{instance}"));
+        (
+            side("low").filter(|_| is_limited),
+            side("high").filter(|_| is_limited),
+        )
+    };
+    let is_locked = |instance: &str| {
+        let (low, high) = sides(instance);
+        low.unwrap_or(f64::NEG_INFINITY) > high.unwrap_or(f64::INFINITY)
+    };
+    let free: Vec<&Freedom> = FREEDOMS
+        .iter()
+        .filter(|freedom| !is_locked(freedom.instance))
+        .collect();
+    let slides: Vec<Axis> = free
+        .iter()
+        .filter(|freedom| freedom.kind == JointKind::Prismatic)
+        .map(|freedom| freedom.axis)
+        .collect();
+    match (&free[..], &slides[..]) {
+        ([], _) => Motion::free(JointKind::Fixed, X),
+        ([only], _) => {
+            let unit = unit_of(scene, only.kind);
+            let (low, high) = sides(only.instance);
+            let bounds = Bounds::between(low.map(|side| side * unit), high.map(|side| side * unit));
+            let kind = match only.kind {
+                JointKind::Revolute if bounds == Bounds::NONE => JointKind::Continuous,
+                kind => kind,
+            };
+            Motion {
+                kind,
+                axis: only.axis,
+                bounds,
+                instances: only.instances,
+            }
+        }
+        // Two directions, and perhaps about their normal.
+        ([_, _, turn @ ..], [a, b])
+            if turn.len() < 2 && turn.iter().all(|turn| turn.axis == Axis::across(*a, *b)) =>
+        {
+            Motion::free(JointKind::Planar, Axis::across(*a, *b))
+        }
+        _ if free.len() == FREEDOMS.len() => Motion::free(JointKind::Floating, X),
+        _ => {
+            let names: Vec<&str> = free.iter().map(|freedom| freedom.instance).collect();
+            approximated(format!(
+                "joint {:?} is free in {}, for which the model has no kind; it is read as floating",
+                prim.name(),
+                names.join(", ")
+            ));
+            Motion::free(JointKind::Floating, X)
+        }
+    }
+}
+
+/// Reports a joint whose bodies stand where it does not allow them, or away from its zero.
+pub(super) fn check_assembled(scene: &Scene<'_>, links: &Links, found: &Found) {
+    let [near, far] = found.ends.map(|end| links.pose(end.body) * end.frame);
+    let apart = near.inverse() * far;
+    let (distance, angle) = (apart.translation.vector.norm(), apart.rotation.angle());
+    let is_apart = distance > APART || angle > APART;
+    if is_apart && found.kind != JointKind::Floating {
+        let message = format!(
+            "joint {:?} is not at its zero in the stage: its two frames are {distance:.4} m and {:.2} degrees apart",
+            scene.stage[found.prim].name(),
+            angle.to_degrees()
+        );
+        let help =
+            "nothing need be done: bodies are placed by the frames of their joints, all at zero";
+        scene.report(&codes::APART, found.prim, None, message, help);
+    }
+}
+
+/// Whether a joint that turns does so about a line that misses the moved body's origin, so that a
+/// link has to stand on it.
+pub(super) fn needs_pivot(kind: JointKind, axis: &Unit<Vector3<f64>>, far: &Pose) -> bool {
+    let offset = far.translation.vector;
+    let across = offset - axis.into_inner() * axis.dot(&offset);
+    is_angular(kind) && across.norm() > SAME
+}
+
+/// The numbers of a joint: limits, what it does by itself, how it is driven.
+pub(super) fn fill(scene: &Scene<'_>, found: &Found, joint: &mut JointProperties) {
+    let prim = &scene.stage[found.prim];
+    let is_angular = is_angular(found.kind);
+    let unit = unit_of(scene, found.kind);
+    // Of a force or a torque, in SI units.
+    let force = scene.kilogram * scene.metre * if is_angular { scene.metre } else { 1.0 };
+    let number = |name: &str| prim.number(name).filter(|number| number.is_finite());
+    let drive = found
+        .instances
+        .iter()
+        .find(|instance| prim.has(&format!("PhysicsDriveAPI:{instance}")));
+    let of_drive = |name: &str| number(&format!("drive:{}:physics:{name}", drive?));
+    let effort = number("urdf:limit:effort").or_else(|| Some(of_drive("maxForce")? * force));
+    let velocity = number("urdf:limit:velocity");
+    let velocity = velocity.or_else(|| Some(number("newton:velocityLimit")? * unit));
+    let velocity = velocity.or_else(|| {
+        Some(number("physxJoint:maxJointVelocity").filter(|speed| *speed < 1e6)? * unit)
+    });
+    let mut bounds = found.bounds;
+    if bounds == Bounds::NONE {
+        bounds = Bounds::between(number("urdf:limit:lower"), number("urdf:limit:upper"));
+    }
+    if bounds != Bounds::NONE || effort.is_some() || velocity.is_some() {
+        joint.limit = Some(Limit {
+            bounds,
+            effort,
+            velocity,
+        });
+    }
+    let per_second = |value: f64| value * force / unit;
+    let damping =
+        number("urdf:dynamics:damping").or_else(|| Some(per_second(number("newton:damping")?)));
+    let friction =
+        number("urdf:dynamics:friction").or_else(|| Some(number("newton:friction")? * force));
+    if damping.is_some() || friction.is_some() {
+        joint.dynamics = Some(Dynamics { damping, friction });
+    }
+    if drive.is_some() {
+        let gain = |name: &str| of_drive(name).is_some_and(|gain| gain > 0.0);
+        let command = match (gain("stiffness"), gain("damping")) {
+            (true, _) => Command::Position,
+            (false, true) => Command::Velocity,
+            (false, false) => Command::Effort,
+        };
+        joint.commanded = Some(Drive {
+            command,
+            initial_position: of_drive("targetPosition").map(|target| target * unit),
+        });
+    }
+    words(prim, "urdf", joint);
+}
+
+/// What only a URDF says of a joint, below a prefix.
+pub(super) fn words(prim: &Prim, prefix: &str, joint: &mut JointProperties) {
+    let number = |name: &str| {
+        prim.number(&format!("{prefix}:{name}"))
+            .filter(|number| number.is_finite())
+    };
+    let safety = Safety {
+        soft_lower_limit: number("safety_controller:soft_lower_limit"),
+        soft_upper_limit: number("safety_controller:soft_upper_limit"),
+        k_position: number("safety_controller:k_position"),
+        k_velocity: number("safety_controller:k_velocity"),
+    };
+    let calibration = Calibration {
+        rising: number("calibration:rising"),
+        falling: number("calibration:falling"),
+        reference_position: number("calibration:reference_position"),
+    };
+    joint.safety = (safety != Safety::default()).then_some(safety);
+    joint.calibration = (calibration != Calibration::default()).then_some(calibration);
+    if prefix != "urdf" {
+        let bounds = Bounds::between(number("limit:lower"), number("limit:upper"));
+        let limit = Limit {
+            bounds,
+            effort: number("limit:effort"),
+            velocity: number("limit:velocity"),
+        };
+        joint.limit = (limit != Limit::default()).then_some(limit);
+        let dynamics = Dynamics {
+            damping: number("dynamics:damping"),
+            friction: number("dynamics:friction"),
+        };
+        joint.dynamics = (dynamics != Dynamics::default()).then_some(dynamics);
+    }
+}
+
+/// How a joint follows another, in the words of the asset: the leader's prim, factor and offset in
+/// USD's units.
+struct Following {
+    property: String,
+    leader: Option<PrimId>,
+    multiplier: f64,
+    offset: f64,
+}
+
+/// Sets how joints follow others. `by_prim` has the joints of the robot by their prims.
+pub(super) fn follow(scene: &Scene<'_>, robot: &mut Robot, by_prim: &HashMap<PrimId, JointId>) {
+    let mut joints: Vec<(PrimId, JointId)> = by_prim
+        .iter()
+        .map(|(prim, joint)| (*prim, *joint))
+        .collect();
+    joints.sort();
+    for (prim, id) in joints {
+        let Some(following) = following(scene, prim) else {
+            continue;
+        };
+        let name = robot.joints()[id].name().to_owned();
+        let refuse = |why: String| {
+            let message = format!("joint {name:?} follows no other: {why}");
+            let help = "let it follow a joint that turns or slides, not itself and not in a circle";
+            scene.report(
+                &codes::MIMIC,
+                prim,
+                Some(&following.property),
+                message,
+                help,
+            );
+        };
+        let Some(&leader) = following.leader.and_then(|leader| by_prim.get(&leader)) else {
+            refuse("what it is to follow is no joint of the robot".to_owned());
+            continue;
+        };
+        let kinds = [id, leader].map(|joint| robot.joints()[joint].kind());
+        let has_one = |kind: JointKind| is_angular(kind) || kind == JointKind::Prismatic;
+        if !kinds.into_iter().all(has_one) {
+            refuse("one of the two has not exactly one degree of freedom".to_owned());
+            continue;
+        }
+        let [follower, led_by] = kinds.map(|kind| unit_of(scene, kind));
+        // Positions are USD's, in degrees where they are angles.
+        let mimic = Mimic {
+            joint: leader,
+            multiplier: tidy::number(following.multiplier * follower / led_by),
+            offset: tidy::position(kinds[0], following.offset * follower),
+        };
+        match robot.set_mimic(id, Some(mimic)) {
+            Ok(()) => robot.joint_mut(id).commanded = None,
+            Err(_) => refuse("it would follow itself".to_owned()),
+        }
+    }
+}
+
+/// ExtendedPhysicsMimicAPI (REP-158 §4.2.2), NewtonMimicAPI, PhysxMimicJointAPI: the first that is
+/// there.
+fn following(scene: &Scene<'_>, id: PrimId) -> Option<Following> {
+    let prim = &scene.stage[id];
+    let found = |property: &str, multiplier: f64, offset: f64| {
+        let leader = prim
+            .targets(property)
+            .first()
+            .and_then(|target| scene.stage.at(target));
+        Following {
+            property: property.to_owned(),
+            leader,
+            multiplier,
+            offset,
+        }
+    };
+    let number = |name: &str, otherwise: f64| {
+        prim.number(name)
+            .filter(|number| number.is_finite())
+            .unwrap_or(otherwise)
+    };
+    if !prim.targets("ext_physics:mimic:joint").is_empty() {
+        let (multiplier, offset) = (
+            number("ext_physics:mimic:multiplier", 1.0),
+            number("ext_physics:mimic:offset", 0.0),
+        );
+        return Some(found("ext_physics:mimic:joint", multiplier, offset));
+    }
+    if !prim.targets("newton:mimicJoint").is_empty()
+        && prim.flag("newton:mimicEnabled") != Some(false)
+    {
+        let (multiplier, offset) = (
+            number("newton:mimicCoef1", 1.0),
+            number("newton:mimicCoef0", 0.0),
+        );
+        return Some(found("newton:mimicJoint", multiplier, offset));
+    }
+    // PhysX: position + gearing · leader's position + offset = 0.
+    let instance = prim.instances_of("PhysxMimicJointAPI").next()?;
+    let name = |name: &str| format!("physxMimicJoint:{instance}:{name}");
+    Some(found(
+        &name("referenceJoint"),
+        -number(&name("gearing"), 1.0),
+        -number(&name("offset"), 0.0),
+    ))
+}

@@ -1,0 +1,173 @@
+//! Mass properties (PhysicsMassAPI): what is authored, and what UsdPhysics makes of colliders and
+//! densities where nothing is.
+
+use nalgebra::{Matrix3, Point3, UnitQuaternion, Vector3};
+
+use super::links::{DraftId, Links};
+use super::materials::Materials;
+use super::scene::{self, Scene};
+use super::shapes::{Collider, Shapes};
+use crate::codes;
+use urdf_usd_robot::{Geometry, Inertial, Pose, Robot, Solid};
+use urdf_usd_stage::{Prim, PrimId};
+use urdf_usd_usd_author::layout::ASSUMED_MASS;
+
+/// The density that UsdPhysics assumes where nothing gives one (UsdPhysicsMassAPI), kg/m³.
+pub const DENSITY: f64 = 1000.0;
+
+/// Returns the mass properties of a body, and whether its mass is assumed.
+pub(super) fn of_body(
+    scene: &Scene<'_>,
+    links: &Links,
+    robot: &Robot,
+    body: DraftId,
+    shapes: &Shapes<'_, '_>,
+) -> (Option<Inertial>, bool) {
+    let draft = &links.drafts[body];
+    let of_body = shapes
+        .colliders
+        .iter()
+        .filter(|collider| collider.owner.and_then(|owner| links.body(owner)) == Some(body));
+    let to_body = |owner: DraftId| draft.pose.inverse() * links.drafts[owner].pose;
+    let parts: Vec<(&Collider, Pose)> = of_body
+        .filter_map(|collider| Some((collider, to_body(collider.owner?) * collider.pose)))
+        .collect();
+    of(scene, robot, draft.prim, &parts, &shapes.materials)
+}
+
+/// The mass properties of a body, and whether its mass stands on the default density alone.
+fn of(
+    scene: &Scene<'_>,
+    robot: &Robot,
+    id: PrimId,
+    parts: &[(&Collider, Pose)],
+    materials: &Materials<'_, '_>,
+) -> (Option<Inertial>, bool) {
+    let prim = &scene.stage[id];
+    let place = scene.place(id, Some("physics:mass"));
+    let given = above_zero(prim, "physics:mass").map(|mass| mass * scene.kilogram);
+    let of_body = density(scene, prim);
+    let mut is_assumed = false;
+    let mut solids: Vec<Solid> = Vec::new();
+    for (collider, pose) in parts {
+        let of_collider = &scene.stage[collider.prim];
+        let material = materials.bound(
+            collider.prim,
+            &["material:binding:physics", "material:binding"],
+        );
+        let of_material = material.and_then(|material| density(scene, &scene.stage[material]));
+        let density = density(scene, of_collider).or(of_body).or(of_material);
+        let mesh = match &collider.geometry {
+            // Meshes that are read from USD stay in memory.
+            Geometry::Mesh { mesh, .. } => robot.meshes()[*mesh].mesh.in_memory(),
+            _ => None,
+        };
+        let Some(solid) = Solid::of(
+            &collider.geometry,
+            mesh.map(AsRef::as_ref),
+            density.unwrap_or(DENSITY),
+        ) else {
+            continue;
+        };
+        let own = above_zero(of_collider, "physics:mass")
+            .filter(|_| collider.prim != id)
+            .map(|mass| mass * scene.kilogram);
+        is_assumed |= given.is_none() && own.is_none() && density.is_none();
+        let solid = own.map_or(solid, |own| solid.times(own / solid.mass));
+        solids.push(solid.placed(pose));
+    }
+    let together = Solid::together(&solids);
+    let Some(mass) = given.or_else(|| together.map(|solid| solid.mass)) else {
+        let message = format!(
+            "body {:?} has no mass, and no collider to compute one from",
+            prim.name()
+        );
+        scene.report(
+            &codes::MASS_MISSING,
+            id,
+            Some("physics:mass"),
+            message,
+            "give the body physics:mass",
+        );
+        return (None, false);
+    };
+    // An asset of this program says itself which masses nobody gave.
+    let is_marked = prim.text(ASSUMED_MASS) == Some("true");
+    if is_assumed {
+        let message = format!(
+            "body {:?} has no mass and no density: {mass:.4} kg are computed with {DENSITY} kg/m³",
+            prim.name()
+        );
+        scene.report(
+            &codes::MASS_ASSUMED,
+            id,
+            Some("physics:mass"),
+            message,
+            "give the body physics:mass",
+        );
+    }
+    let solid = together.map(|solid| solid.times(mass / solid.mass));
+    let (origin, inertia) = distribution(scene, id, solid);
+    let is_assumed = is_assumed || is_marked;
+    let inertial = Inertial {
+        origin,
+        mass,
+        inertia,
+        is_assumed,
+        place,
+    };
+    (Some(inertial), is_assumed)
+}
+
+/// The inertial frame of a body, and its inertia there: as authored, or else those of `solid`, what
+/// its colliders make together.
+fn distribution(scene: &Scene<'_>, id: PrimId, solid: Option<Solid>) -> (Pose, Matrix3<f64>) {
+    let prim = &scene.stage[id];
+    // In the prim's coordinates, scale included.
+    let centre = scene::vector(prim, "physics:centerOfMass").map(|centre| {
+        let world = scene.placed[id].transform_point(&Point3::from(centre));
+        scene.pose(id).inverse_transform_point(&world).coords
+    });
+    let centre = centre
+        .or(solid.map(|solid| solid.centre))
+        .unwrap_or_default();
+    let moments = scene::vector(prim, "physics:diagonalInertia")
+        .filter(|moments| *moments != Vector3::zeros());
+    let (inertia, rotation) = match (moments, solid) {
+        (Some(moments), _) => {
+            let rotation = scene::rotation(prim, "physics:principalAxes")
+                .unwrap_or_else(UnitQuaternion::identity);
+            (
+                Matrix3::from_diagonal(&(moments * scene.kilogram * scene.metre * scene.metre)),
+                rotation,
+            )
+        }
+        (None, Some(solid)) => (solid.inertia, UnitQuaternion::identity()),
+        (None, None) => {
+            let message = format!(
+                "body {:?} has a mass, but no inertia and no collider to compute one from",
+                prim.name()
+            );
+            let help = "give the body physics:diagonalInertia";
+            scene.report(
+                &codes::MASS_MISSING,
+                id,
+                Some("physics:diagonalInertia"),
+                message,
+                help,
+            );
+            (Matrix3::zeros(), UnitQuaternion::identity())
+        }
+    };
+    (Pose::from_parts(centre.into(), rotation), inertia)
+}
+
+fn above_zero(prim: &Prim, name: &str) -> Option<f64> {
+    prim.number(name)
+        .filter(|number| *number > 0.0 && number.is_finite())
+}
+
+/// kg/m³.
+fn density(scene: &Scene<'_>, prim: &Prim) -> Option<f64> {
+    Some(above_zero(prim, "physics:density")? * scene.kilogram / scene.metre.powi(3))
+}

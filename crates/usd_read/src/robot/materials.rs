@@ -1,0 +1,669 @@
+//! Materials of a stage, as far as they are UsdPreviewSurface with numbers and images.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::scene::Scene;
+use super::shapes::number_array;
+use crate::codes;
+use urdf_usd_mesh::{MAX_PIXELS_TOGETHER, mean_color, replace_by_mean, texture_within};
+use urdf_usd_resolve::File;
+use urdf_usd_robot::{
+    Channel, ImagePlacement, Map, MapRole, Material, MaterialId, PLAIN_CLEARCOAT_ROUGHNESS,
+    PLAIN_IOR, Robot, Texture, Wrap,
+};
+use urdf_usd_stage::{Prim, PrimId, Value, array_len, asset_paths, double, numbers, text, vectors};
+use urdf_usd_usd_author::layout::default_material;
+
+/// How many connections lead from an input to its value at most.
+const MAX_STEPS: usize = 32;
+/// The relationships that bind a material, the first that is there counts.
+const BINDINGS: [&str; 3] = [
+    "material:binding",
+    "material:binding:preview",
+    "material:binding:full",
+];
+
+/// The materials that were met.
+pub(super) struct Materials<'s, 'a> {
+    scene: &'s Scene<'a>,
+    /// By prim; `None` of what is no material that can be read.
+    read: HashMap<PrimId, Option<Material>>,
+    /// Images by the path where they were found.
+    images: HashMap<String, Option<Arc<Texture>>>,
+    /// How many pixels all images together may still have.
+    pixels: u64,
+}
+
+/// Where the value of an input comes from.
+enum Source<'a> {
+    Value(&'a Value),
+    /// An output of a shader.
+    Shader(PrimId, String),
+}
+
+impl<'s, 'a> Materials<'s, 'a> {
+    pub fn new(scene: &'s Scene<'a>) -> Self {
+        Self {
+            scene,
+            read: HashMap::new(),
+            images: HashMap::new(),
+            pixels: MAX_PIXELS_TOGETHER,
+        }
+    }
+
+    /// The prim that is bound to `id`, or to the nearest prim above, by one of `relationships`.
+    pub fn bound(&self, id: PrimId, relationships: &[&str]) -> Option<PrimId> {
+        let stage = self.scene.stage;
+        std::iter::once(id)
+            .chain(stage.ancestors(id))
+            .find_map(|id| self.bound_to(id, relationships))
+    }
+
+    fn bound_to(&self, id: PrimId, relationships: &[&str]) -> Option<PrimId> {
+        let stage = self.scene.stage;
+        let targets = relationships.iter().find_map(|name| {
+            stage[id]
+                .targets(name)
+                .first()
+                .map(|target| (*name, target))
+        });
+        let (name, target) = targets?;
+        let found = stage.at(target);
+        if found.is_none() {
+            let message = format!(
+                "{:?} is bound to {target}, which is not there",
+                stage[id].name()
+            );
+            self.scene.report(
+                &codes::MATERIAL,
+                id,
+                Some(name),
+                message,
+                "bind it to a material that is there",
+            );
+        }
+        found
+    }
+
+    /// The material that is bound to a part of a mesh itself.
+    pub fn of_part(&mut self, part: PrimId, mesh: PrimId) -> Option<Material> {
+        let bound = self.bound_to(part, &BINDINGS)?;
+        self.material(bound)
+            .map(|material| self.colored(mesh, material))
+    }
+
+    /// A material as it shows on a prim: one that shows the prim's colours has the colour where
+    /// there is one for all of it.
+    fn colored(&self, id: PrimId, material: Material) -> Material {
+        if !material.shows_corner_colors || has_many_colors(&self.scene.stage[id]) {
+            return material;
+        }
+        let Some(Material {
+            base_color: [r, g, b, opacity],
+            ..
+        }) = self.display_color(id)
+        else {
+            return material;
+        };
+        let base_color = [r, g, b, opacity * material.base_color[3]];
+        Material {
+            shows_corner_colors: false,
+            base_color,
+            ..material
+        }
+    }
+
+    /// What shows on a prim: its material, or else its display colour. `None` if that is what is
+    /// written for what has no material.
+    pub fn of_shape(&mut self, robot: &mut Robot, id: PrimId) -> Option<MaterialId> {
+        let bound = self.bound(id, &BINDINGS);
+        let material = bound
+            .and_then(|bound| self.material(bound))
+            .map(|material| self.colored(id, material));
+        let material = material.or_else(|| self.display_color(id))?;
+        if material == default_material() {
+            return None;
+        }
+        let known = robot.materials().position(|known| *known == material);
+        Some(known.unwrap_or_else(|| robot.add_material(material)))
+    }
+
+    /// The one colour of a prim or of the nearest above.
+    fn display_color(&self, id: PrimId) -> Option<Material> {
+        let stage = self.scene.stage;
+        let prim = std::iter::once(id)
+            .chain(stage.ancestors(id))
+            .map(|id| &stage[id])
+            .find(|prim| {
+                let color = prim.value("primvars:displayColor").and_then(vectors);
+                color.is_some_and(|color| !color.is_empty())
+            })?;
+        let colors = prim.value("primvars:displayColor").and_then(vectors)?;
+        let &[color] = colors.as_slice() else {
+            return None;
+        };
+        if has_many_colors(&stage[id]) {
+            return None;
+        }
+        let opacity = number_array(prim, "primvars:displayOpacity")
+            .and_then(|all| all.first().copied())
+            .unwrap_or(1.0);
+        let [r, g, b] = color.map(unit);
+        Some(Material::plain("", [r, g, b, unit(opacity)]))
+    }
+
+    fn material(&mut self, id: PrimId) -> Option<Material> {
+        if let Some(known) = self.read.get(&id) {
+            return known.clone();
+        }
+        let material = self.parse(id);
+        self.read.insert(id, material.clone());
+        material
+    }
+
+    fn parse(&mut self, id: PrimId) -> Option<Material> {
+        let prim = &self.scene.stage[id];
+        let name = super::display_name(self.scene, id).unwrap_or_else(|| prim.name().to_owned());
+        let outputs = prim
+            .attributes
+            .iter()
+            .filter(|(name, _)| name.starts_with("outputs:") && name.ends_with("surface"));
+        let shader = outputs
+            .rev()
+            .find_map(|(name, _)| match self.source(id, name)? {
+                Source::Shader(shader, _) => Some(shader),
+                Source::Value(_) => None,
+            });
+        let surface = shader.filter(|shader| {
+            self.scene.stage[*shader].text("info:id") == Some("UsdPreviewSurface")
+        });
+        let Some(surface) = surface else {
+            // A material of contacts alone has no look.
+            if !prim.has("PhysicsMaterialAPI") || shader.is_some() {
+                let what = shader
+                    .and_then(|shader| self.scene.stage[shader].text("info:id"))
+                    .unwrap_or("no surface shader");
+                let message = format!(
+                    "material {name:?} has no UsdPreviewSurface but {what}; its look is left out"
+                );
+                let help = "give the material a UsdPreviewSurface beside what it has";
+                self.scene.report(&codes::MATERIAL, id, None, message, help);
+            }
+            return None;
+        };
+        Some(self.surface(surface, name))
+    }
+
+    fn surface(&mut self, id: PrimId, name: String) -> Material {
+        let mut material = Material::plain(name, [0.18, 0.18, 0.18, 1.0]);
+        let color = |value: &Value| numbers::<3>(value).map(|color| color.map(unit));
+        // Opacity first: whether the alpha of an image counts follows from it.
+        let opacity = self.input(id, "opacity");
+        match &opacity {
+            Some(Source::Value(value)) => material.base_color[3] = double(value).map_or(1.0, unit),
+            Some(Source::Shader(..)) | None => {}
+        }
+        let is_alpha_of = |image: PrimId| matches!(&opacity, Some(Source::Shader(of, output)) if *of == image && output == "a");
+        let mut has_own_alpha = false;
+        match self.input(id, "diffuseColor") {
+            Some(Source::Value(value)) => {
+                if let Some([r, g, b]) = color(value) {
+                    material.base_color = [r, g, b, material.base_color[3]];
+                }
+            }
+            Some(Source::Shader(shader, _)) if self.is_primvar(shader, "displayColor") => {
+                let opacity = material.base_color[3];
+                material = Material {
+                    shows_corner_colors: true,
+                    base_color: [1.0, 1.0, 1.0, opacity],
+                    ..material
+                };
+            }
+            Some(Source::Shader(shader, _)) => {
+                let fallback = self.scene.stage[shader]
+                    .value("inputs:fallback")
+                    .and_then(numbers::<4>);
+                let [r, g, b, a] = fallback.map_or([1.0; 4], |fallback| fallback.map(unit));
+                has_own_alpha = is_alpha_of(shader);
+                let opacity = if has_own_alpha {
+                    a
+                } else {
+                    material.base_color[3]
+                };
+                if let Some(texture) = self.image(shader) {
+                    let texture = if has_own_alpha {
+                        texture
+                    } else {
+                        opaque(texture)
+                    };
+                    material.base_color_texture = Some(texture);
+                    material.base_color_placement = self.placement(shader);
+                    self.expect_plain(shader, "the image of its colour");
+                }
+                material.base_color = [r, g, b, opacity];
+            }
+            None => {}
+        }
+        if !has_own_alpha
+            && let Some(Source::Shader(shader, output)) = &opacity
+            && let Some((map, factor, _)) = self.scalar(*shader, output)
+        {
+            material.base_color[3] = factor;
+            material.maps.insert(MapRole::Opacity, map);
+        }
+        material.opacity_threshold = match self.input(id, "opacityThreshold") {
+            Some(Source::Value(value)) => {
+                double(value).map(unit).filter(|threshold| *threshold > 0.0)
+            }
+            Some(Source::Shader(..)) => {
+                self.left_out(
+                    id,
+                    "inputs:opacityThreshold",
+                    "the image of its opacityThreshold",
+                );
+                None
+            }
+            None => None,
+        };
+        // In that workflow nothing is a metal.
+        let specular = matches!(self.input(id, "useSpecularWorkflow"), Some(Source::Value(value)) if double(value) == Some(1.0));
+        if specular {
+            material.specular = Some(self.specular(id));
+        }
+        let scalars = [
+            ("metallic", MapRole::Metallic),
+            ("roughness", MapRole::Roughness),
+            ("clearcoat", MapRole::Clearcoat),
+            ("clearcoatRoughness", MapRole::ClearcoatRoughness),
+        ];
+        for (input, role) in scalars
+            .into_iter()
+            .filter(|(_, role)| !specular || *role != MapRole::Metallic)
+        {
+            let value = match self.input(id, input) {
+                Some(Source::Value(value)) => double(value).map(unit),
+                Some(Source::Shader(shader, output)) => {
+                    self.scalar(shader, &output).map(|(map, factor, _)| {
+                        material.maps.insert(role, map);
+                        factor
+                    })
+                }
+                None => None,
+            };
+            let place = match role {
+                MapRole::Metallic => &mut material.metallic,
+                MapRole::Roughness => &mut material.roughness,
+                MapRole::Clearcoat => &mut material.clearcoat,
+                _ => &mut material.clearcoat_roughness,
+            };
+            *place = value.unwrap_or(*place);
+        }
+        if material.clearcoat == 0.0 {
+            material.clearcoat_roughness = PLAIN_CLEARCOAT_ROUGHNESS;
+            material.maps.retain(|role, _| {
+                !matches!(role, MapRole::Clearcoat | MapRole::ClearcoatRoughness)
+            });
+        }
+        if let Some(Source::Shader(shader, output)) = self.input(id, "occlusion")
+            && let Some((map, strength, _)) = self.scalar(shader, &output)
+        {
+            material
+                .maps
+                .insert(MapRole::Occlusion, Map { strength, ..map });
+        }
+        match self.input(id, "emissiveColor") {
+            Some(Source::Value(value)) => {
+                let emissive = numbers::<3>(value).unwrap_or_default();
+                material.emissive = emissive.map(|x| {
+                    if x.is_finite() {
+                        x.max(0.0) as f32
+                    } else {
+                        0.0
+                    }
+                });
+            }
+            Some(Source::Shader(shader, _)) => {
+                if let Some(texture) = self.image(shader) {
+                    let scale = self.scale_and_bias(shader).0;
+                    material.emissive = [scale[0], scale[1], scale[2]].map(|x| x.max(0.0));
+                    let placement = self.placement(shader);
+                    let map = Map {
+                        placement,
+                        ..Map::of(opaque(texture), Channel::Red)
+                    };
+                    material.maps.insert(MapRole::Emissive, map);
+                }
+            }
+            None => {}
+        }
+        if let Some(Source::Shader(shader, _)) = self.input(id, "normal")
+            && let Some(texture) = self.image(shader)
+        {
+            let strength = self.scale_and_bias(shader).0[0] / 2.0;
+            let strength = if strength > 0.0 { strength } else { 1.0 };
+            let placement = self.placement(shader);
+            material.maps.insert(
+                MapRole::Normal,
+                Map {
+                    strength,
+                    placement,
+                    ..Map::of(opaque(texture), Channel::Red)
+                },
+            );
+        }
+        if let Some(Source::Value(value)) = self.input(id, "ior") {
+            material.ior = double(value)
+                .filter(|ior| *ior >= 1.0 && ior.is_finite())
+                .map_or(PLAIN_IOR, |ior| ior as f32);
+        }
+        let displaces = match self.input(id, "displacement") {
+            Some(Source::Value(value)) => double(value).is_some_and(|number| number != 0.0),
+            Some(Source::Shader(..)) => true,
+            None => false,
+        };
+        if displaces {
+            self.left_out(id, "inputs:displacement", "its displacement");
+        }
+        self.lay_alike(id, &mut material);
+        material
+    }
+
+    /// The specular colour of the specular workflow; that of an image is its mean.
+    fn specular(&mut self, id: PrimId) -> [f32; 3] {
+        match self.input(id, "specularColor") {
+            Some(Source::Value(value)) => {
+                numbers::<3>(value).map_or([0.0; 3], |color| color.map(unit))
+            }
+            Some(Source::Shader(shader, _)) => {
+                let mean = self.image(shader).and_then(|texture| mean_color(&texture));
+                self.left_out(
+                    id,
+                    "inputs:specularColor",
+                    "the image of its specular colour (its mean counts)",
+                );
+                let (scale, _) = self.scale_and_bias(shader);
+                let [red, green, blue, _] = scale;
+                mean.map_or([0.0; 3], |[r, g, b, _]| {
+                    [r * red, g * green, b * blue].map(|part| unit(f64::from(part)))
+                })
+            }
+            None => [0.0; 3],
+        }
+    }
+
+    /// Images that are one in glTF have to lie alike: those of roughness and metalness, those of
+    /// colour and opacity.
+    fn lay_alike(&self, id: PrimId, material: &mut Material) {
+        let placement =
+            |material: &Material, role: MapRole| material.maps.get(&role).map(|map| map.placement);
+        let of_color = material
+            .base_color_texture
+            .as_ref()
+            .map(|_| material.base_color_placement);
+        let pairs = [
+            (
+                placement(material, MapRole::Roughness),
+                MapRole::Metallic,
+                "inputs:metallic",
+            ),
+            (of_color, MapRole::Opacity, "inputs:opacity"),
+        ];
+        for (first, role, input) in pairs {
+            let Some((first, second)) = first.zip(placement(material, role)) else {
+                continue;
+            };
+            if first != second {
+                let outcome = replace_by_mean(material, role);
+                self.left_out(
+                    id,
+                    input,
+                    &format!("where its image of {} lies ({outcome})", role.name()),
+                );
+            }
+        }
+    }
+
+    /// One channel of an image: the map, its factor, and what is added.
+    fn scalar(&mut self, shader: PrimId, output: &str) -> Option<(Map, f32, f32)> {
+        if self.is_primvar(shader, "displayOpacity") {
+            return None;
+        }
+        let texture = self.image(shader)?;
+        let ([red, green, blue, alpha], bias) = self.scale_and_bias(shader);
+        let (channel, scale, bias) = match (output, bias) {
+            ("g", [_, bias, _, _]) => (Channel::Green, green, bias),
+            ("b", [_, _, bias, _]) => (Channel::Blue, blue, bias),
+            ("a", [.., bias]) => (Channel::Alpha, alpha, bias),
+            (_, [bias, ..]) => (Channel::Red, red, bias),
+        };
+        let texture = if channel == Channel::Alpha {
+            texture
+        } else {
+            opaque(texture)
+        };
+        let map = Map {
+            placement: self.placement(shader),
+            ..Map::of(texture, channel)
+        };
+        Some((map, unit(f64::from(scale)), bias))
+    }
+
+    fn scale_and_bias(&self, shader: PrimId) -> ([f32; 4], [f32; 4]) {
+        let prim = &self.scene.stage[shader];
+        let of = |name: &str, otherwise: f32| {
+            let numbers = prim.value(name).and_then(numbers::<4>);
+            numbers.map_or([otherwise; 4], |numbers| numbers.map(|x| x as f32))
+        };
+        (of("inputs:scale", 1.0), of("inputs:bias", 0.0))
+    }
+
+    /// Reports what an image has that the model has no word for.
+    fn expect_plain(&self, shader: PrimId, what: &str) {
+        let (scale, bias) = self.scale_and_bias(shader);
+        if scale != [1.0; 4] || bias != [0.0; 4] {
+            self.left_out(shader, "inputs:scale", &format!("scale and bias of {what}"));
+        }
+    }
+
+    fn left_out(&self, id: PrimId, property: &str, what: &str) {
+        let message = format!(
+            "shader {:?}: {what} is left out: the model has no word for it",
+            self.scene.stage[id].name()
+        );
+        self.scene.report(
+            &codes::MATERIAL,
+            id,
+            Some(property),
+            message,
+            "nothing need be done, unless it matters",
+        );
+    }
+
+    /// Whether a shader gives a primvar.
+    fn is_primvar(&self, shader: PrimId, name: &str) -> bool {
+        let prim = &self.scene.stage[shader];
+        let reads = prim
+            .text("info:id")
+            .is_some_and(|id| id.starts_with("UsdPrimvarReader"));
+        reads
+            && matches!(self.input(shader, "varname"), Some(Source::Value(value)) if text(value) == Some(name))
+    }
+
+    /// Where the value of an input of a shader comes from; `None` if it is not authored.
+    fn input(&self, id: PrimId, name: &str) -> Option<Source<'a>> {
+        self.source(id, &format!("inputs:{name}"))
+    }
+
+    /// Follows an attribute through interfaces of materials and node graphs.
+    fn source(&self, id: PrimId, attribute: &str) -> Option<Source<'a>> {
+        let stage = self.scene.stage;
+        let (mut at, mut name) = (id, attribute.to_owned());
+        for _ in 0..MAX_STEPS {
+            let found = stage[at].attributes.get(&name)?;
+            let Some(connection) = found.connections.first() else {
+                return found.value.as_deref().map(Source::Value);
+            };
+            let (path, property) = connection.rsplit_once('.')?;
+            at = stage.at(path)?;
+            let output = property.strip_prefix("outputs:");
+            if let Some(output) = output.filter(|_| is_shader(&stage[at])) {
+                return Some(Source::Shader(at, output.to_owned()));
+            }
+            property.clone_into(&mut name);
+        }
+        None
+    }
+
+    /// How the image of a UsdUVTexture lies: how it goes on beyond its edges, and the
+    /// UsdTransform2d that its texture coordinates go through.
+    fn placement(&self, shader: PrimId) -> ImagePlacement {
+        let wrap = ["wrapS", "wrapT"].map(|name| {
+            let Some(Source::Value(value)) = self.input(shader, name) else {
+                return Wrap::Repeat;
+            };
+            match text(value) {
+                Some("mirror") => Wrap::Mirror,
+                Some("clamp") => Wrap::Clamp,
+                Some("black") => {
+                    self.left_out(
+                        shader,
+                        &format!("inputs:{name}"),
+                        "the black beyond the edges of its image (the edge goes on)",
+                    );
+                    Wrap::Clamp
+                }
+                // PNG and JPEG have no metadata that `useMetadata` could mean.
+                _ => Wrap::Repeat,
+            }
+        });
+        let mut placement = ImagePlacement {
+            wrap,
+            ..ImagePlacement::default()
+        };
+        let Some(transform) = self.transform(shader, "st") else {
+            return placement;
+        };
+        let pair = |name: &str, otherwise: [f32; 2]| match self.input(transform, name) {
+            Some(Source::Value(value)) => {
+                numbers::<2>(value).map_or(otherwise, |pair| pair.map(|x| x as f32))
+            }
+            _ => otherwise,
+        };
+        placement.scale = pair("scale", placement.scale);
+        placement.translation = pair("translation", placement.translation);
+        if let Some(Source::Value(value)) = self.input(transform, "rotation") {
+            placement.rotation = double(value)
+                .filter(|degrees| degrees.is_finite())
+                .unwrap_or(0.0)
+                .to_radians();
+        }
+        if self.transform(transform, "in").is_some() {
+            self.left_out(
+                transform,
+                "inputs:in",
+                "the transform of texture coordinates before it",
+            );
+        }
+        placement
+    }
+
+    /// The UsdTransform2d that an input of a shader comes from.
+    fn transform(&self, shader: PrimId, input: &str) -> Option<PrimId> {
+        match self.input(shader, input)? {
+            Source::Shader(of, _) => Some(of)
+                .filter(|of| self.scene.stage[*of].text("info:id") == Some("UsdTransform2d")),
+            Source::Value(_) => None,
+        }
+    }
+
+    /// The image of a UsdUVTexture.
+    fn image(&mut self, shader: PrimId) -> Option<Arc<Texture>> {
+        let prim = &self.scene.stage[shader];
+        if prim.text("info:id") != Some("UsdUVTexture") {
+            let what = format!(
+                "what comes from {}",
+                prim.text("info:id").unwrap_or("a shader without info:id")
+            );
+            self.left_out(shader, "info:id", &what);
+            return None;
+        }
+        let Some(Source::Value(file)) = self.input(shader, "file") else {
+            return None;
+        };
+        let (written, found) = asset_paths(file).into_iter().next()?;
+        let missing = |reason: &str| {
+            let message = format!("the image @{written}@ can't be used: {reason}");
+            let help = "put the image where the asset looks for it, as PNG or JPEG";
+            self.scene
+                .report(&codes::TEXTURE, shader, Some("inputs:file"), message, help);
+        };
+        if written.contains("<UDIM>") {
+            missing("it is a set of tiles (UDIM)");
+            return None;
+        }
+        let Some(found) = found else {
+            missing("it leads to no file");
+            return None;
+        };
+        if let Some(known) = self.images.get(&found) {
+            return known.clone();
+        }
+        let loaded = match self.scene.stage.bytes(&found) {
+            Ok(bytes) => {
+                let inside = found
+                    .strip_suffix(']')
+                    .and_then(|path| path.rsplit('[').next())
+                    .unwrap_or(&found);
+                let file = File {
+                    path: Path::new(inside).to_owned(),
+                    bytes: bytes.into(),
+                };
+                texture_within(&file, &mut self.pixels)
+                    .map_err(|error| missing(&error.to_string()))
+                    .ok()
+            }
+            Err(error) => {
+                missing(&error.to_string());
+                None
+            }
+        };
+        self.images.insert(found, loaded.clone());
+        loaded
+    }
+}
+
+/// Whether the colour of a mesh, or its opacity, is not the same all over: those are not a
+/// material's.
+pub(super) fn has_many_colors(prim: &Prim) -> bool {
+    let count = |name: &str| prim.value(name).and_then(array_len).unwrap_or(0);
+    prim.type_name == "Mesh"
+        && (count("primvars:displayColor") > 1
+            || (count("primvars:displayColor") > 0 && count("primvars:displayOpacity") > 1))
+}
+
+/// The same image for a material to which its alpha means nothing.
+fn opaque(texture: Arc<Texture>) -> Arc<Texture> {
+    if texture.has_alpha {
+        Arc::new(Texture {
+            has_alpha: false,
+            ..Texture::clone(&texture)
+        })
+    } else {
+        texture
+    }
+}
+
+fn is_shader(prim: &Prim) -> bool {
+    prim.type_name == "Shader"
+}
+
+/// A number from 0 to 1.
+fn unit(number: f64) -> f32 {
+    if number.is_nan() {
+        0.0
+    } else {
+        number.clamp(0.0, 1.0) as f32
+    }
+}

@@ -1,0 +1,164 @@
+//! `base.usda`: links as Xforms, frames, and the scopes of visuals and colliders with their
+//! payloads (REP-158 §1.2, §1.3.2).
+
+use super::Scene;
+use super::instances::author_primitive;
+use super::library::{Collider, ColliderForm, Look, Visual};
+use super::{lights, planning, sensors};
+use urdf_usd_robot::{LinkId, Role};
+use urdf_usd_usd_author::layout::{
+    DEFAULT_TIER, FIDELITY, HULL, REPRESENTATION, SPHERES, TIERS, TRIMESH,
+};
+use urdf_usd_usd_author::numbers::place;
+use urdf_usd_usd_author::{Attribute, Layer, Prim, Relationship, string};
+
+pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+    let (mut layer, root) = super::layer(
+        scene,
+        "Links as Xforms, frames, visual and collision scopes",
+    );
+    layer.def(&root, "Xform");
+    for &link in scene.robot.tree().order() {
+        if scene.is_over("base.usda") {
+            return layer;
+        }
+        author_link(scene, &mut layer, link);
+    }
+    sensors::author(scene, &mut layer);
+    lights::author(scene, &mut layer);
+    if !scene.library.materials.is_empty() {
+        layer
+            .def(&format!("{root}/Materials"), "Scope")
+            .reference("./materials.usda", "/Materials");
+    }
+    layer
+}
+
+fn author_link(scene: &Scene<'_>, layer: &mut Layer, link: LinkId) {
+    let plan = &scene.plan.links[link];
+    if plan.role != Role::World {
+        let name = scene.robot.links()[link].name();
+        let mut prim = layer.def(&plan.path, "Xform");
+        if !plan.path.ends_with(&format!("/{name}")) {
+            prim.display_name(name);
+        }
+        place(&mut prim, &plan.local, None);
+    }
+    let visuals = &scene.library.visuals[link];
+    if !visuals.is_empty() {
+        author_visuals(scene, layer, &format!("{}/visual", plan.path), visuals);
+    }
+    let colliders = &scene.library.colliders[link];
+    if !colliders.is_empty() {
+        author_colliders(scene, layer, link, colliders);
+    }
+}
+
+/// The visuals of a link. One that looks other from tier to tier stands in the variants, under the
+/// same name in each.
+fn author_visuals(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visuals: &[Visual]) {
+    layer.def(scope, "Scope");
+    if visuals.iter().any(Visual::has_tiers) {
+        layer.over(scope).variant_set(REPRESENTATION, DEFAULT_TIER);
+    }
+    for visual in visuals {
+        if !visual.has_tiers() {
+            author_visual(
+                scene,
+                layer,
+                &format!("{scope}/{}", visual.name),
+                visual,
+                visual.default_look(),
+            );
+            continue;
+        }
+        for (tier, look) in TIERS.into_iter().zip(visual.looks) {
+            let path = format!("{scope}{{{REPRESENTATION}={tier}}}{}", visual.name);
+            author_visual(scene, layer, &path, visual, look);
+        }
+    }
+}
+
+fn author_visual(scene: &Scene<'_>, layer: &mut Layer, path: &str, visual: &Visual, look: Look) {
+    let instance = &scene.library.instances[look.instance];
+    let material = &scene.library.materials[look.material].name;
+    let mut prim = layer.def(path, "Xform");
+    prim.apply(["MaterialBindingAPI"])
+        .payload("./instances.usda", &format!("/Instances/{}", instance.name));
+    if instance.uses > 1 {
+        prim.instanceable(true);
+    }
+    if let Some(name) = &visual.display_name {
+        prim.display_name(name);
+    }
+    if let Some(mesh) = &visual.stand_in_for {
+        prim.custom_data([("standInFor", string(mesh))]);
+    }
+    prim.relationship(
+        "material:binding",
+        Relationship::to([format!("{}/Materials/{material}", scene.plan.root())]),
+    );
+    place(&mut prim, &visual.pose, visual.scale.as_ref());
+}
+
+/// The colliders of a link, by how near they are to what is meant. Where planners have spheres for
+/// the link they are a variant, too, in which no other collider stands.
+fn author_colliders(scene: &Scene<'_>, layer: &mut Layer, link: LinkId, colliders: &[Collider]) {
+    let scope = &format!("{}/collision", scene.plan.links[link].path);
+    layer.def(scope, "Scope");
+    let variant = |name: &str| format!("{scope}{{{FIDELITY}={name}}}");
+    let is_mesh = |collider: &&Collider| matches!(collider.form, ColliderForm::Mesh { .. });
+    let spheres = planning::colliders(scene.robot.planning(), link);
+    if colliders.iter().any(|c| is_mesh(&c)) || !spheres.is_empty() {
+        layer.over(scope).variant_set(FIDELITY, HULL);
+        [HULL, TRIMESH]
+            .iter()
+            .for_each(|name| drop(layer.over(&variant(name))));
+    }
+    for collider in colliders {
+        match &collider.form {
+            ColliderForm::Primitive(geometry) => {
+                let mut prim = layer.def(&format!("{scope}/{}", collider.name), "");
+                let shape_scale = author_primitive(&mut prim, geometry);
+                finish_collider(&mut prim, collider, shape_scale.as_ref());
+            }
+            ColliderForm::Mesh {
+                convex_hull,
+                trimesh,
+            } => {
+                for (name, mesh) in [(HULL, convex_hull), (TRIMESH, trimesh)] {
+                    let mut prim =
+                        layer.def(&format!("{}{}", variant(name), collider.name), "Mesh");
+                    prim.payload(
+                        "./geometries.usdc",
+                        &format!("/Geometries/{}", scene.library.meshes[*mesh].name),
+                    );
+                    finish_collider(&mut prim, collider, collider.scale.as_ref());
+                }
+            }
+        }
+    }
+    if !spheres.is_empty() {
+        let variant = variant(SPHERES);
+        for collider in colliders {
+            layer
+                .over(&format!("{variant}{}", collider.name))
+                .active(false);
+        }
+        for (name, sphere) in spheres {
+            planning::author_sphere(&mut layer.def(&format!("{variant}{name}"), ""), sphere);
+        }
+    }
+}
+
+fn finish_collider(
+    prim: &mut Prim<'_>,
+    collider: &Collider,
+    scale: Option<&nalgebra::Vector3<f64>>,
+) {
+    prim.attribute("purpose", Attribute::token("guide").uniform());
+    if let Some(name) = &collider.display_name {
+        prim.display_name(name);
+    }
+    place(prim, &collider.pose, scale);
+}

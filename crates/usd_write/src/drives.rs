@@ -1,0 +1,236 @@
+//! Drives of joints (PhysicsDriveAPI): which gains make a joint follow its command.
+//!
+//! A URDF says that a joint is driven and how strong, not how stiff. Gains are made from what the
+//! joint carries, so that every joint, of a finger or of a shoulder, answers alike: as a critically
+//! damped oscillator of [`FREQUENCY`].
+
+use nalgebra::{Matrix3, Point3, Vector3};
+
+use super::Scene;
+use super::physics::mass_of;
+use urdf_usd_robot::{ArenaMap, Command, Drive, JointId, JointKind, Link, Mass, Pose};
+use urdf_usd_usd_author::numbers::degrees;
+use urdf_usd_usd_author::{Attribute, Prim};
+
+/// Hz. Ten times what an arm's controller follows; within what a simulation at 100 steps a second
+/// and more can integrate.
+const FREQUENCY: f64 = 10.0;
+
+/// Up to how many links what a joint carries is summed one by one; beyond, from sums that are made
+/// once: in a long chain, each joint carries nearly all links.
+const MAX_ONE_BY_ONE: usize = 256;
+
+/// Authors the drive of a joint on its prim: `angular` or `linear`, of type force, in USD's units
+/// (per degree).
+pub(super) fn author(
+    scene: &Scene<'_>,
+    carried: &Carried,
+    prim: &mut Prim<'_>,
+    id: JointId,
+    drive: &Drive,
+) {
+    let joint = &scene.robot.joints()[id];
+    let (instance, per_unit): (_, fn(f64) -> f64) = match joint.kind() {
+        JointKind::Revolute | JointKind::Continuous => ("angular", f64::to_radians),
+        JointKind::Prismatic => ("linear", |gain| gain),
+        _ => return,
+    };
+    let frequency = std::f64::consts::TAU * FREQUENCY;
+    let carried = carried.by(scene, id);
+    let (stiffness, damping) = match drive.command {
+        Command::Position => (carried * frequency * frequency, 2.0 * carried * frequency),
+        Command::Velocity => (0.0, 2.0 * carried * frequency),
+        Command::Effort => (0.0, 0.0),
+    };
+    prim.apply([format!("PhysicsDriveAPI:{instance}").as_str()]);
+    let mut set = |name: &str, value: Attribute| {
+        prim.attribute(&format!("drive:{instance}:physics:{name}"), value);
+    };
+    set("type", Attribute::token("force").uniform());
+    set("stiffness", Attribute::float(per_unit(stiffness) as f32));
+    set("damping", Attribute::float(per_unit(damping) as f32));
+    // An effort of 0 is how many a URDF says that it doesn't know.
+    if let Some(effort) = joint
+        .limit
+        .and_then(|limit| limit.effort)
+        .filter(|&effort| effort > 0.0)
+    {
+        set("maxForce", Attribute::float(effort as f32));
+    }
+    if let Some(position) = drive.initial_position {
+        let target = if instance == "angular" {
+            degrees(position)
+        } else {
+            position as f32
+        };
+        set("targetPosition", Attribute::float(target));
+    }
+}
+
+/// What each link carries with it, itself included.
+pub(super) struct Carried {
+    /// `None` for what is no body.
+    masses: ArenaMap<Link, Option<Mass>>,
+    /// How many links hang on each, itself included, without what floats.
+    count: ArenaMap<Link, usize>,
+    /// All that hangs on each link as one.
+    whole: ArenaMap<Link, Whole>,
+}
+
+/// Many bodies as one, in the default prim with all joints at zero.
+#[derive(Clone, Copy, Default)]
+struct Whole {
+    /// kg.
+    mass: f64,
+    /// Masses times places, kg·m.
+    first: Vector3<f64>,
+    /// Inertia about the origin, kg·m².
+    inertia: Matrix3<f64>,
+}
+
+impl Whole {
+    fn of(mass: &Mass, rest: &Pose) -> Self {
+        let centre = (rest * Point3::from(mass.centre)).coords;
+        let turn = (rest.rotation * mass.axes)
+            .to_rotation_matrix()
+            .into_inner();
+        let own = turn * Matrix3::from_diagonal(&mass.moments) * turn.transpose();
+        Self {
+            mass: mass.mass,
+            first: mass.mass * centre,
+            inertia: mass.mass * spread(&centre, &centre) + own,
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.mass += other.mass;
+        self.first += other.first;
+        self.inertia += other.inertia;
+    }
+
+    /// The moment about the unit vector `axis` through `point`.
+    fn about(&self, axis: &Vector3<f64>, point: &Vector3<f64>) -> f64 {
+        let between = spread(point, &self.first) + spread(&self.first, point);
+        let inertia = self.inertia - between + self.mass * spread(point, point);
+        axis.dot(&(inertia * axis))
+    }
+}
+
+/// (a · b) 1 − a bᵀ: the inertia of a unit mass at `a` if that is `b` too.
+fn spread(a: &Vector3<f64>, b: &Vector3<f64>) -> Matrix3<f64> {
+    Matrix3::from_diagonal_element(a.dot(b)) - a * b.transpose()
+}
+
+impl Carried {
+    pub(super) fn new(scene: &Scene<'_>) -> Self {
+        let (robot, links) = (scene.robot, &scene.plan.links);
+        let masses = ArenaMap::new(robot.links(), |link, _| mass_of(scene, link));
+        let mut whole = ArenaMap::new(robot.links(), |link, _| {
+            masses[link]
+                .as_ref()
+                .map(|mass| Whole::of(mass, &links[link].rest))
+                .unwrap_or_default()
+        });
+        let mut count = ArenaMap::filled(robot.links(), 1);
+        for &link in robot.tree().order().iter().rev() {
+            let joint = robot
+                .tree()
+                .parent_joint(link)
+                .map(|joint| &robot.joints()[joint]);
+            // What floats is not carried.
+            if let Some(joint) = joint.filter(|joint| joint.kind() != JointKind::Floating) {
+                let (below, number) = (whole[link], count[link]);
+                whole[joint.parent()].add(&below);
+                count[joint.parent()] += number;
+            }
+        }
+        Self {
+            masses,
+            count,
+            whole,
+        }
+    }
+
+    /// What a joint moves: kg·m² about its axis, or kg along it, with all joints at zero.
+    fn by(&self, scene: &Scene<'_>, id: JointId) -> f64 {
+        let (robot, plan) = (scene.robot, &scene.plan);
+        let joint = &robot.joints()[id];
+        let frame = plan.links[joint.child()].rest;
+        let axis = frame.rotation * joint.axis.into_inner();
+        if self.count[joint.child()] > MAX_ONE_BY_ONE {
+            let whole = &self.whole[joint.child()];
+            return match joint.kind() {
+                JointKind::Prismatic => whole.mass,
+                _ => whole.about(&axis, &frame.translation.vector).max(0.0),
+            };
+        }
+        let mut carried = 0.0;
+        let mut stack = vec![joint.child()];
+        while let Some(link) = stack.pop() {
+            let below = robot
+                .tree()
+                .child_joints(link)
+                .iter()
+                .map(|&joint| &robot.joints()[joint]);
+            stack.extend(
+                below
+                    .filter(|joint| joint.kind() != JointKind::Floating)
+                    .map(|joint| joint.child()),
+            );
+            let Some(mass) = &self.masses[link] else {
+                continue;
+            };
+            carried += match joint.kind() {
+                JointKind::Prismatic => mass.mass,
+                _ => {
+                    let rest = &plan.links[link].rest;
+                    let arm =
+                        rest * Point3::from(mass.centre) - Point3::from(frame.translation.vector);
+                    let own = (rest.rotation * mass.axes).inverse() * axis;
+                    mass.mass * arm.cross(&axis).norm_squared()
+                        + own.component_mul(&own).dot(&mass.moments)
+                }
+            };
+        }
+        carried
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::UnitQuaternion;
+
+    use super::*;
+
+    #[test]
+    fn many_bodies_as_one_turn_as_they_do_one_by_one() {
+        let mass = |k: f64| Mass {
+            mass: 1.0 + k,
+            centre: Vector3::new(k, -0.5 * k, 0.3),
+            moments: Vector3::new(0.2, 0.3, 0.4 + 0.01 * k),
+            axes: UnitQuaternion::from_euler_angles(k, 0.2, -k),
+            repaired: false,
+        };
+        let rest = |k: f64| {
+            Pose::from_parts(
+                [k, 1.0, -2.0 * k].into(),
+                UnitQuaternion::from_euler_angles(0.3, k, 0.1),
+            )
+        };
+        let (axis, point) = (
+            Vector3::new(1.0, 2.0, -0.5).normalize(),
+            Vector3::new(0.7, -3.0, 1.5),
+        );
+        let (mut whole, mut alone) = (Whole::default(), 0.0);
+        for k in 0..20 {
+            let (mass, rest) = (mass(f64::from(k)), rest(f64::from(k)));
+            whole.add(&Whole::of(&mass, &rest));
+            let arm = (rest * Point3::from(mass.centre)).coords - point;
+            let own = (rest.rotation * mass.axes).inverse() * axis;
+            alone += mass.mass * arm.cross(&axis).norm_squared()
+                + own.component_mul(&own).dot(&mass.moments);
+        }
+        let as_one = whole.about(&axis, &point);
+        assert!((as_one - alone).abs() < 1e-9 * alone, "{as_one} {alone}");
+    }
+}

@@ -1,0 +1,56 @@
+//! The entry layer: what the asset is, and the layers that make it up.
+
+use super::{Overlay, Scene};
+use urdf_usd_usd_author::{Attribute, Layer, Value, dictionary, string};
+
+/// The layers that the entry pulls in, strongest first.
+pub(super) const ORDER: [&str; 6] = [
+    "ros.usda",
+    "extended_physics.usda",
+    "planning.usda",
+    "urdf.usda",
+    "physics.usda",
+    "base.usda",
+];
+
+pub(super) fn layer(scene: &Scene<'_>, sublayers: &[&str], extents: Vec<[f32; 3]>) -> Layer {
+    let (mut layer, root) = super::layer(scene, &format!("The robot {}", scene.robot.name()));
+    layer.sublayers(sublayers.iter().map(|path| format!("./{path}")));
+    let options = scene.options;
+    let mut info: Vec<(&str, Value)> = vec![
+        ("name", string(scene.robot.name())),
+        ("identifier", string(&options.identifier)),
+        ("version", string(&options.version)),
+    ];
+    if let Some(uri) = &options.package_uri {
+        info.push(("ros", dictionary([("package_uri", string(uri))])));
+    }
+    let mut prim = layer.def(&root, "Xform");
+    prim.kind("component").asset_info(info);
+    if !extents.is_empty() {
+        prim.apply(["GeomModelAPI"])
+            .attribute("extentsHint", Attribute::float3_array(extents));
+    }
+    if scene.plan.name != scene.robot.name() {
+        prim.display_name(scene.robot.name());
+    }
+    layer
+}
+
+/// The entry of an overlay: the asset under the overlay's layer.
+pub(super) fn overlay(scene: &Scene<'_>, overlay: Overlay) -> Layer {
+    let (mut layer, root) = super::layer(
+        scene,
+        &format!(
+            "The robot {} with the overlay {}",
+            scene.robot.name(),
+            overlay.as_str()
+        ),
+    );
+    layer.sublayers([
+        format!("./{}.usda", overlay.as_str()),
+        format!("./{}.usda", scene.options.entry),
+    ]);
+    layer.over(&root);
+    layer
+}

@@ -1,0 +1,302 @@
+//! `isaac.usda`: the overlay with the Isaac robot schema, prefix `isaac:`: what the robot is, its
+//! links, joints and sites in order, and its named poses.
+//!
+//! Of frames that are no bodies each is a site. A pose is a prim of its own with the chain that it
+//! is about: from its group in the SRDF, or else the smallest part of the robot that has all joints
+//! of the pose.
+
+use std::collections::{HashMap, HashSet};
+
+use super::ros::default_namespace;
+use super::{Scene, codes};
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_robot::kinematics::Model;
+use urdf_usd_robot::{Joint, JointId, JointKind, LinkId, NamedPose, Pose, Role};
+use urdf_usd_usd_author::isaac_schema as names;
+use urdf_usd_usd_author::isaac_schema::RobotType;
+use urdf_usd_usd_author::numbers::{degrees, joint_axis};
+use urdf_usd_usd_author::{Attribute, Chain, Layer, PosePrim, Relationship};
+
+/// What the overlay says of the robot that the robot itself does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Isaac {
+    /// `isaac:robotType`.
+    pub robot_type: RobotType,
+    /// Whether sites stand at the end of the list of links, not after their link.
+    pub sites_last: bool,
+    /// `isaac:description`; empty: nothing is said.
+    pub description: String,
+    /// The licence as its package names it; empty: nothing is said.
+    pub license: String,
+    /// `isaac:source`; empty: nothing is said.
+    pub source: String,
+}
+
+pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
+    let (mut layer, root) = super::layer(
+        scene,
+        "Links, joints, sites and poses in the words of the Isaac robot schema",
+    );
+    let poses = author_poses(scene, &mut layer, &root, diagnostics);
+    author_robot(scene, &mut layer, &root, poses);
+    let says_drives = scene
+        .robot
+        .joints()
+        .values()
+        .any(|joint| joint.drive().is_some());
+    let tools: HashSet<LinkId> = scene.robot.planning().tool_frames.iter().copied().collect();
+    let coordinates: HashSet<JointId> = scene
+        .robot
+        .planning()
+        .coordinates
+        .iter()
+        .map(|coordinate| coordinate.joint)
+        .collect();
+    for (id, joint) in scene.robot.joints().iter() {
+        let Some(plan) = &scene.plan.joints[id] else {
+            continue;
+        };
+        let mut prim = layer.over(&plan.path);
+        prim.apply([names::JOINT_API]);
+        if name_of(&plan.path) != joint.name() {
+            // The schema's file spells it one way, and programs read it the other way.
+            prim.attribute(names::NAME_OVERRIDE, Attribute::string(joint.name()));
+            prim.attribute(names::JOINT_NAME_OVERRIDE, Attribute::string(joint.name()));
+        }
+        let free = degrees_of_freedom(joint);
+        if free.len() > 1 {
+            prim.attribute(
+                names::DOF_ORDER,
+                Attribute::token_array(free.iter().copied()),
+            );
+        }
+        let is_driven = joint.drive().is_some() || coordinates.contains(&id);
+        if !free.is_empty() && (says_drives || !coordinates.is_empty()) {
+            prim.attribute(
+                names::ACTUATOR,
+                Attribute::bool_array(vec![is_driven; free.len()]),
+            );
+        }
+    }
+    for (path, _) in &scene.plan.world_joints {
+        layer.over(path).apply([names::JOINT_API]);
+    }
+    for (id, plan) in scene.plan.links.iter() {
+        let name = scene.robot.links()[id].name();
+        let is_tool = tools.contains(&id);
+        if plan.role == Role::Body {
+            let mut prim = layer.over(&plan.path);
+            prim.apply([names::LINK_API]);
+            if name_of(&plan.path) != name {
+                prim.attribute(names::NAME_OVERRIDE, Attribute::string(name));
+            }
+        }
+        if plan.role == Role::Frame || plan.role == Role::Body && is_tool {
+            let what = if is_tool { "tool frame" } else { "frame" };
+            layer
+                .over(&plan.path)
+                .apply([names::SITE_API])
+                .attribute(
+                    names::SITE_DESCRIPTION,
+                    Attribute::string(format!("{what} {name}")),
+                )
+                .attribute(names::FORWARD_AXIS, Attribute::token("X").uniform());
+        }
+    }
+    layer
+}
+
+/// IsaacRobotAPI on the default prim. What has no value is left to the schema's fallback.
+fn author_robot(scene: &Scene<'_>, layer: &mut Layer, root: &str, poses: Vec<String>) {
+    let Isaac {
+        robot_type,
+        description,
+        license,
+        source,
+        ..
+    } = &scene.options.isaac;
+    let namespace = scene
+        .options
+        .namespace
+        .clone()
+        .unwrap_or_else(|| default_namespace(scene.robot.name()));
+    let mut prim = layer.over(root);
+    prim.apply([names::ROBOT_API]);
+    let source = scene
+        .options
+        .package_uri
+        .as_ref()
+        .filter(|_| source.is_empty())
+        .unwrap_or(source);
+    let texts = [
+        (names::DESCRIPTION, description.as_str()),
+        (names::NAMESPACE, &namespace),
+        (names::SOURCE, source),
+        (names::VERSION, &scene.options.version),
+    ];
+    for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        prim.attribute(name, Attribute::string(text));
+    }
+    if *robot_type != RobotType::Default {
+        prim.attribute(names::ROBOT_TYPE, Attribute::token(robot_type.as_str()));
+    }
+    if !license.is_empty() {
+        prim.attribute(names::LICENSE, Attribute::token(names::license(license)));
+    }
+    prim.relationship(names::ROBOT_LINKS, Relationship::prepend(links(scene)))
+        .relationship(names::ROBOT_JOINTS, Relationship::prepend(joints(scene)));
+    if !poses.is_empty() {
+        prim.relationship(names::ROBOT_POSES, Relationship::prepend(poses));
+    }
+}
+
+/// The bodies depth first, each with the sites in it, or all sites at the end.
+fn links(scene: &Scene<'_>) -> Vec<String> {
+    let (plans, is_last) = (&scene.plan.links, scene.options.isaac.sites_last);
+    let mut sites: HashMap<LinkId, Vec<LinkId>> = HashMap::new();
+    let mut last = Vec::new();
+    for &link in scene
+        .robot
+        .tree()
+        .order()
+        .iter()
+        .filter(|link| plans[**link].role == Role::Frame)
+    {
+        match plans[link].body.filter(|_| !is_last) {
+            Some(body) => sites.entry(body).or_default().push(link),
+            None => last.push(link),
+        }
+    }
+    let bodies = scene
+        .robot
+        .tree()
+        .order()
+        .iter()
+        .filter(|link| plans[**link].role == Role::Body);
+    let with_sites = bodies
+        .flat_map(|body| std::iter::once(*body).chain(sites.remove(body).unwrap_or_default()));
+    with_sites
+        .collect::<Vec<_>>()
+        .into_iter()
+        .chain(last)
+        .map(|link| plans[link].path.clone())
+        .collect()
+}
+
+/// The joints in the order of the bodies that they move, what holds the robot to the world first,
+/// loops last.
+fn joints(scene: &Scene<'_>) -> Vec<String> {
+    let added = scene.plan.world_joints.iter().map(|(path, _)| path.clone());
+    let path = |joint: JointId| Some(scene.plan.joints[joint].as_ref()?.path.clone());
+    let in_tree = scene
+        .robot
+        .tree()
+        .order()
+        .iter()
+        .filter_map(|link| scene.robot.tree().parent_joint(*link));
+    let loops = scene
+        .robot
+        .joints()
+        .iter()
+        .filter(|(_, joint)| joint.closes_loop())
+        .map(|(id, _)| id);
+    added.chain(in_tree.chain(loops).filter_map(path)).collect()
+}
+
+/// The degrees of freedom of a joint in the frame that UsdPhysics has of it, in the schema's order.
+fn degrees_of_freedom(joint: &Joint) -> Vec<&'static str> {
+    let (axis, _) = joint_axis(&joint.axis);
+    let is_free = |token: &&str| match joint.kind() {
+        JointKind::Fixed => false,
+        JointKind::Revolute | JointKind::Continuous => token.strip_prefix("Rot") == Some(axis),
+        JointKind::Prismatic => token.strip_prefix("Trans") == Some(axis),
+        JointKind::Planar => match token.strip_prefix("Trans") {
+            Some(letter) => letter != axis,
+            None => token.strip_prefix("Rot") == Some(axis),
+        },
+        JointKind::Floating => true,
+    };
+    names::DOF_TOKENS.into_iter().filter(is_free).collect()
+}
+
+/// Authors the named poses; returns their paths.
+fn author_poses(
+    scene: &Scene<'_>,
+    layer: &mut Layer,
+    root: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<String> {
+    let robot = scene.robot;
+    let model = Model::of(robot);
+    let has_prim = |joint: JointId| scene.plan.joints[joint].is_some();
+    let is_named = |link: LinkId| scene.plan.links[link].role != Role::World;
+    let body = |link: LinkId| scene.plan.links[link].body;
+    let chain =
+        |pose: &NamedPose| Chain::of(robot, pose, &has_prim, &body)?.between(robot, &is_named);
+    let mut poses: Vec<(&NamedPose, Chain)> = Vec::new();
+    for pose in robot.named_poses() {
+        match chain(pose) {
+            Some(chain) => poses.push((pose, chain)),
+            None => {
+                let message = format!(
+                    "no chain of links has the joints of the pose {:?}: it is not in isaac.usda",
+                    pose.name
+                );
+                let help = "set joints that turn or slide, of one tree of the robot";
+                diagnostics.push(
+                    Diagnostic::new(&codes::ISAAC_POSE, pose.place.clone(), message).help(help),
+                );
+            }
+        }
+    }
+    if poses.is_empty() {
+        return Vec::new();
+    }
+    let scope = format!("{root}/{}", names::NAMED_POSES);
+    layer.def(&scope, "Scope");
+    let wanted: Vec<&str> = poses.iter().map(|(pose, _)| pose.name.as_str()).collect();
+    let mut paths = Vec::new();
+    for ((pose, chain), identifier) in
+        poses
+            .iter()
+            .zip(urdf_usd_robot::names::identifiers(&wanted, "pose", &[]))
+    {
+        let path = format!("{scope}/{identifier}");
+        let at = model.poses(&robot.positions(&model, Some(pose)));
+        let link = |link: LinkId| scene.plan.links[link].path.clone();
+        let joints = chain
+            .joints
+            .iter()
+            .filter_map(|(joint, _)| scene.plan.joints[*joint].as_ref());
+        let values =
+            chain
+                .joints
+                .iter()
+                .map(|(joint, value)| match robot.joints()[*joint].kind() {
+                    JointKind::Prismatic => *value as f32,
+                    _ => degrees(*value),
+                });
+        let prim = PosePrim {
+            name: &pose.name,
+            group: pose.group.as_deref(),
+            start: link(chain.start),
+            end: link(chain.end),
+            joints: joints.map(|plan| plan.path.clone()).collect(),
+            values: values.collect(),
+            fixed: vec![false; chain.joints.len()],
+            is_valid: chain.is_valid(robot),
+            end_at: at
+                .get(chain.end.index())
+                .copied()
+                .unwrap_or_else(Pose::identity),
+        };
+        prim.author(layer, &path);
+        paths.push(path);
+    }
+    paths
+}
+
+/// The last part of a path.
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}

@@ -1,0 +1,733 @@
+//! Everything that is written once and used many times: meshes, materials, textures, and the
+//! instances that visuals pull in.
+//!
+//! The library decides what is the same as what, and names it. It authors nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use nalgebra::Vector3;
+
+use urdf_usd_robot::{
+    Arena, ArenaMap, Channel, Geometry, Handle, LazyMesh, Link, LinkId, Map, MapRole, Material,
+    MaterialId, MeshId, Pose, Robot, Shape, Texture, names,
+};
+use urdf_usd_usd_author::layout::default_material;
+
+/// A mesh of a [`Library`].
+pub(super) type MeshIndex = Handle<MeshEntry>;
+/// A material of a [`Library`].
+pub(super) type MaterialIndex = Handle<MaterialEntry>;
+/// An instance of a [`Library`].
+pub(super) type InstanceIndex = Handle<Instance>;
+
+/// A mesh of geometries.usdc.
+pub(super) struct MeshEntry {
+    /// What it is called; an identifier without a double once the library is finished.
+    pub name: String,
+    pub mesh: Arc<LazyMesh>,
+    /// The faces of each material that is not the whole mesh's; see [`Form::Mesh`].
+    pub subsets: Vec<Subset>,
+}
+
+/// The faces of a mesh that have one material.
+pub(super) struct Subset {
+    pub material: MaterialIndex,
+    pub faces: Vec<Range<u32>>,
+}
+
+impl Subset {
+    /// How many faces there are.
+    pub fn count(&self) -> usize {
+        self.faces.iter().map(Range::len).sum()
+    }
+}
+
+/// A material of materials.usda.
+pub(super) struct MaterialEntry {
+    pub name: String,
+    pub material: Material,
+    /// What it takes from the mesh that it is on.
+    pub from_corners: FromCorners,
+    /// The paths of its images in the asset, by their hashes.
+    files: HashMap<String, String>,
+}
+
+impl MaterialEntry {
+    /// The path of an image of the material in the asset.
+    pub fn file(&self, texture: &Texture) -> &str {
+        self.files.get(&texture.sha256).map_or("", String::as_str)
+    }
+}
+
+/// What a material takes from the primvars `displayColor` and `displayOpacity` of the mesh that it
+/// is on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct FromCorners {
+    pub color: bool,
+    /// Only where some corner is not opaque: a renderer may sort all that has a network for its
+    /// opacity.
+    pub opacity: bool,
+}
+
+impl FromCorners {
+    /// What `material` takes on `mesh`. UsdPreviewSurface has no product of a texture and colours,
+    /// so a texture shows alone.
+    fn of(material: &Material, mesh: Option<&LazyMesh>) -> Self {
+        let Some(mesh) =
+            mesh.filter(|mesh| material.shows_corner_colors && mesh.outline().has_colors)
+        else {
+            return Self::default();
+        };
+        let texture = material.base_color_texture.as_ref();
+        let has_alpha = texture.is_some_and(|texture| texture.has_alpha)
+            || material.maps.contains_key(&MapRole::Opacity);
+        Self {
+            color: texture.is_none(),
+            opacity: !has_alpha && mesh.outline().has_translucent_corners,
+        }
+    }
+}
+
+/// What a visual pulls in.
+pub(super) struct Instance {
+    pub name: String,
+    pub form: Form,
+    /// How many visuals use it.
+    pub uses: usize,
+}
+
+/// What an instance is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Form {
+    /// A primitive, by its dimensions.
+    Primitive(Geometry),
+    /// A mesh. Where it has subsets they have the materials of its own parts, inside the instance.
+    Mesh(MeshIndex),
+}
+
+/// A visual of a link.
+pub(super) struct Visual {
+    /// `visual_0`: by its place among the link's visuals in the source, so that it doesn't change
+    /// when another fails.
+    pub name: String,
+    pub display_name: Option<String>,
+    /// The mesh that could not be read and that it stands in for.
+    pub stand_in_for: Option<String>,
+    pub pose: Pose,
+    pub scale: Option<Vector3<f64>>,
+    /// For each of [`TIERS`].
+    pub looks: [Look; 3],
+}
+
+impl Visual {
+    /// Whether a tier looks other than another.
+    pub fn has_tiers(&self) -> bool {
+        self.looks.iter().any(|look| *look != self.default_look())
+    }
+
+    /// What it shows in [`DEFAULT_TIER`].
+    pub fn default_look(&self) -> Look {
+        let [_, medium, _] = self.looks;
+        medium
+    }
+}
+
+/// What a visual shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    pub instance: InstanceIndex,
+    /// Where the instance has none of its own.
+    pub material: MaterialIndex,
+}
+
+/// A collider of a link.
+pub(super) struct Collider {
+    /// `collision_0`.
+    pub name: String,
+    pub display_name: Option<String>,
+    pub pose: Pose,
+    pub scale: Option<Vector3<f64>>,
+    pub form: ColliderForm,
+}
+
+/// What a collider is.
+pub(super) enum ColliderForm {
+    Primitive(Geometry),
+    /// The convex hull, or the mesh itself where it has none; and the mesh.
+    Mesh {
+        convex_hull: MeshIndex,
+        trimesh: MeshIndex,
+    },
+}
+
+/// What the asset shares, and what each link has of it.
+pub(super) struct Library {
+    pub meshes: Arena<MeshEntry>,
+    pub materials: Arena<MaterialEntry>,
+    pub instances: Arena<Instance>,
+    /// Paths in the asset, and contents.
+    pub textures: Vec<(String, Arc<Texture>)>,
+    pub visuals: ArenaMap<Link, Vec<Visual>>,
+    pub colliders: ArenaMap<Link, Vec<Collider>>,
+}
+
+/// A mesh and the bits of the scale that is in its points.
+#[derive(PartialEq, Eq, Hash, Clone, Copy)]
+struct MeshKey {
+    mesh: *const LazyMesh,
+    scale: [u64; 3],
+}
+
+/// How many triangles copies of meshes may have together that are there only since a mesh is used
+/// with several scales. Beyond that the scale is on the leaf.
+const MAX_COPIED: usize = 4 << 20;
+/// The sizes in metres, from the origin, that points with the scale in them may have: those that
+/// single precision holds without loss.
+const BAKED_SIZES: Range<f64> = 1e-20..1e20;
+
+/// What makes two materials look alike: numbers by their bits, and the texture.
+type LooksKey = (
+    [u32; 10],
+    Option<(String, bool)>,
+    Vec<MapKey>,
+    FromCorners,
+    String,
+);
+
+/// A map: its role, its image, its channel, the bits of its strength, its placement in words.
+type MapKey = (MapRole, String, Channel, u32, String);
+
+/// What makes two instances the same: primitives by their kind and the bits of their dimensions.
+#[derive(PartialEq, Eq, Hash)]
+enum FormKey {
+    Primitive(u8, [u64; 3]),
+    Mesh(MeshIndex),
+}
+
+impl FormKey {
+    fn of(form: &Form) -> Self {
+        // Zero is zero, whatever its sign.
+        let solid = |kind, a: f64, b: f64, c: f64| {
+            Self::Primitive(kind, [a, b, c].map(|number| (number + 0.0).to_bits()))
+        };
+        match *form {
+            Form::Mesh(mesh) => Self::Mesh(mesh),
+            Form::Primitive(Geometry::Box { size }) => solid(0, size.x, size.y, size.z),
+            Form::Primitive(Geometry::Cylinder { radius, length }) => solid(1, radius, length, 0.0),
+            Form::Primitive(Geometry::Sphere { radius }) => solid(2, radius, 0.0, 0.0),
+            Form::Primitive(Geometry::Capsule { radius, length }) => solid(3, radius, length, 0.0),
+            // Meshes are no primitives.
+            Form::Primitive(Geometry::Mesh { scale, .. } | Geometry::Missing { scale }) => {
+                solid(4, scale.x, scale.y, scale.z)
+            }
+        }
+    }
+}
+
+struct Builder<'a> {
+    robot: &'a Robot,
+    library: Library,
+    mesh_index: HashMap<MeshKey, MeshIndex>,
+    /// The scale that each mesh has in its points, if one is in it, else what is left on the leaf;
+    /// by mesh and scale of the source.
+    baked: HashMap<(MeshId, [u64; 3]), Scale>,
+    /// Meshes that are there with some scale, and the triangles of those that are there with
+    /// another too.
+    scaled: HashSet<*const LazyMesh>,
+    copied: usize,
+    /// For meshes that are seen the material of all their parts, if they have one.
+    coverings: HashMap<MeshIndex, Option<MaterialIndex>>,
+    /// The paths of textures in the asset, by their hashes.
+    texture_files: HashMap<String, String>,
+    /// The paths of textures that are taken, and the number to try next for each name.
+    texture_paths: HashSet<String>,
+    texture_numbers: HashMap<String, usize>,
+    /// Materials by what they look like, and instances by what they are made of.
+    material_index: HashMap<LooksKey, MaterialIndex>,
+    instance_index: HashMap<FormKey, InstanceIndex>,
+    source_material: HashMap<MaterialId, MaterialIndex>,
+    default_material: Option<MaterialIndex>,
+}
+
+impl Library {
+    pub(super) fn new(robot: &Robot) -> Self {
+        let mut builder = Builder {
+            robot,
+            library: Self {
+                meshes: Arena::default(),
+                materials: Arena::default(),
+                instances: Arena::default(),
+                textures: Vec::new(),
+                visuals: ArenaMap::new(robot.links(), |_, _| Vec::new()),
+                colliders: ArenaMap::new(robot.links(), |_, _| Vec::new()),
+            },
+            mesh_index: HashMap::new(),
+            baked: HashMap::new(),
+            scaled: HashSet::new(),
+            copied: 0,
+            coverings: HashMap::new(),
+            texture_files: HashMap::new(),
+            texture_paths: HashSet::new(),
+            texture_numbers: HashMap::new(),
+            material_index: HashMap::new(),
+            instance_index: HashMap::new(),
+            source_material: HashMap::new(),
+            default_material: None,
+        };
+        for link in robot.links().handles() {
+            builder.add_link(link);
+        }
+        builder.finish()
+    }
+}
+
+impl Builder<'_> {
+    fn add_link(&mut self, id: LinkId) {
+        let link = &self.robot.links()[id];
+        let visuals = link
+            .visuals
+            .iter()
+            .enumerate()
+            .filter_map(|(index, shape)| self.visual(index, shape))
+            .collect();
+        let colliders = link
+            .collisions
+            .iter()
+            .enumerate()
+            .filter_map(|(index, shape)| self.collider(index, shape))
+            .collect();
+        self.library.visuals[id] = visuals;
+        self.library.colliders[id] = colliders;
+    }
+
+    /// A visual; `None` if there is nothing to see.
+    fn visual(&mut self, index: usize, shape: &Shape) -> Option<Visual> {
+        let (forms, scale) = match &shape.geometry {
+            Geometry::Mesh { mesh, scale } => {
+                let (meshes, scale) = self.tiers(*mesh, *scale);
+                (meshes.map(Form::Mesh), scale)
+            }
+            Geometry::Missing { .. } => return None,
+            primitive => (
+                std::array::from_fn(|_| Form::Primitive(primitive.clone())),
+                None,
+            ),
+        };
+        let looks = forms.map(|form| {
+            let covering = match form {
+                Form::Mesh(mesh) => self.covering(mesh),
+                Form::Primitive(_) => None,
+            };
+            let material = covering.unwrap_or_else(|| self.shape_material(shape, &form));
+            Look {
+                instance: self.instance(form),
+                material,
+            }
+        });
+        // Only one of the tiers is shown at a time.
+        let mut shown: Vec<InstanceIndex> = looks.iter().map(|look| look.instance).collect();
+        shown.dedup();
+        for instance in shown {
+            self.library.instances[instance].uses += 1;
+        }
+        let name = format!("visual_{index}");
+        let stand_in_for = shape.stand_in_for.clone();
+        Some(Visual {
+            name,
+            display_name: shape.name.clone(),
+            stand_in_for,
+            pose: shape.origin,
+            scale,
+            looks,
+        })
+    }
+
+    /// A mesh in each of [`TIERS`] with the scale in its points, and what is left of it for the
+    /// leaf.
+    fn tiers(&mut self, id: MeshId, scale: Vector3<f64>) -> ([MeshIndex; 3], Option<Vector3<f64>>) {
+        let (high, Scale { baked, left }) = self.mesh(id, scale);
+        let tiers = &self.robot.meshes()[id].tiers;
+        let mut tier = |mesh: &Option<Arc<LazyMesh>>, finer: MeshIndex, suffix: &str| match mesh {
+            Some(mesh) => {
+                let name = format!("{}_{suffix}", self.library.meshes[high].name);
+                self.mesh_entry(mesh, baked, name)
+            }
+            None => finer,
+        };
+        let medium = tier(&tiers.medium, high, "medium");
+        let low = tier(&tiers.low, medium, "low");
+        ([high, medium, low], left)
+    }
+
+    /// A collider; `None` if there is nothing to collide with.
+    fn collider(&mut self, index: usize, shape: &Shape) -> Option<Collider> {
+        let (form, scale) = match &shape.geometry {
+            Geometry::Mesh { mesh: id, scale } => {
+                let (trimesh, Scale { baked, left }) = self.mesh(*id, *scale);
+                let hull = self.robot.meshes()[*id].hull.clone();
+                let convex_hull = match hull {
+                    Some(hull) => {
+                        let name = format!("{}_hull", self.library.meshes[trimesh].name);
+                        self.mesh_entry(&hull, baked, name)
+                    }
+                    None => trimesh,
+                };
+                (
+                    ColliderForm::Mesh {
+                        convex_hull,
+                        trimesh,
+                    },
+                    left,
+                )
+            }
+            Geometry::Missing { .. } => return None,
+            primitive => (ColliderForm::Primitive(primitive.clone()), None),
+        };
+        let name = format!("collision_{index}");
+        Some(Collider {
+            name,
+            display_name: shape.name.clone(),
+            pose: shape.origin,
+            scale,
+            form,
+        })
+    }
+
+    /// The mesh with the scale in its points, and where the scale went.
+    fn mesh(&mut self, id: MeshId, scale: Vector3<f64>) -> (MeshIndex, Scale) {
+        let source = &self.robot.meshes()[id];
+        let split = self.split(id, &source.mesh, scale);
+        let stem = stem(&source.uri);
+        let name = if scale.min() > 0.0 {
+            stem
+        } else {
+            format!("{stem}_mirrored")
+        };
+        (self.mesh_entry(&source.mesh, split.baked, name), split)
+    }
+
+    /// Where a scale goes: into the points, unless these would be beyond single precision or copies
+    /// for other scales too many. Signs go into the points in any case, so that the winding stays
+    /// right.
+    fn split(&mut self, id: MeshId, mesh: &Arc<LazyMesh>, scale: Vector3<f64>) -> Scale {
+        if let Some(&known) = self.baked.get(&(id, bits(scale))) {
+            return known;
+        }
+        let is_there = self.mesh_index.contains_key(&MeshKey {
+            mesh: Arc::as_ptr(mesh),
+            scale: bits(scale),
+        });
+        let is_first = self.scaled.insert(Arc::as_ptr(mesh));
+        let copies = if is_first || is_there {
+            0
+        } else {
+            mesh.outline().triangles
+        };
+        let split = if is_bakeable(mesh, scale) && self.copied.saturating_add(copies) <= MAX_COPIED
+        {
+            self.copied += copies;
+            Scale {
+                baked: scale,
+                left: None,
+            }
+        } else {
+            let left = scale.abs();
+            Scale {
+                baked: scale.map(f64::signum),
+                left: (left != Vector3::repeat(1.0)).then_some(left),
+            }
+        };
+        self.baked.insert((id, bits(scale)), split);
+        split
+    }
+
+    fn mesh_entry(&mut self, mesh: &Arc<LazyMesh>, scale: Vector3<f64>, name: String) -> MeshIndex {
+        let key = MeshKey {
+            mesh: Arc::as_ptr(mesh),
+            scale: bits(scale),
+        };
+        if let Some(&index) = self.mesh_index.get(&key) {
+            return index;
+        }
+        let mesh = if scale == Vector3::repeat(1.0) {
+            mesh.clone()
+        } else {
+            Arc::new(mesh.scaled(scale))
+        };
+        let index = self.library.meshes.push(MeshEntry {
+            name,
+            mesh,
+            subsets: Vec::new(),
+        });
+        self.mesh_index.insert(key, index);
+        index
+    }
+
+    /// The material that covers all of a mesh that is seen; where there is none, the mesh has a
+    /// subset for each of its own.
+    fn covering(&mut self, index: MeshIndex) -> Option<MaterialIndex> {
+        if let Some(known) = self.coverings.get(&index) {
+            return *known;
+        }
+        let entry = &self.library.meshes[index];
+        let (mesh, name) = (entry.mesh.clone(), entry.name.clone());
+        let mut subsets: Vec<Subset> = Vec::new();
+        for part in &mesh.parts {
+            let Some(material) = part
+                .material
+                .and_then(|material| mesh.materials.get(material))
+            else {
+                continue;
+            };
+            let material = self.material(material, &name, Some(&mesh));
+            // Readers bound meshes far below what an index can count.
+            let faces = part.triangles.start as u32..part.triangles.end as u32;
+            match subsets
+                .iter_mut()
+                .find(|subset| subset.material == material)
+            {
+                Some(subset) => subset.faces.push(faces),
+                None => subsets.push(Subset {
+                    material,
+                    faces: vec![faces],
+                }),
+            }
+        }
+        let covering = match &subsets[..] {
+            [only] if only.count() == mesh.outline().triangles => Some(only.material),
+            _ => {
+                self.library.meshes[index].subsets = subsets;
+                None
+            }
+        };
+        self.coverings.insert(index, covering);
+        covering
+    }
+
+    /// The material of a shape in the source, or else what shows the colours of its mesh, or the
+    /// default one.
+    fn shape_material(&mut self, shape: &Shape, form: &Form) -> MaterialIndex {
+        if let Some(id) = shape.material {
+            if let Some(&index) = self.source_material.get(&id) {
+                return index;
+            }
+            let index = self.material(&self.robot.materials()[id], "", None);
+            self.source_material.insert(id, index);
+            return index;
+        }
+        if let Form::Mesh(mesh) = *form
+            && self.library.meshes[mesh].mesh.outline().has_colors
+        {
+            let mesh = self.library.meshes[mesh].mesh.clone();
+            return self.material(
+                &Material::of_corners("corner_colors"),
+                "corner_colors",
+                Some(&mesh),
+            );
+        }
+        match self.default_material {
+            Some(index) => index,
+            None => {
+                let index = self.material(&default_material(), "default", None);
+                self.default_material = Some(index);
+                index
+            }
+        }
+    }
+
+    /// The entry of a material that looks like this one. Without a name it is called after what it
+    /// is `of`, which may be nothing, and after what it is. `mesh` is what it is on, if that has a
+    /// say in its looks.
+    fn material(
+        &mut self,
+        material: &Material,
+        of: &str,
+        mesh: Option<&LazyMesh>,
+    ) -> MaterialIndex {
+        let from_corners = FromCorners::of(material, mesh);
+        let texture = material
+            .base_color_texture
+            .as_ref()
+            .map(|texture| (texture.sha256.clone(), texture.has_alpha));
+        let surface = [material.metallic, material.roughness, material.ior];
+        let numbers = material
+            .base_color
+            .into_iter()
+            .chain(surface)
+            .chain(material.emissive);
+        let mut bits = [0; 10];
+        // Zero is zero, whatever its sign.
+        bits.iter_mut()
+            .zip(numbers)
+            .for_each(|(bits, number)| *bits = (number + 0.0).to_bits());
+        let map = |(role, map): (&MapRole, &Map)| {
+            let placement = format!("{:?}", map.placement);
+            (
+                *role,
+                map.texture.sha256.clone(),
+                map.channel,
+                map.strength.to_bits(),
+                placement,
+            )
+        };
+        let lacquer = (material.clearcoat, material.clearcoat_roughness);
+        let rest = format!(
+            "{:?}",
+            (
+                material.base_color_placement,
+                material.opacity_threshold,
+                material.specular,
+                lacquer
+            )
+        );
+        let maps = material.maps.iter().map(map).collect();
+        let key = (bits, texture, maps, from_corners, rest);
+        if let Some(known) = self.material_index.get(&key) {
+            return *known;
+        }
+        let files = material
+            .textures()
+            .map(|texture| (texture.sha256.clone(), self.texture(texture)))
+            .collect();
+        let name = match (material.name.as_str(), of) {
+            // What URDF leaves without a name is called after its element (the mapping's appendix
+            // E).
+            ("", "") => "material".to_owned(),
+            ("", of) => format!("{of}_material"),
+            (name, _) => name.to_owned(),
+        };
+        let index = self.library.materials.push(MaterialEntry {
+            name,
+            material: material.clone(),
+            from_corners,
+            files,
+        });
+        self.material_index.insert(key, index);
+        index
+    }
+
+    fn texture(&mut self, texture: &Arc<Texture>) -> String {
+        let Self {
+            library: Library { textures, .. },
+            texture_paths: taken,
+            texture_numbers: numbers,
+            ..
+        } = self;
+        let path = self
+            .texture_files
+            .entry(texture.sha256.clone())
+            .or_insert_with(|| {
+                // File names: the encoding of identifiers is more than is needed, and safe
+                // everywhere.
+                let stem = names::identifiers(&[&texture.name], "texture", &[]).remove(0);
+                let extension = texture.format.extension();
+                let next = numbers.entry(format!("{stem}.{extension}")).or_insert(0);
+                let path = loop {
+                    let path = match *next {
+                        0 => format!("textures/{stem}.{extension}"),
+                        n => format!("textures/{stem}_{n}.{extension}"),
+                    };
+                    *next += 1;
+                    if taken.insert(path.clone()) {
+                        break path;
+                    }
+                };
+                textures.push((path.clone(), texture.clone()));
+                path
+            });
+        path.clone()
+    }
+
+    fn instance(&mut self, form: Form) -> InstanceIndex {
+        let instances = &mut self.library.instances;
+        *self
+            .instance_index
+            .entry(FormKey::of(&form))
+            .or_insert_with(|| {
+                instances.push(Instance {
+                    name: String::new(),
+                    form,
+                    uses: 0,
+                })
+            })
+    }
+
+    /// Names everything, each list in one pass.
+    fn finish(mut self) -> Library {
+        let Library {
+            meshes,
+            materials,
+            instances,
+            ..
+        } = &mut self.library;
+        let of_meshes = meshes.values_mut().map(|entry| &mut entry.name);
+        make_identifiers(of_meshes, "mesh");
+        let of_materials = materials.values_mut().map(|entry| &mut entry.name);
+        make_identifiers(of_materials, "material");
+        for instance in instances.values_mut() {
+            instance.name = match &instance.form {
+                Form::Mesh(mesh) => meshes[*mesh].name.clone(),
+                Form::Primitive(geometry) => primitive_name(geometry).to_owned(),
+            };
+        }
+        let of_instances = instances.values_mut().map(|instance| &mut instance.name);
+        make_identifiers(of_instances, "instance");
+        self.library
+    }
+}
+
+/// Makes each name an identifier that no other has.
+fn make_identifiers<'a>(names: impl Iterator<Item = &'a mut String>, fallback: &str) {
+    let names: Vec<&mut String> = names.collect();
+    let wanted: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    let identifiers = names::identifiers(&wanted, fallback, &[]);
+    for (name, identifier) in names.into_iter().zip(identifiers) {
+        *name = identifier;
+    }
+}
+
+/// Where the scale of a mesh in the source goes.
+#[derive(Clone, Copy)]
+struct Scale {
+    /// Into the points (REP-158 §1.1).
+    baked: Vector3<f64>,
+    /// To the leaf, if there is some.
+    left: Option<Vector3<f64>>,
+}
+
+/// The bits of a scale.
+fn bits(scale: Vector3<f64>) -> [u64; 3] {
+    [scale.x, scale.y, scale.z].map(f64::to_bits)
+}
+
+/// Whether the points of a mesh can have the scale in them without loss.
+fn is_bakeable(mesh: &LazyMesh, scale: Vector3<f64>) -> bool {
+    let size = mesh.bounds().map_or(1.0, |(low, high)| {
+        let corners = low.into_iter().zip(high);
+        corners.zip(&scale).fold(0.0, |most, ((low, high), scale)| {
+            f64::max(most, f64::from(low.abs().max(high.abs())) * scale.abs())
+        })
+    });
+    BAKED_SIZES.contains(&size)
+}
+
+/// The name of a mesh: of its file, without folders and ending.
+fn stem(uri: &str) -> String {
+    let decoded = percent_encoding::percent_decode_str(uri).decode_utf8_lossy();
+    let file = decoded.rsplit(['/', '\\']).next().unwrap_or_default();
+    file.rsplit_once('.')
+        .map_or(file, |(stem, _)| stem)
+        .to_owned()
+}
+
+fn primitive_name(geometry: &Geometry) -> &'static str {
+    match geometry {
+        Geometry::Box { .. } => "box",
+        Geometry::Cylinder { .. } => "cylinder",
+        Geometry::Sphere { .. } => "sphere",
+        Geometry::Capsule { .. } => "capsule",
+        Geometry::Mesh { .. } | Geometry::Missing { .. } => "mesh",
+    }
+}

@@ -1,0 +1,476 @@
+//! `openpbr.usda`: the overlay with a MaterialX OpenPBR network on `outputs:mtlx:surface` of every
+//! material.
+
+use super::Scene;
+use super::library::{Form, Instance, Look, MaterialEntry, Visual};
+use urdf_usd_robot::{Channel, ImagePlacement, MapRole, PLAIN_IOR, Wrap};
+use urdf_usd_usd_author::layout::{REPRESENTATION, TIERS};
+use urdf_usd_usd_author::{Attribute, Layer, Value, token};
+
+/// The version of MaterialX whose nodes are used.
+const VERSION: &str = "1.39";
+
+/// A surface that mirrors all would have an infinite index of refraction.
+const MOST_MIRRORED: f32 = 0.99;
+
+/// Where the overlay of an instance's own materials stands.
+const INSTANCES: &str = "/OpenPbrInstances";
+
+pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+    let (mut layer, root) = super::layer(scene, "OpenPBR networks on outputs:mtlx:surface");
+    layer.over(&root);
+    for entry in scene.library.materials.values() {
+        author_material(
+            &mut layer,
+            &format!("{root}/Materials/{}", entry.name),
+            entry,
+        );
+    }
+    for instance in scene.library.instances.values() {
+        author_instance(scene, &mut layer, instance);
+    }
+    for (link, plan) in scene.plan.links.iter() {
+        for visual in &scene.library.visuals[link] {
+            refer_from(scene, &mut layer, &format!("{}/visual", plan.path), visual);
+        }
+    }
+    layer
+}
+
+/// The materials of a mesh's own stand inside what visuals pull in, which may be shared. No opinion
+/// from outside reaches them but one that the visual itself refers to: a class with overs for them.
+fn author_instance(scene: &Scene<'_>, layer: &mut Layer, instance: &Instance) {
+    let Some(path) = overlay_of(scene, instance) else {
+        return;
+    };
+    let Form::Mesh(mesh) = instance.form else {
+        return;
+    };
+    layer.class(INSTANCES, "Scope");
+    layer.class(&path, "Xform");
+    for subset in &scene.library.meshes[mesh].subsets {
+        let entry = &scene.library.materials[subset.material];
+        author_material(layer, &format!("{path}/Materials/{}", entry.name), entry);
+    }
+}
+
+/// The class that overlays an instance; `None` if the instance has no materials of its own.
+fn overlay_of(scene: &Scene<'_>, instance: &Instance) -> Option<String> {
+    match instance.form {
+        Form::Mesh(mesh) if !scene.library.meshes[mesh].subsets.is_empty() => {
+            Some(format!("{INSTANCES}/{}", instance.name))
+        }
+        _ => None,
+    }
+}
+
+/// Lets a visual refer to the overlay of what it shows, in each variant.
+fn refer_from(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visual: &Visual) {
+    let mut refer = |path: String, look: Look| {
+        if let Some(overlay) = overlay_of(scene, &scene.library.instances[look.instance]) {
+            layer.over(&path).reference("", &overlay);
+        }
+    };
+    if !visual.has_tiers() {
+        refer(format!("{scope}/{}", visual.name), visual.default_look());
+        return;
+    }
+    for (tier, look) in TIERS.into_iter().zip(visual.looks) {
+        refer(
+            format!("{scope}{{{REPRESENTATION}={tier}}}{}", visual.name),
+            look,
+        );
+    }
+}
+
+/// The network of a material, whose values are those of its UsdPreviewSurface.
+fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
+    let material = &entry.material;
+    layer
+        .over(path)
+        .apply(["MaterialXConfigAPI"])
+        .attribute("config:mtlx:version", Attribute::string(VERSION).uniform())
+        .attribute(
+            "outputs:mtlx:surface",
+            Attribute::connected("token", format!("{path}/OpenPBR.outputs:out")),
+        );
+    let [red, green, blue, opacity] = material.base_color;
+    let mut surface = layer.def(&format!("{path}/OpenPBR"), "Shader");
+    surface
+        .attribute(
+            "info:id",
+            Attribute::token("ND_open_pbr_surface_surfaceshader").uniform(),
+        )
+        .attribute("inputs:base_metalness", Attribute::float(material.metallic))
+        .attribute(
+            "inputs:specular_roughness",
+            Attribute::float(material.roughness),
+        )
+        .attribute("outputs:out", Attribute::declared("token"));
+    if material.emissive != [0.0; 3] {
+        surface
+            .attribute(
+                "inputs:emission_color",
+                Attribute::color3f(material.emissive),
+            )
+            .attribute("inputs:emission_luminance", Attribute::float(1.0));
+    }
+    if material.ior != PLAIN_IOR && material.specular.is_none() {
+        surface.attribute("inputs:specular_ior", Attribute::float(material.ior));
+    }
+    if material.clearcoat > 0.0 {
+        surface
+            .attribute(
+                "inputs:coat_roughness",
+                Attribute::float(material.clearcoat_roughness),
+            )
+            .attribute("inputs:coat_weight", Attribute::float(material.clearcoat));
+    }
+    if let Some(specular) = material.specular {
+        // The index of refraction gives the largest part, and the colour the others' share of it.
+        let most = specular.into_iter().fold(0.0, f32::max).min(MOST_MIRRORED);
+        let root = most.sqrt();
+        let color = specular.map(|part| {
+            if most > 0.0 {
+                (part / most).min(1.0)
+            } else {
+                0.0
+            }
+        });
+        surface
+            .attribute("inputs:specular_color", Attribute::color3f(color))
+            .attribute(
+                "inputs:specular_ior",
+                Attribute::float((1.0 + root) / (1.0 - root)),
+            );
+    }
+    let has_opacity_map = material.maps.contains_key(&MapRole::Opacity);
+    let has_alpha = match &material.base_color_texture {
+        Some(texture) => {
+            let has_alpha = texture.has_alpha && !has_opacity_map;
+            let color = if has_alpha {
+                "MtlxColor"
+            } else {
+                "MtlxTexture"
+            };
+            surface.attribute(
+                "inputs:base_color",
+                Attribute::connected("color3f", format!("{path}/{color}.outputs:out")),
+            );
+            author_texture(
+                layer,
+                path,
+                entry.file(texture),
+                material.base_color,
+                has_alpha,
+            );
+            author_coordinates(
+                layer,
+                path,
+                &format!("{path}/MtlxTexture"),
+                &material.base_color_placement,
+            );
+            has_alpha
+        }
+        _ if entry.from_corners.color => {
+            let source = format!("{path}/MtlxCornerColor.outputs:out");
+            surface.attribute("inputs:base_color", Attribute::connected("color3f", source));
+            author_primvar_reader(
+                layer,
+                &format!("{path}/MtlxCornerColor"),
+                "color3",
+                "color3f",
+                "displayColor",
+            );
+            false
+        }
+        _ => {
+            surface.attribute("inputs:base_color", Attribute::color3f([red, green, blue]));
+            false
+        }
+    };
+    let mut surface = layer.over(&format!("{path}/OpenPBR"));
+    if has_opacity_map {
+        // See `author_maps`.
+    } else if has_alpha {
+        surface.attribute(
+            "inputs:geometry_opacity",
+            Attribute::connected("float", format!("{path}/MtlxOpacity.outputs:out")),
+        );
+    } else if entry.from_corners.opacity {
+        let source = format!("{path}/MtlxCornerOpacity.outputs:out");
+        surface.attribute(
+            "inputs:geometry_opacity",
+            Attribute::connected("float", source),
+        );
+        author_primvar_reader(
+            layer,
+            &format!("{path}/MtlxCornerOpacity"),
+            "float",
+            "float",
+            "displayOpacity",
+        );
+    } else if opacity < 1.0 {
+        surface.attribute("inputs:geometry_opacity", Attribute::float(opacity));
+    }
+    author_maps(layer, path, entry);
+}
+
+/// The images beside that of the base colour. OpenPBR has no word for occlusion: renderers that it
+/// is for compute it.
+fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
+    let material = &entry.material;
+    for (&role, map) in &material.maps {
+        let (word, input, factor) = match role {
+            MapRole::Normal => ("Normal", "inputs:geometry_normal", map.strength),
+            MapRole::Roughness => ("Roughness", "inputs:specular_roughness", material.roughness),
+            MapRole::Metallic => ("Metallic", "inputs:base_metalness", material.metallic),
+            MapRole::Opacity => ("Opacity", "inputs:geometry_opacity", material.base_color[3]),
+            MapRole::Emissive => ("Emissive", "inputs:emission_color", 1.0),
+            MapRole::Clearcoat => ("Clearcoat", "inputs:coat_weight", material.clearcoat),
+            MapRole::ClearcoatRoughness => (
+                "ClearcoatRoughness",
+                "inputs:coat_roughness",
+                material.clearcoat_roughness,
+            ),
+            MapRole::Occlusion => continue,
+        };
+        let image = format!("{path}/Mtlx{word}Texture");
+        let (node, type_name, space) = match role {
+            MapRole::Emissive => ("ND_image_color3", "color3f", "srgb_texture"),
+            MapRole::Normal => ("ND_image_vector3", "float3", "raw"),
+            _ => ("ND_image_vector4", "float4", "raw"),
+        };
+        layer
+            .def(&image, "Shader")
+            .attribute("info:id", Attribute::token(node).uniform())
+            .attribute(
+                "inputs:file",
+                Attribute::asset(format!("./{}", entry.file(&map.texture)))
+                    .metadata("colorSpace", token(space)),
+            )
+            .attribute("outputs:out", Attribute::declared(type_name));
+        author_coordinates(layer, path, &image, &map.placement);
+        let mut end = image;
+        let mut node = |id: &str,
+                        name: &str,
+                        inputs: Vec<(&str, Attribute)>,
+                        input: &str,
+                        from: &'static str,
+                        to: &'static str| {
+            let next = format!("{path}/Mtlx{word}{name}");
+            let mut prim = layer.def(&next, "Shader");
+            prim.attribute("info:id", Attribute::token(id).uniform())
+                .attribute(
+                    input,
+                    Attribute::connected(from, format!("{end}.outputs:out")),
+                )
+                .attribute("outputs:out", Attribute::declared(to));
+            for (name, attribute) in inputs {
+                prim.attribute(name, attribute);
+            }
+            end = next;
+        };
+        let type_name = match role {
+            MapRole::Normal => {
+                let scale = vec![("inputs:scale", Attribute::float(factor))];
+                node(
+                    "ND_normalmap_float",
+                    "Map",
+                    scale,
+                    "inputs:in",
+                    "float3",
+                    "float3",
+                );
+                "float3"
+            }
+            MapRole::Emissive => {
+                if material.emissive != [1.0; 3] {
+                    let color = vec![("inputs:in2", Attribute::color3f(material.emissive))];
+                    node(
+                        "ND_multiply_color3",
+                        "Factor",
+                        color,
+                        "inputs:in1",
+                        "color3f",
+                        "color3f",
+                    );
+                }
+                "color3f"
+            }
+            _ => {
+                let channel = Channel::ALL
+                    .iter()
+                    .position(|channel| *channel == map.channel)
+                    .unwrap_or_default();
+                let index = vec![("inputs:index", Attribute::int(channel as i32))];
+                node(
+                    "ND_extract_vector4",
+                    "Channel",
+                    index,
+                    "inputs:in",
+                    "float4",
+                    "float",
+                );
+                if factor != 1.0 {
+                    let factor = vec![("inputs:in2", Attribute::float(factor))];
+                    node(
+                        "ND_multiply_float",
+                        "Factor",
+                        factor,
+                        "inputs:in1",
+                        "float",
+                        "float",
+                    );
+                }
+                "float"
+            }
+        };
+        let source = format!("{end}.outputs:out");
+        layer
+            .over(&format!("{path}/OpenPBR"))
+            .attribute(input, Attribute::connected(type_name, source));
+    }
+    if material.base_color_texture.is_none() && material.has_textures() {
+        author_primvar_reader(
+            layer,
+            &format!("{path}/MtlxTexCoord"),
+            "vector2",
+            "float2",
+            "st",
+        );
+    }
+}
+
+/// The image of a texture: its colour, and its opacity if it has any.
+fn author_texture(layer: &mut Layer, path: &str, file: &str, fallback: [f32; 4], has_alpha: bool) {
+    let [red, green, blue, _] = fallback;
+    let (node, type_name, default) = if has_alpha {
+        (
+            "ND_image_color4",
+            "color4f",
+            Attribute::new("color4f", Value::Vec4f(fallback.into())),
+        )
+    } else {
+        (
+            "ND_image_color3",
+            "color3f",
+            Attribute::color3f([red, green, blue]),
+        )
+    };
+    layer
+        .def(&format!("{path}/MtlxTexture"), "Shader")
+        .attribute("info:id", Attribute::token(node).uniform())
+        .attribute("inputs:default", default)
+        .attribute(
+            "inputs:file",
+            Attribute::asset(format!("./{file}")).metadata("colorSpace", token("srgb_texture")),
+        )
+        .attribute("outputs:out", Attribute::declared(type_name));
+    author_primvar_reader(
+        layer,
+        &format!("{path}/MtlxTexCoord"),
+        "vector2",
+        "float2",
+        "st",
+    );
+    if has_alpha {
+        let texture = || Attribute::connected("color4f", format!("{path}/MtlxTexture.outputs:out"));
+        layer
+            .def(&format!("{path}/MtlxColor"), "Shader")
+            .attribute(
+                "info:id",
+                Attribute::token("ND_convert_color4_color3").uniform(),
+            )
+            .attribute("inputs:in", texture())
+            .attribute("outputs:out", Attribute::declared("color3f"));
+        layer
+            .def(&format!("{path}/MtlxOpacity"), "Shader")
+            .attribute("info:id", Attribute::token("ND_extract_color4").uniform())
+            .attribute("inputs:in", texture())
+            .attribute("inputs:index", Attribute::int(3))
+            .attribute("outputs:out", Attribute::declared("float"));
+    }
+}
+
+/// How the image at `image` lies: its texture coordinates, each a product with a row of the
+/// transform, and how it goes on beyond its edges.
+fn author_coordinates(layer: &mut Layer, path: &str, image: &str, placement: &ImagePlacement) {
+    let mut end = format!("{path}/MtlxTexCoord");
+    if placement.is_moved() {
+        let (sin, cos) = placement.rotation.sin_cos();
+        let [width, height] = placement.scale.map(f64::from);
+        let rows = [
+            ("S", [cos * width, -sin * height]),
+            ("T", [sin * width, cos * height]),
+        ];
+        for (axis, row) in rows {
+            layer
+                .def(&format!("{image}{axis}"), "Shader")
+                .attribute(
+                    "info:id",
+                    Attribute::token("ND_dotproduct_vector2").uniform(),
+                )
+                .attribute(
+                    "inputs:in1",
+                    Attribute::connected("float2", format!("{end}.outputs:out")),
+                )
+                .attribute("inputs:in2", Attribute::float2(row.map(|part| part as f32)))
+                .attribute("outputs:out", Attribute::declared("float"));
+        }
+        let mut turned = layer.def(&format!("{image}Turned"), "Shader");
+        turned.attribute("info:id", Attribute::token("ND_combine2_vector2").uniform());
+        for (input, (axis, _)) in ["inputs:in1", "inputs:in2"].into_iter().zip(rows) {
+            turned.attribute(
+                input,
+                Attribute::connected("float", format!("{image}{axis}.outputs:out")),
+            );
+        }
+        turned.attribute("outputs:out", Attribute::declared("float2"));
+        end = format!("{image}Placed");
+        layer
+            .def(&end, "Shader")
+            .attribute("info:id", Attribute::token("ND_add_vector2").uniform())
+            .attribute(
+                "inputs:in1",
+                Attribute::connected("float2", format!("{image}Turned.outputs:out")),
+            )
+            .attribute("inputs:in2", Attribute::float2(placement.translation))
+            .attribute("outputs:out", Attribute::declared("float2"));
+    }
+    let mut shader = layer.over(image);
+    shader.attribute(
+        "inputs:texcoord",
+        Attribute::connected("float2", format!("{end}.outputs:out")),
+    );
+    for (name, wrap) in ["inputs:uaddressmode", "inputs:vaddressmode"]
+        .into_iter()
+        .zip(placement.wrap)
+    {
+        let mode = match wrap {
+            // What MaterialX does by itself.
+            Wrap::Repeat => continue,
+            Wrap::Mirror => "mirror",
+            Wrap::Clamp => "clamp",
+        };
+        shader.attribute(name, Attribute::string(mode).uniform());
+    }
+}
+
+/// A node that gives the primvar `name`, whose type is `kind` to MaterialX and `type_name` to USD.
+fn author_primvar_reader(
+    layer: &mut Layer,
+    path: &str,
+    kind: &str,
+    type_name: &'static str,
+    name: &str,
+) {
+    layer
+        .def(path, "Shader")
+        .attribute(
+            "info:id",
+            Attribute::token(format!("ND_geompropvalue_{kind}")).uniform(),
+        )
+        .attribute("inputs:geomprop", Attribute::string(name))
+        .attribute("outputs:out", Attribute::declared(type_name));
+}

@@ -1,0 +1,493 @@
+//! `physics.usda`: core UsdPhysics only. Bodies with their masses, joints, colliders, the material
+//! of contacts (REP-158 §1.3).
+
+use std::collections::{HashMap, HashSet};
+
+use nalgebra::{UnitQuaternion, Vector3};
+
+use super::drives::Carried;
+use super::library::ColliderForm;
+use super::plan::JointPlan;
+use super::{Scene, codes, drives, planning};
+use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_robot::{
+    Contact, JointId, JointKind, Link, LinkId, Mass, Pose, Role, names, principal_axes,
+};
+use urdf_usd_usd_author::layout::{FIDELITY, SPHERES};
+use urdf_usd_usd_author::numbers::{degrees, joint_axis, quatf, vec3f};
+use urdf_usd_usd_author::{Attribute, Layer, Prim, Relationship, token};
+
+/// The most bytes that the paths of filtered pairs may take: in a long chain of links each path is
+/// as long as the chain.
+const MAX_PAIRS_TEXT: usize = 64 << 20;
+
+pub(super) fn layer(scene: &Scene<'_>, diagnostics: &mut Vec<Diagnostic>) -> Layer {
+    let (mut layer, root) = super::layer(
+        scene,
+        "Core UsdPhysics only: bodies, joints, colliders, contact materials",
+    );
+    layer.over(&root);
+    let contacts = Contacts::new(scene);
+    let (closing, carried) = (closing_joints(scene), Carried::new(scene));
+    for &id in scene.robot.tree().order() {
+        if scene.is_over("physics.usda") {
+            return layer;
+        }
+        let (link, plan) = (&scene.robot.links()[id], &scene.plan.links[id]);
+        if let Some(mass) = mass_of(scene, id) {
+            author_body(&mut layer, &plan.path, &mass);
+            diagnostics.extend(
+                mass.repaired
+                    .then(|| inertia_repaired(&scene.robot.links()[plan.content], &mass)),
+            );
+        }
+        let scope = format!("{}/collision", plan.path);
+        let colliders = &scene.library.colliders[id];
+        for collider in colliders {
+            let mut prim = layer.over(&format!("{scope}/{}", collider.name));
+            prim.apply(["PhysicsCollisionAPI"]);
+            if matches!(collider.form, ColliderForm::Mesh { .. }) {
+                prim.apply(["PhysicsMeshCollisionAPI"]);
+            }
+            author_contact(&mut prim, &contacts.path(link.contact));
+        }
+        for (name, _) in planning::colliders(scene.robot.planning(), id)
+            .iter()
+            .filter(|_| !colliders.is_empty())
+        {
+            let mut prim = layer.over(&format!("{scope}{{{FIDELITY}={SPHERES}}}{name}"));
+            author_contact(
+                prim.apply(["PhysicsCollisionAPI"]),
+                &contacts.path(link.contact),
+            );
+        }
+        // Joints after the body that they hang on and before the bodies below it, so that the layer
+        // reads like the robot.
+        for joint in scene
+            .robot
+            .tree()
+            .child_joints(id)
+            .iter()
+            .chain(closing.get(&id).into_iter().flatten())
+            .copied()
+        {
+            if let Some(plan) = &scene.plan.joints[joint] {
+                author_joint(scene, &carried, &mut layer, joint, plan);
+            }
+        }
+    }
+    for (path, body) in &scene.plan.world_joints {
+        let plan = JointPlan {
+            path: path.clone(),
+            body0: None,
+            body1: Some(*body),
+            local0: scene.plan.links[*body].rest,
+            local1: Pose::identity(),
+        };
+        connect(
+            scene,
+            &mut layer.def(path, "PhysicsFixedJoint"),
+            &plan,
+            &UnitQuaternion::identity(),
+        );
+    }
+    for path in &scene.plan.articulation_roots {
+        layer.over(path).apply(["PhysicsArticulationRootAPI"]);
+    }
+    author_filtered_pairs(scene, &mut layer, diagnostics);
+    let mut colliders = scene.library.colliders.values();
+    if colliders.any(|colliders| !colliders.is_empty()) {
+        contacts.author(&mut layer);
+        author_collision_group(&mut layer, &root);
+    }
+    layer
+}
+
+/// Authors the pairs of bodies that are not checked for collision, of those that can touch at all:
+/// engines complain about others.
+fn author_filtered_pairs(scene: &Scene<'_>, layer: &mut Layer, diagnostics: &mut Vec<Diagnostic>) {
+    let mut written = 0;
+    for (body, others) in &scene.plan.filtered_pairs {
+        let (paths, others) = (
+            paths_that_touch(scene, *body),
+            others
+                .iter()
+                .flat_map(|other| paths_that_touch(scene, *other)),
+        );
+        let others: Vec<String> = if paths.is_empty() {
+            Vec::new()
+        } else {
+            others.collect()
+        };
+        if others.is_empty() {
+            continue;
+        }
+        written += paths.len() * others.iter().map(String::len).sum::<usize>();
+        if written > MAX_PAIRS_TEXT {
+            let message = "the pairs of links that need no collision check are too many to write: those from here on are left out";
+            diagnostics.push(
+                Diagnostic::new(
+                    &codes::TOO_MANY_PAIRS,
+                    scene.robot.links()[*body].place.clone(),
+                    message,
+                )
+                .help("give the SRDF fewer pairs, or use --bodies flat, which has shorter paths"),
+            );
+            break;
+        }
+        for path in paths {
+            layer
+                .over(&path)
+                .apply(["PhysicsFilteredPairsAPI"])
+                .relationship(
+                    "physics:filteredPairs",
+                    Relationship::prepend(others.iter().map(String::as_str)),
+                );
+        }
+    }
+}
+
+/// How a collider collides: as the shape that it is, with the material of contacts at `material`.
+fn author_contact(prim: &mut Prim<'_>, material: &str) {
+    prim.apply(["MaterialBindingAPI"])
+        .attribute("physics:approximation", Attribute::token("none").uniform())
+        .relationship(
+            "material:binding:physics",
+            Relationship::to([material]).metadata("bindMaterialAs", token("weakerThanDescendants")),
+        );
+}
+
+/// What a pair of things that are not checked for collision names one of them by: the body, or each
+/// collider of the world, which is no body. None of what has no colliders.
+fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
+    let plan = &scene.plan.links[link];
+    let colliders = &scene.library.colliders[plan.content];
+    match plan.role {
+        Role::World => colliders
+            .iter()
+            .map(|collider| format!("{}/collision/{}", plan.path, collider.name))
+            .collect(),
+        _ if colliders.is_empty() => Vec::new(),
+        _ => vec![plan.path.clone()],
+    }
+}
+
+/// The joints that close loops, by the link that they begin at, in the source's order.
+fn closing_joints(scene: &Scene<'_>) -> HashMap<LinkId, Vec<JointId>> {
+    let mut closing: HashMap<LinkId, Vec<JointId>> = HashMap::new();
+    for (id, joint) in scene
+        .robot
+        .joints()
+        .iter()
+        .filter(|(_, joint)| joint.closes_loop())
+    {
+        closing.entry(joint.parent()).or_default().push(id);
+    }
+    closing
+}
+
+/// What a link weighs in its frame, if it is a body.
+pub(super) fn mass_of(scene: &Scene<'_>, link: LinkId) -> Option<Mass> {
+    let plan = &scene.plan.links[link];
+    let inertial = scene.robot.links()[plan.content].inertial.as_ref();
+    let stand_in =
+        || Mass::stand_in(inertial.map_or(Vector3::zeros(), |i| i.origin.translation.vector));
+    let mass = || inertial.and_then(Mass::of).unwrap_or_else(stand_in);
+    (plan.role == Role::Body).then(|| {
+        if plan.content == link {
+            mass()
+        } else {
+            mass().placed(&scene.plan.in_body(plan.content))
+        }
+    })
+}
+
+fn author_body(layer: &mut Layer, path: &str, mass: &Mass) {
+    layer
+        .over(path)
+        .apply(["PhysicsRigidBodyAPI", "PhysicsMassAPI"])
+        .attribute("physics:mass", Attribute::float(mass.mass as f32))
+        .attribute(
+            "physics:centerOfMass",
+            Attribute::point3f(vec3f(&mass.centre)),
+        )
+        .attribute(
+            "physics:diagonalInertia",
+            Attribute::float3(vec3f(&mass.moments)),
+        )
+        .attribute("physics:principalAxes", Attribute::quatf(quatf(&mass.axes)));
+}
+
+fn inertia_repaired(link: &Link, mass: &Mass) -> Diagnostic {
+    let (place, tensor) = link
+        .inertial
+        .as_ref()
+        .map_or((&link.place, Default::default()), |i| (&i.place, i.inertia));
+    let list = |moments: &Vector3<f64>| {
+        moments
+            .as_slice()
+            .iter()
+            .map(|m| format!("{m:.4e}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let (given, written) = (list(&principal_axes(&tensor).0), list(&mass.moments));
+    let message = format!(
+        "link {:?}: written with the principal moments of inertia ({written}) instead of ({given})",
+        link.name()
+    );
+    Diagnostic::new(&codes::INERTIA_REPAIRED, place.clone(), message)
+        .help("give the link its true inertia tensor")
+}
+
+fn author_joint(
+    scene: &Scene<'_>,
+    carried: &Carried,
+    layer: &mut Layer,
+    id: JointId,
+    plan: &JointPlan,
+) {
+    let joint = &scene.robot.joints()[id];
+    let type_name = match joint.kind() {
+        JointKind::Fixed => "PhysicsFixedJoint",
+        JointKind::Revolute | JointKind::Continuous => "PhysicsRevoluteJoint",
+        JointKind::Prismatic => "PhysicsPrismaticJoint",
+        JointKind::Planar | JointKind::Floating => "PhysicsJoint",
+    };
+    let mut prim = layer.def(&plan.path, type_name);
+    let (axis, rotation) = joint_axis(&joint.axis);
+    let rotation = if joint.kind() == JointKind::Fixed {
+        UnitQuaternion::identity()
+    } else {
+        rotation
+    };
+    connect(scene, &mut prim, plan, &rotation);
+    if joint.closes_loop() {
+        prim.attribute(
+            "physics:excludeFromArticulation",
+            Attribute::bool(true).uniform(),
+        );
+    }
+    match joint.kind() {
+        JointKind::Revolute | JointKind::Continuous => {
+            let bounds = joint.bounds();
+            prim.attribute("physics:axis", Attribute::token(axis).uniform())
+                .attribute(
+                    "physics:lowerLimit",
+                    Attribute::float(degrees(bounds.lower())),
+                )
+                .attribute(
+                    "physics:upperLimit",
+                    Attribute::float(degrees(bounds.upper())),
+                );
+        }
+        JointKind::Prismatic => {
+            let bounds = joint.bounds();
+            prim.attribute("physics:axis", Attribute::token(axis).uniform())
+                .attribute(
+                    "physics:lowerLimit",
+                    Attribute::float(bounds.lower() as f32),
+                )
+                .attribute(
+                    "physics:upperLimit",
+                    Attribute::float(bounds.upper() as f32),
+                );
+        }
+        JointKind::Planar => free_the_plane(&mut prim, axis),
+        JointKind::Fixed | JointKind::Floating => {}
+    }
+    if let Some(drive) = &joint.drive() {
+        drives::author(scene, carried, &mut prim, id, drive);
+    }
+    if !plan.path.ends_with(&format!("/{}", joint.name())) {
+        prim.display_name(joint.name());
+    }
+}
+
+/// The bodies and the joint's frame in each, turned by `rotation` so that USD's axis is the
+/// joint's.
+fn connect(
+    scene: &Scene<'_>,
+    prim: &mut Prim<'_>,
+    plan: &JointPlan,
+    rotation: &UnitQuaternion<f64>,
+) {
+    let path = |link: LinkId| [&scene.plan.links[link].path];
+    if let Some(body0) = plan.body0 {
+        prim.relationship("physics:body0", Relationship::to(path(body0)));
+    }
+    if let Some(body1) = plan.body1 {
+        prim.relationship("physics:body1", Relationship::to(path(body1)));
+    }
+    prim.attribute(
+        "physics:localPos0",
+        Attribute::point3f(vec3f(&plan.local0.translation.vector)),
+    )
+    .attribute(
+        "physics:localRot0",
+        Attribute::quatf(quatf(&(plan.local0.rotation * rotation))),
+    )
+    .attribute(
+        "physics:localPos1",
+        Attribute::point3f(vec3f(&plan.local1.translation.vector)),
+    )
+    .attribute(
+        "physics:localRot1",
+        Attribute::quatf(quatf(&(plan.local1.rotation * rotation))),
+    );
+}
+
+/// A planar joint: USD's six-axis joint, free along the plane and about its normal `axis`, locked
+/// (low above high) otherwise. Free axes are said too: engines take an axis without a limit as
+/// locked.
+fn free_the_plane(prim: &mut Prim<'_>, axis: &str) {
+    for (kind, free_along_axis) in [("trans", false), ("rot", true)] {
+        for letter in ["X", "Y", "Z"] {
+            let is_free = (letter == axis) == free_along_axis;
+            let (low, high) = if is_free {
+                (f32::NEG_INFINITY, f32::INFINITY)
+            } else {
+                (1.0, -1.0)
+            };
+            let instance = format!("{kind}{letter}");
+            prim.apply([format!("PhysicsLimitAPI:{instance}").as_str()])
+                .attribute(
+                    &format!("limit:{instance}:physics:low"),
+                    Attribute::float(low),
+                )
+                .attribute(
+                    &format!("limit:{instance}:physics:high"),
+                    Attribute::float(high),
+                );
+        }
+    }
+}
+
+/// The materials of contacts, each once, by what they are like; `None` is the default one.
+struct Contacts {
+    scope: String,
+    /// Without doubles; the default first, if it is used.
+    kinds: Vec<(Option<Contact>, String)>,
+    /// Where each stands in `kinds`.
+    index: HashMap<ContactKey, usize>,
+}
+
+/// A material of contacts by the bits of its numbers: floats make no keys.
+type ContactKey = Option<(u64, u64, u64)>;
+
+fn contact_key(contact: Option<Contact>) -> ContactKey {
+    // Zero is zero, whatever its sign.
+    let bits = |number: f64| (number + 0.0).to_bits();
+    contact.map(|c| {
+        (
+            bits(c.static_friction),
+            bits(c.dynamic_friction),
+            bits(restitution(&c)),
+        )
+    })
+}
+
+impl Contacts {
+    fn new(scene: &Scene<'_>) -> Self {
+        let mut kinds: Vec<Option<Contact>> = Vec::new();
+        let mut seen = HashSet::new();
+        for (id, link) in scene.robot.links().iter() {
+            if !scene.library.colliders[id].is_empty() && seen.insert(contact_key(link.contact)) {
+                kinds.push(link.contact);
+            }
+        }
+        kinds.sort_by_key(Option::is_some);
+        // Named by their numbers: the names stay when other links change.
+        let wanted: Vec<String> = kinds
+            .iter()
+            .map(|kind| kind.as_ref().map_or("default".to_owned(), contact_name))
+            .collect();
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        let index = kinds
+            .iter()
+            .enumerate()
+            .map(|(index, kind)| (contact_key(*kind), index))
+            .collect();
+        let kinds = kinds
+            .iter()
+            .copied()
+            .zip(names::identifiers(&wanted, "contact", &[]))
+            .collect();
+        Self {
+            scope: format!("{}/PhysicsMaterials", scene.plan.root()),
+            kinds,
+            index,
+        }
+    }
+
+    fn path(&self, contact: Option<Contact>) -> String {
+        let kind = self
+            .index
+            .get(&contact_key(contact))
+            .and_then(|&index| self.kinds.get(index));
+        let name = kind.map_or("default", |(_, name)| name);
+        format!("{}/{name}", self.scope)
+    }
+
+    fn author(&self, layer: &mut Layer) {
+        layer.def(&self.scope, "Scope");
+        for (kind, name) in &self.kinds {
+            let contact = kind.unwrap_or_default();
+            let path = format!("{}/{name}", self.scope);
+            layer
+                .def(&path, "Material")
+                .apply(["PhysicsMaterialAPI"])
+                .attribute(
+                    "outputs:surface",
+                    Attribute::connected("token", format!("{path}/PreviewSurface.outputs:surface")),
+                )
+                .attribute(
+                    "physics:staticFriction",
+                    Attribute::float(contact.static_friction as f32),
+                )
+                .attribute(
+                    "physics:dynamicFriction",
+                    Attribute::float(contact.dynamic_friction as f32),
+                )
+                .attribute(
+                    "physics:restitution",
+                    Attribute::float(restitution(&contact) as f32),
+                );
+            layer
+                .def(&format!("{path}/PreviewSurface"), "Shader")
+                .attribute("info:id", Attribute::token("UsdPreviewSurface").uniform())
+                .attribute("outputs:surface", Attribute::declared("token"));
+        }
+    }
+}
+
+fn contact_name(contact: &Contact) -> String {
+    let bounce = restitution(contact);
+    let bounce = if bounce == 0.0 {
+        String::new()
+    } else {
+        format!("_restitution_{bounce}")
+    };
+    format!(
+        "friction_{}_{}{bounce}",
+        contact.static_friction, contact.dynamic_friction
+    )
+}
+
+/// What a contact gives back where nothing is said: nothing.
+fn restitution(contact: &Contact) -> f64 {
+    contact.restitution.unwrap_or(0.0)
+}
+
+/// All colliders of the robot in one group (REP-158 §1.3.3), for scenes to filter by. It filters
+/// nothing by itself.
+fn author_collision_group(layer: &mut Layer, root: &str) {
+    let scope = format!("{root}/CollisionGroups");
+    layer.def(&scope, "Scope");
+    layer
+        .def(&format!("{scope}/robot"), "PhysicsCollisionGroup")
+        .relationship(
+            "collection:colliders:includes",
+            Relationship::prepend([root]),
+        );
+}

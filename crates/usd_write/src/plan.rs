@@ -1,0 +1,717 @@
+//! What becomes of each link and joint: body, frame or nothing, where its prim stands, and which
+//! bodies a joint connects.
+//!
+//! All layers are written from one plan, so that they agree on every path. This module decides; it
+//! authors nothing.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::lights;
+use super::sensors::{self, SensorPlan};
+use super::{Base, Bodies};
+use urdf_usd_robot::kinematics::Model;
+use urdf_usd_robot::{
+    ArenaMap, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Role, Roles, names,
+};
+use urdf_usd_usd_author::isaac_schema::NAMED_POSES;
+use urdf_usd_usd_author::layout::SPHERES;
+
+/// Names of children of the default prim that links and joints must not take.
+pub(super) const ROOT_SCOPES: [&str; 5] = [
+    "Materials",
+    "PhysicsMaterials",
+    "CollisionGroups",
+    "Interfaces",
+    NAMED_POSES,
+];
+/// Names of children of a link that links and joints must not take.
+pub(super) const LINK_SCOPES: [&str; 3] = ["visual", "collision", SPHERES];
+
+/// The most links whose prims stand in each other. Real robots have up to 20. What reads an asset
+/// goes down all of them for each prim: OpenUSD's time and stack, and that of others, grow with the
+/// depth.
+pub(super) const MAX_NESTED: usize = 64;
+/// The most bytes of the paths of all links, unless they have [`MAX_LONGER`] times as many at most
+/// as they would if no link stood in another. Each stands some twenty times in the layers.
+const MAX_PATHS: usize = 512 << 10;
+/// See [`MAX_PATHS`].
+const MAX_LONGER: usize = 4;
+
+/// Where a link stands.
+#[derive(Clone, Debug)]
+pub(super) struct LinkPlan {
+    pub role: Role,
+    /// The prim's path; the default prim's for `Role::World`.
+    pub path: String,
+    /// The link whose prim holds this one's, directly or by a camera of which this is the optical
+    /// frame; `None` for the default prim.
+    pub holder: Option<LinkId>,
+    /// The pose in the prim above it.
+    pub local: Pose,
+    /// The pose in the default prim, all joints at zero.
+    pub rest: Pose,
+    /// The nearest body at or above it; `None` where only the world is.
+    pub body: Option<LinkId>,
+    /// Of a body: the link whose mass and geometry it has ([`Roles::content`]).
+    pub content: LinkId,
+    /// Whether the inertial cannot be used as it is and a stand-in mass is written.
+    pub mass_missing: bool,
+}
+
+/// Where a joint stands and what it connects.
+#[derive(Clone, Debug)]
+pub(super) struct JointPlan {
+    pub path: String,
+    /// `None`: the world.
+    pub body0: Option<LinkId>,
+    /// `None`: the world, which only a joint that closes a loop leads to.
+    pub body1: Option<LinkId>,
+    /// The joint frame (without the axis) in `body0`, or in the default prim.
+    pub local0: Pose,
+    /// The same frame in `body1`.
+    pub local1: Pose,
+}
+
+/// What does not stand where it is in the robot's tree, since the paths would be too deep or too
+/// long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Flattened {
+    #[default]
+    Nothing,
+    /// Bodies stand in the default prim, though they were to be nested.
+    Bodies,
+    /// Bodies stand in the default prim, and frames in the body that they are rigid in.
+    Frames,
+}
+
+/// The decisions for a whole robot.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// The default prim's name.
+    pub name: String,
+    pub flattened: Flattened,
+    /// How many links deep the robot is nested in its source.
+    pub depth: usize,
+    pub links: ArenaMap<Link, LinkPlan>,
+    /// `None` where a joint is not written: inside frames, and floating ones.
+    pub joints: ArenaMap<Joint, Option<JointPlan>>,
+    /// Joints that hold bodies to the world where no URDF joint does (`--base fixed`): their paths
+    /// and the bodies.
+    pub world_joints: Vec<(String, LinkId)>,
+    /// The paths of the articulation roots, one per tree of bodies (REP-158 §1.3).
+    pub articulation_roots: Vec<String>,
+    /// Pairs of bodies, or of the world and a body, that are not checked for collision, by the
+    /// first of each in the tree's order, with the others in it.
+    pub filtered_pairs: Vec<(LinkId, Vec<LinkId>)>,
+    /// As [`Robot::sensors`].
+    pub sensors: Vec<SensorPlan>,
+    /// As [`Robot::lights`]: their paths.
+    pub lights: Vec<String>,
+}
+
+impl Plan {
+    pub(super) fn new(robot: &Robot, base: Base, bodies: Bodies) -> Self {
+        let roles = Roles::new(robot, base);
+        let name = name_of_root(robot, &roles);
+        let Nesting {
+            mut links,
+            bodies,
+            flattened,
+            depth,
+        } = nest(robot, &roles, &name, bodies);
+        let written = ArenaMap::new(robot.joints(), |_, joint| is_written(&links, base, joint));
+        let held = links_to_hold(robot, &links, &written, base);
+        let children = name_children(robot, &links, &written, held.len(), bodies);
+        for &link in robot.tree().order() {
+            let path = match links[link].role {
+                Role::World => format!("/{name}"),
+                _ => match links[link].holder {
+                    Some(holder) => format!("{}/{}", links[holder].path, children.links[link]),
+                    None => format!("/{name}/{}", children.links[link]),
+                },
+            };
+            links[link].path = path;
+        }
+        let joints = ArenaMap::new(robot.joints(), |id, joint| {
+            let identifier = children.joints[id].as_ref()?;
+            let scope = joint_scope(&links, joint, bodies);
+            let holder = scope.map_or_else(|| format!("/{name}"), |link| links[link].path.clone());
+            Some(JointPlan {
+                path: format!("{holder}/{identifier}"),
+                body0: links[joint.parent()].body,
+                body1: links[joint.child()].body,
+                local0: in_body(&links, joint.parent()) * joint.origin,
+                local1: in_body(&links, joint.child()),
+            })
+        });
+        let world_joints: Vec<_> = children
+            .world_joints
+            .iter()
+            .map(|identifier| format!("/{name}/{identifier}"))
+            .zip(held)
+            .collect();
+        let articulation_roots = articulation_roots(robot, &name, &links, &joints, &world_joints);
+        let filtered_pairs = filtered_pairs(robot, &links);
+        let mut plan = Self {
+            name,
+            flattened,
+            depth,
+            links,
+            joints,
+            world_joints,
+            articulation_roots,
+            filtered_pairs,
+            sensors: Vec::new(),
+            lights: Vec::new(),
+        };
+        plan.sensors = sensors::plan(robot, &mut plan);
+        plan.lights = lights::plan(robot, &plan);
+        plan
+    }
+
+    /// The names of the prims that are planned below each prim.
+    pub(super) fn children(&self) -> HashMap<String, Vec<String>> {
+        let links = self.links.values().map(|link| &link.path);
+        let joints = self.joints.values().flatten().map(|joint| &joint.path);
+        let added = self.world_joints.iter().map(|(path, _)| path);
+        let sensors = self
+            .sensors
+            .iter()
+            .flat_map(|sensor| &sensor.prims)
+            .map(|prim| &prim.path);
+        let mut children: HashMap<String, Vec<String>> = HashMap::new();
+        for (parent, name) in links
+            .chain(joints)
+            .chain(added)
+            .chain(sensors)
+            .filter_map(|path| path.rsplit_once('/'))
+        {
+            children
+                .entry(parent.to_owned())
+                .or_default()
+                .push(name.to_owned());
+        }
+        children
+    }
+
+    /// The pose of a link in its nearest body, or in the default prim.
+    pub(super) fn in_body(&self, link: LinkId) -> Pose {
+        in_body(&self.links, link)
+    }
+
+    /// The default prim's path.
+    pub(super) fn root(&self) -> String {
+        format!("/{}", self.name)
+    }
+}
+
+/// The name of the default prim. It is a frame of TF by its name (REP-158 §2.7), so no link's name
+/// may be the same.
+fn name_of_root(robot: &Robot, roles: &Roles) -> String {
+    let links = robot
+        .links()
+        .iter()
+        .filter(|(id, _)| roles.of[*id] != Role::World);
+    let frames: Vec<&str> = links.map(|(_, link)| link.name()).collect();
+    let name = names::identifiers(&[robot.name()], "robot", &[]).remove(0);
+    if !frames.contains(&name.as_str()) {
+        return name;
+    }
+    names::identifiers(&[&format!("{name}_robot")], "robot", &frames).remove(0)
+}
+
+/// The pose of a link in its nearest body, or in the default prim.
+fn in_body(links: &ArenaMap<Link, LinkPlan>, link: LinkId) -> Pose {
+    match links[link].body {
+        Some(body) => links[body].rest.inverse() * links[link].rest,
+        None => links[link].rest,
+    }
+}
+
+/// How the prims of links stand in each other.
+struct Nesting {
+    links: ArenaMap<Link, LinkPlan>,
+    bodies: Bodies,
+    flattened: Flattened,
+    depth: usize,
+}
+
+/// Nests links as asked for, unless the paths would be too deep or too long: then bodies, and if
+/// need be frames, are flat.
+fn nest(robot: &Robot, roles: &Roles, name: &str, bodies: Bodies) -> Nesting {
+    let placed = |bodies, flattened| {
+        let links = place_links(robot, roles, bodies, flattened == Flattened::Frames);
+        let Extent {
+            depth,
+            bytes,
+            least,
+        } = Extent::of(robot, &links, name);
+        let fits = depth <= MAX_NESTED && bytes <= MAX_PATHS.max(MAX_LONGER * least);
+        (
+            Nesting {
+                links,
+                bodies,
+                flattened,
+                depth,
+            },
+            fits,
+        )
+    };
+    let (wanted, fits) = placed(bodies, Flattened::Nothing);
+    if fits {
+        return wanted;
+    }
+    let depth = wanted.depth;
+    let (flat, fits) = placed(Bodies::Flat, Flattened::Bodies);
+    let flat = if fits {
+        flat
+    } else {
+        placed(Bodies::Flat, Flattened::Frames).0
+    };
+    Nesting { depth, ..flat }
+}
+
+/// How deep links are nested, and what that costs.
+struct Extent {
+    /// How many links at most stand in each other.
+    depth: usize,
+    /// Of the paths of all links.
+    bytes: usize,
+    /// The same if no link stood in another.
+    least: usize,
+}
+
+impl Extent {
+    fn of(robot: &Robot, links: &ArenaMap<Link, LinkPlan>, name: &str) -> Self {
+        let root = 1 + name.len();
+        let mut extent = Self {
+            depth: 0,
+            bytes: 0,
+            least: 0,
+        };
+        let mut of_link = ArenaMap::filled(robot.links(), (0, 0));
+        for &link in robot.tree().order() {
+            let (depth, length) = links[link]
+                .holder
+                .map_or((0, root), |holder| of_link[holder]);
+            let own = 1 + robot.links()[link].name().len().min(names::MAX_IDENTIFIER);
+            of_link[link] = (depth + 1, length + own);
+            extent.depth = extent.depth.max(depth + 1);
+            extent.bytes = extent.bytes.saturating_add(length + own);
+            extent.least += root + own;
+        }
+        extent
+    }
+}
+
+/// The place of every link. With `flat_frames` a frame stands in the body that it is rigid in, not
+/// in the frame above it.
+fn place_links(
+    robot: &Robot,
+    roles: &Roles,
+    bodies: Bodies,
+    flat_frames: bool,
+) -> ArenaMap<Link, LinkPlan> {
+    let mut poses = Model::of(robot).poses(&[]).into_iter();
+    let rest = ArenaMap::new(robot.links(), |_, _| {
+        poses.next().unwrap_or_else(Pose::identity)
+    });
+    ArenaMap::new(robot.links(), |link, _| {
+        let role = roles.of[link];
+        let above = robot.tree().parent_joint(link).map(|j| &robot.joints()[j]);
+        let parent = above.map(Joint::parent);
+        let body = roles.body[link];
+        // What floats is a tree of its own: nested, its articulation root would stand in another's.
+        let floats = above.is_some_and(|joint| joint.kind() == JointKind::Floating);
+        let holder = match (bodies, role) {
+            (Bodies::Flat, Role::Body) => None,
+            (_, Role::Body) if floats => None,
+            (_, Role::Frame) if flat_frames => body,
+            _ => parent.filter(|&parent| roles.of[parent] != Role::World),
+        };
+        let local = match (above, holder) {
+            // The joint's own numbers where they are what is asked for: no rounding through the
+            // root.
+            (Some(joint), _) if holder == parent => joint.origin,
+            (_, Some(holder)) => rest[holder].inverse() * rest[link],
+            (_, None) => rest[link],
+        };
+        let content = roles.content[link];
+        let has_mass = robot.links()[content]
+            .inertial
+            .as_ref()
+            .is_some_and(|i| i.mass > 0.0);
+        LinkPlan {
+            role,
+            path: String::new(),
+            holder,
+            local,
+            rest: rest[link],
+            body,
+            content,
+            mass_missing: role == Role::Body && !has_mass,
+        }
+    })
+}
+
+/// The link in whose prim a joint stands: beside the child, in the parent (REP-158 §1.3). With flat
+/// bodies: in the default prim.
+fn joint_scope(links: &ArenaMap<Link, LinkPlan>, joint: &Joint, bodies: Bodies) -> Option<LinkId> {
+    match bodies {
+        Bodies::Flat => None,
+        Bodies::Nested => Some(joint.parent()).filter(|&p| links[p].role != Role::World),
+    }
+}
+
+/// Whether a joint of the URDF becomes a joint prim.
+fn is_written(links: &ArenaMap<Link, LinkPlan>, base: Base, joint: &Joint) -> bool {
+    let (parent, child) = (&links[joint.parent()], &links[joint.child()]);
+    if joint.kind() == JointKind::Floating || child.body == parent.body {
+        return false;
+    }
+    // A free base is not held to the world.
+    let is_free = base == Base::Floating && joint.kind() == JointKind::Fixed;
+    let is_held = !is_free || parent.body.is_some() && child.body.is_some();
+    is_held && (joint.closes_loop() || child.role == Role::Body)
+}
+
+/// The topmost bodies that `--base fixed` has to hold by itself, because no joint of the URDF does.
+fn links_to_hold(
+    robot: &Robot,
+    links: &ArenaMap<Link, LinkPlan>,
+    written: &ArenaMap<Joint, bool>,
+    base: Base,
+) -> Vec<LinkId> {
+    let is_topmost = |link: &LinkId| {
+        let joint = robot.tree().parent_joint(*link);
+        links[*link].role == Role::Body
+            && joint.is_none_or(|j| links[robot.joints()[j].parent()].body.is_none() && !written[j])
+    };
+    match base {
+        Base::Fixed => robot
+            .tree()
+            .order()
+            .iter()
+            .copied()
+            .filter(is_topmost)
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// One root for each tree that joints make of the bodies, without those that close loops. A single
+/// tree has it on the default prim, from where readers find the base, fixed or not. Several trees
+/// have it each where UsdPhysics wants it: on the joint that holds the base to the world, else on
+/// the base.
+fn articulation_roots(
+    robot: &Robot,
+    name: &str,
+    links: &ArenaMap<Link, LinkPlan>,
+    joints: &ArenaMap<Joint, Option<JointPlan>>,
+    world_joints: &[(String, LinkId)],
+) -> Vec<String> {
+    let mut held: BTreeMap<LinkId, &str> = world_joints
+        .iter()
+        .map(|(path, body)| (*body, path.as_str()))
+        .collect();
+    let mut above: BTreeMap<LinkId, LinkId> = BTreeMap::new();
+    for (id, _) in robot
+        .joints()
+        .iter()
+        .filter(|(_, joint)| !joint.closes_loop())
+    {
+        match &joints[id] {
+            Some(JointPlan {
+                body0: Some(body0),
+                body1: Some(body1),
+                ..
+            }) => {
+                above.insert(*body1, *body0);
+            }
+            Some(JointPlan {
+                body0: None,
+                body1: Some(body1),
+                path,
+                ..
+            }) => {
+                held.entry(*body1).or_insert(path);
+            }
+            _ => {}
+        }
+    }
+    let is_base = |link: &LinkId| links[*link].role == Role::Body && !above.contains_key(link);
+    let bases: Vec<LinkId> = robot
+        .tree()
+        .order()
+        .iter()
+        .copied()
+        .filter(is_base)
+        .collect();
+    match bases[..] {
+        [] => Vec::new(),
+        [_] => vec![format!("/{name}")],
+        _ => bases
+            .iter()
+            .map(|&base| {
+                held.get(&base)
+                    .map_or_else(|| links[base].path.clone(), |p| (*p).to_owned())
+            })
+            .collect(),
+    }
+}
+
+/// Bodies next to each other, whose colliders overlap at the joint as a rule, and what the source
+/// says.
+fn filtered_pairs(robot: &Robot, links: &ArenaMap<Link, LinkPlan>) -> Vec<(LinkId, Vec<LinkId>)> {
+    let mut position = ArenaMap::filled(robot.links(), 0);
+    // The body that each link is rigid in, or the world.
+    let mut rigid_in: ArenaMap<Link, Option<LinkId>> = ArenaMap::filled(robot.links(), None);
+    for (index, &link) in robot.tree().order().iter().enumerate() {
+        position[link] = index;
+        let above = robot
+            .tree()
+            .parent_joint(link)
+            .and_then(|joint| rigid_in[robot.joints()[joint].parent()]);
+        rigid_in[link] = if links[link].role == Role::Frame {
+            above
+        } else {
+            Some(link)
+        };
+    }
+    // A joint on a frame connects the body that the frame is rigid in; what the source says of a
+    // frame without colliders says nothing of that body. What floats is connected to nothing.
+    let connecting = robot
+        .joints()
+        .values()
+        .filter(|joint| joint.kind() != JointKind::Floating);
+    let adjacent = connecting.map(|joint| (rigid_in[joint.parent()], rigid_in[joint.child()]));
+    let with_content = |link: LinkId| rigid_in[link].filter(|&body| links[body].content == link);
+    let said = robot
+        .disabled_collisions
+        .iter()
+        .map(|(one, other)| (with_content(one), with_content(other)));
+    // By the positions of the two.
+    let mut pairs: BTreeMap<usize, (LinkId, BTreeMap<usize, LinkId>)> = BTreeMap::new();
+    for (one, other) in adjacent.chain(said) {
+        let (Some(one), Some(other)) = (one, other) else {
+            continue;
+        };
+        let (first, second) = if position[one] <= position[other] {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        if first != second {
+            pairs
+                .entry(position[first])
+                .or_insert_with(|| (first, BTreeMap::new()))
+                .1
+                .insert(position[second], second);
+        }
+    }
+    pairs
+        .into_values()
+        .map(|(first, others)| (first, others.into_values().collect()))
+        .collect()
+}
+
+/// The names of the prims of links and joints.
+struct Children {
+    links: ArenaMap<Link, String>,
+    /// `None` of joints that are not written.
+    joints: ArenaMap<Joint, Option<String>>,
+    world_joints: Vec<String>,
+}
+
+/// The links and joints that stand in one prim.
+#[derive(Default)]
+struct Siblings {
+    links: Vec<LinkId>,
+    joints: Vec<JointId>,
+}
+
+/// Identifiers of links and joints. Where a link and a joint share a name the link keeps it, since
+/// its prim's name is its TF frame.
+fn name_children(
+    robot: &Robot,
+    links: &ArenaMap<Link, LinkPlan>,
+    written: &ArenaMap<Joint, bool>,
+    world_joints: usize,
+    bodies: Bodies,
+) -> Children {
+    // A body's prim name is its TF frame (REP-158 §2.7), so links are named in one pass over the
+    // whole robot: two names that become one by encoding would otherwise be one frame, wherever in
+    // the tree they stand.
+    let link_names: Vec<&str> = robot.links().values().map(|link| link.name()).collect();
+    let scopes: Vec<&str> = LINK_SCOPES.iter().chain(&ROOT_SCOPES).copied().collect();
+    let mut identifiers = names::identifiers(&link_names, "link", &scopes).into_iter();
+    let mut out = Children {
+        links: ArenaMap::new(robot.links(), |_, _| identifiers.next().unwrap_or_default()),
+        joints: ArenaMap::filled(robot.joints(), None),
+        world_joints: Vec::new(),
+    };
+    // Gathered in one pass each: a scan per holder would be quadratic in the links.
+    let mut by_holder: BTreeMap<Option<LinkId>, Siblings> = BTreeMap::new();
+    by_holder.entry(None).or_default();
+    for (id, link) in links.iter().filter(|(_, link)| link.role != Role::World) {
+        by_holder.entry(link.holder).or_default().links.push(id);
+    }
+    for (id, joint) in robot.joints().iter().filter(|(id, _)| written[*id]) {
+        by_holder
+            .entry(joint_scope(links, joint, bodies))
+            .or_default()
+            .joints
+            .push(id);
+    }
+    for (holder, siblings) in by_holder {
+        let mut wanted: Vec<&str> = siblings
+            .joints
+            .iter()
+            .map(|&joint| robot.joints()[joint].name())
+            .collect();
+        if holder.is_none() {
+            wanted.extend(std::iter::repeat_n("world_joint", world_joints));
+        }
+        let reserved: Vec<&str> = siblings
+            .links
+            .iter()
+            .map(|&link| out.links[link].as_str())
+            .chain(scopes.iter().copied())
+            .collect();
+        let mut identifiers = names::identifiers(&wanted, "joint", &reserved).into_iter();
+        for (&joint, identifier) in siblings.joints.iter().zip(identifiers.by_ref()) {
+            out.joints[joint] = Some(identifier);
+        }
+        out.world_joints.extend(identifiers);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASS: &str = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>";
+
+    /// A chain of links, each turned and moved a little in the one before.
+    fn chain(
+        count: usize,
+        inside: impl Fn(usize) -> &'static str,
+        kind: &str,
+        name: impl Fn(usize) -> String,
+    ) -> Robot {
+        let mut text = "<robot name='r'>".to_owned();
+        for n in 0..count {
+            text += &format!("<link name='{}'>{}</link>", name(n), inside(n));
+            if n > 0 {
+                let (parent, child) = (name(n - 1), name(n));
+                text += &format!(
+                    "<joint name='j{n}' type='{kind}'><parent link='{parent}'/><child link='{child}'/><origin xyz='0.1 0 0' rpy='0 0 0.2'/></joint>"
+                );
+            }
+        }
+        urdf_usd_urdf::read(&(text + "</robot>"), None)
+            .robot
+            .unwrap()
+    }
+
+    fn levels(plan: &Plan) -> usize {
+        plan.links
+            .values()
+            .map(|link| link.path.matches('/').count() - 1)
+            .max()
+            .unwrap()
+    }
+
+    #[test]
+    fn bodies_are_flat_where_depth_would_square() {
+        let of = |count: usize, bodies| {
+            Plan::new(
+                &chain(count, |_| MASS, "continuous", |n| format!("l{n}")),
+                Base::Auto,
+                bodies,
+            )
+        };
+        let (nested, deep) = (
+            of(MAX_NESTED, Bodies::Nested),
+            of(MAX_NESTED + 1, Bodies::Nested),
+        );
+        assert_eq!(
+            (levels(&nested), nested.flattened),
+            (MAX_NESTED, Flattened::Nothing)
+        );
+        assert_eq!(
+            (levels(&deep), deep.flattened, deep.depth),
+            (1, Flattened::Bodies, MAX_NESTED + 1)
+        );
+        assert!(
+            deep.joints
+                .values()
+                .flatten()
+                .all(|joint| joint.path.matches('/').count() == 2)
+        );
+        // What was asked for anyway is nothing to tell.
+        assert_eq!(
+            of(MAX_NESTED + 1, Bodies::Flat).flattened,
+            Flattened::Nothing
+        );
+    }
+
+    #[test]
+    fn frames_stand_in_their_body_where_depth_would_square() {
+        let inside = |n: usize| if n == 0 { MASS } else { "" };
+        let robot = chain(200, inside, "fixed", |n| format!("l{n}"));
+        let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
+        assert_eq!((levels(&plan), plan.flattened), (2, Flattened::Frames));
+        let rest = Model::of(&robot).poses(&[]);
+        let root = robot.links().handle(0);
+        for (link, rest) in plan.links.values().zip(&rest).skip(1) {
+            assert_eq!((link.role, link.holder), (Role::Frame, root));
+            assert!((link.local.to_homogeneous() - rest.to_homogeneous()).amax() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_default_prim_is_called_as_no_link_is() {
+        for (name, link, root) in [
+            ("rover", "base", "rover"),
+            ("rover", "rover", "rover_robot"),
+            ("my rover", "my_rover", "my_rover_robot"),
+            ("w", "world", "w"),
+        ] {
+            let text = format!(
+                "<robot name='{name}'><link name='{link}'>{MASS}</link><link name='rover_arm'/></robot>"
+            );
+            let robot = urdf_usd_urdf::read(&text, None).robot.unwrap();
+            assert_eq!(Plan::new(&robot, Base::Auto, Bodies::Nested).name, root);
+        }
+    }
+
+    #[test]
+    fn long_names_count_too() {
+        // Sixty links deep only, but a hundred times, with names as long as they may be.
+        let long = |n: usize| format!("{}{n}", "a".repeat(240));
+        let one = chain(60, |_| MASS, "continuous", long);
+        assert_eq!(
+            Plan::new(&one, Base::Auto, Bodies::Nested).flattened,
+            Flattened::Nothing
+        );
+        let links: String = (0..3000)
+            .map(|n| format!("<link name='{}'>{MASS}</link>", long(n)))
+            .collect();
+        let joints = (0..3000).filter(|n| n % 60 != 0).map(|n| {
+            let (parent, child) = (long(n - 1), long(n));
+            format!("<joint name='j{n}' type='fixed'><parent link='{parent}'/><child link='{child}'/></joint>")
+        });
+        let text = format!(
+            "<robot name='r'>{links}{}</robot>",
+            joints.collect::<String>()
+        );
+        let many = urdf_usd_urdf::read(&text, None).robot.unwrap();
+        let plan = Plan::new(&many, Base::Auto, Bodies::Nested);
+        assert_eq!(
+            (levels(&plan), plan.flattened, plan.depth),
+            (1, Flattened::Bodies, 60)
+        );
+    }
+}

@@ -1,0 +1,385 @@
+//! `ros.usda`: the context, frames, names of joints and interfaces for ROS (REP-158 §2).
+
+use std::collections::HashSet;
+
+use super::Scene;
+use super::sensors::SensorPrimKind;
+use urdf_usd_diagnostic::Place;
+use urdf_usd_robot::{GLOBAL_FRAMES, Interface, InterfaceKind, Qos, Robot, Role, names};
+use urdf_usd_usd_author::{Attribute, Layer, Prim};
+
+/// How many messages of a sensor wait to be sent: as ROS has it for sensor data.
+const SENSOR_QUEUE: i32 = 5;
+/// The longest name ROS allows, the slash in front included.
+const LONGEST_NAME: usize = 255;
+
+pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+    let (mut layer, root) =
+        super::layer(scene, "Ros*API: context, frames, joint names, interfaces");
+    let namespace = scene
+        .options
+        .namespace
+        .clone()
+        .unwrap_or_else(|| default_namespace(scene.robot.name()));
+    let mut context = layer.over(&root);
+    context.apply(["RosContextAPI"]).attribute(
+        "ros:context:namespace",
+        Attribute::string(namespace).uniform(),
+    );
+    if scene
+        .plan
+        .links
+        .values()
+        .any(|link| link.role == Role::World)
+    {
+        context.attribute(
+            "ros:context:parent_frame",
+            Attribute::string("world").uniform(),
+        );
+    }
+    for (link, plan) in scene
+        .robot
+        .links()
+        .values()
+        .zip(scene.plan.links.values())
+        .filter(|(_, plan)| plan.role == Role::Frame)
+    {
+        author_frame(&mut layer.over(&plan.path), link.name());
+    }
+    for (joint, plan) in scene
+        .robot
+        .joints()
+        .values()
+        .zip(scene.plan.joints.values())
+    {
+        if let Some(plan) = plan {
+            layer
+                .over(&plan.path)
+                .attribute("ros:joint:name", Attribute::string(joint.name()).custom());
+        }
+    }
+    for (path, _) in &scene.plan.world_joints {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        layer
+            .over(path)
+            .attribute("ros:joint:name", Attribute::string(name).custom());
+    }
+    author_sensors(scene, &mut layer);
+    author_robot_wide(scene, &mut layer, &root);
+    layer
+}
+
+/// The interfaces of sensors, and the optical frames that only the asset has (§2.7, §2.8).
+fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
+    for (sensor, plan) in scene.robot.sensors.iter().zip(&scene.plan.sensors) {
+        for planned in &plan.prims {
+            match planned.kind {
+                SensorPrimKind::OpticalFrame | SensorPrimKind::Frame(_) => {
+                    let name = planned.path.rsplit('/').next().unwrap_or_default();
+                    let id = planned.display_name.as_deref().unwrap_or(name);
+                    author_frame(&mut layer.over(&planned.path), id);
+                }
+                SensorPrimKind::Interface => {
+                    let mut prim = layer.def(&planned.path, "Xform");
+                    if let Some(name) = &planned.display_name {
+                        prim.display_name(name);
+                    }
+                }
+                SensorPrimKind::Camera(..) | SensorPrimKind::Place(_) => {}
+            }
+        }
+        for (interface, path) in sensor.interfaces.iter().zip(&plan.interfaces) {
+            if let Some(path) = path {
+                let mut prim = layer.over(path);
+                author_interface(&mut prim, interface);
+                // A frame that can't be in the asset is told to those who write the messages
+                // (§2.4).
+                if let Some(name) = sensor
+                    .frame_name
+                    .as_ref()
+                    .filter(|name| GLOBAL_FRAMES.contains(&name.as_str()))
+                {
+                    prim.attribute(
+                        "ros:topic:override_frame_id",
+                        Attribute::string(name).uniform(),
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The interfaces that an asset of the robot has, those of sensors with the place of the sensor in
+/// the source.
+pub fn interfaces(robot: &Robot) -> Vec<(Interface, Option<&Place>)> {
+    let of_sensors = robot.sensors.iter().flat_map(|sensor| {
+        sensor
+            .interfaces
+            .iter()
+            .map(|i| (i.clone(), Some(&sensor.place)))
+    });
+    let of_sensors = of_sensors.filter(|(interface, _)| !is_prohibited(interface));
+    robot_wide(robot)
+        .into_iter()
+        .map(|interface| (interface, None))
+        .chain(of_sensors)
+        .collect()
+}
+
+/// The topics that every described robot has and what its controllers offer. No interface is there
+/// twice.
+fn robot_wide(robot: &Robot) -> Vec<Interface> {
+    let offered = robot
+        .interfaces
+        .iter()
+        .filter(|interface| !is_prohibited(interface));
+    let mut always = always();
+    // What a running robot was seen to do counts more than what every robot has.
+    for interface in &mut always {
+        let is_it = |other: &&Interface| {
+            other.name == interface.name && is_seen(other) && is_publisher(other)
+        };
+        if let Some(seen) = robot.interfaces.iter().find(is_it) {
+            interface.clone_from(seen);
+        }
+    }
+    let mut seen = HashSet::new();
+    let mut interfaces = Vec::new();
+    for interface in always.iter().chain(offered) {
+        if seen.insert((
+            interface.name.as_str(),
+            std::mem::discriminant(&interface.kind),
+        )) {
+            interfaces.push(interface.clone());
+        }
+    }
+    interfaces
+}
+
+/// What is about the robot as a whole (§2.2).
+fn author_robot_wide(scene: &Scene<'_>, layer: &mut Layer, root: &str) {
+    let interfaces = robot_wide(scene.robot);
+    let wanted: Vec<String> = interfaces
+        .iter()
+        .map(|i| i.name.trim_start_matches('/').replace('/', "_"))
+        .collect();
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    let scope = format!("{root}/Interfaces");
+    layer.def(&scope, "Scope");
+    for (interface, identifier) in
+        interfaces
+            .iter()
+            .zip(names::identifiers(&wanted, "interface", &[]))
+    {
+        let mut prim = layer.def(&format!("{scope}/{identifier}"), "Xform");
+        if identifier != interface.name {
+            prim.display_name(&interface.name);
+        }
+        author_interface(&mut prim, interface);
+    }
+}
+
+/// What every described robot has.
+fn always() -> [Interface; 2] {
+    let publisher = |name: &str, type_name: &str, rate: f64, qos: Qos| Interface {
+        name: name.to_owned(),
+        type_name: type_name.to_owned(),
+        kind: InterfaceKind::Publisher { rate, qos },
+        starts_enabled: true,
+    };
+    [
+        publisher(
+            "joint_states",
+            "sensor_msgs/msg/JointState",
+            50.0,
+            Qos::Default,
+        ),
+        publisher(
+            "robot_description",
+            "std_msgs/msg/String",
+            1.0,
+            Qos::Latched,
+        ),
+    ]
+}
+
+/// Makes a prim an explicit TF frame that does not move in its parent (§2.7).
+fn author_frame(prim: &mut Prim<'_>, id: &str) {
+    prim.apply(["RosFrameAPI"])
+        .attribute("ros:frame:id", Attribute::string(id).uniform())
+        .attribute("ros:frame:static", Attribute::bool(true).uniform());
+}
+
+/// Makes a prim an interface (§2.4, §2.5, §2.6), disabled at load time where another controller has
+/// its joints (§2.3, §4.2.3).
+fn author_interface(prim: &mut Prim<'_>, interface: &Interface) {
+    let (schema, prefix, role) = match interface.kind {
+        InterfaceKind::Publisher { .. } => ("RosTopicAPI", "ros:topic", "publisher"),
+        InterfaceKind::Subscription { .. } => ("RosTopicAPI", "ros:topic", "subscription"),
+        InterfaceKind::ServiceServer => ("RosServiceAPI", "ros:service", "server"),
+        InterfaceKind::ServiceClient => ("RosServiceAPI", "ros:service", "client"),
+        InterfaceKind::ActionServer => ("RosActionAPI", "ros:action", "server"),
+        InterfaceKind::ActionClient => ("RosActionAPI", "ros:action", "client"),
+    };
+    prim.apply([schema])
+        .attribute(
+            &format!("{prefix}:name"),
+            Attribute::string(&interface.name).uniform(),
+        )
+        .attribute(&format!("{prefix}:role"), Attribute::token(role).uniform())
+        .attribute(
+            &format!("{prefix}:type"),
+            Attribute::string(&interface.type_name).uniform(),
+        );
+    if !interface.starts_enabled {
+        prim.attribute(
+            &format!("{prefix}:starts_enabled"),
+            Attribute::bool(false).uniform(),
+        );
+    }
+    if let InterfaceKind::Publisher { rate, .. } = interface.kind {
+        prim.attribute("ros:topic:publish_rate", Attribute::double(rate).uniform());
+    }
+    if let InterfaceKind::Publisher { qos, .. } | InterfaceKind::Subscription { qos } =
+        interface.kind
+    {
+        author_qos(prim, qos);
+    }
+}
+
+/// How a topic's messages are delivered. Sensors are best effort, which REP 2003 calls the system's
+/// default (§2.4).
+fn author_qos(prim: &mut Prim<'_>, qos: Qos) {
+    let policies: Vec<(&str, &str)> = match qos {
+        Qos::Default => Vec::new(),
+        Qos::Sensor => vec![
+            ("reliability", "system_default"),
+            ("durability", "volatile"),
+            ("history", "keep_last"),
+        ],
+        Qos::Latched => vec![
+            ("reliability", "reliable"),
+            ("durability", "transient_local"),
+        ],
+        Qos::Seen {
+            is_reliable,
+            is_latched,
+            depth,
+        } => {
+            let reliability = if is_reliable {
+                "reliable"
+            } else {
+                "best_effort"
+            };
+            let durability = if is_latched {
+                "transient_local"
+            } else {
+                "volatile"
+            };
+            let history = depth.map(|_| ("history", "keep_last"));
+            [("reliability", reliability), ("durability", durability)]
+                .into_iter()
+                .chain(history)
+                .collect()
+        }
+    };
+    for (policy, value) in policies {
+        prim.attribute(
+            &format!("ros:topic:qos:{policy}"),
+            Attribute::token(value).uniform(),
+        );
+    }
+    let depth = match qos {
+        Qos::Sensor => Some(SENSOR_QUEUE),
+        Qos::Seen { depth, .. } => depth.map(|depth| i32::try_from(depth).unwrap_or(i32::MAX)),
+        Qos::Default | Qos::Latched => None,
+    };
+    if let Some(depth) = depth {
+        prim.attribute("ros:topic:qos:depth", Attribute::int(depth).uniform());
+    }
+}
+
+/// Whether an interface is what a running robot was seen to have.
+fn is_seen(interface: &Interface) -> bool {
+    let (InterfaceKind::Publisher { qos, .. } | InterfaceKind::Subscription { qos }) =
+        interface.kind
+    else {
+        return false;
+    };
+    matches!(qos, Qos::Seen { .. })
+}
+
+fn is_publisher(interface: &Interface) -> bool {
+    matches!(interface.kind, InterfaceKind::Publisher { .. })
+}
+
+/// Whether an interface belongs to the simulator and must not be in an asset (§2.9), whoever made
+/// the robot. Readers report such.
+pub(super) fn is_prohibited(interface: &Interface) -> bool {
+    interface.name == "/clock"
+        || interface.type_name == "rosgraph_msgs/msg/Clock"
+        || interface.type_name.starts_with("simulation_interfaces/")
+}
+
+/// The namespace of a robot's ROS interfaces unless one is given: the robot's name, which the
+/// default prim has too (§2.1.1), encoded where ROS does not allow it so that no other robot has
+/// the same.
+pub fn default_namespace(robot: &str) -> String {
+    names::ros_part(robot, "robot")
+}
+
+/// Checks the namespace of a robot's interfaces as a person gives it: `robot_1`, `fleet/robot_1`,
+/// `/fleet/robot_1`. One slash in front makes it absolute (§2.1.1).
+///
+/// # Errors
+/// Why it is none, in words.
+pub fn check_namespace(namespace: &str) -> Result<(), String> {
+    let parts = namespace.strip_prefix('/').unwrap_or(namespace);
+    let why = if parts.split('/').any(str::is_empty) {
+        "a part between slashes is empty"
+    } else if !parts.split('/').all(|part| ros_name(part) == part) {
+        "each part consists of letters, digits and `_`, and begins with no digit"
+    } else if parts.len() >= LONGEST_NAME {
+        "it is longer than 255 characters"
+    } else {
+        return Ok(());
+    };
+    Err(format!("`{namespace}` is no namespace: {why}"))
+}
+
+/// The nearest part of a name that ROS allows: letters, digits and underscores of ASCII, no digit
+/// in front. Whoever asks tells apart what comes to the same.
+pub(super) fn ros_name(name: &str) -> String {
+    let mut out: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    if out.starts_with(|c: char| c.is_ascii_digit()) {
+        out.insert(0, '_');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_NAME, check_namespace};
+
+    #[test]
+    fn robots_have_namespaces_of_one_or_more_parts() {
+        for namespace in [
+            "robot_1",
+            "/robot_1",
+            "fleet/robot_1",
+            "/fleet/a/b_2",
+            &"a".repeat(LONGEST_NAME - 1),
+        ] {
+            assert_eq!(check_namespace(namespace), Ok(()), "{namespace}");
+        }
+        let long = "a".repeat(LONGEST_NAME);
+        for namespace in [
+            "", "/", "//a", "a/", "a//b", "a-b/c", "a/2b", "a/b c", "~/a", "{ns}", "ä/b", &long,
+        ] {
+            assert!(check_namespace(namespace).is_err(), "{namespace}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! `urdf.usda`: what URDF says and USD has no word for, as `urdf:*` attributes and Scopes (mapping,
+//! appendices C and F).
+
+use std::collections::HashMap;
+
+use openusd::sdf::Value;
+
+use super::Scene;
+use super::plan::{LINK_SCOPES, ROOT_SCOPES};
+use urdf_usd_robot::{Custom, Element, Joint, JointKind, Role, Shape, names};
+use urdf_usd_usd_author::layout::ASSUMED_MASS;
+use urdf_usd_usd_author::{Attribute, Layer};
+
+/// Attributes that a Scope has by its schema: a URDF attribute of the same name gets the prefix
+/// `urdf:`.
+const SCOPE_ATTRIBUTES: [&str; 3] = ["proxyPrim", "purpose", "visibility"];
+
+/// Elements nested deeper than this are left out: no reader keeps such a tree anyway.
+const DEEPEST: usize = 64;
+
+pub(super) fn layer(scene: &Scene<'_>) -> Layer {
+    let (mut layer, root) = super::layer(
+        scene,
+        "urdf:* attributes and elements: what USD has no word for",
+    );
+    layer.over(&root);
+    let mut writer = Writer {
+        layer: &mut layer,
+        taken: scene.plan.children(),
+    };
+    // The world's geometry stands in the default prim.
+    writer.keep(
+        &root,
+        &scene.robot.custom,
+        &[&ROOT_SCOPES[..], &LINK_SCOPES[..]].concat(),
+    );
+    for (id, link) in scene.robot.links().iter() {
+        let plan = &scene.plan.links[id];
+        if scene.is_over("urdf.usda") {
+            return layer;
+        }
+        writer.keep(&plan.path, &link.custom, &LINK_SCOPES);
+        // What its body weighs, where nobody measured that.
+        let inertial = scene.robot.links()[plan.content].inertial.as_ref();
+        if plan.role == Role::Body
+            && (plan.mass_missing || inertial.is_some_and(|inertial| inertial.is_assumed))
+        {
+            writer
+                .layer
+                .over(&plan.path)
+                .attribute(ASSUMED_MASS, Attribute::string("true").uniform().custom());
+        }
+        for visual in &scene.library.visuals[id] {
+            writer.keep_shape(
+                &format!("{}/visual", plan.path),
+                &visual.name,
+                &link.visuals,
+            );
+        }
+        for collider in &scene.library.colliders[id] {
+            writer.keep_shape(
+                &format!("{}/collision", plan.path),
+                &collider.name,
+                &link.collisions,
+            );
+        }
+    }
+    for (joint, plan) in scene
+        .robot
+        .joints()
+        .values()
+        .zip(scene.plan.joints.values())
+    {
+        match plan {
+            Some(plan) => {
+                writer.layer.over(&plan.path).apply(["UrdfJointAPI"]);
+                writer.joint(&plan.path, "urdf", joint, |attribute| attribute);
+                writer.keep(&plan.path, &joint.custom, &[]);
+            }
+            // A joint without a prim (to a frame, or floating) leaves its words with the link that
+            // it moves, where no schema is.
+            None => {
+                let path = scene.plan.links[joint.child()].path.clone();
+                writer
+                    .layer
+                    .over(&path)
+                    .attribute("urdf:joint:name", Attribute::string(joint.name()).custom());
+                writer.joint(&path, "urdf:joint", joint, Attribute::custom);
+                writer.keep(&path, &joint.custom, &LINK_SCOPES);
+            }
+        }
+    }
+    layer
+}
+
+struct Writer<'a> {
+    layer: &'a mut Layer,
+    /// Names of children that are in use, by prim.
+    taken: HashMap<String, Vec<String>>,
+}
+
+impl Writer<'_> {
+    /// A joint's words, below the prefix, each attribute finished by `finish`.
+    fn joint(
+        &mut self,
+        path: &str,
+        prefix: &str,
+        joint: &Joint,
+        finish: fn(Attribute) -> Attribute,
+    ) {
+        let mut prim = self.layer.over(path);
+        prim.attribute(
+            &format!("{prefix}:type"),
+            finish(Attribute::token(joint.kind().as_str()).uniform()),
+        );
+        let limit = joint.limit.unwrap_or_default();
+        let dynamics = joint.dynamics.unwrap_or_default();
+        let safety = joint.safety.unwrap_or_default();
+        let calibration = joint.calibration.unwrap_or_default();
+        let numbers = [
+            ("limit:effort", limit.effort),
+            ("limit:velocity", limit.velocity),
+            ("dynamics:damping", dynamics.damping),
+            ("dynamics:friction", dynamics.friction),
+            (
+                "safety_controller:soft_lower_limit",
+                safety.soft_lower_limit,
+            ),
+            (
+                "safety_controller:soft_upper_limit",
+                safety.soft_upper_limit,
+            ),
+            ("safety_controller:k_position", safety.k_position),
+            ("safety_controller:k_velocity", safety.k_velocity),
+            ("calibration:rising", calibration.rising),
+            ("calibration:falling", calibration.falling),
+            (
+                "calibration:reference_position",
+                calibration.reference_position,
+            ),
+        ];
+        for (name, value) in numbers {
+            if let Some(value) = value {
+                prim.attribute(
+                    &format!("{prefix}:{name}"),
+                    finish(Attribute::float(value as f32)),
+                );
+            }
+        }
+        let (lower, upper) = limit.bounds.sides();
+        // Where UsdPhysics has them they are the joint's limits; a joint that has none keeps what
+        // was said all the same.
+        if !matches!(joint.kind(), JointKind::Revolute | JointKind::Prismatic) {
+            for (name, value) in [("limit:lower", lower), ("limit:upper", upper)] {
+                if let Some(value) = value {
+                    prim.attribute(
+                        &format!("{prefix}:{name}"),
+                        Attribute::float(value as f32).custom(),
+                    );
+                }
+            }
+        }
+    }
+
+    /// A shape's own words: attributes on its prim, elements in a Scope beside it, since an
+    /// instanceable prim hides its children.
+    fn keep_shape(&mut self, scope: &str, name: &str, shapes: &[Shape]) {
+        let index = name
+            .rsplit('_')
+            .next()
+            .and_then(|index| index.parse::<usize>().ok());
+        let Some(shape) = index
+            .and_then(|index| shapes.get(index))
+            .filter(|shape| !shape.custom.is_empty())
+        else {
+            return;
+        };
+        self.attributes(
+            &format!("{scope}/{name}"),
+            "urdf:",
+            &shape.custom.attributes,
+            &[],
+        );
+        if !shape.custom.elements.is_empty() {
+            let beside = format!("{scope}/{name}_urdf");
+            self.layer.def(&beside, "Scope");
+            self.elements(&beside, &shape.custom.elements, 0);
+        }
+    }
+
+    fn keep(&mut self, path: &str, custom: &Custom, reserved: &[&str]) {
+        if custom.is_empty() {
+            return;
+        }
+        self.attributes(path, "urdf:", &custom.attributes, &[]);
+        let taken = self.taken.entry(path.to_owned()).or_default();
+        taken.extend(reserved.iter().map(|&name| name.to_owned()));
+        self.elements(path, &custom.elements, 0);
+    }
+
+    /// Elements become Scopes, siblings named in one pass.
+    fn elements(&mut self, path: &str, elements: &[Element], depth: usize) {
+        if elements.is_empty() || depth > DEEPEST {
+            return;
+        }
+        let wanted: Vec<&str> = elements
+            .iter()
+            .map(|element| element.name.as_str())
+            .collect();
+        let taken = self.taken.get(path).cloned().unwrap_or_default();
+        let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
+        let identifiers = names::identifiers(&wanted, "element", &taken);
+        for (element, name) in elements.iter().zip(&identifiers) {
+            let below = format!("{path}/{name}");
+            let mut prim = self.layer.def(&below, "Scope");
+            if *name != element.name {
+                prim.display_name(&element.name);
+            }
+            if !element.text.is_empty() {
+                prim.attribute(
+                    "urdf:text",
+                    Attribute::string(&element.text).uniform().custom(),
+                );
+            }
+            self.attributes(&below, "", &element.attributes, &SCOPE_ATTRIBUTES);
+            self.elements(&below, &element.children, depth + 1);
+        }
+        self.taken
+            .entry(path.to_owned())
+            .or_default()
+            .extend(identifiers);
+    }
+
+    /// Attributes stay text, as in the XML. Those named in `clashing` get the prefix `urdf:`.
+    fn attributes(
+        &mut self,
+        path: &str,
+        prefix: &str,
+        attributes: &[(String, String)],
+        clashing: &[&str],
+    ) {
+        let wanted: Vec<&str> = attributes.iter().map(|(name, _)| name.as_str()).collect();
+        let mut prim = self.layer.over(path);
+        for ((own, value), name) in
+            attributes
+                .iter()
+                .zip(names::identifiers(&wanted, "attribute", &[]))
+        {
+            let prefix = if clashing.contains(&name.as_str()) {
+                "urdf:"
+            } else {
+                prefix
+            };
+            let attribute = Attribute::string(value).uniform().custom();
+            let attribute = match name == *own {
+                true => attribute,
+                false => attribute.metadata("displayName", Value::String(own.clone())),
+            };
+            prim.attribute(&format!("{prefix}{name}"), attribute);
+        }
+    }
+}
