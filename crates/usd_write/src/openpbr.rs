@@ -3,9 +3,9 @@
 
 use super::Scene;
 use super::library::{Form, Instance, Look, MaterialEntry, Visual};
-use urdf_usd_robot::{Channel, ImagePlacement, MapRole, PLAIN_IOR, Wrap};
+use urdf_usd_robot::{Channel, ImagePlacement, Map, MapRole, Material, PLAIN_IOR, Wrap};
 use urdf_usd_usd_author::layout::{REPRESENTATION, TIERS};
-use urdf_usd_usd_author::{Attribute, Layer, Value, token};
+use urdf_usd_usd_author::{Attribute, Layer, Prim, Value, token};
 
 /// The version of MaterialX whose nodes are used.
 const VERSION: &str = "1.39";
@@ -85,7 +85,6 @@ fn refer_from(scene: &Scene<'_>, layer: &mut Layer, scope: &str, visual: &Visual
 
 /// The network of a material, whose values are those of its UsdPreviewSurface.
 fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
-    let material = &entry.material;
     layer
         .over(path)
         .apply(["MaterialXConfigAPI"])
@@ -94,8 +93,17 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
             "outputs:mtlx:surface",
             Attribute::connected("token", format!("{path}/OpenPBR.outputs:out")),
         );
-    let [red, green, blue, opacity] = material.base_color;
-    let mut surface = layer.def(&format!("{path}/OpenPBR"), "Shader");
+    author_surface(
+        &mut layer.def(&format!("{path}/OpenPBR"), "Shader"),
+        &entry.material,
+    );
+    author_base_color(layer, path, entry);
+    author_opacity(layer, path, entry);
+    author_maps(layer, path, entry);
+}
+
+/// Authors what a surface has one value for.
+fn author_surface(surface: &mut Prim<'_>, material: &Material) {
     surface
         .attribute(
             "info:id",
@@ -115,9 +123,6 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
             )
             .attribute("inputs:emission_luminance", Attribute::float(1.0));
     }
-    if material.ior != PLAIN_IOR && material.specular.is_none() {
-        surface.attribute("inputs:specular_ior", Attribute::float(material.ior));
-    }
     if material.clearcoat > 0.0 {
         surface
             .attribute(
@@ -126,83 +131,99 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
             )
             .attribute("inputs:coat_weight", Attribute::float(material.clearcoat));
     }
-    if let Some(specular) = material.specular {
-        // The index of refraction gives the largest part, and the colour the others' share of it.
-        let most = specular.into_iter().fold(0.0, f32::max).min(MOST_MIRRORED);
-        let root = most.sqrt();
-        let color = specular.map(|part| {
-            if most > 0.0 {
-                (part / most).min(1.0)
-            } else {
-                0.0
-            }
-        });
-        surface
-            .attribute("inputs:specular_color", Attribute::color3f(color))
-            .attribute(
-                "inputs:specular_ior",
-                Attribute::float((1.0 + root) / (1.0 - root)),
-            );
+    match material.specular {
+        Some(specular) => author_specular(surface, specular),
+        None if material.ior != PLAIN_IOR => {
+            surface.attribute("inputs:specular_ior", Attribute::float(material.ior));
+        }
+        None => {}
     }
-    let has_opacity_map = material.maps.contains_key(&MapRole::Opacity);
-    let has_alpha = match &material.base_color_texture {
-        Some(texture) => {
-            let has_alpha = texture.has_alpha && !has_opacity_map;
-            let color = if has_alpha {
-                "MtlxColor"
-            } else {
-                "MtlxTexture"
-            };
-            surface.attribute(
-                "inputs:base_color",
-                Attribute::connected("color3f", format!("{path}/{color}.outputs:out")),
-            );
-            author_texture(
-                layer,
-                path,
-                entry.file(texture),
-                material.base_color,
-                has_alpha,
-            );
-            author_coordinates(
-                layer,
-                path,
-                &format!("{path}/MtlxTexture"),
-                &material.base_color_placement,
-            );
-            has_alpha
+}
+
+/// Authors a specular colour: the index of refraction gives the largest part, and the colour the
+/// others' share of it.
+fn author_specular(surface: &mut Prim<'_>, specular: [f32; 3]) {
+    let most = specular.into_iter().fold(0.0, f32::max).min(MOST_MIRRORED);
+    let root = most.sqrt();
+    let color = specular.map(|part| {
+        if most > 0.0 {
+            (part / most).min(1.0)
+        } else {
+            0.0
         }
-        _ if entry.from_corners.color => {
-            let source = format!("{path}/MtlxCornerColor.outputs:out");
-            surface.attribute("inputs:base_color", Attribute::connected("color3f", source));
-            author_primvar_reader(
-                layer,
-                &format!("{path}/MtlxCornerColor"),
-                "color3",
-                "color3f",
-                "displayColor",
-            );
-            false
-        }
-        _ => {
-            surface.attribute("inputs:base_color", Attribute::color3f([red, green, blue]));
-            false
-        }
+    });
+    surface
+        .attribute("inputs:specular_color", Attribute::color3f(color))
+        .attribute(
+            "inputs:specular_ior",
+            Attribute::float((1.0 + root) / (1.0 - root)),
+        );
+}
+
+/// Whether the opacity is the alpha of the texture of the base colour.
+fn takes_alpha(material: &Material) -> bool {
+    let texture = material.base_color_texture.as_ref();
+    texture.is_some_and(|texture| texture.has_alpha)
+        && !material.maps.contains_key(&MapRole::Opacity)
+}
+
+/// Authors the base colour: that of a texture, of the corners of the mesh, or a value.
+fn author_base_color(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
+    let material = &entry.material;
+    let surface = format!("{path}/OpenPBR");
+    let set = |layer: &mut Layer, color| {
+        layer.over(&surface).attribute("inputs:base_color", color);
     };
-    let mut surface = layer.over(&format!("{path}/OpenPBR"));
-    if has_opacity_map {
-        // See `author_maps`.
-    } else if has_alpha {
-        surface.attribute(
-            "inputs:geometry_opacity",
-            Attribute::connected("float", format!("{path}/MtlxOpacity.outputs:out")),
+    let connected =
+        |node: &str| Attribute::connected("color3f", format!("{path}/{node}.outputs:out"));
+    if let Some(texture) = &material.base_color_texture {
+        let has_alpha = takes_alpha(material);
+        let node = if has_alpha {
+            "MtlxColor"
+        } else {
+            "MtlxTexture"
+        };
+        set(layer, connected(node));
+        author_texture(
+            layer,
+            path,
+            entry.file(texture),
+            material.base_color,
+            has_alpha,
         );
+        author_coordinates(
+            layer,
+            path,
+            &format!("{path}/MtlxTexture"),
+            &material.base_color_placement,
+        );
+    } else if entry.from_corners.color {
+        set(layer, connected("MtlxCornerColor"));
+        author_primvar_reader(
+            layer,
+            &format!("{path}/MtlxCornerColor"),
+            "color3",
+            "color3f",
+            "displayColor",
+        );
+    } else {
+        let [red, green, blue, _] = material.base_color;
+        set(layer, Attribute::color3f([red, green, blue]));
+    }
+}
+
+/// Authors the opacity, unless it is an image's: `author_maps` does that.
+fn author_opacity(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
+    let material = &entry.material;
+    if material.maps.contains_key(&MapRole::Opacity) {
+        return;
+    }
+    let [.., opacity] = material.base_color;
+    let connected =
+        |node: &str| Attribute::connected("float", format!("{path}/{node}.outputs:out"));
+    let value = if takes_alpha(material) {
+        connected("MtlxOpacity")
     } else if entry.from_corners.opacity {
-        let source = format!("{path}/MtlxCornerOpacity.outputs:out");
-        surface.attribute(
-            "inputs:geometry_opacity",
-            Attribute::connected("float", source),
-        );
         author_primvar_reader(
             layer,
             &format!("{path}/MtlxCornerOpacity"),
@@ -210,17 +231,51 @@ fn author_material(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
             "float",
             "displayOpacity",
         );
+        connected("MtlxCornerOpacity")
     } else if opacity < 1.0 {
-        surface.attribute("inputs:geometry_opacity", Attribute::float(opacity));
-    }
-    author_maps(layer, path, entry);
+        Attribute::float(opacity)
+    } else {
+        return;
+    };
+    layer
+        .over(&format!("{path}/OpenPBR"))
+        .attribute("inputs:geometry_opacity", value);
 }
 
-/// The images beside that of the base colour. OpenPBR has no word for occlusion: renderers that it
-/// is for compute it.
+/// The images beside that of the base colour.
 fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
     let material = &entry.material;
     for (&role, map) in &material.maps {
+        if let Some(use_of_map) = MapUse::of(role, map, material) {
+            author_map(layer, path, entry, &use_of_map);
+        }
+    }
+    if material.base_color_texture.is_none() && material.has_textures() {
+        author_primvar_reader(
+            layer,
+            &format!("{path}/MtlxTexCoord"),
+            "vector2",
+            "float2",
+            "st",
+        );
+    }
+}
+
+/// What an image is for.
+struct MapUse<'a> {
+    role: MapRole,
+    map: &'a Map,
+    /// What its nodes are called, after `Mtlx`.
+    word: &'static str,
+    /// The input of the surface.
+    input: &'static str,
+    /// What the image is multiplied by.
+    factor: f32,
+}
+
+impl<'a> MapUse<'a> {
+    /// `None` for occlusion: OpenPBR has no word for it, since renderers that it is for compute it.
+    fn of(role: MapRole, map: &'a Map, material: &Material) -> Option<Self> {
         let (word, input, factor) = match role {
             MapRole::Normal => ("Normal", "inputs:geometry_normal", map.strength),
             MapRole::Roughness => ("Roughness", "inputs:specular_roughness", material.roughness),
@@ -233,112 +288,135 @@ fn author_maps(layer: &mut Layer, path: &str, entry: &MaterialEntry) {
                 "inputs:coat_roughness",
                 material.clearcoat_roughness,
             ),
-            MapRole::Occlusion => continue,
+            MapRole::Occlusion => return None,
         };
-        let image = format!("{path}/Mtlx{word}Texture");
-        let (node, type_name, space) = match role {
-            MapRole::Emissive => ("ND_image_color3", "color3f", "srgb_texture"),
-            MapRole::Normal => ("ND_image_vector3", "float3", "raw"),
-            _ => ("ND_image_vector4", "float4", "raw"),
-        };
-        layer
-            .def(&image, "Shader")
-            .attribute("info:id", Attribute::token(node).uniform())
-            .attribute(
-                "inputs:file",
-                Attribute::asset(format!("./{}", entry.file(&map.texture)))
-                    .metadata("colorSpace", token(space)),
-            )
-            .attribute("outputs:out", Attribute::declared(type_name));
-        author_coordinates(layer, path, &image, &map.placement);
-        let mut end = image;
-        let mut node = |id: &str,
-                        name: &str,
-                        inputs: Vec<(&str, Attribute)>,
-                        input: &str,
-                        from: &'static str,
-                        to: &'static str| {
-            let next = format!("{path}/Mtlx{word}{name}");
-            let mut prim = layer.def(&next, "Shader");
-            prim.attribute("info:id", Attribute::token(id).uniform())
-                .attribute(
-                    input,
-                    Attribute::connected(from, format!("{end}.outputs:out")),
-                )
-                .attribute("outputs:out", Attribute::declared(to));
-            for (name, attribute) in inputs {
-                prim.attribute(name, attribute);
-            }
-            end = next;
-        };
-        let type_name = match role {
-            MapRole::Normal => {
-                let scale = vec![("inputs:scale", Attribute::float(factor))];
-                node(
-                    "ND_normalmap_float",
-                    "Map",
-                    scale,
-                    "inputs:in",
-                    "float3",
-                    "float3",
-                );
-                "float3"
-            }
-            MapRole::Emissive => {
-                if material.emissive != [1.0; 3] {
-                    let color = vec![("inputs:in2", Attribute::color3f(material.emissive))];
-                    node(
-                        "ND_multiply_color3",
-                        "Factor",
-                        color,
-                        "inputs:in1",
-                        "color3f",
-                        "color3f",
-                    );
-                }
-                "color3f"
-            }
-            _ => {
-                let channel = Channel::ALL
-                    .iter()
-                    .position(|channel| *channel == map.channel)
-                    .unwrap_or_default();
-                let index = vec![("inputs:index", Attribute::int(channel as i32))];
-                node(
-                    "ND_extract_vector4",
-                    "Channel",
-                    index,
-                    "inputs:in",
-                    "float4",
-                    "float",
-                );
-                if factor != 1.0 {
-                    let factor = vec![("inputs:in2", Attribute::float(factor))];
-                    node(
-                        "ND_multiply_float",
-                        "Factor",
-                        factor,
-                        "inputs:in1",
-                        "float",
-                        "float",
-                    );
-                }
-                "float"
-            }
-        };
-        let source = format!("{end}.outputs:out");
-        layer
-            .over(&format!("{path}/OpenPBR"))
-            .attribute(input, Attribute::connected(type_name, source));
+        Some(Self {
+            role,
+            map,
+            word,
+            input,
+            factor,
+        })
     }
-    if material.base_color_texture.is_none() && material.has_textures() {
-        author_primvar_reader(
-            layer,
-            &format!("{path}/MtlxTexCoord"),
-            "vector2",
-            "float2",
-            "st",
-        );
+}
+
+/// Authors an image, and the nodes between it and the input of the surface.
+fn author_map(layer: &mut Layer, path: &str, entry: &MaterialEntry, of: &MapUse<'_>) {
+    let &MapUse { role, map, .. } = of;
+    let image = format!("{path}/Mtlx{}Texture", of.word);
+    let (node, type_name, space) = match role {
+        MapRole::Emissive => ("ND_image_color3", "color3f", "srgb_texture"),
+        MapRole::Normal => ("ND_image_vector3", "float3", "raw"),
+        _ => ("ND_image_vector4", "float4", "raw"),
+    };
+    layer
+        .def(&image, "Shader")
+        .attribute("info:id", Attribute::token(node).uniform())
+        .attribute(
+            "inputs:file",
+            Attribute::asset(format!("./{}", entry.file(&map.texture)))
+                .metadata("colorSpace", token(space)),
+        )
+        .attribute("outputs:out", Attribute::declared(type_name));
+    author_coordinates(layer, path, &image, &map.placement);
+    let mut end = Output {
+        node: image,
+        type_name,
+    };
+    for node in nodes_of_map(of, &entry.material) {
+        end = node.author(layer, &format!("{path}/Mtlx{}", of.word), &end);
+    }
+    layer
+        .over(&format!("{path}/OpenPBR"))
+        .attribute(of.input, end.connected());
+}
+
+/// The nodes that an image goes through, in order.
+fn nodes_of_map(of: &MapUse<'_>, material: &Material) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    match of.role {
+        MapRole::Normal => nodes.push(Node {
+            id: "ND_normalmap_float",
+            suffix: "Map",
+            input: "inputs:in",
+            parameter: ("inputs:scale", Attribute::float(of.factor)),
+            type_name: "float3",
+        }),
+        MapRole::Emissive if material.emissive == [1.0; 3] => {}
+        MapRole::Emissive => nodes.push(Node {
+            id: "ND_multiply_color3",
+            suffix: "Factor",
+            input: "inputs:in1",
+            parameter: ("inputs:in2", Attribute::color3f(material.emissive)),
+            type_name: "color3f",
+        }),
+        _ => {
+            let channel = Channel::ALL
+                .iter()
+                .position(|channel| *channel == of.map.channel)
+                .unwrap_or_default();
+            nodes.push(Node {
+                id: "ND_extract_vector4",
+                suffix: "Channel",
+                input: "inputs:in",
+                parameter: ("inputs:index", Attribute::int(channel as i32)),
+                type_name: "float",
+            });
+            if of.factor != 1.0 {
+                nodes.push(Node {
+                    id: "ND_multiply_float",
+                    suffix: "Factor",
+                    input: "inputs:in1",
+                    parameter: ("inputs:in2", Attribute::float(of.factor)),
+                    type_name: "float",
+                });
+            }
+        }
+    }
+    nodes
+}
+
+/// The output of a node.
+struct Output {
+    /// The node's path.
+    node: String,
+    type_name: &'static str,
+}
+
+impl Output {
+    /// An input that is connected to it.
+    fn connected(&self) -> Attribute {
+        Attribute::connected(self.type_name, format!("{}.outputs:out", self.node))
+    }
+}
+
+/// A node with one input that is connected, and one parameter.
+struct Node {
+    id: &'static str,
+    /// The end of its name.
+    suffix: &'static str,
+    /// The input that is connected.
+    input: &'static str,
+    parameter: (&'static str, Attribute),
+    /// The type of its output.
+    type_name: &'static str,
+}
+
+impl Node {
+    /// Authors the node, whose name begins with `prefix`, connected to `source`.
+    fn author(self, layer: &mut Layer, prefix: &str, source: &Output) -> Output {
+        let (parameter, value) = self.parameter;
+        let node = format!("{prefix}{}", self.suffix);
+        layer
+            .def(&node, "Shader")
+            .attribute("info:id", Attribute::token(self.id).uniform())
+            .attribute(self.input, source.connected())
+            .attribute("outputs:out", Attribute::declared(self.type_name))
+            .attribute(parameter, value);
+        Output {
+            node,
+            type_name: self.type_name,
+        }
     }
 }
 

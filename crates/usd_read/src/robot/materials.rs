@@ -198,114 +198,9 @@ impl<'s, 'a> Materials<'s, 'a> {
 
     fn surface(&mut self, id: PrimId, name: String) -> Material {
         let mut material = Material::plain(name, [0.18, 0.18, 0.18, 1.0]);
-        let color = |value: &Value| numbers::<3>(value).map(|color| color.map(unit));
-        // Opacity first: whether the alpha of an image counts follows from it.
-        let opacity = self.input(id, "opacity");
-        match &opacity {
-            Some(Source::Value(value)) => material.base_color[3] = double(value).map_or(1.0, unit),
-            Some(Source::Shader(..)) | None => {}
-        }
-        let is_alpha_of = |image: PrimId| matches!(&opacity, Some(Source::Shader(of, output)) if *of == image && output == "a");
-        let mut has_own_alpha = false;
-        match self.input(id, "diffuseColor") {
-            Some(Source::Value(value)) => {
-                if let Some([r, g, b]) = color(value) {
-                    material.base_color = [r, g, b, material.base_color[3]];
-                }
-            }
-            Some(Source::Shader(shader, _)) if self.is_primvar(shader, "displayColor") => {
-                let opacity = material.base_color[3];
-                material = Material {
-                    shows_corner_colors: true,
-                    base_color: [1.0, 1.0, 1.0, opacity],
-                    ..material
-                };
-            }
-            Some(Source::Shader(shader, _)) => {
-                let fallback = self.scene.stage[shader]
-                    .value("inputs:fallback")
-                    .and_then(numbers::<4>);
-                let [r, g, b, a] = fallback.map_or([1.0; 4], |fallback| fallback.map(unit));
-                has_own_alpha = is_alpha_of(shader);
-                let opacity = if has_own_alpha {
-                    a
-                } else {
-                    material.base_color[3]
-                };
-                if let Some(texture) = self.image(shader) {
-                    let texture = if has_own_alpha {
-                        texture
-                    } else {
-                        opaque(texture)
-                    };
-                    material.base_color_texture = Some(texture);
-                    material.base_color_placement = self.placement(shader);
-                    self.expect_plain(shader, "the image of its colour");
-                }
-                material.base_color = [r, g, b, opacity];
-            }
-            None => {}
-        }
-        if !has_own_alpha
-            && let Some(Source::Shader(shader, output)) = &opacity
-            && let Some((map, factor, _)) = self.scalar(*shader, output)
-        {
-            material.base_color[3] = factor;
-            material.maps.insert(MapRole::Opacity, map);
-        }
-        material.opacity_threshold = match self.input(id, "opacityThreshold") {
-            Some(Source::Value(value)) => {
-                double(value).map(unit).filter(|threshold| *threshold > 0.0)
-            }
-            Some(Source::Shader(..)) => {
-                self.left_out(
-                    id,
-                    "inputs:opacityThreshold",
-                    "the image of its opacityThreshold",
-                );
-                None
-            }
-            None => None,
-        };
-        // In that workflow nothing is a metal.
-        let specular = matches!(self.input(id, "useSpecularWorkflow"), Some(Source::Value(value)) if double(value) == Some(1.0));
-        if specular {
-            material.specular = Some(self.specular(id));
-        }
-        let scalars = [
-            ("metallic", MapRole::Metallic),
-            ("roughness", MapRole::Roughness),
-            ("clearcoat", MapRole::Clearcoat),
-            ("clearcoatRoughness", MapRole::ClearcoatRoughness),
-        ];
-        for (input, role) in scalars
-            .into_iter()
-            .filter(|(_, role)| !specular || *role != MapRole::Metallic)
-        {
-            let value = match self.input(id, input) {
-                Some(Source::Value(value)) => double(value).map(unit),
-                Some(Source::Shader(shader, output)) => {
-                    self.scalar(shader, &output).map(|(map, factor, _)| {
-                        material.maps.insert(role, map);
-                        factor
-                    })
-                }
-                None => None,
-            };
-            let place = match role {
-                MapRole::Metallic => &mut material.metallic,
-                MapRole::Roughness => &mut material.roughness,
-                MapRole::Clearcoat => &mut material.clearcoat,
-                _ => &mut material.clearcoat_roughness,
-            };
-            *place = value.unwrap_or(*place);
-        }
-        if material.clearcoat == 0.0 {
-            material.clearcoat_roughness = PLAIN_CLEARCOAT_ROUGHNESS;
-            material.maps.retain(|role, _| {
-                !matches!(role, MapRole::Clearcoat | MapRole::ClearcoatRoughness)
-            });
-        }
+        self.color_and_opacity(id, &mut material);
+        material.opacity_threshold = self.opacity_threshold(id);
+        self.reflection(id, &mut material);
         if let Some(Source::Shader(shader, output)) = self.input(id, "occlusion")
             && let Some((map, strength, _)) = self.scalar(shader, &output)
         {
@@ -313,46 +208,8 @@ impl<'s, 'a> Materials<'s, 'a> {
                 .maps
                 .insert(MapRole::Occlusion, Map { strength, ..map });
         }
-        match self.input(id, "emissiveColor") {
-            Some(Source::Value(value)) => {
-                let emissive = numbers::<3>(value).unwrap_or_default();
-                material.emissive = emissive.map(|x| {
-                    if x.is_finite() {
-                        x.max(0.0) as f32
-                    } else {
-                        0.0
-                    }
-                });
-            }
-            Some(Source::Shader(shader, _)) => {
-                if let Some(texture) = self.image(shader) {
-                    let scale = self.scale_and_bias(shader).0;
-                    material.emissive = [scale[0], scale[1], scale[2]].map(|x| x.max(0.0));
-                    let placement = self.placement(shader);
-                    let map = Map {
-                        placement,
-                        ..Map::of(opaque(texture), Channel::Red)
-                    };
-                    material.maps.insert(MapRole::Emissive, map);
-                }
-            }
-            None => {}
-        }
-        if let Some(Source::Shader(shader, _)) = self.input(id, "normal")
-            && let Some(texture) = self.image(shader)
-        {
-            let strength = self.scale_and_bias(shader).0[0] / 2.0;
-            let strength = if strength > 0.0 { strength } else { 1.0 };
-            let placement = self.placement(shader);
-            material.maps.insert(
-                MapRole::Normal,
-                Map {
-                    strength,
-                    placement,
-                    ..Map::of(opaque(texture), Channel::Red)
-                },
-            );
-        }
+        self.emission(id, &mut material);
+        self.normal(id, &mut material);
         if let Some(Source::Value(value)) = self.input(id, "ior") {
             material.ior = double(value)
                 .filter(|ior| *ior >= 1.0 && ior.is_finite())
@@ -368,6 +225,175 @@ impl<'s, 'a> Materials<'s, 'a> {
         }
         self.lay_alike(id, &mut material);
         material
+    }
+
+    /// Reads the colour and the opacity, each a value or an image's. Whether the alpha of the
+    /// colour's image counts follows from the opacity.
+    fn color_and_opacity(&mut self, id: PrimId, material: &mut Material) {
+        let opacity = self.input(id, "opacity");
+        if let Some(Source::Value(value)) = &opacity {
+            material.base_color[3] = double(value).map_or(1.0, unit);
+        }
+        let mut has_own_alpha = false;
+        match self.input(id, "diffuseColor") {
+            Some(Source::Value(value)) => {
+                if let Some(color) = numbers::<3>(value) {
+                    let [r, g, b] = color.map(unit);
+                    material.base_color = [r, g, b, material.base_color[3]];
+                }
+            }
+            Some(Source::Shader(shader, _)) if self.is_primvar(shader, "displayColor") => {
+                material.shows_corner_colors = true;
+                material.base_color = [1.0, 1.0, 1.0, material.base_color[3]];
+            }
+            Some(Source::Shader(shader, _)) => {
+                has_own_alpha = matches!(&opacity, Some(Source::Shader(of, output)) if *of == shader && output == "a");
+                self.color_of_image(shader, has_own_alpha, material);
+            }
+            None => {}
+        }
+        if !has_own_alpha
+            && let Some(Source::Shader(shader, output)) = &opacity
+            && let Some((map, factor, _)) = self.scalar(*shader, output)
+        {
+            material.base_color[3] = factor;
+            material.maps.insert(MapRole::Opacity, map);
+        }
+    }
+
+    /// Reads the image of the colour; its fallback is the colour beside it. `has_own_alpha`: its
+    /// alpha is the opacity.
+    fn color_of_image(&mut self, shader: PrimId, has_own_alpha: bool, material: &mut Material) {
+        let fallback = self.scene.stage[shader]
+            .value("inputs:fallback")
+            .and_then(numbers::<4>);
+        let [r, g, b, a] = fallback.map_or([1.0; 4], |fallback| fallback.map(unit));
+        if let Some(texture) = self.image(shader) {
+            let texture = if has_own_alpha {
+                texture
+            } else {
+                opaque(texture)
+            };
+            material.base_color_texture = Some(texture);
+            material.base_color_placement = self.placement(shader);
+            self.expect_plain(shader, "the image of its colour");
+        }
+        let opacity = if has_own_alpha {
+            a
+        } else {
+            material.base_color[3]
+        };
+        material.base_color = [r, g, b, opacity];
+    }
+
+    /// Reads the opacity below which nothing shows.
+    fn opacity_threshold(&self, id: PrimId) -> Option<f32> {
+        match self.input(id, "opacityThreshold")? {
+            Source::Value(value) => double(value).map(unit).filter(|threshold| *threshold > 0.0),
+            Source::Shader(..) => {
+                self.left_out(
+                    id,
+                    "inputs:opacityThreshold",
+                    "the image of its opacityThreshold",
+                );
+                None
+            }
+        }
+    }
+
+    /// Reads what a surface reflects: its metalness or its specular colour, its roughness, and a
+    /// clear coat.
+    fn reflection(&mut self, id: PrimId, material: &mut Material) {
+        // In that workflow nothing is a metal.
+        let specular = matches!(self.input(id, "useSpecularWorkflow"), Some(Source::Value(value)) if double(value) == Some(1.0));
+        if specular {
+            material.specular = Some(self.specular(id));
+        } else {
+            self.factor(id, "metallic", MapRole::Metallic, material);
+        }
+        self.factor(id, "roughness", MapRole::Roughness, material);
+        self.factor(id, "clearcoat", MapRole::Clearcoat, material);
+        self.factor(
+            id,
+            "clearcoatRoughness",
+            MapRole::ClearcoatRoughness,
+            material,
+        );
+        if material.clearcoat == 0.0 {
+            material.clearcoat_roughness = PLAIN_CLEARCOAT_ROUGHNESS;
+            material.maps.retain(|role, _| {
+                !matches!(role, MapRole::Clearcoat | MapRole::ClearcoatRoughness)
+            });
+        }
+    }
+
+    /// Reads a number from 0 to 1, or the image of one.
+    fn factor(&mut self, id: PrimId, input: &str, role: MapRole, material: &mut Material) {
+        let value = match self.input(id, input) {
+            Some(Source::Value(value)) => double(value).map(unit),
+            Some(Source::Shader(shader, output)) => {
+                self.scalar(shader, &output).map(|(map, factor, _)| {
+                    material.maps.insert(role, map);
+                    factor
+                })
+            }
+            None => None,
+        };
+        let place = match role {
+            MapRole::Metallic => &mut material.metallic,
+            MapRole::Roughness => &mut material.roughness,
+            MapRole::Clearcoat => &mut material.clearcoat,
+            _ => &mut material.clearcoat_roughness,
+        };
+        *place = value.unwrap_or(*place);
+    }
+
+    /// Reads the light that a surface gives off.
+    fn emission(&mut self, id: PrimId, material: &mut Material) {
+        match self.input(id, "emissiveColor") {
+            Some(Source::Value(value)) => {
+                let emissive = numbers::<3>(value).unwrap_or_default();
+                material.emissive = emissive.map(|x| {
+                    if x.is_finite() {
+                        x.max(0.0) as f32
+                    } else {
+                        0.0
+                    }
+                });
+            }
+            Some(Source::Shader(shader, _)) => {
+                if let Some(texture) = self.image(shader) {
+                    let [r, g, b, _] = self.scale_and_bias(shader).0;
+                    material.emissive = [r, g, b].map(|x| x.max(0.0));
+                    let placement = self.placement(shader);
+                    let map = Map {
+                        placement,
+                        ..Map::of(opaque(texture), Channel::Red)
+                    };
+                    material.maps.insert(MapRole::Emissive, map);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Reads the normal map.
+    fn normal(&mut self, id: PrimId, material: &mut Material) {
+        if let Some(Source::Shader(shader, _)) = self.input(id, "normal")
+            && let Some(texture) = self.image(shader)
+        {
+            let strength = self.scale_and_bias(shader).0[0] / 2.0;
+            let strength = if strength > 0.0 { strength } else { 1.0 };
+            let placement = self.placement(shader);
+            material.maps.insert(
+                MapRole::Normal,
+                Map {
+                    strength,
+                    placement,
+                    ..Map::of(opaque(texture), Channel::Red)
+                },
+            );
+        }
     }
 
     /// The specular colour of the specular workflow; that of an image is its mean.
