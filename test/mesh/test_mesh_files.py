@@ -38,7 +38,7 @@ PYCOLLADA_IS_WRONG = {
     "undeclared.dae": ("refuses prefixes that are not declared", [[0, 0, 0], [1, 1, 0]], 0.5, 1, 1),
 }
 
-pytestmark = pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (cargo test mesh::corpus writes it)")
+pytestmark = pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (the example mesh_figures writes it)")
 
 
 def test_every_file_is_read():

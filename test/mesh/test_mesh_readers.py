@@ -52,7 +52,7 @@ TRIMESH_IS_WRONG = {
 }
 REFUSED = {"draco.gltf": "mesh-unsupported"}
 
-pytestmark = pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (cargo test mesh::corpus writes it)")
+pytestmark = pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (the example mesh_figures writes it)")
 
 
 @pytest.fixture(autouse=True)

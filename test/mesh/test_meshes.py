@@ -1,7 +1,7 @@
 """Every mesh of the real robots as this project reads it, against trimesh and pycollada: bounds, area, triangles, materials.
 
-The project's own figures are written by its unit test `mesh::corpus` to the file that URDF_USD_MESH_STATS names (`test/run` sets it
-for both). Both sides leave out triangles that have no area.
+The project's own figures are written by the example `mesh_figures` of crates/mesh to the file that URDF_USD_MESH_STATS names: `test/run`
+does both. Both sides leave out triangles that have no area.
 """
 
 import io
@@ -73,7 +73,7 @@ def measured(path):
 
 
 @pytest.mark.real_robot
-@pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (cargo test mesh::corpus writes it)")
+@pytest.mark.skipif(not FIGURES, reason="URDF_USD_MESH_STATS names no file of figures (the example mesh_figures writes it)")
 @pytest.mark.parametrize("path", sorted(FIGURES) or ["no mesh"])
 def test_mesh(path):
     figures = FIGURES[path]

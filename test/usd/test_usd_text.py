@@ -1,6 +1,6 @@
 """Layers are what OpenUSD itself would have written.
 
-    URDF_USD_TORTURE_DIR=DIR cargo test --ignore-rust-version -p urdf_usd_usd_author
+    cargo run --ignore-rust-version --locked -p urdf_usd_usd_author --example usd_layers DIR
     URDF_USD_TORTURE_DIR=DIR pytest test/usd/test_usd_text.py
 
 DIR may be any folder with layers (searched in depth): a converted robot, for example. The bytes of text layers are those of

@@ -17,8 +17,6 @@
 mod assembly;
 mod cache;
 pub mod codes;
-#[cfg(test)]
-mod corpus;
 mod dae;
 mod declared;
 mod deviation;

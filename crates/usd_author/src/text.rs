@@ -820,6 +820,3 @@ impl<'a> Writer<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,35 @@
+//! Writes layers for OpenUSD to read, as text and as crate files, into the folder that is named:
+//! `test/usd/test_usd_text.py` compares them with what OpenUSD writes.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)] // the layers are made here
+
+use std::path::PathBuf;
+
+use urdf_usd_usd_author::{crate_file, text};
+
+#[path = "../../tests/formats/layers.rs"]
+mod layers;
+mod torture;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::args_os().nth(1).map(PathBuf::from);
+    let folder = folder.ok_or("name the folder for the layers")?;
+    std::fs::create_dir_all(&folder)?;
+    for (name, data) in torture::layers() {
+        std::fs::write(folder.join(format!("{name}.usda")), text::write(&data)?)?;
+        // Not every layer fits into a crate file of version 0.8.0.
+        if let Ok(bytes) = crate_file::write(&data) {
+            std::fs::write(folder.join(format!("{name}.usdc")), bytes)?;
+        }
+    }
+    for (name, points) in [("meshes_small", 5), ("meshes_large", 20_000)] {
+        let layer = layers::meshes(points);
+        let data = layer.data()?;
+        std::fs::write(folder.join(format!("{name}.usda")), text::write(data)?)?;
+        std::fs::write(
+            folder.join(format!("{name}.usdc")),
+            crate_file::write(data)?,
+        )?;
+    }
+    Ok(())
+}
