@@ -1,19 +1,21 @@
 //! Opening: everything that is asked of `openusd` is asked here.
 
+mod errors;
+mod prims;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use openusd::pcp::LoadRules;
-use openusd::sdf::{self, SpecType};
+use openusd::sdf;
 use openusd::tf::Token;
-use openusd::usd::TimeCode;
-use openusd::usd::{self, InitialLoadSet, SpecSite};
+use openusd::usd::{self, InitialLoadSet};
 use urdf_usd_resolve::{Files, Resolver};
 
-use super::layer::{fields, is_list_of_specs};
-use super::prim::{ArcKind, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet};
+use self::errors::{described, file_name, told};
+use super::prim::{ArcKind, Attribute, Prim, PrimId, Specifier};
 use super::shallow::{self, MAX_ARCS, SESSION, Watch, on_large_stack};
 use super::shared::{CodedArray, SharedValue, weight};
 use super::{CompositionError, DEEPEST, Layer, LayerId, Shallow, Stage, Value};
@@ -308,71 +310,12 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     };
     let watch = Arc::<Watch>::default();
     let source = composed(entry, options, session.as_ref(), load, &watch)?;
-    let mut reader = Reader {
-        source: &source,
-        watch: &watch,
-        layers: Vec::new(),
-        by_identifier: HashMap::new(),
-        seen: 0,
-        shared: HashMap::new(),
-        arrays: HashMap::new(),
-        array_bytes: 0,
-        value_bytes: 0,
-        sites: 0,
-        unread: Vec::new(),
-    };
-    let mut prims: Vec<Prim> = Vec::new();
-    let mut by_path = HashMap::new();
-    let roots = root_prims(&source)?;
-    let mut stack: Vec<(usd::Prim, Option<PrimId>, usize)> = Vec::new();
-    for name in roots.iter().rev() {
-        stack.push((
-            source
-                .prim(format!("/{name}").as_str())
-                .map_err(|error| error.to_string())?,
-            None,
-            1,
-        ));
-    }
-    // Layers in the order of the root layer stack, before any that an arc brings in.
-    for identifier in source.layer_stack() {
-        reader.layer(&identifier);
-    }
-    while let Some((prim, parent, depth)) = stack.pop() {
-        if depth > DEEPEST {
-            return Err(format!(
-                "{} is nested more than {DEEPEST} deep",
-                prim.path().as_str()
-            ));
-        }
-        if prims.len() >= MAX_PRIMS {
-            return Err(format!("it has more than {MAX_PRIMS} prims"));
-        }
-        reader.new_layers()?;
-        let id = PrimId(prims.len());
-        let Some(children) = watch.counted(|| prim.children()) else {
-            let path = prim.path().as_str();
-            return Err(format!(
-                "the arcs of {path} lead on by more than {MAX_ARCS} ways: let layers refer to the same one once"
-            ));
-        };
-        let children = children.map_err(|error| error.to_string())?;
-        stack.extend(
-            children
-                .into_iter()
-                .rev()
-                .map(|child| (child, Some(id), depth + 1)),
-        );
-        let read = reader
-            .prim(&prim, parent, &prims)
-            .map_err(|error| error.to_string())?;
-        reader.is_bounded(&read)?;
-        if let Some(parent) = parent.and_then(|PrimId(parent)| prims.get_mut(parent)) {
-            parent.children.push(id);
-        }
-        by_path.insert(read.path.clone(), id);
-        prims.push(read);
-    }
+    let mut reader = Reader::new(&source, &watch);
+    let mut prims = reader.prims()?;
+    let by_path = (0..)
+        .zip(&prims)
+        .map(|(index, prim)| (prim.path.clone(), PrimId(index)))
+        .collect();
     for identifier in source.layer_identifiers() {
         reader.layer(&identifier);
     }
@@ -387,23 +330,26 @@ fn read(entry: &Path, options: &Options, session: Option<String>) -> Result<Stag
     if options.payloads {
         tell_payloads(&source, &mut prims)?;
     }
-    let default_prim = source.default_prim().and_then(|name| {
-        let path = if name.as_str().starts_with('/') {
-            name.to_string()
-        } else {
-            format!("/{name}")
-        };
-        by_path.get(&path).copied()
-    });
     Ok(Stage {
         entry: entry.to_owned(),
         layers: reader.layers,
         prims,
-        default_prim,
+        default_prim: default_prim(&source, &by_path),
         errors,
         by_path,
         files: options.files.clone(),
     })
+}
+
+/// The default prim, if it is there.
+fn default_prim(source: &usd::Stage, by_path: &HashMap<String, PrimId>) -> Option<PrimId> {
+    let name = source.default_prim()?;
+    let path = if name.as_str().starts_with('/') {
+        name.to_string()
+    } else {
+        format!("/{name}")
+    };
+    by_path.get(&path).copied()
 }
 
 /// The names of the prims at the root.
@@ -563,7 +509,75 @@ struct Reader<'a> {
 
 type Read<T> = Result<T, openusd::Error>;
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(source: &'a usd::Stage, watch: &'a Watch) -> Self {
+        Self {
+            source,
+            watch,
+            layers: Vec::new(),
+            by_identifier: HashMap::new(),
+            seen: 0,
+            shared: HashMap::new(),
+            arrays: HashMap::new(),
+            array_bytes: 0,
+            value_bytes: 0,
+            sites: 0,
+            unread: Vec::new(),
+        }
+    }
+
+    /// Reads all prims, each before those below it.
+    fn prims(&mut self) -> Result<Vec<Prim>, String> {
+        let mut prims: Vec<Prim> = Vec::new();
+        let mut stack: Vec<(usd::Prim, Option<PrimId>, usize)> = Vec::new();
+        for name in root_prims(self.source)?.iter().rev() {
+            let prim = self.source.prim(format!("/{name}").as_str());
+            stack.push((prim.map_err(|error| error.to_string())?, None, 1));
+        }
+        // Layers in the order of the root layer stack, before any that an arc brings in.
+        for identifier in self.source.layer_stack() {
+            self.layer(&identifier);
+        }
+        while let Some((prim, parent, depth)) = stack.pop() {
+            if depth > DEEPEST {
+                return Err(format!(
+                    "{} is nested more than {DEEPEST} deep",
+                    prim.path().as_str()
+                ));
+            }
+            if prims.len() >= MAX_PRIMS {
+                return Err(format!("it has more than {MAX_PRIMS} prims"));
+            }
+            self.new_layers()?;
+            let id = PrimId(prims.len());
+            let children = self.children(&prim)?.into_iter().rev();
+            stack.extend(children.map(|child| (child, Some(id), depth + 1)));
+            let read = self
+                .prim(&prim, parent, &prims)
+                .map_err(|error| error.to_string())?;
+            self.is_bounded(&read)?;
+            if let Some(parent) = parent.and_then(|PrimId(parent)| prims.get_mut(parent)) {
+                parent.children.push(id);
+            }
+            prims.push(read);
+        }
+        Ok(prims)
+    }
+
+    /// The prims below a prim.
+    ///
+    /// # Errors
+    /// If too many arcs lead to them.
+    fn children(&self, prim: &usd::Prim) -> Result<Vec<usd::Prim>, String> {
+        let Some(children) = self.watch.counted(|| prim.children()) else {
+            let path = prim.path().as_str();
+            return Err(format!(
+                "the arcs of {path} lead on by more than {MAX_ARCS} ways: let layers refer to the same one once"
+            ));
+        };
+        children.map_err(|error| error.to_string())
+    }
+
     /// A layer that the composition used; none for the one that only selects variants.
     fn layer(&mut self, identifier: &str) -> Option<LayerId> {
         if let Some(known) = self.by_identifier.get(identifier) {
@@ -765,401 +779,6 @@ impl Reader<'_> {
         }
         Ok(())
     }
-
-    fn sites(&mut self, stack: Vec<SpecSite>) -> Vec<Site> {
-        let site = |site: SpecSite| {
-            Some(Site {
-                layer: self.layer(&site.layer)?,
-                path: site.path.as_str().to_owned(),
-            })
-        };
-        stack.into_iter().filter_map(site).collect()
-    }
-
-    fn prim(&mut self, prim: &usd::Prim, parent: Option<PrimId>, above: &[Prim]) -> Read<Prim> {
-        let parent_prim = parent.and_then(|PrimId(index)| above.get(index));
-        let stack = prim.prim_stack()?;
-        let sites = self.sites(stack);
-        let mut arcs = Vec::new();
-        let mut metadata = BTreeMap::new();
-        let mut variant_names: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut authored_selections: BTreeMap<String, String> = BTreeMap::new();
-        for site in &sites {
-            let layer = layer_at(&self.layers, site.layer);
-            if let Some(spec) = layer.prim(&site.path) {
-                arcs.extend(spec.arcs.iter().cloned());
-                for (set, variant) in &spec.selections {
-                    authored_selections
-                        .entry(set.clone())
-                        .or_insert_with(|| variant.clone());
-                }
-            }
-            let Some(data) = self.source.layer(&layer.identifier) else {
-                continue;
-            };
-            let Ok(path) = sdf::Path::new(&site.path) else {
-                continue;
-            };
-            for (key, value) in fields(data.data(), &path) {
-                match (key.as_str(), value) {
-                    ("variantSetNames", Value::StringListOp(names)) => {
-                        names.iter().for_each(|name| {
-                            variant_names.entry(name.clone()).or_default();
-                        });
-                    }
-                    ("assetInfo" | "customData", value) => merge(&mut metadata, key, value),
-                    (
-                        "specifier" | "typeName" | "kind" | "active" | "instanceable"
-                        | "apiSchemas" | "references" | "payload",
-                        _,
-                    )
-                    | (
-                        "inheritPaths" | "specializes" | "variantSelection" | "propertyOrder"
-                        | "primOrder",
-                        _,
-                    ) => {}
-                    (other, _) if is_list_of_specs(other) => {}
-                    (_, value) => {
-                        metadata.entry(key).or_insert(value);
-                    }
-                }
-            }
-            // A site lists the few sets that it has itself; each selected variant is a site too.
-            let sets = data
-                .data()
-                .try_field(&path, "variantSetChildren")
-                .ok()
-                .flatten();
-            for set in sets.as_deref().and_then(super::texts).unwrap_or_default() {
-                let (Some(variants), Ok(set_path)) = (
-                    variant_names.get_mut(set),
-                    path.append_variant_selection(set, ""),
-                ) else {
-                    continue;
-                };
-                if let Ok(Some(value)) = data.data().try_field(&set_path, "variantChildren") {
-                    variants.extend(
-                        super::texts(&value)
-                            .unwrap_or_default()
-                            .into_iter()
-                            .map(str::to_owned),
-                    );
-                }
-            }
-        }
-        let selections = prim.variant_sets().get_all_variant_selections()?;
-        let variant_sets = variant_names.into_iter().map(|(name, mut variants)| {
-            variants.sort();
-            variants.dedup();
-            let selection = selections
-                .iter()
-                .find(|(set, _)| *set == name)
-                .map(|(_, variant)| variant.clone())
-                .filter(|v| !v.is_empty());
-            VariantSet {
-                authored: authored_selections.get(&name).cloned(),
-                name,
-                variants,
-                selection,
-            }
-        });
-        let variant_sets = variant_sets.collect();
-        let specifier = match prim.specifier()? {
-            Some(sdf::Specifier::Def) => Specifier::Def,
-            Some(sdf::Specifier::Class) => Specifier::Class,
-            _ => Specifier::Over,
-        };
-        let instance = parent_prim.and_then(|above| {
-            if above.is_instance {
-                parent
-            } else {
-                above.instance
-            }
-        });
-        let prototype = if instance.is_some() {
-            prim.prim_in_prototype()?
-                .map(|prim| prim.path().as_str().to_owned())
-        } else {
-            None
-        };
-        let (attributes, relationships) = self.properties(prim, prototype, &sites)?;
-        Ok(Prim {
-            path: prim.path().as_str().to_owned(),
-            parent,
-            children: Vec::new(),
-            type_name: prim
-                .type_name()?
-                .map(|name| name.to_string())
-                .unwrap_or_default(),
-            specifier,
-            is_abstract: specifier == Specifier::Class
-                || parent_prim.is_some_and(|parent| parent.is_abstract),
-            schemas: prim
-                .authored_api_schemas()?
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-            kind: prim
-                .kind()?
-                .map(|kind| kind.to_string())
-                .filter(|kind| !kind.is_empty()),
-            is_active: prim.is_active()?,
-            is_instanceable: prim.is_instanceable()?,
-            is_instance: prim.is_instance()?,
-            instance,
-            in_payload: false,
-            payload_schemas: Vec::new(),
-            metadata,
-            attributes,
-            relationships,
-            variant_sets,
-            arcs,
-            sites,
-        })
-    }
-
-    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
-    fn properties(
-        &mut self,
-        prim: &usd::Prim,
-        prototype: Option<String>,
-        prim_sites: &[Site],
-    ) -> Read<(
-        Arc<BTreeMap<String, Attribute>>,
-        BTreeMap<String, Relationship>,
-    )> {
-        let known = prototype
-            .as_ref()
-            .and_then(|path| self.shared.get(path))
-            .cloned();
-        let mut attributes = BTreeMap::new();
-        let mut relationships = BTreeMap::new();
-        for name in prim.authored_property_names()? {
-            let (sites, kind) = self.property_sites(&name, prim_sites);
-            if kind == Some(SpecType::Relationship) {
-                let relationship = prim.relationship(name.clone());
-                let targets = relationship
-                    .targets()?
-                    .iter()
-                    .map(|path| path.as_str().to_owned())
-                    .collect();
-                let (is_custom, metadata) = self.of_relationship(&sites);
-                relationships.insert(
-                    name.to_string(),
-                    Relationship {
-                        targets,
-                        is_custom,
-                        metadata,
-                        sites,
-                    },
-                );
-            } else if known.is_none() {
-                let attribute = self.attribute(&prim.attribute(name.clone()), sites)?;
-                attributes.insert(name.to_string(), attribute);
-            }
-        }
-        if let Some(known) = known {
-            return Ok((known, relationships));
-        }
-        let is_connected = attributes
-            .values()
-            .any(|attribute| !attribute.connections.is_empty());
-        let attributes = Arc::new(attributes);
-        // Connections lead to prims of this instance, so they can't be shared.
-        if let Some(prototype) = prototype.filter(|_| !is_connected) {
-            self.shared.insert(prototype, Arc::clone(&attributes));
-        }
-        Ok((attributes, relationships))
-    }
-
-    /// Where layers speak of a property, of those that speak of its prim, and what the strongest
-    /// takes it for.
-    fn property_sites(&self, name: &Token, prim_sites: &[Site]) -> (Vec<Site>, Option<SpecType>) {
-        let mut kind = None;
-        let site = |site: &Site| {
-            let layer = self
-                .source
-                .layer(&layer_at(&self.layers, site.layer).identifier)?;
-            let path = sdf::Path::new(&site.path)
-                .ok()?
-                .append_property(name.clone())
-                .ok()?;
-            let is = layer.data().spec_type(&path)?;
-            let is_same = *kind.get_or_insert(is) == is;
-            is_same.then(|| Site {
-                layer: site.layer,
-                path: path.as_str().to_owned(),
-            })
-        };
-        let sites = prim_sites.iter().filter_map(site).collect();
-        (sites, kind)
-    }
-
-    /// Whether a relationship is custom, and its metadata; the strongest counts.
-    fn of_relationship(&self, sites: &[Site]) -> (bool, BTreeMap<String, Value>) {
-        let (mut is_custom, mut metadata) = (false, BTreeMap::new());
-        for site in sites {
-            let Some(layer) = self
-                .source
-                .layer(&layer_at(&self.layers, site.layer).identifier)
-            else {
-                continue;
-            };
-            let Ok(path) = sdf::Path::new(&site.path) else {
-                continue;
-            };
-            for (key, value) in fields(layer.data(), &path) {
-                match key.as_str() {
-                    "custom" => is_custom |= value == Value::Bool(true),
-                    "targetPaths" | "variability" => {}
-                    key if is_list_of_specs(key) => {}
-                    _ => {
-                        metadata.entry(key).or_insert(value);
-                    }
-                }
-            }
-        }
-        (is_custom, metadata)
-    }
-
-    fn attribute(&mut self, attribute: &usd::Attribute, sites: Vec<Site>) -> Read<Attribute> {
-        let mut read = Attribute {
-            type_name: String::new(),
-            is_custom: false,
-            is_uniform: false,
-            value: None,
-            times: Vec::new(),
-            connections: Vec::new(),
-            metadata: BTreeMap::new(),
-            sites,
-        };
-        let (mut is_sampled, mut is_connected) = (false, false);
-        let mut default: Option<SharedValue> = None;
-        for site in &read.sites {
-            let Some(layer) = self
-                .source
-                .layer(&layer_at(&self.layers, site.layer).identifier)
-            else {
-                continue;
-            };
-            let Ok(path) = sdf::Path::new(&site.path) else {
-                continue;
-            };
-            let data = layer.data();
-            for key in data.list_fields(&path).unwrap_or_default() {
-                match key.as_str() {
-                    // The strongest counts, whatever is weaker.
-                    "default" if default.is_none() => {
-                        default =
-                            self.large_array(layer.resolved_path().unwrap_or_default(), &path);
-                        if default.is_none() {
-                            let value = data
-                                .try_field(&path, &key)
-                                .ok()
-                                .flatten()
-                                .map(std::borrow::Cow::into_owned);
-                            self.value_bytes += value.as_ref().map_or(0, weight);
-                            default = value
-                                .filter(|_| self.value_bytes <= MAX_VALUE_BYTES)
-                                .map(SharedValue::from);
-                        }
-                    }
-                    "default" => {}
-                    "timeSamples" => is_sampled = true,
-                    "connectionPaths" => is_connected = true,
-                    _ if is_list_of_specs(&key) => {}
-                    _ => {
-                        let Ok(Some(value)) = data.try_field(&path, &key) else {
-                            continue;
-                        };
-                        match (key.as_str(), value.as_ref()) {
-                            ("typeName", value) if read.type_name.is_empty() => {
-                                super::text(value)
-                                    .unwrap_or_default()
-                                    .clone_into(&mut read.type_name);
-                            }
-                            ("custom", Value::Bool(true)) => read.is_custom = true,
-                            ("variability", Value::Variability(sdf::Variability::Uniform)) => {
-                                read.is_uniform = true
-                            }
-                            ("typeName" | "custom" | "variability", _) => {}
-                            (_, value) => {
-                                // Counted at once: attributes of one prim may share a large
-                                // dictionary. The asset is refused then.
-                                self.value_bytes += weight(value);
-                                if self.value_bytes <= MAX_VALUE_BYTES {
-                                    read.metadata.entry(key).or_insert_with(|| value.clone());
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        if is_sampled && self.value_bytes <= MAX_VALUE_BYTES {
-            read.times = attribute.time_sample_times()?;
-            self.value_bytes += 8 * read.times.len();
-        }
-        if is_connected {
-            read.connections = attribute
-                .connections()?
-                .iter()
-                .map(|path| path.as_str().to_owned())
-                .collect();
-        }
-        // What is composed of several opinions, or found relative to a layer, the library knows.
-        let is_plain = default
-            .as_ref()
-            .and_then(SharedValue::unless_large_array)
-            .is_none_or(|value| !is_composed(value));
-        let value = if is_plain {
-            default
-        } else {
-            attribute.get::<Value>()?.map(SharedValue::from)
-        };
-        let is_none = |value: &SharedValue| {
-            matches!(
-                value.unless_large_array(),
-                Some(Value::ValueBlock | Value::None)
-            )
-        };
-        read.value = value.filter(|value| !is_none(value));
-        if let (None, Some(first)) = (&read.value, read.times.first()) {
-            read.value = attribute
-                .get_at::<Value>(TimeCode::from(*first))?
-                .map(SharedValue::from);
-        }
-        Ok(read)
-    }
-}
-
-/// Whether a value is composed of several opinions, or is relative to its layer.
-fn is_composed(value: &Value) -> bool {
-    matches!(
-        value,
-        Value::AssetPath(_)
-            | Value::AssetPathVec(_)
-            | Value::Dictionary(_)
-            | Value::TimeCode(_)
-            | Value::TimeCodeVec(_)
-            | Value::PathExpression(_)
-            | Value::PathExpressionVec(_)
-    )
-}
-
-/// Puts a dictionary under a stronger one.
-fn merge(metadata: &mut BTreeMap<String, Value>, key: String, weaker: Value) {
-    match (metadata.get_mut(&key), weaker) {
-        (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => {
-            for (name, value) in weak {
-                strong.entry(name).or_insert(value);
-            }
-        }
-        (Some(_), _) => {}
-        (None, value) => {
-            metadata.insert(key, value);
-        }
-    }
 }
 
 /// Whether the file is a binary layer, by what it begins with. One in a package counts by its name.
@@ -1168,162 +787,4 @@ fn is_binary(path: &str) -> bool {
         return path.ends_with(".usdc]");
     }
     shallow::is_binary(path)
-}
-
-/// The name of a layer's file.
-fn file_name(identifier: &str) -> &str {
-    identifier.rsplit('/').next().unwrap_or(identifier)
-}
-
-/// What is wrong with a layer, and in which line, without the text that stands there and without
-/// the parts of the reader.
-fn told(reason: &str) -> String {
-    let mut lines = reason.lines();
-    let first = lines
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ")
-        .trim_start_matches("Unable to parse pseudo root: ");
-    if let Some(file) = first.strip_prefix("no file format registered for ") {
-        return format!("{} is no OpenUSD file by its name", file_name(file));
-    }
-    if first.starts_with("Text file must start with magic token")
-        || first == "Unexpected end of tokens"
-    {
-        return "it is no OpenUSD file: its text does not begin with `#usda 1.0`, and it is neither binary nor a package"
-            .to_owned();
-    }
-    if first.starts_with("failed to read pod ") {
-        return "the file is cut off or damaged".to_owned();
-    }
-    let place = lines
-        .next()
-        .and_then(|line| line.trim().strip_prefix("--> "))
-        .map(file_name);
-    place.map_or_else(|| first.to_owned(), |place| format!("{first}, {place}"))
-}
-
-/// An error of the composition, taken apart.
-fn described(error: openusd::pcp::CompositionDiagnostic) -> CompositionError {
-    use openusd::pcp::CompositionDiagnostic as Error;
-    let arc = |arc: openusd::pcp::ArcType| format!("{arc:?}").to_lowercase();
-    match error {
-        Error::UnresolvedLayer {
-            asset_path,
-            arc: kind,
-            introduced_by,
-            site_path,
-        } => CompositionError {
-            message: format!("the {} @{asset_path}@ leads to no file", arc(kind)),
-            layer: Some(introduced_by),
-            path: Some(site_path.as_str().to_owned()),
-        },
-        Error::MalformedLayer {
-            asset_path,
-            arc: kind,
-            introduced_by,
-            site_path,
-            reason,
-        } => CompositionError {
-            message: format!(
-                "the {} @{asset_path}@ can't be read: {}",
-                arc(kind),
-                told(&reason)
-            ),
-            layer: Some(introduced_by),
-            path: Some(site_path.as_str().to_owned()),
-        },
-        Error::UnresolvedPrimPath {
-            arc: kind,
-            target_layer,
-            prim_path,
-            introduced_by,
-            site_path,
-        } => CompositionError {
-            message: format!(
-                "the {} leads to {prim_path}, which is not in {}",
-                arc(kind),
-                file_name(&target_layer)
-            ),
-            layer: Some(introduced_by),
-            path: Some(site_path.as_str().to_owned()),
-        },
-        Error::UnresolvedDefaultPrim {
-            layer_id,
-            arc: kind,
-            site_path,
-        } => CompositionError {
-            message: format!(
-                "the {} names no prim, and {} has no default prim",
-                arc(kind),
-                file_name(&layer_id)
-            ),
-            layer: None,
-            path: Some(site_path.as_str().to_owned()),
-        },
-        Error::UnresolvedSublayer {
-            asset_path,
-            introduced_by,
-        } => CompositionError {
-            message: format!("the sublayer @{asset_path}@ leads to no file"),
-            layer: Some(introduced_by),
-            path: None,
-        },
-        Error::MalformedSublayer {
-            asset_path,
-            introduced_by,
-            reason,
-        } => CompositionError {
-            message: format!(
-                "the sublayer @{asset_path}@ can't be read: {}",
-                told(&reason)
-            ),
-            layer: Some(introduced_by),
-            path: None,
-        },
-        Error::InvalidExternalTargetPath {
-            target,
-            property,
-            layer,
-            arc: kind,
-            arc_root,
-            ..
-        } => CompositionError {
-            message: format!(
-                "{target} is outside of {arc_root}, which is all that the {} brings in",
-                arc(kind)
-            ),
-            layer: Some(layer),
-            path: Some(property.as_str().to_owned()),
-        },
-        Error::ArcCycle(chain) => CompositionError {
-            message: format!(
-                "{} leads back to itself{}",
-                chain.composing.as_str(),
-                chain
-                    .hops
-                    .iter()
-                    .map(|hop| format!(", by a {} to {}", arc(hop.arc), hop.path.as_str()))
-                    .collect::<String>()
-            ),
-            layer: Some(chain.root_layer),
-            path: Some(chain.composing.as_str().to_owned()),
-        },
-        Error::SublayerCycle {
-            root_layer,
-            seen_layer,
-        } => CompositionError {
-            message: format!(
-                "the sublayer {} includes itself, directly or by another layer",
-                file_name(&seen_layer)
-            ),
-            layer: Some(root_layer),
-            path: None,
-        },
-        other => CompositionError {
-            message: other.to_string(),
-            layer: None,
-            path: None,
-        },
-    }
 }

@@ -1,0 +1,498 @@
+//! Reading one prim: what the library composes of it, and what the layers say of it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use openusd::sdf::{self, AbstractData, SpecType};
+use openusd::tf::Token;
+use openusd::usd::TimeCode;
+use openusd::usd::{self, SpecSite};
+
+use super::super::layer::{fields, is_list_of_specs};
+use super::super::prim::{
+    Arc as CompositionArc, Attribute, Prim, PrimId, Relationship, Site, Specifier, VariantSet,
+};
+use super::super::shared::{SharedValue, weight};
+use super::super::{Value, text, texts};
+use super::{MAX_VALUE_BYTES, Read, Reader, layer_at};
+
+/// What layers say of a prim; of what several say the strongest counts.
+#[derive(Default)]
+struct PrimOpinions {
+    arcs: Vec<CompositionArc>,
+    metadata: BTreeMap<String, Value>,
+    /// The variants of each set.
+    variants: BTreeMap<String, Vec<String>>,
+    /// The variants that are selected, by their sets.
+    selections: BTreeMap<String, String>,
+}
+
+impl PrimOpinions {
+    /// Adds the fields of a prim in a weaker layer.
+    fn add_fields(&mut self, data: &dyn AbstractData, path: &sdf::Path) {
+        for (key, value) in fields(data, path) {
+            match (key.as_str(), value) {
+                ("variantSetNames", Value::StringListOp(names)) => {
+                    names.iter().for_each(|name| {
+                        self.variants.entry(name.clone()).or_default();
+                    });
+                }
+                ("assetInfo" | "customData", value) => merge(&mut self.metadata, key, value),
+                (
+                    "specifier" | "typeName" | "kind" | "active" | "instanceable" | "apiSchemas"
+                    | "references" | "payload",
+                    _,
+                )
+                | (
+                    "inheritPaths" | "specializes" | "variantSelection" | "propertyOrder"
+                    | "primOrder",
+                    _,
+                ) => {}
+                (other, _) if is_list_of_specs(other) => {}
+                (_, value) => {
+                    self.metadata.entry(key).or_insert(value);
+                }
+            }
+        }
+    }
+
+    /// Adds the variants of a prim in a layer. A site lists the few sets that it has itself; each
+    /// selected variant is a site too.
+    fn add_variants(&mut self, data: &dyn AbstractData, path: &sdf::Path) {
+        let sets = data.try_field(path, "variantSetChildren").ok().flatten();
+        for set in sets.as_deref().and_then(texts).unwrap_or_default() {
+            let (Some(variants), Ok(set_path)) = (
+                self.variants.get_mut(set),
+                path.append_variant_selection(set, ""),
+            ) else {
+                continue;
+            };
+            if let Ok(Some(value)) = data.try_field(&set_path, "variantChildren") {
+                variants.extend(
+                    texts(&value)
+                        .unwrap_or_default()
+                        .into_iter()
+                        .map(str::to_owned),
+                );
+            }
+        }
+    }
+}
+
+/// What layers say of an attribute; of what several say the strongest counts.
+#[derive(Default)]
+struct AttributeOpinions {
+    type_name: String,
+    is_custom: bool,
+    is_uniform: bool,
+    default: Option<SharedValue>,
+    is_sampled: bool,
+    is_connected: bool,
+    metadata: BTreeMap<String, Value>,
+}
+
+impl Reader<'_> {
+    fn sites(&mut self, stack: Vec<SpecSite>) -> Vec<Site> {
+        let site = |site: SpecSite| {
+            Some(Site {
+                layer: self.layer(&site.layer)?,
+                path: site.path.as_str().to_owned(),
+            })
+        };
+        stack.into_iter().filter_map(site).collect()
+    }
+
+    /// Reads a prim. `above`: the prims read so far.
+    pub(super) fn prim(
+        &mut self,
+        prim: &usd::Prim,
+        parent: Option<PrimId>,
+        above: &[Prim],
+    ) -> Read<Prim> {
+        let parent_prim = parent.and_then(|PrimId(index)| above.get(index));
+        let stack = prim.prim_stack()?;
+        let sites = self.sites(stack);
+        let mut opinions = self.prim_opinions(&sites);
+        let variant_sets = variant_sets(prim, &mut opinions)?;
+        let specifier = match prim.specifier()? {
+            Some(sdf::Specifier::Def) => Specifier::Def,
+            Some(sdf::Specifier::Class) => Specifier::Class,
+            _ => Specifier::Over,
+        };
+        let instance = parent_prim.and_then(|above| {
+            if above.is_instance {
+                parent
+            } else {
+                above.instance
+            }
+        });
+        let prototype = if instance.is_some() {
+            prim.prim_in_prototype()?
+                .map(|prim| prim.path().as_str().to_owned())
+        } else {
+            None
+        };
+        let (attributes, relationships) = self.properties(prim, prototype, &sites)?;
+        Ok(Prim {
+            path: prim.path().as_str().to_owned(),
+            parent,
+            children: Vec::new(),
+            type_name: prim
+                .type_name()?
+                .map(|name| name.to_string())
+                .unwrap_or_default(),
+            specifier,
+            is_abstract: specifier == Specifier::Class
+                || parent_prim.is_some_and(|parent| parent.is_abstract),
+            schemas: prim
+                .authored_api_schemas()?
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            kind: prim
+                .kind()?
+                .map(|kind| kind.to_string())
+                .filter(|kind| !kind.is_empty()),
+            is_active: prim.is_active()?,
+            is_instanceable: prim.is_instanceable()?,
+            is_instance: prim.is_instance()?,
+            instance,
+            in_payload: false,
+            payload_schemas: Vec::new(),
+            metadata: opinions.metadata,
+            attributes,
+            relationships,
+            variant_sets,
+            arcs: opinions.arcs,
+            sites,
+        })
+    }
+
+    /// Collects what layers say of a prim at these places, the strongest first.
+    fn prim_opinions(&self, sites: &[Site]) -> PrimOpinions {
+        let mut opinions = PrimOpinions::default();
+        for site in sites {
+            let layer = layer_at(&self.layers, site.layer);
+            if let Some(spec) = layer.prim(&site.path) {
+                opinions.arcs.extend(spec.arcs.iter().cloned());
+                for (set, variant) in &spec.selections {
+                    opinions
+                        .selections
+                        .entry(set.clone())
+                        .or_insert_with(|| variant.clone());
+                }
+            }
+            let Some(layer) = self.source.layer(&layer.identifier) else {
+                continue;
+            };
+            let Ok(path) = sdf::Path::new(&site.path) else {
+                continue;
+            };
+            opinions.add_fields(layer.data(), &path);
+            opinions.add_variants(layer.data(), &path);
+        }
+        opinions
+    }
+
+    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
+    fn properties(
+        &mut self,
+        prim: &usd::Prim,
+        prototype: Option<String>,
+        prim_sites: &[Site],
+    ) -> Read<(
+        Arc<BTreeMap<String, Attribute>>,
+        BTreeMap<String, Relationship>,
+    )> {
+        let known = prototype
+            .as_ref()
+            .and_then(|path| self.shared.get(path))
+            .cloned();
+        let mut attributes = BTreeMap::new();
+        let mut relationships = BTreeMap::new();
+        for name in prim.authored_property_names()? {
+            let (sites, kind) = self.property_sites(&name, prim_sites);
+            if kind == Some(SpecType::Relationship) {
+                let relationship = prim.relationship(name.clone());
+                let targets = relationship
+                    .targets()?
+                    .iter()
+                    .map(|path| path.as_str().to_owned())
+                    .collect();
+                let (is_custom, metadata) = self.of_relationship(&sites);
+                relationships.insert(
+                    name.to_string(),
+                    Relationship {
+                        targets,
+                        is_custom,
+                        metadata,
+                        sites,
+                    },
+                );
+            } else if known.is_none() {
+                let attribute = self.attribute(&prim.attribute(name.clone()), sites)?;
+                attributes.insert(name.to_string(), attribute);
+            }
+        }
+        if let Some(known) = known {
+            return Ok((known, relationships));
+        }
+        let is_connected = attributes
+            .values()
+            .any(|attribute| !attribute.connections.is_empty());
+        let attributes = Arc::new(attributes);
+        // Connections lead to prims of this instance, so they can't be shared.
+        if let Some(prototype) = prototype.filter(|_| !is_connected) {
+            self.shared.insert(prototype, Arc::clone(&attributes));
+        }
+        Ok((attributes, relationships))
+    }
+
+    /// Where layers speak of a property, of those that speak of its prim, and what the strongest
+    /// takes it for.
+    fn property_sites(&self, name: &Token, prim_sites: &[Site]) -> (Vec<Site>, Option<SpecType>) {
+        let mut kind = None;
+        let site = |site: &Site| {
+            let layer = self
+                .source
+                .layer(&layer_at(&self.layers, site.layer).identifier)?;
+            let path = sdf::Path::new(&site.path)
+                .ok()?
+                .append_property(name.clone())
+                .ok()?;
+            let is = layer.data().spec_type(&path)?;
+            let is_same = *kind.get_or_insert(is) == is;
+            is_same.then(|| Site {
+                layer: site.layer,
+                path: path.as_str().to_owned(),
+            })
+        };
+        let sites = prim_sites.iter().filter_map(site).collect();
+        (sites, kind)
+    }
+
+    /// Whether a relationship is custom, and its metadata; the strongest counts.
+    fn of_relationship(&self, sites: &[Site]) -> (bool, BTreeMap<String, Value>) {
+        let (mut is_custom, mut metadata) = (false, BTreeMap::new());
+        for site in sites {
+            let Some(layer) = self
+                .source
+                .layer(&layer_at(&self.layers, site.layer).identifier)
+            else {
+                continue;
+            };
+            let Ok(path) = sdf::Path::new(&site.path) else {
+                continue;
+            };
+            for (key, value) in fields(layer.data(), &path) {
+                match key.as_str() {
+                    "custom" => is_custom |= value == Value::Bool(true),
+                    "targetPaths" | "variability" => {}
+                    key if is_list_of_specs(key) => {}
+                    _ => {
+                        metadata.entry(key).or_insert(value);
+                    }
+                }
+            }
+        }
+        (is_custom, metadata)
+    }
+
+    fn attribute(&mut self, attribute: &usd::Attribute, sites: Vec<Site>) -> Read<Attribute> {
+        let AttributeOpinions {
+            type_name,
+            is_custom,
+            is_uniform,
+            default,
+            is_sampled,
+            is_connected,
+            metadata,
+        } = self.attribute_opinions(&sites);
+        let mut times = Vec::new();
+        if is_sampled && self.value_bytes <= MAX_VALUE_BYTES {
+            times = attribute.time_sample_times()?;
+            self.value_bytes += 8 * times.len();
+        }
+        let mut connections = Vec::new();
+        if is_connected {
+            connections = attribute
+                .connections()?
+                .iter()
+                .map(|path| path.as_str().to_owned())
+                .collect();
+        }
+        let value = value(attribute, default, times.first().copied())?;
+        Ok(Attribute {
+            type_name,
+            is_custom,
+            is_uniform,
+            value,
+            times,
+            connections,
+            metadata,
+            sites,
+        })
+    }
+
+    /// Collects what layers say of an attribute at these places, the strongest first.
+    fn attribute_opinions(&mut self, sites: &[Site]) -> AttributeOpinions {
+        let mut opinions = AttributeOpinions::default();
+        for site in sites {
+            let Some(layer) = self
+                .source
+                .layer(&layer_at(&self.layers, site.layer).identifier)
+            else {
+                continue;
+            };
+            let Ok(path) = sdf::Path::new(&site.path) else {
+                continue;
+            };
+            let data = layer.data();
+            for key in data.list_fields(&path).unwrap_or_default() {
+                match key.as_str() {
+                    // The strongest counts, whatever is weaker.
+                    "default" if opinions.default.is_none() => {
+                        let file = layer.resolved_path().unwrap_or_default();
+                        opinions.default = self
+                            .large_array(file, &path)
+                            .or_else(|| self.small_default(data, &path));
+                    }
+                    "default" => {}
+                    "timeSamples" => opinions.is_sampled = true,
+                    "connectionPaths" => opinions.is_connected = true,
+                    _ if is_list_of_specs(&key) => {}
+                    _ => {
+                        if let Ok(Some(value)) = data.try_field(&path, &key) {
+                            self.add_field(&mut opinions, key, &value);
+                        }
+                    }
+                }
+            }
+        }
+        opinions
+    }
+
+    /// Reads the default of an attribute that is no large array of a binary layer, and counts its
+    /// size.
+    fn small_default(&mut self, data: &dyn AbstractData, path: &sdf::Path) -> Option<SharedValue> {
+        let value = data
+            .try_field(path, "default")
+            .ok()
+            .flatten()
+            .map(Cow::into_owned);
+        self.value_bytes += value.as_ref().map_or(0, weight);
+        value
+            .filter(|_| self.value_bytes <= MAX_VALUE_BYTES)
+            .map(SharedValue::from)
+    }
+
+    /// Adds a field of an attribute in a weaker layer.
+    fn add_field(&mut self, opinions: &mut AttributeOpinions, key: String, value: &Value) {
+        match (key.as_str(), value) {
+            ("typeName", value) if opinions.type_name.is_empty() => {
+                text(value)
+                    .unwrap_or_default()
+                    .clone_into(&mut opinions.type_name);
+            }
+            ("custom", Value::Bool(true)) => opinions.is_custom = true,
+            ("variability", Value::Variability(sdf::Variability::Uniform)) => {
+                opinions.is_uniform = true;
+            }
+            ("typeName" | "custom" | "variability", _) => {}
+            (_, value) => {
+                // Counted at once: attributes of one prim may share a large dictionary. The asset
+                // is refused then.
+                self.value_bytes += weight(value);
+                if self.value_bytes <= MAX_VALUE_BYTES {
+                    opinions
+                        .metadata
+                        .entry(key)
+                        .or_insert_with(|| value.clone());
+                }
+            }
+        }
+    }
+}
+
+/// The variant sets of a prim. Takes the variants out of `opinions`.
+fn variant_sets(prim: &usd::Prim, opinions: &mut PrimOpinions) -> Read<Vec<VariantSet>> {
+    let selections = prim.variant_sets().get_all_variant_selections()?;
+    let variants = std::mem::take(&mut opinions.variants);
+    let sets = variants.into_iter().map(|(name, mut variants)| {
+        variants.sort();
+        variants.dedup();
+        let selection = selections
+            .iter()
+            .find(|(set, _)| *set == name)
+            .map(|(_, variant)| variant.clone())
+            .filter(|v| !v.is_empty());
+        VariantSet {
+            authored: opinions.selections.get(&name).cloned(),
+            name,
+            variants,
+            selection,
+        }
+    });
+    Ok(sets.collect())
+}
+
+/// The value of an attribute: its default in the strongest layer, or else that at the first of its
+/// time samples.
+fn value(
+    attribute: &usd::Attribute,
+    default: Option<SharedValue>,
+    first_time: Option<f64>,
+) -> Read<Option<SharedValue>> {
+    // What is composed of several opinions, or found relative to a layer, the library knows.
+    let is_plain = default
+        .as_ref()
+        .and_then(SharedValue::unless_large_array)
+        .is_none_or(|value| !is_composed(value));
+    let value = if is_plain {
+        default
+    } else {
+        attribute.get::<Value>()?.map(SharedValue::from)
+    };
+    let is_none = |value: &SharedValue| {
+        matches!(
+            value.unless_large_array(),
+            Some(Value::ValueBlock | Value::None)
+        )
+    };
+    match (value.filter(|value| !is_none(value)), first_time) {
+        (None, Some(time)) => Ok(attribute
+            .get_at::<Value>(TimeCode::from(time))?
+            .map(SharedValue::from)),
+        (value, _) => Ok(value),
+    }
+}
+
+/// Whether a value is composed of several opinions, or is relative to its layer.
+fn is_composed(value: &Value) -> bool {
+    matches!(
+        value,
+        Value::AssetPath(_)
+            | Value::AssetPathVec(_)
+            | Value::Dictionary(_)
+            | Value::TimeCode(_)
+            | Value::TimeCodeVec(_)
+            | Value::PathExpression(_)
+            | Value::PathExpressionVec(_)
+    )
+}
+
+/// Puts a dictionary under a stronger one.
+fn merge(metadata: &mut BTreeMap<String, Value>, key: String, weaker: Value) {
+    match (metadata.get_mut(&key), weaker) {
+        (Some(Value::Dictionary(strong)), Value::Dictionary(weak)) => {
+            for (name, value) in weak {
+                strong.entry(name).or_insert(value);
+            }
+        }
+        (Some(_), _) => {}
+        (None, value) => {
+            metadata.insert(key, value);
+        }
+    }
+}
