@@ -2,7 +2,7 @@
 //! and UrdfJointAPI.
 //!
 //! And those of the Isaac robot schema, which its own programs bring along: they are a plugin of
-//! their own, so that nobody has them twice.
+//! their own, so that no program loads them twice.
 //!
 //! They are data, written by hand in `schema/`: OpenUSD loads them from a directory named in
 //! `PXR_PLUGINPATH_NAME`.

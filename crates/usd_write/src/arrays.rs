@@ -48,7 +48,7 @@ enum Array<'a> {
 }
 
 impl Array<'_> {
-    /// Whether both are had from the same mesh.
+    /// Whether both are arrays of the same mesh.
     fn is_with(&self, other: &Self) -> bool {
         matches!((self, other), (Self::Cached(mesh, _), Self::Cached(other, _)) if Arc::ptr_eq(mesh, other))
     }
@@ -255,8 +255,8 @@ impl<'a> Arrays<'a> {
     }
 }
 
-/// Integers that nobody means and that are others for each number: as many as are coded, far from
-/// each other, so that they are not made smaller.
+/// Incompressible placeholder values, unique per array: as many as the coder takes, and far from
+/// each other.
 fn placeholder(number: usize) -> Vec<i32> {
     let mixed =
         |k: usize| ((number * MIN_CODED + k + 1) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;

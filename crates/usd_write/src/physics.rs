@@ -157,8 +157,8 @@ fn author_contact(prim: &mut Prim<'_>, material: &str) {
         );
 }
 
-/// What a pair of things that are not checked for collision names one of them by: the body, or each
-/// collider of the world, which is no body. None of what has no colliders.
+/// Targets of `PhysicsFilteredPairsAPI` for a link: its body, or, for the world link, each collider.
+/// Empty if it has no colliders.
 fn paths_that_touch(scene: &Scene<'_>, link: LinkId) -> Vec<String> {
     let plan = &scene.plan.links[link];
     let colliders = &scene.library.colliders[plan.content];

@@ -40,7 +40,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
             return layer;
         }
         writer.keep(&plan.path, &link.custom, &LINK_SCOPES);
-        // What its body weighs, where nobody measured that.
+        // The mass of its body, if it is assumed.
         let inertial = scene.robot.links()[plan.content].inertial.as_ref();
         if plan.role == Role::Body
             && (plan.mass_missing || inertial.is_some_and(|inertial| inertial.is_assumed))
