@@ -47,7 +47,7 @@ impl Writer<'_> {
     pub(super) fn constraints(&mut self) {
         let robot = self.robot;
         self.to.open("contact", Vec::new());
-        for (a, b) in robot.disabled_collisions.iter() {
+        for (a, b) in robot.disabled_collisions().iter() {
             let [first, second] = [a, b].map(|link| self.bodies.body(link));
             if first != second {
                 let [first, second] = [first, second].map(|body| {

@@ -167,7 +167,7 @@ impl Writer<'_> {
         };
         let interfaces = robot.interfaces.len()
             + robot
-                .sensors
+                .sensors()
                 .iter()
                 .map(|sensor| sensor.interfaces.len())
                 .sum::<usize>();

@@ -90,7 +90,7 @@ impl Names {
             taken.name(&format!("{}_free", link.name()), "free")
         });
         let (sites, geoms, sensors, cameras) = Default::default();
-        let sensor_sites = vec![String::new(); robot.sensors.len()];
+        let sensor_sites = vec![String::new(); robot.sensors().len()];
         Self {
             links,
             joints,

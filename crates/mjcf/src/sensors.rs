@@ -11,7 +11,7 @@ impl Writer<'_> {
     pub(super) fn sensor_sites(&mut self, link: LinkId) {
         let robot = self.robot;
         for (index, sensor) in robot
-            .sensors
+            .sensors()
             .iter()
             .enumerate()
             .filter(|(_, sensor)| sensor.link == link)
@@ -34,7 +34,7 @@ impl Writer<'_> {
         let robot = self.robot;
         self.to.open("sensor", Vec::new());
         let sites = std::mem::take(&mut self.names.sensor_sites);
-        for (sensor, site) in robot.sensors.iter().zip(sites) {
+        for (sensor, site) in robot.sensors().iter().zip(sites) {
             let body = self.bodies.body(sensor.link);
             let lost = match sensor.kind {
                 SensorKind::Camera(_) => Some("from how near and how far it sees"),

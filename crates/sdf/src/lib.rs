@@ -191,7 +191,7 @@ impl<'a> Writer<'a> {
         };
         let interfaces = robot.interfaces.len()
             + robot
-                .sensors
+                .sensors()
                 .iter()
                 .map(|sensor| sensor.interfaces.len())
                 .sum::<usize>();
@@ -225,7 +225,7 @@ impl<'a> Writer<'a> {
             ("named poses", robot.named_poses().len()),
             (
                 "pairs of links that need no check for collision",
-                robot.disabled_collisions.len(),
+                robot.disabled_collisions().len(),
             ),
             (
                 "static friction",

@@ -67,8 +67,8 @@ impl Writer<'_> {
             let of = &robot.links()[world];
             !of.visuals.is_empty()
                 || !of.collisions.is_empty()
-                || robot.sensors.iter().any(|sensor| sensor.link == world)
-                || robot.lights.iter().any(|light| light.link == world)
+                || robot.sensors().iter().any(|sensor| sensor.link == world)
+                || robot.lights().iter().any(|light| light.link == world)
         })
     }
 
@@ -100,7 +100,7 @@ impl Writer<'_> {
             }
         }
         for of in carried {
-            for light in robot.lights.iter().filter(|light| light.link == of.link) {
+            for light in robot.lights().iter().filter(|light| light.link == of.link) {
                 self.light(of, light, &mut inside);
             }
             self.link_sensors(of, &mut inside);

@@ -505,8 +505,10 @@ fn mimics(xml: &mut Xml<'_>, robot: &mut Robot, nodes: &[Node<'_>], names: &Name
         &format!("follows through more than {MAX_FOLLOWED} other joints"),
         "let it follow the joint that leads the others",
     );
-    let set = robot.set_mimics(mimics.iter().map(|(id, mimic)| (id, *mimic)));
-    debug_assert_eq!(set, Ok(()));
+    // Neither a circle nor a foreign joint is left.
+    if let Err(error) = robot.set_mimics(mimics.iter().map(|(id, mimic)| (id, *mimic))) {
+        xml.push(error.to_diagnostic(robot.place.clone()));
+    }
 }
 
 /// Joints whose mimics, none of them circular, have to go so that no chain is longer than

@@ -478,13 +478,14 @@ impl Maker<'_> {
             };
             let (visuals, collisions) =
                 (make(shapes.visuals, true), make(shapes.collisions, false));
-            let link = robot.link_mut(link);
-            (link.visuals, link.collisions) = (visuals, collisions);
+            let set = robot.set_visuals(link, visuals);
+            let set = set.and_then(|()| robot.set_collisions(link, collisions));
+            self.findings.accept(set, "");
         }
         for variant in variants {
             // `look_names` gives each name once.
-            let is_added = robot.add_look_variant(variant).is_ok();
-            debug_assert!(is_added);
+            let added = robot.add_look_variant(variant);
+            self.findings.accept(added, "");
         }
     }
 
@@ -647,7 +648,7 @@ impl Maker<'_> {
             geometry,
             material,
             stand_in_for: draft.stand_in_for,
-            instancer: None,
+            instance_set: None,
             custom: draft.custom,
             place: self.findings.place(&draft.at),
         }
@@ -712,7 +713,7 @@ impl Maker<'_> {
             Shape {
                 origin: placed.pose,
                 geometry,
-                instancer: Some(self.instancers),
+                instance_set: Some(self.instancers),
                 ..shape.clone()
             }
         };

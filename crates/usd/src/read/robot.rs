@@ -407,7 +407,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.read_what_hangs_on_it();
         self.weigh(&shapes);
         self.keep_custom();
-        tidy::robot(&mut self.robot);
+        tidy::robot(self.scene, &mut self.robot);
         self.give_mass_to_frames();
     }
 
@@ -468,8 +468,11 @@ impl<'s, 'a> Builder<'s, 'a> {
         let link = |draft: Option<DraftId>| draft.map_or(world, |draft| ids[draft]);
         sensors::read(self.scene, &self.links, &mut self.robot, link);
         lights::read(self.scene, &self.links, &mut self.robot, link);
-        self.robot.disabled_collisions =
-            sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
+        let pairs = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
+        if let Err(error) = self.robot.disable_collisions(pairs.iter()) {
+            let place = self.robot.place.clone();
+            self.scene.push(error.to_diagnostic(place));
+        }
         planning::read(self.scene, &mut self.robot, &self.by_prim, self.world);
         isaac::read(self.scene, &mut self.robot, &self.by_prim, self.posed);
     }
