@@ -1,4 +1,5 @@
-//! Forward kinematics and Jacobians: [`motion`] of one joint, [`Model`] of a whole robot.
+//! Forward kinematics: [`motion`] of one joint, [`Model`] of a whole robot. Jacobians, dynamics and
+//! inverse kinematics are in the crate `kinematics`.
 
 use nalgebra::{Translation3, Unit, UnitQuaternion, Vector3};
 
@@ -6,7 +7,7 @@ use super::{Joint, JointKind, Pose};
 
 mod model;
 
-pub use model::{Model, ModelError, ModelFrame, ModelJoint, Twist, at};
+pub use model::{Model, ModelError, ModelFrame, ModelJoint};
 
 /// Returns the number of positions of a joint of this kind: planar two (along the basis of
 /// [`planar_basis`]), floating six (x, y, z in metres, then roll, pitch, yaw applied in that order
