@@ -10,13 +10,13 @@
 //! invariant is a method that refuses to ([`InvalidRobot`]). So a writer takes a `&Robot` and checks
 //! nothing.
 //!
-//! This module must not know URDF, USD, glTF, files, ROS or HTTP.
+//! This crate must not know any file format, files or networks. What a robot offers to ROS is data
+//! of the model ([`Interface`]).
 
 mod arena;
 mod captured;
 pub mod codes;
 pub mod decimal;
-pub mod frames;
 pub mod invariants;
 pub mod kinematics;
 mod light;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::diagnosis::{self, Cause};
 use crate::expected::{self, Expected};
+use crate::frames::{AssetFrame, AssetJoint, FrameKind};
 use crate::joints::Bounds;
 use crate::live::Sources;
 use crate::tf::{Edge, Moment, Topic, Tree, plain};
-use urdf_usd_robot::frames::{AssetFrame, AssetJoint, FrameKind};
 use urdf_usd_robot::names::is_identifier;
 use urdf_usd_robot::{JointKind, Pose};
 

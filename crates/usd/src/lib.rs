@@ -59,12 +59,12 @@ pub use urdf_usd_stage::{Options as ReadOptions, VariantChoice};
 use crate_file::WriteError;
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
 pub use urdf_usd_robot::Base;
-pub use urdf_usd_robot::frames::{
-    AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
-};
 use urdf_usd_robot::{CacheEvicted, JointKind, Robot, Role, names};
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_store::{Content, Store};
+pub use urdf_usd_tf_check::{
+    AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
+};
 
 /// How the prims of bodies are nested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
