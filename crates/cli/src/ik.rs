@@ -10,9 +10,7 @@ use serde_json::{Map, json};
 use super::pose::{Positions, Subject, coordinates, joints, numbers, read};
 use super::{print_diagnostics, print_json, wrong};
 use urdf_usd_diagnostic::{Diagnostic, escape_controls};
-use urdf_usd_kinematics::ik::{
-    Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve,
-};
+use urdf_usd_kinematics::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Mechanism, codes, names};
 use urdf_usd_robot::{JointId, Pose, Robot};
 

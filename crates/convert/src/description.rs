@@ -15,7 +15,7 @@ use urdf_usd_gltf as gltf;
 use urdf_usd_mesh::{mean_color, write as mesh};
 use urdf_usd_robot::{
     ArenaMap, CacheEvicted, Geometry, LazyMesh, Link, Material, MaterialId, MeshSource, Robot,
-    Shape, Texture,
+    Shape, Texture, names,
 };
 use urdf_usd_sdf as sdf;
 use urdf_usd_urdf::write::FileNames;
@@ -352,6 +352,9 @@ impl MeshContents {
             match gltf::write_mesh(&file.stem, &mesh, look, file.place, subject.store) {
                 Err(gltf::GlbError::Evicted(evicted)) => Err(evicted),
                 Err(gltf::GlbError::TooLarge(found)) => Ok((file, None, vec![*found])),
+                Err(gltf::GlbError::Invalid(error)) => {
+                    Ok((file, None, vec![error.to_diagnostic(file.place.clone())]))
+                }
                 Ok((bytes, found)) => Ok((file, Some(bytes), found)),
             }
         });
@@ -569,11 +572,7 @@ impl Stems {
             .get(..end)
             .filter(|name| !name.is_empty())
             .unwrap_or(fallback);
-        let numbered = (1..).map(|number| format!("{name}_{number}"));
-        let mut names = std::iter::once(name.to_owned()).chain(numbered);
-        names
-            .find(|name| self.0.insert(name.to_lowercase()))
-            .unwrap_or_default()
+        names::unique(name, |name| self.0.insert(name.to_lowercase()))
     }
 }
 

@@ -24,9 +24,9 @@ use std::io::{BufRead, Write};
 
 use nalgebra::{Isometry3, Point3, Quaternion, Translation3, Unit, UnitQuaternion, Vector3};
 use serde_json::{Value, json};
+use urdf_usd_kinematics::Twist;
 use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Chain, GRAVITY, Mechanism, Random, Reference, Transform};
-use urdf_usd_robot::kinematics::Twist;
 use urdf_usd_robot::{Link, LinkId, Robot};
 
 fn main() {

@@ -18,7 +18,7 @@ impl Writer<'_> {
         {
             let pose = self.bodies.of[link].1 * sensor.origin;
             if let SensorKind::Camera(camera) = sensor.kind {
-                let name = self.names.cameras.name(&sensor.name, "camera");
+                let name = self.names.cameras.unique_or(&sensor.name, "camera");
                 self.to.leaf("camera", view(name, &camera, &pose));
             } else {
                 let name = self.site(&sensor.name, &pose);
@@ -93,7 +93,7 @@ impl Writer<'_> {
     }
 
     fn sensor(&mut self, kind: &'static str, name: &str, of: Attributes) {
-        let mut attributes: Attributes = vec![("name", self.names.sensors.name(name, kind))];
+        let mut attributes: Attributes = vec![("name", self.names.sensors.unique_or(name, kind))];
         attributes.extend(of);
         self.to.leaf(kind, attributes);
     }

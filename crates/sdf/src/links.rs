@@ -198,12 +198,13 @@ impl Writer<'_> {
                 "has no extent"
             };
             let message = format!("a {what} {why}; the SDF does without it");
-            return self.findings.report(
+            self.findings.report(
                 &codes::SHAPE,
                 &shape.place,
                 message,
                 "give it a form with a surface or volume",
             );
+            return;
         }
         let own = format!("{}_{what}", self.names.links[of.link]);
         let name = inside.name(shape.name.as_deref().unwrap_or_default(), &own);

@@ -366,9 +366,10 @@ fn look_names(root: &Json) -> Vec<String> {
             .and_then(Json::text)
             .filter(|name| !name.is_empty());
         let name = name.map_or_else(|| format!("look_{number}"), str::to_owned);
-        let numbered = (number..).map(|number| format!("{name}_{number}"));
-        let mut candidates = std::iter::once(name.clone()).chain(numbered);
-        names.extend(candidates.find(|name| !names.contains(name)));
+        let is_free = |name: &str| names.iter().all(|known| known != name);
+        names.push(urdf_usd_robot::names::unique_from(
+            &name, "_", number, is_free,
+        ));
     }
     names
 }
