@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use nalgebra::Vector3;
-use urdf_usd::robot::kinematics::{Model, Twist, moved};
+use urdf_usd::robot::kinematics::moved;
 use urdf_usd::robot::{JointKind, Pose};
 use urdf_usd::tf_check::{
     Expected, JointPositions, Limits, Live, PublisherId, Sources, Topic, Topics, Transform,
@@ -214,18 +214,4 @@ fn forward(bencher: Bencher) {
     bencher
         .counter(ItemsCount::new(FRAMES))
         .bench_local(|| model.forward(black_box(&positions), &mut poses));
-}
-
-/// The spatial Jacobian of a chain of 100 joints.
-#[divan::bench]
-fn jacobian(bencher: Bencher) {
-    let model: Model = asset().model().expect("a chain is a model");
-    let positions = vec![0.3; model.positions()];
-    let (poses, mut columns) = (
-        model.poses(&positions),
-        vec![Twist::zeros(); model.positions()],
-    );
-    bencher
-        .counter(ItemsCount::new(FRAMES))
-        .bench_local(|| model.jacobian(0, FRAMES, black_box(&positions), &poses, &mut columns));
 }

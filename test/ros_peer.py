@@ -15,7 +15,6 @@ in the hope that the other side is ready.
 
 import os
 import random
-import time
 import types
 from dataclasses import dataclass, field
 
@@ -35,6 +34,7 @@ from cyclonedds.pub import DataWriter  # noqa: E402
 from cyclonedds.sub import DataReader  # noqa: E402
 from cyclonedds.topic import Topic  # noqa: E402
 from cyclonedds.util import duration  # noqa: E402
+from polling import until  # noqa: E402, F401
 
 # ---- messages ---------------------------------------------------------------------------------------------------------------------
 
@@ -423,18 +423,6 @@ def qos(latched=False, reliable=True, depth=10):
         ),
         Policy.DataRepresentation(use_cdrv0_representation=True, use_xcdrv2_representation=False),
     )
-
-
-def until(condition, timeout, what):
-    """Polls until `condition()` returns something true and returns that."""
-    end = time.monotonic() + timeout
-    while True:
-        result = condition()
-        if result:
-            return result
-        if time.monotonic() > end:
-            raise TimeoutError(f"after {timeout} s: {what}")
-        time.sleep(0.005)
 
 
 class Publisher:

@@ -10,6 +10,7 @@ import pytest
 
 import conftest
 from hills import flat, hills
+from polling import until
 
 #: How much longer than its limit a conversion may take: it is given two seconds to end by itself, and the machine is busy.
 SLACK = 10
@@ -31,15 +32,6 @@ def children(pid):
     """The processes that a command under limits runs in. One that is stopped before it is the program holds its parent up."""
     pids = [child for task in os.listdir(f"/proc/{pid}/task") for child in open(f"/proc/{pid}/task/{task}/children").read().split()]
     return [int(pid) for pid in pids if b"\0limited\0" in open(f"/proc/{pid}/cmdline", "rb").read()]
-
-
-def until(condition, what, timeout=30):
-    end = time.monotonic() + timeout
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-        time.sleep(0.002)
-    raise TimeoutError(what)
 
 
 def begin(*arguments):
@@ -65,7 +57,7 @@ def test_what_cannot_be_interrupted_is_ended(command, tmp_path):
     options = ["-o", output] if command == "convert" else ["-o", tmp_path / "fixed"] if command == "fix" else []
     started = time.monotonic()
     process = begin(command, asset, *options, "--time-limit", 2, *(["--json"] if command == "convert" else []))
-    stopped = until(lambda: children(process.pid), "a process of its own")[0]
+    stopped = until(lambda: children(process.pid), 30, "a process of its own")[0]
     os.kill(stopped, signal.SIGSTOP)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 1 and 2 <= time.monotonic() - started < 2 + SLACK, err
@@ -94,12 +86,12 @@ def test_what_needs_more_memory_ends_and_what_does_not_is_the_same(tmp_path):
 
 def test_a_command_under_limits_ends_with_the_one_that_watches_it(tmp_path):
     process = begin("convert", robot(tmp_path, 400), "-o", tmp_path / "out", "--time-limit", 100)
-    worker = until(lambda: children(process.pid), "a process of its own")[0]
+    worker = until(lambda: children(process.pid), 30, "a process of its own")[0]
     # Not before it has asked to be ended.
     time.sleep(0.3)
     process.kill()
     process.communicate()
-    until(lambda: conftest.has_ended(worker), "the end of the process")
+    until(lambda: conftest.has_ended(worker), 30, "the end of the process")
 
 
 def test_under_limits_input_output_and_exit_code_are_the_same(tmp_path):

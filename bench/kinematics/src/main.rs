@@ -12,8 +12,8 @@ use std::time::Instant;
 use k::prelude::*;
 use serde_json::{Value, json};
 use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
-use urdf_usd_kinematics::{Chain, Mechanism, Random, Reference, Transform};
-use urdf_usd_robot::kinematics::Twist;
+use urdf_usd_kinematics::{Chain, Mechanism, Random, Reference, Transform, Twist};
+use urdf_usd_robot::Pose;
 
 const ROUNDS: usize = 200;
 
@@ -60,10 +60,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let configurations: Vec<Vec<f64>> = all.iter().map(own).collect();
     let targets: Vec<Transform> = configurations.iter().map(|q| chain.forward(q)).collect();
 
-    let (mut data, mut links) = (mechanism.data(), vec![Transform::IDENTITY; robot.links().len()]);
+    let mut positions = vec![0.0; mechanism.position_count()];
+    let mut poses = vec![Pose::identity(); robot.links().len()];
     let mut columns = vec![Twist::zeros(); names.len()];
     let ours = json!({
-        "forward of all links": each(&all, |q| { mechanism.forward_all(q, &mut data, &mut links); black_box(&links); }),
+        "forward of all links": each(&all, |q| { mechanism.poses(q, &mut positions, &mut poses); black_box(&poses); }),
         "forward of the tip": each(&configurations, |q| { black_box(chain.forward(q)); }),
         "forward and Jacobian": each(&configurations, |q| { black_box(chain.jacobian(q, Reference::TipInBase, &mut columns)); }),
     });

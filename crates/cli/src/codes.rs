@@ -14,6 +14,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("SRDF", urdf_usd_urdf::srdf::codes::ALL),
     ("XRDF", urdf_usd_urdf::xrdf::codes::ALL),
     ("Meshes and textures", urdf_usd_mesh::codes::ALL),
+    ("The robot", urdf_usd_robot::codes::ALL),
     ("Kinematics", urdf_usd_kinematics::codes::ALL),
     ("OpenUSD", urdf_usd_usd_write::codes::ALL),
     ("Reading OpenUSD", urdf_usd_usd_read::codes::ALL),

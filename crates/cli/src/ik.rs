@@ -10,9 +10,7 @@ use serde_json::{Map, json};
 use super::pose::{Positions, Subject, coordinates, joints, numbers, read};
 use super::{print_diagnostics, print_json, wrong};
 use urdf_usd_diagnostic::{Diagnostic, escape_controls};
-use urdf_usd_kinematics::ik::{
-    Goal, Outcome, Problem, Registry, Restarts, Solver, Starts, Target, solve,
-};
+use urdf_usd_kinematics::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Mechanism, codes, names};
 use urdf_usd_robot::{JointId, Pose, Robot};
 
@@ -46,9 +44,6 @@ pub struct Ik {
     /// What random positions follow from
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// The solver
-    #[arg(long, value_name = "NAME", default_value = Registry::LM)]
-    solver: String,
     /// Print JSON: `joints` (radians, metres), `reached`, `error` (`position` in metres, `angle` in
     /// radians), `iterations`, `attempts`
     #[arg(long)]
@@ -89,21 +84,12 @@ pub fn run(arguments: &Ik) -> ExitCode {
             "{tips} --tip and {targets} --target: give one --target for each --tip, in the same order"
         ));
     }
-    let registry = Registry::default();
-    let Some(mut solver) = registry.get(Some(&arguments.solver)) else {
-        let known: Vec<&str> = registry.available().collect();
-        return wrong(&format!(
-            "--solver: there is no \"{}\"; there is {}",
-            arguments.solver,
-            known.join(", ")
-        ));
-    };
     let (robot, mut found) = match read(&arguments.subject) {
         Ok(read) => read,
         Err(code) => return code,
     };
     let mechanism = Mechanism::of(&robot);
-    let solved = solved(&robot, &mechanism, arguments, &mut *solver, &mut found);
+    let solved = solved(&robot, &mechanism, arguments, &mut found);
     let (q, outcome, moved) = match solved {
         Ok(solved) => solved,
         Err(stop) => {
@@ -167,7 +153,6 @@ fn solved(
     robot: &Robot,
     mechanism: &Mechanism,
     arguments: &Ik,
-    solver: &mut dyn Solver,
     found: &mut Vec<Diagnostic>,
 ) -> Result<Solved, Diagnostic> {
     let mut q = coordinates(robot, mechanism, &arguments.start, found)?;
@@ -206,7 +191,7 @@ fn solved(
     if !arguments.start.is_given() {
         steps = Starts::new(&problem, &q).choose(&problem, &mut q);
     }
-    let outcome = solve(solver, &problem, &mut q, &restarts);
+    let outcome = solve(&mut Lm::default(), &problem, &mut q, &restarts);
     let outcome = Outcome {
         iterations: outcome.iterations + steps,
         ..outcome

@@ -15,7 +15,7 @@ use super::{failed, plural, print_diagnostics, print_json, wrong};
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity, escape_controls};
 use urdf_usd_isaac::poses::stored::entry_with_poses;
 use urdf_usd_isaac::poses::{self, PoseError, Poses, Units, apply};
-use urdf_usd_isaac::{Edit, Label};
+use urdf_usd_isaac::{Edit, Label, Saved};
 use urdf_usd_resolve::Resolver;
 use urdf_usd_robot::{JointKind, NamedPose};
 
@@ -256,6 +256,17 @@ fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, Exit
     Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
 }
 
+fn save(edit: &Edit) -> Result<Saved, ExitCode> {
+    edit.save().map_err(|error| failed(&error.to_string()))
+}
+
+impl Which {
+    fn find<'p>(&self, poses: &'p Poses<'_>) -> Result<&'p NamedPose, ExitCode> {
+        let pose = poses.get(&self.name, self.group.as_deref());
+        pose.map_err(|error| told(&error))
+    }
+}
+
 /// Says why there is no pose, with what is to be done.
 fn told(error: &PoseError) -> ExitCode {
     if let PoseError::Wrong(found) = error {
@@ -335,10 +346,7 @@ fn list(arguments: &List) -> Result<ExitCode, ExitCode> {
 fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
     let stage = stage(&arguments.asset)?;
     let poses = open(&stage, &arguments.asset)?;
-    let Which { name, group } = &arguments.which;
-    let pose = poses
-        .get(name, group.as_deref())
-        .map_err(|error| told(&error))?;
+    let pose = arguments.which.find(&poses)?;
     if arguments.json {
         return Ok(print_json(&described(&poses, pose)));
     }
@@ -447,7 +455,7 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
         print_diagnostics(&found, None);
         return Err(ExitCode::FAILURE);
     };
-    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    let saved = save(&edit)?;
     print_diagnostics(&found, None);
     say(&format!("{}: stored {said:?} at {path}", written(&saved)));
     Ok(printed(
@@ -464,12 +472,10 @@ fn delete(arguments: &Delete) -> Result<ExitCode, ExitCode> {
     } = arguments;
     let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
-    let pose = poses
-        .get(&which.name, which.group.as_deref())
-        .map_err(|error| told(&error))?;
+    let pose = which.find(&poses)?;
     poses.delete(pose, &mut edit.layer);
     let name = pose.name.clone();
-    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    let saved = save(&edit)?;
     say(&format!("{}: deleted {name:?}", written(&saved)));
     Ok(printed(output, &json!({ "saved": saved, "pose": name })))
 }
@@ -482,12 +488,10 @@ fn put_on(arguments: &Apply) -> Result<ExitCode, ExitCode> {
     } = arguments;
     let mut edit = edit(asset, Label::Posed, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
-    let pose = poses
-        .get(&which.name, which.group.as_deref())
-        .map_err(|error| told(&error))?;
+    let pose = which.find(&poses)?;
     let applied = apply(&poses, pose, &mut edit.layer);
     let name = pose.name.clone();
-    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    let saved = save(&edit)?;
     print_diagnostics(&applied.diagnostics, None);
     let moved = match applied.moved.len() {
         1 => "1 body".to_owned(),
@@ -558,7 +562,7 @@ fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
         print_diagnostics(&found, None);
         return Err(failed("no pose of the file is stored"));
     }
-    let saved = edit.save().map_err(|error| failed(&error.to_string()))?;
+    let saved = save(&edit)?;
     print_diagnostics(&found, None);
     say(&format!(
         "{}: stored {}",

@@ -15,7 +15,7 @@ use urdf_usd_gltf as gltf;
 use urdf_usd_mesh::{mean_color, write as mesh};
 use urdf_usd_robot::{
     ArenaMap, CacheEvicted, Geometry, LazyMesh, Link, Material, MaterialId, MeshSource, Robot,
-    Shape, Texture,
+    Shape, Texture, names,
 };
 use urdf_usd_sdf as sdf;
 use urdf_usd_urdf::write::FileNames;
@@ -219,8 +219,9 @@ impl Beside {
         let has_all = options.formats.contains(OutputFormat::Urdf);
         let mut taken = Stems::default();
         let mut described = robot.clone();
+        let mut diagnostics = Vec::new();
         match format {
-            MeshFormat::Stl => paint(&mut described),
+            MeshFormat::Stl => diagnostics.extend(paint(&mut described)),
             // In a GLB a colour beside an image would multiply it; in the model it stands in for
             // it. So it is in neither of the two.
             MeshFormat::Glb => {
@@ -255,6 +256,7 @@ impl Beside {
             .written
             .into_iter()
             .map(|(file, texture)| (file, texture.bytes.to_vec()));
+        diagnostics.extend(contents.diagnostics);
         let outputs = contents
             .files
             .into_iter()
@@ -271,7 +273,7 @@ impl Beside {
             visuals,
             collisions,
             textures,
-            diagnostics: contents.diagnostics,
+            diagnostics,
         })
     }
 
@@ -350,6 +352,9 @@ impl MeshContents {
             match gltf::write_mesh(&file.stem, &mesh, look, file.place, subject.store) {
                 Err(gltf::GlbError::Evicted(evicted)) => Err(evicted),
                 Err(gltf::GlbError::TooLarge(found)) => Ok((file, None, vec![*found])),
+                Err(gltf::GlbError::Invalid(error)) => {
+                    Ok((file, None, vec![error.to_diagnostic(file.place.clone())]))
+                }
                 Ok((bytes, found)) => Ok((file, Some(bytes), found)),
             }
         });
@@ -480,22 +485,29 @@ fn alike_in_stl(robot: &Robot) -> Result<HashMap<*const LazyMesh, *const LazyMes
 }
 
 /// Gives visuals the material of most of their mesh, without images, where that has its own.
-fn paint(robot: &mut Robot) {
+fn paint(robot: &mut Robot) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
     for link in robot.links().handles() {
         for visual in 0..robot.links()[link].visuals.len() {
-            let Some(shape) = robot.links()[link].visuals.get(visual) else {
+            let Some(shape) = robot.links()[link].visuals.get(visual).cloned() else {
                 continue;
             };
-            let Some(material) = prevailing(robot, shape) else {
+            let Some(material) = prevailing(robot, &shape) else {
                 continue;
             };
             let known = robot.materials().position(|known| *known == material);
             let material = known.unwrap_or_else(|| robot.add_material(material));
-            if let Some(shape) = robot.link_mut(link).visuals.get_mut(visual) {
-                shape.material = Some(material);
+            let shape = Shape {
+                material: Some(material),
+                ..shape
+            };
+            let place = shape.place.clone();
+            if let Err(error) = robot.set_visual(link, visual, shape) {
+                diagnostics.push(error.to_diagnostic(place));
             }
         }
     }
+    diagnostics
 }
 
 /// Returns the material of most of a shape's mesh, without images, if the mesh has one.
@@ -560,11 +572,7 @@ impl Stems {
             .get(..end)
             .filter(|name| !name.is_empty())
             .unwrap_or(fallback);
-        let numbered = (1..).map(|number| format!("{name}_{number}"));
-        let mut names = std::iter::once(name.to_owned()).chain(numbered);
-        names
-            .find(|name| self.0.insert(name.to_lowercase()))
-            .unwrap_or_default()
+        names::unique(name, |name| self.0.insert(name.to_lowercase()))
     }
 }
 

@@ -197,7 +197,9 @@ fn meshes<'a>(
     for (reference, file) in references.iter().zip(file_of) {
         match file.and_then(|file| meshes.get(file)?.clone()) {
             Some(mesh) => {
-                reference.settle(robot, mesh);
+                if let Err(error) = reference.settle(robot, mesh) {
+                    diagnostics.push(error.to_diagnostic(reference.place.clone()));
+                }
             }
             None => missing.push(reference),
         }
@@ -326,10 +328,10 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
     let mut plain: HashMap<MaterialId, MaterialId> = HashMap::new();
     for link in robot.links().handles() {
         for visual in 0..robot.links()[link].visuals.len() {
-            let Some(shape) = robot.links()[link].visuals.get(visual) else {
+            let Some(shape) = robot.links()[link].visuals.get(visual).cloned() else {
                 continue;
             };
-            let Some(id) = shape.material.filter(|_| lacks_coordinates(robot, shape)) else {
+            let Some(id) = shape.material.filter(|_| lacks_coordinates(robot, &shape)) else {
                 continue;
             };
             let name = &robot.materials()[id].name;
@@ -343,8 +345,13 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
             let plain = *plain
                 .entry(id)
                 .or_insert_with(|| robot.add_material(without_texture(&robot.materials()[id])));
-            if let Some(shape) = robot.link_mut(link).visuals.get_mut(visual) {
-                shape.material = Some(plain);
+            let place = shape.place.clone();
+            let shape = Shape {
+                material: Some(plain),
+                ..shape
+            };
+            if let Err(error) = robot.set_visual(link, visual, shape) {
+                diagnostics.push(error.to_diagnostic(place));
             }
         }
     }

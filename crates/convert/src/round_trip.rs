@@ -382,23 +382,42 @@ fn other_forms(robot: &Robot, name: &str) {
         for (a, b) in robot.links().values().zip(model.robot.links().values()) {
             for (of_a, of_b) in [(&a.visuals, &b.visuals), (&a.collisions, &b.collisions)] {
                 assert_eq!(of_a.len(), of_b.len(), "{name}");
-                of_a.iter()
-                    .zip(of_b)
-                    .for_each(|(a, b)| roughly((robot, a), (&model.robot, b), name));
+                of_a.iter().zip(of_b).for_each(|(a, b)| {
+                    roughly(robot.with(a), model.robot.with(b), name);
+                });
             }
         }
     }
 }
 
+/// Something on a robot.
+struct On<'a, T: ?Sized> {
+    robot: &'a Robot,
+    part: &'a T,
+}
+
+/// Pairs a robot with something on it.
+trait With {
+    fn with<'a, T: ?Sized>(&'a self, part: &'a T) -> On<'a, T>;
+}
+
+impl With for Robot {
+    fn with<'a, T: ?Sized>(&'a self, part: &'a T) -> On<'a, T> {
+        On { robot: self, part }
+    }
+}
+
 /// Asserts that a shape is another within the grid that its vertices are counted in.
-fn roughly((a, of_a): (&Robot, &Shape), (b, of_b): (&Robot, &Shape), name: &str) {
-    assert!(near(&of_a.origin, &of_b.origin), "{name}");
-    let mesh = |robot: &Robot, shape: &Shape| match shape.geometry {
-        Geometry::Mesh { mesh, scale } => Some((robot.meshes()[mesh].mesh.load().unwrap(), scale)),
+fn roughly(a: On<'_, Shape>, b: On<'_, Shape>, name: &str) {
+    assert!(near(&a.part.origin, &b.part.origin), "{name}");
+    let mesh = |on: &On<'_, Shape>| match on.part.geometry {
+        Geometry::Mesh { mesh, scale } => {
+            Some((on.robot.meshes()[mesh].mesh.load().unwrap(), scale))
+        }
         _ => None,
     };
-    let (Some((a, of_a)), Some((b, of_b))) = (mesh(a, of_a), mesh(b, of_b)) else {
-        assert_eq!(mesh(a, of_a).is_some(), mesh(b, of_b).is_some(), "{name}");
+    let (Some((a, of_a)), Some((b, of_b))) = (mesh(&a), mesh(&b)) else {
+        assert_eq!(mesh(&a).is_some(), mesh(&b).is_some(), "{name}");
         return;
     };
     assert_eq!(of_a, of_b, "{name}");
@@ -446,14 +465,14 @@ pub(super) fn same(a: &Robot, b: &Robot, name: &str) {
         }
         assert_eq!(plain(&a_link.custom), plain(&b_link.custom), "{name}");
         shapes(
-            (a, &a_link.visuals),
-            (b, &b_link.visuals),
+            a.with(&a_link.visuals[..]),
+            b.with(&b_link.visuals[..]),
             true,
             &format!("{name}, visual"),
         );
         shapes(
-            (a, &a_link.collisions),
-            (b, &b_link.collisions),
+            a.with(&a_link.collisions[..]),
+            b.with(&b_link.collisions[..]),
             false,
             &format!("{name}, collision"),
         );
@@ -619,12 +638,15 @@ fn kinematics_agree(a: &Robot, b: &Robot, name: &str) {
     }
 }
 
-fn shapes(
-    (a, of_a): (&Robot, &[Shape]),
-    (b, of_b): (&Robot, &[Shape]),
-    is_visible: bool,
-    name: &str,
-) {
+fn shapes(a: On<'_, [Shape]>, b: On<'_, [Shape]>, is_visible: bool, name: &str) {
+    let On {
+        robot: a,
+        part: of_a,
+    } = a;
+    let On {
+        robot: b,
+        part: of_b,
+    } = b;
     assert_eq!(of_a.len(), of_b.len(), "{name}");
     for (number, (a_shape, b_shape)) in of_a.iter().zip(of_b).enumerate() {
         let name = &format!("{name} {number}");

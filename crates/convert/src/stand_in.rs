@@ -70,12 +70,18 @@ pub(super) fn add(
             let shown = format!("a box shows instead, {} link {name:?}", stand_in.source);
             diagnostic.message = format!("{}; {shown}", diagnostic.message);
         }
-        if let Some(shape) = robot.link_mut(id).visuals.get_mut(visual) {
-            shape.geometry = Geometry::Box {
-                size: stand_in.size,
+        if let Some(shape) = robot.links()[id].visuals.get(visual) {
+            let place = shape.place.clone();
+            let shape = Shape {
+                geometry: Geometry::Box {
+                    size: stand_in.size,
+                },
+                origin: stand_in.pose,
+                stand_in_for: Some(uri.clone()),
+                ..shape.clone()
             };
-            shape.origin = stand_in.pose;
-            shape.stand_in_for = Some(uri.clone());
+            let set = robot.set_visual(id, visual, shape);
+            found.extend(set.err().map(|error| error.to_diagnostic(place)));
         }
     }
     diagnostics.extend(found);
@@ -266,7 +272,8 @@ mod tests {
         references
             .meshes
             .remove(b)
-            .settle(&mut robot, Arc::new(mesh.into()));
+            .settle(&mut robot, Arc::new(mesh.into()))
+            .unwrap();
         let (shape, _) = stand_in((robot, references));
         assert!(
             (size(&shape) - Vector3::new(2.0, 6.0, 6e-3)).norm() < 1e-9,

@@ -752,10 +752,12 @@ mod tests {
                 std::sync::Arc::new(square(opacity).into()),
             ));
             let link = robot.links().handle(0).unwrap();
-            robot.link_mut(link).visuals[0].geometry = Geometry::Mesh {
+            let mut visuals = robot.links()[link].visuals.clone();
+            visuals[0].geometry = Geometry::Mesh {
                 mesh,
                 scale: Vector3::repeat(1.0),
             };
+            robot.set_visuals(link, visuals).unwrap();
             let pixels = draw(&robot, SIDE).unwrap();
             [SIDE / 8, SIDE / 2, SIDE - 1 - SIDE / 8].map(|x| pixels[SIDE / 2 * SIDE + x])
         };

@@ -733,7 +733,7 @@ fn ignored(
     let spheres = planning.self_collision_spheres();
     let model = Model::of(robot);
     let mut ignored = neighbours(robot, &spheres.iter().map(|(link, _)| *link).collect());
-    ignored.extend(robot.disabled_collisions.iter());
+    ignored.extend(robot.disabled_collisions().iter());
     let known = ignored.clone();
     let name = |link: LinkId| robot.links()[link].name();
     let poses = model.poses(&robot.positions(&model, robot.default_pose()));

@@ -2,6 +2,9 @@
 
 use super::{Code, Diagnostic, Place, Severity};
 
+/// Maximum number of findings of one code that a check lists; further ones are counted only.
+pub const MAX_PER_CODE: usize = 100;
+
 /// How many findings a [`Collector`] keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Most {
@@ -59,6 +62,11 @@ impl Collector {
         }
     }
 
+    /// An empty list that keeps at most [`MAX_PER_CODE`] findings of each code.
+    pub const fn per_code() -> Self {
+        Self::new(Most::OfEachCode(MAX_PER_CODE))
+    }
+
     /// Whether there is a finding of this code.
     pub fn has(&self, code: &str) -> bool {
         self.counts.iter().any(|(known, _)| *known == code)
@@ -73,6 +81,17 @@ impl Collector {
                 .any(|&(known, count)| known == code && count >= most),
             Most::Together(most) => self.kept.len() >= most,
         }
+    }
+
+    /// Makes a finding and keeps it, or counts it; whether it was kept.
+    pub fn report(
+        &mut self,
+        code: &'static Code,
+        place: &Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> bool {
+        self.push(Diagnostic::new(code, place.clone(), message).help(help))
     }
 
     /// Keeps a finding, or counts it; whether it was kept.
@@ -118,6 +137,33 @@ impl Collector {
     /// order in which codes first exceeded the limit.
     pub fn finish(self) -> (Vec<Diagnostic>, Vec<Omitted>) {
         (self.kept, self.omitted)
+    }
+
+    /// The findings that were kept and, for each code of which there were more, in the order of
+    /// codes, one that says how many, at the place of the last that was kept. `help`: what to do
+    /// about those.
+    pub fn finish_by_code(self, help: &str) -> Vec<Diagnostic> {
+        let (mut kept, mut omitted) = self.finish();
+        omitted.sort_by_key(|more| more.code);
+        for more in omitted {
+            let last = kept.iter().rfind(|finding| finding.code == more.code);
+            let place = last.map(|finding| finding.place.clone());
+            let message = format!("there are {} more findings of this kind", more.count);
+            let summary = more.summary(place.unwrap_or_default(), message);
+            kept.push(summary.help(help));
+        }
+        kept
+    }
+
+    /// The findings that were kept and, for each code of which there were more, one at `place` that
+    /// says how many.
+    pub fn finish_at(self, place: &Place) -> Vec<Diagnostic> {
+        let (mut kept, omitted) = self.finish();
+        kept.extend(omitted.iter().map(|more| {
+            let message = format!("{} more findings of this kind", more.count);
+            more.summary(place.clone(), message)
+        }));
+        kept
     }
 
     /// The findings that were kept and, if there were more, one of the kind `more` at `place` that

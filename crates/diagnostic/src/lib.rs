@@ -21,7 +21,7 @@ pub use crate::diagnostic_codes as codes;
 pub use crate::diagnostic_rule as rule;
 pub use crate::diagnostic_rules as rules;
 pub use code::Code;
-pub use collector::{Collector, Most, Omitted};
+pub use collector::{Collector, MAX_PER_CODE, Most, Omitted};
 pub use escape::{
     Escaped, acts_on_a_terminal, escape_controls, escape_controls_in_json, escape_controls_in_list,
 };
@@ -163,6 +163,15 @@ impl Diagnostic {
     pub fn because(mut self, cause: impl Into<String>, about: impl Into<String>) -> Self {
         (self.cause, self.about) = (cause.into(), about.into());
         self
+    }
+
+    /// Returns what is wrong and what to do about it as one sentence, without place and code: the
+    /// answer to a caller who knows what it is about.
+    pub fn to_sentence(&self) -> String {
+        match self.help.as_str() {
+            "" => self.message.clone(),
+            help => format!("{}; {help}", self.message),
+        }
     }
 
     /// What it is about, in few words: a file, a link, else its place.

@@ -8,6 +8,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use urdf_usd_robot::names;
 use urdf_usd_stage::{PrimId, Stage, Value};
 
 use super::layers::stands_apart;
@@ -342,14 +343,8 @@ fn content(scene: &Scene, top: NodeId, materials: &mut Shelf) -> Vec<Node> {
             nodes.push(Node::new(scope.clone(), "Scope", scene.nodes[top].source));
         }
         let name = scene.nodes[material].name();
-        let free = std::iter::once(name.to_owned()).chain((1..).map(|n| format!("{name}_{n}")));
-        let Some(inside) = free
-            .map(|name| format!("{scope}/{name}"))
-            .find(|path| !known.contains(path))
-        else {
-            continue;
-        };
-        known.insert(inside.clone());
+        let name = names::unique(name, |name| known.insert(format!("{scope}/{name}")));
+        let inside = format!("{scope}/{name}");
         for node in nodes.iter_mut() {
             node.redirect(&target, &inside);
         }

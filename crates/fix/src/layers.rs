@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use urdf_usd_rep158::Holds;
-use urdf_usd_robot::ArenaMap;
+use urdf_usd_robot::{ArenaMap, names};
 use urdf_usd_stage::{Attribute, Relationship, Value};
 use urdf_usd_usd_author::{self as author, Layer};
 use urdf_usd_usd_author::{crate_file, text};
@@ -659,11 +659,7 @@ impl Geometries {
                 return name.clone();
             }
         }
-        let name = std::iter::once(wanted.to_owned())
-            .chain((1..).map(|n| format!("{wanted}_{n}")))
-            .find(|name| !self.names.contains(name))
-            .unwrap_or_default();
-        self.names.insert(name.clone());
+        let name = names::unique(wanted, |name| self.names.insert(name.to_owned()));
         let layer = self.layer.get_or_insert_with(|| {
             let mut layer = Layer::new("", "Geometries");
             layer.def("/Geometries", "Scope");

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use urdf_usd_robot::{Arena, Handle};
+use urdf_usd_robot::{Arena, Handle, names};
 use urdf_usd_stage::{Attribute, Prim, PrimId, PrimMap, Relationship, Specifier, Stage, Value};
 
 use super::notes::Notes;
@@ -444,11 +444,7 @@ impl Scene {
     /// A name below a prim that is not taken.
     pub fn free_name(&self, parent: NodeId, wanted: &str) -> String {
         let above = &self.nodes[parent].path;
-        let is_free = |name: &String| self.at(&format!("{above}/{name}")).is_none();
-        std::iter::once(wanted.to_owned())
-            .chain((1..).map(|n| format!("{wanted}_{n}")))
-            .find(is_free)
-            .unwrap_or_default()
+        names::unique(wanted, |name| self.at(&format!("{above}/{name}")).is_none())
     }
 
     /// The node and those above it, the nearest first.

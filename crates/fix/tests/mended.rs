@@ -420,9 +420,9 @@ fn lights_are_as_bright_in_metres_and_without_scale() {
          float inputs:exposure = 2\nfloat inputs:radius = 2\nfloat inputs:shaping:cone:angle = 40\n{scaled}}}\n\
          def DistantLight \"sun\"\n{{\nbool inputs:normalize = 1\n}}\n"
     ));
-    assert_eq!(before.lights.len(), 5);
+    assert_eq!(before.lights().len(), 5);
     let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * a.abs();
-    for (was, is) in before.lights.iter().zip(&after.lights) {
+    for (was, is) in before.lights().iter().zip(after.lights()) {
         assert_eq!(was.name, is.name);
         assert!(
             near(was.intensity, is.intensity),

@@ -102,7 +102,7 @@ pub enum PoseError {
         groups: Vec<String>,
     },
     /// A pose can't be stored as it is.
-    #[error("{}", .0.message)]
+    #[error("{}", .0.to_sentence())]
     Wrong(Box<Diagnostic>),
 }
 

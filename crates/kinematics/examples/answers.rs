@@ -24,9 +24,9 @@ use std::io::{BufRead, Write};
 
 use nalgebra::{Isometry3, Point3, Quaternion, Translation3, Unit, UnitQuaternion, Vector3};
 use serde_json::{Value, json};
+use urdf_usd_kinematics::Twist;
 use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Chain, GRAVITY, Mechanism, Random, Reference, Transform};
-use urdf_usd_robot::kinematics::Twist;
 use urdf_usd_robot::{Link, LinkId, Robot};
 
 fn main() {
@@ -99,8 +99,9 @@ fn configuration(robot: &Robot, mechanism: &Mechanism, question: &Value) -> Valu
     );
     let count = mechanism.coordinates().len();
     let mut data = mechanism.data();
-    let mut links = vec![Transform::IDENTITY; robot.links().len()];
-    mechanism.forward_all(&q, &mut data, &mut links);
+    let mut positions = vec![0.0; mechanism.position_count()];
+    let mut poses = vec![Pose::identity(); robot.links().len()];
+    mechanism.poses(&q, &mut positions, &mut poses);
     let chain = Chain::between(
         mechanism,
         link(robot, &question["base"]),
@@ -132,7 +133,7 @@ fn configuration(robot: &Robot, mechanism: &Mechanism, question: &Value) -> Valu
     mechanism.gravity_forces(&q, &GRAVITY, &mut data, &mut gravity);
     mechanism.forces(&q, &qd, &qdd, &GRAVITY, &mut data, &mut forces);
     json!({
-        "links": links.iter().map(matrix).collect::<Vec<_>>(), "tip": matrix(&chain.forward(&own)),
+        "links": poses.iter().map(|pose| matrix(&Transform::from(pose))).collect::<Vec<_>>(), "tip": matrix(&chain.forward(&own)),
         "columns": chain.coordinates(), "jacobians": jacobians, "mass": mass, "centre": centre.map(|c| [c.x, c.y, c.z]),
         "inertia": inertia, "gravity": gravity, "forces": forces,
     })

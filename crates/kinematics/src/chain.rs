@@ -1,11 +1,14 @@
 //! The motion of one link as seen from another.
 
-use nalgebra::Vector3;
-use urdf_usd_robot::kinematics::Twist;
+use nalgebra::{Vector3, Vector6};
 use urdf_usd_robot::{JointId, LinkId};
 
 use crate::mechanism::{Mechanism, Step};
 use crate::{Error, Transform};
+
+/// How a frame moves for one unit (radian or metre) of a position: linear velocity, then angular
+/// velocity.
+pub type Twist = Vector6<f64>;
 
 /// Which point's motion a Jacobian tells, and in which axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! Inverse kinematics: joint positions that bring links where they are wanted.
 //!
 //! A [`Problem`] is what is wanted: one [`Target`] or several at once, with the limits of all
-//! joints on the way. A [`Solver`] changes coordinates until it holds: [`Lm`] by default, others by
-//! name from a [`Registry`]. [`solve`] starts a solver again elsewhere where it ends in a dead end.
-//! It leads to a solution near where it starts; [`Starts`] finds a start where there is none to
+//! joints on the way. [`Lm`] changes coordinates until it holds. [`solve`] starts it again elsewhere
+//! where it ends in a dead end. It leads to a solution near where it starts; [`Starts`] finds a start where there is none to
 //! keep to.
 //!
 //! ```
@@ -22,13 +21,11 @@
 
 mod lm;
 mod problem;
-mod registry;
 mod restarts;
 mod starts;
 
 pub use lm::Lm;
 pub use problem::{Goal, Problem, Target};
-pub use registry::{Registry, Solver};
 pub use restarts::{Restarts, solve};
 pub use starts::Starts;
 

@@ -5,7 +5,8 @@
 //! included, becomes steps of one degree of freedom on flat arrays. From then on nothing is
 //! allocated.
 //!
-//! - [`Mechanism::forward_all`]: where all links are.
+//! - [`Mechanism::poses`]: where all links are
+//!   ([`Model`](urdf_usd_robot::kinematics::Model) for coordinates).
 //! - [`Chain`]: one link as seen from another, with the Jacobian.
 //! - [`Mechanism::centre_of_mass`], [`Mechanism::mass_matrix`], [`Mechanism::gravity_forces`],
 //!   [`Mechanism::forces`]: dynamics.
@@ -26,7 +27,7 @@ mod random;
 mod stance;
 mod transform;
 
-pub use chain::{Chain, ChainJoint, Reference};
+pub use chain::{Chain, ChainJoint, Reference, Twist};
 pub use dynamics::GRAVITY;
 pub use mechanism::{Coordinate, Data, Mechanism};
 pub use random::Random;

@@ -295,7 +295,7 @@ impl Mechanism {
         self.roots[link]
     }
 
-    /// Room for [`Mechanism::forward`] and what follows from it.
+    /// Room for what is worked out from coordinates.
     pub fn data(&self) -> Data {
         Data {
             frames: vec![Transform::IDENTITY; self.steps.len() + 1],
@@ -312,8 +312,8 @@ impl Mechanism {
             .collect()
     }
 
-    /// Works out where everything is for the coordinates `q`; `data` is [`Mechanism::data`]'s.
-    pub fn forward(&self, q: &[f64], data: &mut Data) {
+    /// Works out where each step is for the coordinates `q`; `data` is [`Mechanism::data`]'s.
+    pub(crate) fn forward(&self, q: &[f64], data: &mut Data) {
         data.frames
             .resize(self.steps.len() + 1, Transform::IDENTITY);
         for (index, step) in self.steps.iter().enumerate() {
@@ -322,19 +322,11 @@ impl Mechanism {
         }
     }
 
-    /// Where a link is in its root, after [`Mechanism::forward`].
-    #[inline]
-    pub fn link(&self, data: &Data, link: LinkId) -> Transform {
-        let seat = &self.seats[link];
-        data.frames[seat.on].then(&seat.pose)
-    }
-
-    /// Writes where each link is in its root, in the order of [`Robot::links`].
-    pub fn forward_all(&self, q: &[f64], data: &mut Data, links: &mut [Transform]) {
-        self.forward(q, data);
-        for (seat, out) in self.seats.values().zip(links) {
-            *out = data.frames[seat.on].then(&seat.pose);
-        }
+    /// Writes where each link is in its root, in the order of [`Robot::links`], and the positions of
+    /// all joints, as [`Mechanism::positions`] does.
+    pub fn poses(&self, q: &[f64], positions: &mut [f64], poses: &mut [Pose]) {
+        self.positions(q, positions);
+        self.model.forward(positions, poses);
     }
 
     /// Writes the positions of all joints, as [`Model`] has them: those that follow others

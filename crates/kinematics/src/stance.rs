@@ -4,7 +4,7 @@ use nalgebra::{UnitQuaternion, Vector3};
 use urdf_usd_robot::kinematics::{floating_positions, planar_basis, position_count};
 use urdf_usd_robot::{ArenaMap, JointId, JointKind, Link, LinkId, Pose};
 
-use crate::mechanism::{Data, JointAt, Mechanism};
+use crate::mechanism::{JointAt, Mechanism};
 use crate::{Error, Transform};
 
 /// How far links are, at most, from where joints can bring them.
@@ -20,10 +20,13 @@ pub struct Misfit {
 #[derive(Clone, Debug)]
 pub struct Stance {
     q: Vec<f64>,
+    /// The positions of all joints.
+    positions: Vec<f64>,
+    /// Where each link is in its root.
+    poses: Vec<Pose>,
     /// Where the root of each link's tree is in the world; of roots only.
     roots: ArenaMap<Link, Transform>,
     links: ArenaMap<Link, Transform>,
-    data: Data,
 }
 
 impl Stance {
@@ -32,9 +35,10 @@ impl Stance {
         let links = mechanism.seats.map(|_| Transform::IDENTITY);
         let mut stance = Self {
             q: mechanism.rest(),
+            positions: vec![0.0; mechanism.position_count()],
+            poses: vec![Pose::identity(); links.as_slice().len()],
             roots: links.clone(),
             links,
-            data: mechanism.data(),
         };
         stance.place(mechanism);
         stance
@@ -52,10 +56,8 @@ impl Stance {
 
     /// The positions of all joints, as [`urdf_usd_robot::kinematics::Model`] has them, those of
     /// followers included.
-    pub fn positions(&self, mechanism: &Mechanism) -> Vec<f64> {
-        let mut positions = vec![0.0; mechanism.position_count()];
-        mechanism.positions(&self.q, &mut positions);
-        positions
+    pub fn positions(&self) -> &[f64] {
+        &self.positions
     }
 
     /// Puts joints at positions (radians, metres), and all links where that brings them; roots stay
@@ -163,15 +165,10 @@ impl Stance {
     }
 
     fn place(&mut self, mechanism: &Mechanism) {
-        let Self {
-            q,
-            roots,
-            links,
-            data,
-        } = self;
-        mechanism.forward_all(q, data, links.values_mut().into_slice());
-        for (link, root) in links.values_mut().zip(mechanism.roots.values()) {
-            *link = roots[*root].then(link);
+        mechanism.poses(&self.q, &mut self.positions, &mut self.poses);
+        let in_roots = self.poses.iter().zip(mechanism.roots.values());
+        for (link, (pose, root)) in self.links.values_mut().zip(in_roots) {
+            *link = self.roots[*root].then(&Transform::from(pose));
         }
     }
 }

@@ -9,9 +9,10 @@ use image::ImageFormat as Encoding;
 use nalgebra::Vector3;
 
 use super::bodies::has_extent;
-use super::names::Unique;
-use super::{Findings, codes};
+use super::codes;
+use urdf_usd_diagnostic::Collector;
 use urdf_usd_mesh::{mean_color, write};
+use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
     ArenaMap, CacheEvicted, Corners, Geometry, ImageFormat, LazyMesh, Link, LinkId, Material, Mesh,
     MeshArrays, PLAIN_IOR, Part, Robot, Shape, Texture, Wrap, decimal,
@@ -60,7 +61,7 @@ pub(super) struct Assets {
 }
 
 impl Assets {
-    pub fn of(robot: &Robot, findings: &mut Findings) -> Result<Self, CacheEvicted> {
+    pub fn of(robot: &Robot, findings: &mut Collector) -> Result<Self, CacheEvicted> {
         let mut maker = Maker {
             robot,
             findings,
@@ -71,11 +72,11 @@ impl Assets {
                 materials: Vec::new(),
                 geoms: ArenaMap::filled(robot.links(), LinkGeoms::default()),
             },
-            stems: Unique::default(),
-            names: Unique::default(),
+            stems: UniqueNames::default(),
+            names: UniqueNames::default(),
             known_files: HashMap::new(),
             known_meshes: HashMap::new(),
-            material_names: Unique::default(),
+            material_names: UniqueNames::default(),
             known_materials: Vec::new(),
             known_textures: HashMap::new(),
         };
@@ -130,13 +131,13 @@ impl Assets {
 
 struct Maker<'a, 'f> {
     robot: &'a Robot,
-    findings: &'f mut Findings,
+    findings: &'f mut Collector,
     assets: Assets,
-    stems: Unique,
-    names: Unique,
+    stems: UniqueNames,
+    names: UniqueNames,
     known_files: HashMap<FileKey, String>,
     known_meshes: HashMap<(String, [u64; 3]), String>,
-    material_names: Unique,
+    material_names: UniqueNames,
     known_materials: Vec<(Material, String)>,
     /// By the hash of what is in them; `None`: it can't be written.
     known_textures: HashMap<String, Option<String>>,
@@ -296,7 +297,7 @@ impl<'a> Maker<'a, '_> {
             .map(plain)
             .take(MAX_STEM)
             .collect();
-        self.stems.name(&name.to_lowercase(), fallback)
+        self.stems.unique_or(&name.to_lowercase(), fallback)
     }
 
     /// The name of a mesh of MuJoCo.
@@ -308,7 +309,7 @@ impl<'a> Maker<'a, '_> {
         let stem = file
             .rsplit_once('.')
             .map_or(file.as_str(), |(stem, _)| stem);
-        let name = self.names.name(stem, "mesh");
+        let name = self.names.unique_or(stem, "mesh");
         self.known_meshes.insert(key, name.clone());
         self.assets.meshes.push(MeshAsset {
             name: name.clone(),
@@ -338,7 +339,7 @@ impl<'a> Maker<'a, '_> {
         {
             return name.clone();
         }
-        let name = self.material_names.name(&material.name, "material");
+        let name = self.material_names.unique_or(&material.name, "material");
         let mut attributes: Attributes = vec![("name", name.clone())];
         let mut lost: Vec<&str> = Vec::new();
         lost.extend(corners.map(|_| "the colours of corners"));

@@ -156,7 +156,7 @@ impl Writer<'_> {
 
     /// A site, whose name is free; gives it back.
     pub(super) fn site(&mut self, name: &str, pose: &Pose) -> String {
-        let name = self.names.sites.name(name, "site");
+        let name = self.names.sites.unique_or(name, "site");
         let mut site = vec![("name", name.clone())];
         placed(&mut site, pose);
         site.push(("group", "4".to_owned()));
@@ -327,7 +327,7 @@ impl Writer<'_> {
     ) {
         let mut attributes: Attributes = Vec::new();
         if let Some(name) = &shape.name {
-            attributes.push(("name", self.names.geoms.name(name, class)));
+            attributes.push(("name", self.names.geoms.unique_or(name, class)));
         }
         attributes.push(("class", class.to_owned()));
         attributes.extend(form);

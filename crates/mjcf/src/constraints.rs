@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::bodies::{Motion, effort, range};
-use super::names::Unique;
 use super::{Writer, codes};
+use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
     Command, Joint, JointId, JointKind, LinkId, Mimic, NamedPose, Pose, kinematics,
 };
@@ -47,7 +47,7 @@ impl Writer<'_> {
     pub(super) fn constraints(&mut self) {
         let robot = self.robot;
         self.to.open("contact", Vec::new());
-        for (a, b) in robot.disabled_collisions.iter() {
+        for (a, b) in robot.disabled_collisions().iter() {
             let [first, second] = [a, b].map(|link| self.bodies.body(link));
             if first != second {
                 let [first, second] = [first, second].map(|body| {
@@ -265,7 +265,7 @@ impl Writer<'_> {
             .filter_map(|(id, joint)| Some((id, vec![joint.drive()?.initial_position?])))
             .collect();
         self.to.open("keyframe", Vec::new());
-        let mut names = Unique::default();
+        let mut names = UniqueNames::default();
         let is_shared = |pose: &NamedPose| {
             robot
                 .named_poses()
@@ -279,11 +279,11 @@ impl Writer<'_> {
                 Some(group) if is_shared(pose) => format!("{group}/{}", pose.name),
                 _ => pose.name.clone(),
             };
-            let name = names.name(&name, "pose");
+            let name = names.unique_or(&name, "pose");
             self.keyframe(name, &pose.positions);
         }
         if !start.is_empty() {
-            let name = names.name("initial_positions", "pose");
+            let name = names.unique_or("initial_positions", "pose");
             self.keyframe(name, &start);
         }
         self.to.close();

@@ -22,7 +22,7 @@ use nalgebra::UnitQuaternion;
 use self::assets::Assets;
 use self::bodies::Bodies;
 use self::names::Names;
-use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
+use urdf_usd_diagnostic::{Collector, Diagnostic, Most};
 use urdf_usd_robot::{Base, CacheEvicted, Pose, Robot};
 use urdf_usd_text::xml::{Attributes, Document, numbers};
 
@@ -48,7 +48,7 @@ pub struct Written {
 /// # Errors
 /// If a mesh is no longer in the cache.
 pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEvicted> {
-    let mut findings = Findings(Collector::new(Most::OfEachCode(FINDINGS_PER_CODE)));
+    let mut findings = Collector::new(Most::OfEachCode(FINDINGS_PER_CODE));
     let names = Names::of(robot, &mut findings);
     let bodies = Bodies::of(robot, base);
     let assets = Assets::of(robot, &mut findings)?;
@@ -128,11 +128,7 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
             "rename what has them",
         );
     }
-    let (mut diagnostics, more) = findings.0.finish();
-    diagnostics.extend(more.into_iter().map(|more| {
-        let message = format!("{} more findings of this kind", more.count);
-        more.summary(robot.place.clone(), message)
-    }));
+    let diagnostics = findings.finish_at(&robot.place);
     Ok(Written {
         text,
         files: assets.files,
@@ -140,21 +136,12 @@ pub fn write(robot: &Robot, base: Base, folder: &str) -> Result<Written, CacheEv
     })
 }
 
-struct Findings(Collector);
-
-impl Findings {
-    fn report(&mut self, code: &'static Code, place: &Place, message: String, help: &str) {
-        self.0
-            .push(Diagnostic::new(code, place.clone(), message).help(help));
-    }
-}
-
 struct Writer<'a> {
     robot: &'a Robot,
     names: Names,
     bodies: Bodies,
     assets: Assets,
-    findings: Findings,
+    findings: Collector,
     to: Document,
 }
 
@@ -167,7 +154,7 @@ impl Writer<'_> {
         };
         let interfaces = robot.interfaces.len()
             + robot
-                .sensors
+                .sensors()
                 .iter()
                 .map(|sensor| sensor.interfaces.len())
                 .sum::<usize>();

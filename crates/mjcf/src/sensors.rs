@@ -11,14 +11,14 @@ impl Writer<'_> {
     pub(super) fn sensor_sites(&mut self, link: LinkId) {
         let robot = self.robot;
         for (index, sensor) in robot
-            .sensors
+            .sensors()
             .iter()
             .enumerate()
             .filter(|(_, sensor)| sensor.link == link)
         {
             let pose = self.bodies.of[link].1 * sensor.origin;
             if let SensorKind::Camera(camera) = sensor.kind {
-                let name = self.names.cameras.name(&sensor.name, "camera");
+                let name = self.names.cameras.unique_or(&sensor.name, "camera");
                 self.to.leaf("camera", view(name, &camera, &pose));
             } else {
                 let name = self.site(&sensor.name, &pose);
@@ -34,7 +34,7 @@ impl Writer<'_> {
         let robot = self.robot;
         self.to.open("sensor", Vec::new());
         let sites = std::mem::take(&mut self.names.sensor_sites);
-        for (sensor, site) in robot.sensors.iter().zip(sites) {
+        for (sensor, site) in robot.sensors().iter().zip(sites) {
             let body = self.bodies.body(sensor.link);
             let lost = match sensor.kind {
                 SensorKind::Camera(_) => Some("from how near and how far it sees"),
@@ -93,7 +93,7 @@ impl Writer<'_> {
     }
 
     fn sensor(&mut self, kind: &'static str, name: &str, of: Attributes) {
-        let mut attributes: Attributes = vec![("name", self.names.sensors.name(name, kind))];
+        let mut attributes: Attributes = vec![("name", self.names.sensors.unique_or(name, kind))];
         attributes.extend(of);
         self.to.leaf(kind, attributes);
     }

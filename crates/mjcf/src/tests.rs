@@ -29,7 +29,7 @@ fn ball(radius: f64) -> Shape {
         geometry: Geometry::Sphere { radius },
         material: None,
         stand_in_for: None,
-        instancer: None,
+        instance_set: None,
         custom: Custom::default(),
         place: Place::default(),
     }
@@ -237,7 +237,7 @@ fn followers_locks_drives_and_poses_are_written() {
         .set_named_poses(vec![pose("x", 1.0), pose("y", 2.0)])
         .unwrap();
     let [a, c] = ["a", "c"].map(|name| robot.link_named(name).unwrap());
-    robot.disabled_collisions.insert(a, c);
+    robot.disable_collisions([(a, c)]).unwrap();
     let written = write(&robot, Base::Auto, "f");
     let text = &written.text;
     assert_eq!(
@@ -295,9 +295,9 @@ fn a_floating_joint_below_a_link_that_moves_is_three_that_slide_and_a_ball() {
 #[test]
 fn what_has_no_extent_is_left_out() {
     let mut robot = robot(vec![link("a", 1.0)], Vec::new());
-    let a = robot.link_mut(robot.link_named("a").unwrap());
-    a.visuals = vec![ball(0.5), ball(0.0)];
-    a.collisions = vec![ball(0.25)];
+    let a = robot.link_named("a").unwrap();
+    robot.set_visuals(a, vec![ball(0.5), ball(0.0)]).unwrap();
+    robot.set_collisions(a, vec![ball(0.25)]).unwrap();
     let written = write(&robot, Base::Auto, "f");
     assert_eq!(values(&written.text, "geom", "size"), ["0.5", "0.25"]);
     assert_eq!(values(&written.text, "geom", "name"), ["ball", "ball_1"]);

@@ -59,32 +59,23 @@ impl Fake {
 
     /// Publishes as the publisher `who`.
     pub fn say<M: Message>(&self, topic: &str, message: &M, who: u8) {
-        for reader in self
-            .readers
-            .lock()
-            .unwrap()
-            .get(topic)
-            .into_iter()
-            .flatten()
-        {
-            if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<M>>>() {
-                queue.push(Sample {
-                    message: message.clone(),
-                    publisher: PublisherId([who; 16]),
-                });
-            }
-        }
+        deliver(&self.readers, topic, message, PublisherId([who; 16]));
     }
 
     /// Listens to a topic.
     pub fn listen<M: Message>(&self, topic: &str) -> queue::Receiver<Sample<M>> {
-        let (sender, receiver) = queue::keep_last(1000);
-        self.readers
-            .lock()
-            .unwrap()
-            .entry(topic.to_owned())
-            .or_default()
-            .push(Box::new(sender));
+        self.add_reader(topic, 1000)
+    }
+
+    fn add_reader<T: Send + 'static>(
+        &self,
+        topic: &str,
+        depth: usize,
+    ) -> queue::Receiver<Sample<T>> {
+        let (sender, receiver) = queue::keep_last::<Sample<T>>(depth);
+        let mut readers = self.readers.lock().unwrap();
+        let of_topic = readers.entry(topic.to_owned()).or_default();
+        of_topic.push(Box::new(sender));
         receiver
     }
 
@@ -125,21 +116,7 @@ impl Fake {
 
     /// Publishes a message of any type.
     pub fn say_something(&self, topic: &str, observed: &Observed, who: u8) {
-        for reader in self
-            .readers
-            .lock()
-            .unwrap()
-            .get(topic)
-            .into_iter()
-            .flatten()
-        {
-            if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<Observed>>>() {
-                queue.push(Sample {
-                    message: observed.clone(),
-                    publisher: PublisherId([who; 16]),
-                });
-            }
-        }
+        deliver(&self.readers, topic, observed, PublisherId([who; 16]));
     }
 
     /// Changes the graph.
@@ -184,6 +161,24 @@ impl Fake {
     }
 }
 
+/// Puts a message into the queues of all who listen to a topic for messages of its type.
+fn deliver<T: Clone + 'static>(
+    readers: &Mutex<Ends>,
+    topic: &str,
+    message: &T,
+    publisher: PublisherId,
+) {
+    let readers = readers.lock().unwrap();
+    for reader in readers.get(topic).into_iter().flatten() {
+        if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<T>>>() {
+            queue.push(Sample {
+                message: message.clone(),
+                publisher,
+            });
+        }
+    }
+}
+
 /// Whether the other end of a queue was dropped.
 fn is_closed(reader: &(dyn Any + Send)) -> bool {
     fn of<M: 'static>(reader: &(dyn Any + Send)) -> Option<bool> {
@@ -205,13 +200,7 @@ impl Node for Fake {
 
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic> {
         let topic = self.resolve_topic(topic)?;
-        let (sender, receiver) = queue::keep_last::<Sample<M>>(qos.depth);
-        self.readers
-            .lock()
-            .unwrap()
-            .entry(topic.clone())
-            .or_default()
-            .push(Box::new(sender));
+        let receiver = self.add_reader(&topic, qos.depth);
         Ok(Subscription::new(topic, receiver, Arc::new(())))
     }
 
@@ -222,13 +211,7 @@ impl Node for Fake {
         qos: Qos,
     ) -> Result<Subscription<Observed>, Diagnostic> {
         let topic = self.resolve_topic(topic)?;
-        let (sender, receiver) = queue::keep_last::<Sample<Observed>>(qos.depth);
-        self.readers
-            .lock()
-            .unwrap()
-            .entry(topic.clone())
-            .or_default()
-            .push(Box::new(sender));
+        let receiver = self.add_reader(&topic, qos.depth);
         Ok(Subscription::new(topic, receiver, Arc::new(())))
     }
 
@@ -236,14 +219,7 @@ impl Node for Fake {
         let topic = self.resolve_topic(topic)?;
         let (readers, name) = (self.readers.clone(), topic.clone());
         let publish = move |message: M| {
-            for reader in readers.lock().unwrap().get(&name).into_iter().flatten() {
-                if let Some(queue) = reader.downcast_ref::<queue::Sender<Sample<M>>>() {
-                    queue.push(Sample {
-                        message: message.clone(),
-                        publisher: PublisherId::default(),
-                    });
-                }
-            }
+            deliver(&readers, &name, &message, PublisherId::default());
             Ok(())
         };
         Ok(Publisher::new(&topic, Arc::new(publish)))

@@ -225,13 +225,8 @@ pub(super) fn answer(outcome: Result<&Report, &Failure>) -> ConvertResponse {
 
 /// The answer to a call that is refused.
 pub(super) fn refusal(diagnostic: &Diagnostic) -> ConvertResponse {
-    let help = if diagnostic.help.is_empty() {
-        String::new()
-    } else {
-        format!("; {}", diagnostic.help)
-    };
     ConvertResponse {
-        message: format!("{}{help}", diagnostic.message),
+        message: diagnostic.to_sentence(),
         ..ConvertResponse::default()
     }
 }
@@ -335,8 +330,7 @@ mod tests {
     }
 
     fn ask(bed: &Bed, request: &ConvertRequest) -> Result<Arc<Job>, String> {
-        job(request, &bed.parameters, None, "", "/robot_description")
-            .map_err(|d| format!("{} ({})", d.message, d.help))
+        job(request, &bed.parameters, None, "", "/robot_description").map_err(|d| d.to_sentence())
     }
 
     #[test]

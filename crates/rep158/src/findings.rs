@@ -1,21 +1,14 @@
 //! Findings as the rules report them, by prim and property or by layer, and as users get them, by
 //! file.
 
-use std::collections::HashMap;
-use std::path::Path;
-use std::sync::Arc;
-
-use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place, Severity};
-use urdf_usd_stage::{LayerId, Places, PrimId, Site, Stage, asset_bytes};
-
-/// Maximum number of findings of one code that are listed; further ones are counted only.
-pub const MOST_PER_CODE: usize = 100;
+use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Place, Severity};
+use urdf_usd_stage::{LayerId, LayerPlaces, PrimId, Site, Stage};
 
 /// The findings of all rules.
 pub struct Found {
     list: Collector,
-    /// Files of the cited layers, with the positions in those that are text.
-    layers: HashMap<LayerId, (Arc<Path>, Places)>,
+    /// Positions in the cited layers.
+    layers: LayerPlaces,
 }
 
 /// The findings of one rule.
@@ -28,8 +21,8 @@ pub struct Findings<'a> {
 impl Default for Found {
     fn default() -> Self {
         Self {
-            list: Collector::new(Most::OfEachCode(MOST_PER_CODE)),
-            layers: HashMap::new(),
+            list: Collector::per_code(),
+            layers: LayerPlaces::default(),
         }
     }
 }
@@ -51,22 +44,8 @@ impl Found {
 
     /// Returns all findings.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
-        let (mut diagnostics, mut omitted) = self.list.finish();
-        omitted.sort_by_key(|more| more.code);
-        for more in omitted {
-            let last = diagnostics
-                .iter()
-                .rfind(|finding| finding.code == more.code);
-            let place = last
-                .map(|finding| finding.place.clone())
-                .unwrap_or_default();
-            let message = format!("there are {} more findings of this kind", more.count);
-            diagnostics.push(
-                more.summary(place, message)
-                    .help("mend those that are listed and check again"),
-            );
-        }
-        diagnostics
+        self.list
+            .finish_by_code("mend those that are listed and check again")
     }
 }
 
@@ -155,22 +134,10 @@ impl Findings<'_> {
             element,
             ..Place::default()
         };
-        if let Some(Site { layer: id, path }) =
-            site.filter(|site| site.layer.0 < self.stage.layers.len())
+        if let Some(Site { layer, path }) = site
+            && let Some((file, places)) = self.found.layers.of(self.stage, layer)
         {
-            let layer = &self.stage[id];
-            let (file, places) = self.found.layers.entry(id).or_insert_with(|| {
-                let text = if layer.is_binary {
-                    None
-                } else {
-                    asset_bytes(&layer.path.to_string_lossy()).ok()
-                };
-                (
-                    layer.path.as_path().into(),
-                    text.map(|text| Places::of(&text)).unwrap_or_default(),
-                )
-            });
-            place.file = Some(Arc::clone(file));
+            place.file = Some(file);
             (place.line, place.column) = places.at(&path).unwrap_or_default();
         }
         self.found.list.push(Diagnostic {

@@ -2,7 +2,8 @@
 //!
 //! An [`Arena`] only grows, and only its owner can make a [`Handle`]: whoever holds one holds the
 //! index of an element that exists. A handle is meaningful for the arena that made it; another
-//! arena of the same type may have no such element, and indexing panics.
+//! arena of the same type may have no such element, and indexing panics. The handles in a
+//! [`Robot`](crate::Robot) are all its own.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -34,7 +34,7 @@ impl Robot {
                 self.remove(&interface);
             }
             match frame {
-                Some(link) => self.sensors.push(Sensor {
+                Some(link) => self.sensors_and_interfaces_mut().0.push(Sensor {
                     name: interface.name.trim_matches('/').replace('/', "_"),
                     kind: SensorKind::Other,
                     link,
@@ -62,25 +62,24 @@ impl Robot {
         interface: &Interface,
         frame: Option<LinkId>,
     ) -> Option<(&mut Interface, bool)> {
-        let of_sensors = self.sensors.iter_mut().flat_map(|sensor| {
+        let (sensors, interfaces) = self.sensors_and_interfaces_mut();
+        let of_sensors = sensors.iter_mut().flat_map(|sensor| {
             let fits =
                 frame.is_none_or(|frame| frame == sensor.link || Some(frame) == sensor.frame);
             sensor.interfaces.iter_mut().map(move |known| (known, fits))
         });
-        let of_robot = self
-            .interfaces
-            .iter_mut()
-            .map(|known| (known, frame.is_none()));
+        let of_robot = interfaces.iter_mut().map(|known| (known, frame.is_none()));
         of_sensors
             .chain(of_robot)
             .find(|(known, _)| is_same(known, interface))
     }
 
     fn remove(&mut self, interface: &Interface) {
-        self.sensors
-            .iter_mut()
-            .for_each(|sensor| sensor.interfaces.retain(|known| !is_same(known, interface)));
-        self.interfaces.retain(|known| !is_same(known, interface));
+        let (sensors, interfaces) = self.sensors_and_interfaces_mut();
+        let of_sensors = sensors.iter_mut().map(|sensor| &mut sensor.interfaces);
+        for interfaces in of_sensors.chain([interfaces]) {
+            interfaces.retain(|known| !is_same(known, interface));
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Forward kinematics and Jacobians: [`motion`] of one joint, [`Model`] of a whole robot.
+//! Forward kinematics: [`motion`] of one joint, [`Model`] of a whole robot. Jacobians, dynamics and
+//! inverse kinematics are in the crate `kinematics`.
 
 use nalgebra::{Translation3, Unit, UnitQuaternion, Vector3};
 
@@ -6,11 +7,11 @@ use super::{Joint, JointKind, Pose};
 
 mod model;
 
-pub use model::{Model, ModelError, ModelFrame, ModelJoint, Twist, at};
+pub use model::{Model, ModelError, ModelFrame, ModelJoint};
 
 /// Returns the number of positions of a joint of this kind: planar two (along the basis of
 /// [`planar_basis`]), floating six (x, y, z in metres, then roll, pitch, yaw applied in that order
-/// about the moved axes, EXT_robot_kinematics §6 step 5).
+/// about the moved axes).
 pub fn position_count(kind: JointKind) -> usize {
     match kind {
         JointKind::Fixed => 0,
@@ -20,8 +21,9 @@ pub fn position_count(kind: JointKind) -> usize {
     }
 }
 
-/// The two directions of a plane with the given normal, as EXT_robot_kinematics §6 step 5
-/// constructs them: orthonormal, and right-handed with the normal as third.
+/// The two directions of a plane with the given normal: orthonormal, and right-handed with the
+/// normal as third. Which of them is meant by a planar joint's first position is part of the model,
+/// so a format that has planar joints must construct them alike.
 pub fn planar_basis(normal: &Unit<Vector3<f64>>) -> (Unit<Vector3<f64>>, Unit<Vector3<f64>>) {
     // Too close to x and the cross product loses its digits.
     let helper = if normal.x.abs() < 0.9 {

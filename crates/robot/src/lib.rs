@@ -5,16 +5,18 @@
 //! file, since meshes and images are in the robot. Lengths are metres, angles radians, masses
 //! kilograms, frames are right-handed with x forward, y left, z up (REP 103). Colours are linear.
 //!
-//! A [`Robot`] is valid at all times: its links, joints and meshes are referred to by
-//! [`Handle`]s that only it can make, and whatever could break an invariant is a method that
-//! refuses to ([`InvalidRobot`]). So a writer takes a `&Robot` and checks nothing.
+//! A [`Robot`] is valid at all times: its links, joints, materials and meshes are referred to by
+//! [`Handle`]s, every handle in it is of an element that it has, and whatever could break an
+//! invariant is a method that refuses to ([`InvalidRobot`]). So a writer takes a `&Robot` and checks
+//! nothing.
 //!
-//! This module must not know URDF, USD, glTF, files, ROS or HTTP.
+//! This crate must not know any file format, files or networks. What a robot offers to ROS is data
+//! of the model ([`Interface`]).
 
 mod arena;
 mod captured;
+pub mod codes;
 pub mod decimal;
-pub mod frames;
 pub mod invariants;
 pub mod kinematics;
 mod light;
@@ -73,23 +75,24 @@ pub type MeshId = Handle<MeshSource>;
 
 /// A rigid part of a robot, with its own frame.
 ///
-/// The name is fixed; everything else is in its [`LinkProperties`], which it dereferences to:
-/// [`Robot::link_mut`] gives those only, so that no change can give two links one name.
+/// The name is fixed. A [`Robot`] gives out links for reading only: its shapes change by
+/// [`Robot::set_visuals`] and the like, which check the handles in them, everything else by
+/// [`Robot::link_mut`], which gives the [`LinkProperties`] that a link dereferences to.
 #[derive(Clone, Debug)]
 pub struct Link {
     name: String,
-    properties: LinkProperties,
-}
-
-/// Mass, shapes and contact of a [`Link`].
-#[derive(Clone, Debug, Default)]
-pub struct LinkProperties {
-    /// Mass properties, if the source gives any.
-    pub inertial: Option<Inertial>,
     /// Visual shapes.
     pub visuals: Vec<Shape>,
     /// Colliders. `Shape::material` is unused.
     pub collisions: Vec<Shape>,
+    properties: LinkProperties,
+}
+
+/// Mass and contact of a [`Link`].
+#[derive(Clone, Debug, Default)]
+pub struct LinkProperties {
+    /// Mass properties, if the source gives any.
+    pub inertial: Option<Inertial>,
     /// Contact properties, if the source gives any.
     pub contact: Option<Contact>,
     /// Data of the source without an equivalent in the model.
@@ -150,9 +153,9 @@ pub struct Shape {
     pub material: Option<MaterialId>,
     /// The reference to the mesh that could not be read and that this stands in for.
     pub stand_in_for: Option<String>,
-    /// The number of the set of instances that it is one of, if the source has such sets: shapes of
-    /// one set and one mesh may be drawn as instances.
-    pub instancer: Option<usize>,
+    /// The number of the set of copies that it is one of, if the source has such sets: shapes of one
+    /// set and one mesh may be drawn as instances.
+    pub instance_set: Option<usize>,
     /// Data of the source without an equivalent in the model.
     pub custom: Custom,
     /// Position in the source.
@@ -327,6 +330,8 @@ impl Link {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
+            visuals: Vec::new(),
+            collisions: Vec::new(),
             properties: LinkProperties::default(),
         }
     }

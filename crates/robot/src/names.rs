@@ -1,21 +1,84 @@
-//! Names that USD can hold (identifiers) and names that ROS allows, for names that may be anything.
+//! Identifiers and ROS names for names that may be anything, and names that are given once.
 
 #![allow(clippy::indexing_slicing, reason = "each name was counted before")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 
-/// The most bytes of an identifier. A prim's name stands in the path of everything below it: a long
-/// one would be written again with each.
+/// Maximum length of an identifier in bytes. Names are parts of the paths of everything below them,
+/// and a long one would be repeated in each.
 pub const MAX_IDENTIFIER: usize = 255;
 
 /// The most bytes of a part of a ROS name that is made here: ROS allows 255 for a whole name, topic
 /// included.
 const MAX_ROS_PART: usize = 100;
 
-/// Whether `name` is an identifier as OpenUSD ≥ 24.03 defines it: `_` or XID_Start, then
-/// XID_Continue.
+/// Returns `name`, or else the first of `name_1`, `name_2` and so on that `is_free` accepts.
+pub fn unique(name: &str, is_free: impl FnMut(&str) -> bool) -> String {
+    unique_from(name, "_", 1, is_free)
+}
+
+/// As [`unique`], with another separator and first number.
+pub fn unique_from(
+    name: &str,
+    separator: &str,
+    first: usize,
+    mut is_free: impl FnMut(&str) -> bool,
+) -> String {
+    let numbered = (first..).map(|number| format!("{name}{separator}{number}"));
+    std::iter::once(name.to_owned())
+        .chain(numbered)
+        .find(|name| is_free(name))
+        .unwrap_or_default()
+}
+
+/// Names of one scope, each given once. Many equal names take linear time.
+#[derive(Clone, Debug, Default)]
+pub struct UniqueNames {
+    taken: HashSet<String>,
+    /// The number to try next behind each name that was asked for again.
+    next: HashMap<String, usize>,
+}
+
+impl UniqueNames {
+    /// Takes a name as it is. Returns whether it was free.
+    pub fn insert(&mut self, name: &str) -> bool {
+        !self.taken.contains(name) && self.taken.insert(name.to_owned())
+    }
+
+    /// Takes `name`, or else the first of `name_1`, `name_2` and so on that is free.
+    pub fn unique(&mut self, name: &str) -> String {
+        if self.insert(name) {
+            return name.to_owned();
+        }
+        self.numbered_from(name, 1)
+    }
+
+    /// As [`UniqueNames::unique`], for `fallback` if `name` is blank.
+    pub fn unique_or(&mut self, name: &str, fallback: &str) -> String {
+        let is_blank = name.trim().is_empty();
+        self.unique(if is_blank { fallback } else { name })
+    }
+
+    /// Takes the first of `name_2`, `name_3` and so on that is free.
+    pub fn numbered(&mut self, name: &str) -> String {
+        self.numbered_from(name, 2)
+    }
+
+    fn numbered_from(&mut self, name: &str, first: usize) -> String {
+        let next = self.next.entry(name.to_owned()).or_insert(first);
+        loop {
+            let candidate = format!("{name}_{next}");
+            *next += 1;
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
+    }
+}
+
+/// Whether `name` is an identifier (UAX #31): `_` or XID_Start, then XID_Continue.
 pub fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     chars
@@ -67,7 +130,7 @@ fn nearest(name: &str, fallback: &str) -> String {
 pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<String> {
     let mut wanted: HashMap<String, usize> = HashMap::new();
     let near: Vec<String> = names.iter().map(|name| nearest(name, fallback)).collect();
-    let mut met: std::collections::HashSet<&str> = std::collections::HashSet::new();
+    let mut met: HashSet<&str> = HashSet::new();
     for (name, near) in names.iter().zip(&near) {
         // An exact name has the first right to itself; count only those that would have to share,
         // and equal ones once: what is made from the name would not tell them apart.
@@ -76,11 +139,9 @@ pub fn identifiers(names: &[&str], fallback: &str, reserved: &[&str]) -> Vec<Str
         }
     }
     let fits = |name: &str| name.len() <= MAX_IDENTIFIER && is_identifier(name);
-    let exact: std::collections::HashSet<&str> =
-        names.iter().copied().filter(|name| fits(name)).collect();
-    let held: std::collections::HashSet<&str> = reserved.iter().copied().collect();
-    let mut taken: std::collections::HashSet<String> =
-        reserved.iter().map(|&r| r.to_owned()).collect();
+    let exact: HashSet<&str> = names.iter().copied().filter(|name| fits(name)).collect();
+    let held: HashSet<&str> = reserved.iter().copied().collect();
+    let mut taken: HashSet<String> = reserved.iter().map(|&r| r.to_owned()).collect();
     let mut out = Vec::with_capacity(names.len());
     // The number to try next for names that come to the same: many do in some robots.
     let mut next: HashMap<String, usize> = HashMap::new();
@@ -162,7 +223,23 @@ fn tail(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{identifiers, is_ros_name, is_ros_part, ros_part};
+    use super::{
+        UniqueNames, identifiers, is_ros_name, is_ros_part, ros_part, unique, unique_from,
+    };
+
+    #[test]
+    fn taken_names_get_the_first_free_number() {
+        let taken = ["a", "a_1"];
+        assert_eq!(unique("a", |name| !taken.contains(&name)), "a_2");
+        assert_eq!(unique("b", |name| !taken.contains(&name)), "b");
+        assert_eq!(unique_from("a", " ", 2, |name| name != "a"), "a 2");
+        let mut names = UniqueNames::default();
+        assert!(names.insert("a_1") && !names.insert("a_1"));
+        let given = ["a", "a", "a", "a_2"].map(|name| names.unique(name));
+        assert_eq!(given, ["a", "a_2", "a_3", "a_2_1"]);
+        assert_eq!(names.unique_or(" ", "link"), "link");
+        assert_eq!([names.numbered("b"), names.numbered("b")], ["b_2", "b_3"]);
+    }
 
     #[test]
     fn ros_names_are_kept_and_others_encoded_each_in_its_own_way() {
@@ -195,8 +272,7 @@ mod tests {
             .map(|name| (*name).to_owned())
             .chain([long('a'), long('b')])
             .collect();
-        let made: std::collections::HashSet<String> =
-            others.iter().map(|name| ros_part(name, "robot")).collect();
+        let made: HashSet<String> = others.iter().map(|name| ros_part(name, "robot")).collect();
         assert_eq!(made.len(), others.len(), "{made:?}");
         for name in &made {
             assert!(
@@ -265,10 +341,7 @@ mod tests {
                 |name| name.len() <= super::MAX_IDENTIFIER && name.is_char_boundary(name.len())
             )
         );
-        assert_eq!(
-            names.iter().collect::<std::collections::HashSet<_>>().len(),
-            4
-        );
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), 4);
         assert_eq!(names[3], fits);
         assert_eq!(
             identifiers(&[&b], "link", &[])[0],

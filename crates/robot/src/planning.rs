@@ -86,6 +86,19 @@ impl Planning {
         *self == Self::default()
     }
 
+    /// Every link that it refers to.
+    pub(crate) fn links(&self) -> impl Iterator<Item = LinkId> {
+        let of_spheres = self.groups.iter().flat_map(|group| &group.spheres);
+        let collisions = self.collision.iter().chain(&self.self_collision);
+        let of_buffers = collisions.flat_map(|collision| &collision.buffers);
+        let pairs = self.ignored.iter().flat_map(<[LinkId; 2]>::from);
+        let links = self.tool_frames.iter().copied();
+        links
+            .chain(of_spheres.map(|(link, _)| *link))
+            .chain(of_buffers.map(|(link, _)| *link))
+            .chain(pairs)
+    }
+
     /// The spheres that are held off other links, with their buffer distances, by link; those that
     /// are none (no radius is left) are left out.
     pub fn self_collision_spheres(&self) -> Vec<(LinkId, Vec<Sphere>)> {

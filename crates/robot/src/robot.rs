@@ -4,12 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::OnceLock;
 
-use urdf_usd_diagnostic::Place;
+use urdf_usd_diagnostic::{Diagnostic, Place};
 
 use super::{
     Arena, Custom, Geometry, Interface, Joint, JointId, JointProperties, Light, Link, LinkId,
     LinkProperties, LookVariant, Material, MaterialId, MeshId, MeshSource, Mimic, NamedPose,
-    Planning, Sensor, Shape, Tree,
+    Planning, Sensor, Shape, Tree, codes,
 };
 use crate::kinematics::position_count;
 
@@ -18,10 +18,12 @@ use crate::kinematics::position_count;
 /// Its structure is valid at all times. Links and joints have unique names; each joint connects
 /// links of the robot; each link has at most one joint above it, further ones close loops
 /// ([`Tree`]); joints follow each other in no circle; named poses and planning coordinates refer to
-/// joints that have the positions they set.
+/// joints that have the positions they set; every handle in a shape, a sensor, a light, a look, a
+/// pose, a pair of links or planning data is of an element that the robot has.
 ///
-/// Handles in shapes, sensors, lights and pairs of links are not checked: those of another robot
-/// are a programming error, and indexing with one may panic.
+/// A handle of another robot is refused unless this one has as many elements, and is meaningless
+/// then: it refers to some other element. Looking one up in an arena directly may panic, as an
+/// index out of bounds does.
 #[derive(Clone)]
 pub struct Robot {
     name: String,
@@ -40,13 +42,9 @@ pub struct Robot {
     look_variants: Vec<LookVariant>,
     named_poses: Vec<NamedPose>,
     planning: Planning,
-    /// Pairs of links that need not be checked for collision. Links that a joint connects are not
-    /// among them unless the source says so.
-    pub disabled_collisions: LinkPairs,
-    /// Sensors in the source's order.
-    pub sensors: Vec<Sensor>,
-    /// Lights in the source's order.
-    pub lights: Vec<Light>,
+    disabled_collisions: LinkPairs,
+    sensors: Vec<Sensor>,
+    lights: Vec<Light>,
     /// ROS interfaces of the robot as a whole, beside `joint_states` and `robot_description`: those
     /// of its controllers.
     pub interfaces: Vec<Interface>,
@@ -66,7 +64,8 @@ pub enum InvalidRobot {
     /// Two joints of one name.
     #[error("the robot has a joint \"{0}\" already")]
     DuplicateJoint(String),
-    /// A reference to a link, a joint or a group of spheres that the robot does not have.
+    /// A reference to a link, a joint, a material, a mesh, a shape or a group of spheres that the
+    /// robot does not have.
     #[error("\"{0}\" is not of the robot, or refers to what is not")]
     Dangling(String),
     /// A joint follows itself, directly or through others.
@@ -79,6 +78,15 @@ pub enum InvalidRobot {
     /// that follows another, is set twice or out of order, or has another number of positions.
     #[error("\"{0}\" sets positions that the joints of the robot do not have")]
     Positions(String),
+}
+
+impl InvalidRobot {
+    /// Returns the finding of a reader that leaves out what was refused although it should fit.
+    pub fn to_diagnostic(&self, place: Place) -> Diagnostic {
+        let message = format!("a part of the robot is left out: {self}");
+        let help = "this is a defect of the program; please report it with the file";
+        Diagnostic::new(&codes::REFUSED, place, message).help(help)
+    }
 }
 
 /// Unordered pairs of different links, each once, in the order of links.
@@ -198,14 +206,119 @@ impl Robot {
         &self.links
     }
 
-    /// Returns what a link consists of, for changes.
+    /// Returns the properties of a link, for changes.
     pub fn link_mut(&mut self, link: LinkId) -> &mut LinkProperties {
         &mut self.links[link]
     }
 
-    /// Returns what all links consist of, for changes.
+    /// Returns the properties of all links, for changes.
     pub fn links_mut(&mut self) -> impl DoubleEndedIterator<Item = (LinkId, &mut LinkProperties)> {
         self.links.iter_mut().map(|(id, link)| (id, &mut **link))
+    }
+
+    /// Adds a visual shape to a link.
+    ///
+    /// # Errors
+    /// If the robot does not have the link, or the material or mesh of the shape.
+    pub fn add_visual(&mut self, link: LinkId, shape: Shape) -> Result<(), InvalidRobot> {
+        self.check_shapes(link, std::slice::from_ref(&shape))?;
+        self.links[link].visuals.push(shape);
+        Ok(())
+    }
+
+    /// Adds a collider to a link.
+    ///
+    /// # Errors
+    /// As of [`Robot::add_visual`].
+    pub fn add_collision(&mut self, link: LinkId, shape: Shape) -> Result<(), InvalidRobot> {
+        self.check_shapes(link, std::slice::from_ref(&shape))?;
+        self.links[link].collisions.push(shape);
+        Ok(())
+    }
+
+    /// Replaces the visual shape `index` of a link.
+    ///
+    /// # Errors
+    /// As of [`Robot::add_visual`], or if the link has no such shape.
+    pub fn set_visual(
+        &mut self,
+        link: LinkId,
+        index: usize,
+        shape: Shape,
+    ) -> Result<(), InvalidRobot> {
+        self.check_shapes(link, std::slice::from_ref(&shape))?;
+        let link = &mut self.links[link];
+        let before = link.visuals.get_mut(index);
+        *before.ok_or_else(|| InvalidRobot::Dangling(link.name.clone()))? = shape;
+        Ok(())
+    }
+
+    /// Replaces the collider `index` of a link.
+    ///
+    /// # Errors
+    /// As of [`Robot::set_visual`].
+    pub fn set_collision(
+        &mut self,
+        link: LinkId,
+        index: usize,
+        shape: Shape,
+    ) -> Result<(), InvalidRobot> {
+        self.check_shapes(link, std::slice::from_ref(&shape))?;
+        let link = &mut self.links[link];
+        let before = link.collisions.get_mut(index);
+        *before.ok_or_else(|| InvalidRobot::Dangling(link.name.clone()))? = shape;
+        Ok(())
+    }
+
+    /// Replaces the visual shapes of a link.
+    ///
+    /// # Errors
+    /// As of [`Robot::add_visual`].
+    pub fn set_visuals(&mut self, link: LinkId, shapes: Vec<Shape>) -> Result<(), InvalidRobot> {
+        self.check_shapes(link, &shapes)?;
+        self.links[link].visuals = shapes;
+        Ok(())
+    }
+
+    /// Replaces the colliders of a link.
+    ///
+    /// # Errors
+    /// As of [`Robot::add_visual`].
+    pub fn set_collisions(&mut self, link: LinkId, shapes: Vec<Shape>) -> Result<(), InvalidRobot> {
+        self.check_shapes(link, &shapes)?;
+        self.links[link].collisions = shapes;
+        Ok(())
+    }
+
+    /// Checks that the robot has a link.
+    fn check_link(&self, link: LinkId, of: &str) -> Result<(), InvalidRobot> {
+        if self.links.contains(link) {
+            Ok(())
+        } else {
+            Err(InvalidRobot::Dangling(of.to_owned()))
+        }
+    }
+
+    /// Checks that the robot has a link and what shapes on it refer to.
+    fn check_shapes(&self, link: LinkId, shapes: &[Shape]) -> Result<(), InvalidRobot> {
+        self.check_link(link, &format!("{link:?}"))?;
+        if shapes.iter().all(|shape| self.has_parts_of(shape)) {
+            Ok(())
+        } else {
+            Err(InvalidRobot::Dangling(self.links[link].name.clone()))
+        }
+    }
+
+    /// Returns whether the robot has the material and the mesh of a shape.
+    fn has_parts_of(&self, shape: &Shape) -> bool {
+        let has_mesh = match shape.geometry {
+            Geometry::Mesh { mesh, .. } => self.meshes.contains(mesh),
+            _ => true,
+        };
+        has_mesh
+            && shape
+                .material
+                .is_none_or(|material| self.materials.contains(material))
     }
 
     /// Returns the link of this name.
@@ -216,10 +329,14 @@ impl Robot {
     /// Adds a link.
     ///
     /// # Errors
-    /// If there is one of this name.
+    /// If there is one of this name, or if the robot does not have a material or mesh of its shapes.
     pub fn add_link(&mut self, link: Link) -> Result<LinkId, InvalidRobot> {
         if self.link_names.contains_key(&link.name) {
             return Err(InvalidRobot::DuplicateLink(link.name));
+        }
+        let mut shapes = link.visuals.iter().chain(&link.collisions);
+        if !shapes.all(|shape| self.has_parts_of(shape)) {
+            return Err(InvalidRobot::Dangling(link.name));
         }
         let name = link.name.clone();
         let id = self.links.push(link);
@@ -462,7 +579,7 @@ impl Robot {
     /// Adds a look.
     ///
     /// # Errors
-    /// If there is one of this name.
+    /// If there is one of this name, or if the robot does not have a link of it.
     pub fn add_look_variant(&mut self, variant: LookVariant) -> Result<(), InvalidRobot> {
         if self
             .look_variants
@@ -471,6 +588,8 @@ impl Robot {
         {
             return Err(InvalidRobot::DuplicateLook(variant.name));
         }
+        let mut parts = variant.materials.keys();
+        parts.try_for_each(|part| self.check_link(part.link, &variant.name))?;
         self.look_variants.push(variant);
         Ok(())
     }
@@ -483,7 +602,8 @@ impl Robot {
     /// Adds a named pose.
     ///
     /// # Errors
-    /// If the joints that it sets do not have these positions, or are not in the robot's order.
+    /// If the joints that it sets do not have these positions, or are not in the robot's order, or
+    /// the robot does not have the links of its chain.
     pub fn add_named_pose(&mut self, pose: NamedPose) -> Result<(), InvalidRobot> {
         self.check_pose(&pose)?;
         self.named_poses.push(pose);
@@ -501,6 +621,8 @@ impl Robot {
     }
 
     fn check_pose(&self, pose: &NamedPose) -> Result<(), InvalidRobot> {
+        let mut ends = pose.chain.into_iter().flat_map(<[LinkId; 2]>::from);
+        ends.try_for_each(|link| self.check_link(link, &pose.name))?;
         let is_in_order = pose.positions.is_sorted_by(|(a, _), (b, _)| a < b);
         let fits = |(joint, positions): &(JointId, Vec<f64>)| {
             self.joints.contains(*joint)
@@ -523,7 +645,7 @@ impl Robot {
     ///
     /// # Errors
     /// If a coordinate is of a joint that follows another, has more or less than one position, or
-    /// is set twice, or if collision data refer to a group of spheres that is not there.
+    /// is set twice, or if the data refer to a link or a group of spheres that is not there.
     pub fn set_planning(&mut self, planning: Planning) -> Result<(), InvalidRobot> {
         self.check_planning(&planning)?;
         self.planning = planning;
@@ -550,6 +672,70 @@ impl Robot {
                 return Err(InvalidRobot::Dangling(format!("group {}", collision.group)));
             }
         }
+        let mut links = planning.links();
+        links.try_for_each(|link| self.check_link(link, &format!("{link:?}")))
+    }
+
+    /// Returns pairs of links that need not be checked for collision. Links that a joint connects
+    /// are not among them unless the source says so.
+    pub fn disabled_collisions(&self) -> &LinkPairs {
+        &self.disabled_collisions
+    }
+
+    /// Adds pairs of links that need not be checked for collision.
+    ///
+    /// # Errors
+    /// If the robot does not have one of the links.
+    pub fn disable_collisions(
+        &mut self,
+        pairs: impl IntoIterator<Item = (LinkId, LinkId)>,
+    ) -> Result<(), InvalidRobot> {
+        let pairs: Vec<(LinkId, LinkId)> = pairs.into_iter().collect();
+        for link in pairs.iter().flat_map(|&pair| <[LinkId; 2]>::from(pair)) {
+            self.check_link(link, &format!("{link:?}"))?;
+        }
+        self.disabled_collisions.extend(pairs);
+        Ok(())
+    }
+
+    /// Returns the sensors, in the source's order.
+    pub fn sensors(&self) -> &[Sensor] {
+        &self.sensors
+    }
+
+    /// Replaces all sensors.
+    ///
+    /// # Errors
+    /// If the robot does not have the links of one.
+    pub fn set_sensors(&mut self, sensors: Vec<Sensor>) -> Result<(), InvalidRobot> {
+        for sensor in &sensors {
+            let mut links = std::iter::once(sensor.link).chain(sensor.frame);
+            links.try_for_each(|link| self.check_link(link, &sensor.name))?;
+        }
+        self.sensors = sensors;
+        Ok(())
+    }
+
+    /// Returns the sensors and the interfaces of the robot as a whole, for changes by this crate,
+    /// which gives sensors links of the robot only.
+    pub(crate) fn sensors_and_interfaces_mut(&mut self) -> (&mut Vec<Sensor>, &mut Vec<Interface>) {
+        (&mut self.sensors, &mut self.interfaces)
+    }
+
+    /// Returns the lights, in the source's order.
+    pub fn lights(&self) -> &[Light] {
+        &self.lights
+    }
+
+    /// Replaces all lights.
+    ///
+    /// # Errors
+    /// If the robot does not have the link of one.
+    pub fn set_lights(&mut self, lights: Vec<Light>) -> Result<(), InvalidRobot> {
+        for light in &lights {
+            self.check_link(light.link, &light.name)?;
+        }
+        self.lights = lights;
         Ok(())
     }
 
@@ -569,10 +755,14 @@ impl Robot {
         self.world_root() == Some(link) || self.links[link].is_empty()
     }
 
-    /// Takes the meshes and materials of another robot, so that their handles stay valid.
-    pub(crate) fn take_meshes_and_materials(&mut self, other: Self) {
-        self.meshes = other.meshes;
-        self.materials = other.materials;
+    /// Creates a robot without links that has the name, meshes and materials of another, so that
+    /// their handles stay valid.
+    pub(crate) fn without_links(other: &Self) -> Self {
+        Self {
+            meshes: other.meshes.clone(),
+            materials: other.materials.clone(),
+            ..Self::new(other.name())
+        }
     }
 }
 
@@ -710,6 +900,159 @@ mod tests {
         refuses(&mut robot, dangling("#4"), |r| {
             r.set_planning(coordinates(&[foreign.1]))
         });
+    }
+
+    /// A solid of this material.
+    fn solid(material: Option<MaterialId>) -> Shape {
+        Shape {
+            name: None,
+            origin: crate::Pose::identity(),
+            geometry: Geometry::Sphere { radius: 1.0 },
+            material,
+            stand_in_for: None,
+            instance_set: None,
+            custom: Custom::default(),
+            place: Place::default(),
+        }
+    }
+
+    #[test]
+    fn shapes_are_made_of_what_the_robot_has() {
+        let mut other = chain(5);
+        let material = other.add_material(Material::plain("m", [1.0; 4]));
+        let far = other.link_named("l5").unwrap();
+        let mut robot = chain(1);
+        let base = robot.link_named("l0").unwrap();
+        let dangling = |name: &str| InvalidRobot::Dangling(name.to_owned());
+        let foreign = solid(Some(material));
+        let mesh = Shape {
+            geometry: Geometry::Mesh {
+                mesh: crate::Handle::new(0),
+                scale: nalgebra::Vector3::repeat(1.0),
+            },
+            ..solid(None)
+        };
+        for shape in [foreign.clone(), mesh] {
+            refuses(&mut robot, dangling("l0"), |r| {
+                r.add_visual(base, shape.clone())
+            });
+            refuses(&mut robot, dangling("l0"), |r| {
+                r.add_collision(base, shape.clone())
+            });
+            refuses(&mut robot, dangling("l0"), |r| {
+                r.set_visuals(base, vec![shape.clone()])
+            });
+            refuses(&mut robot, dangling("l0"), |r| {
+                r.set_collisions(base, vec![shape.clone()])
+            });
+            let mut link = Link::new("new");
+            link.visuals.push(shape);
+            refuses(&mut robot, dangling("new"), |r| r.add_link(link));
+        }
+        refuses(&mut robot, dangling("#5"), |r| {
+            r.add_visual(far, solid(None))
+        });
+        robot.add_visual(base, solid(None)).unwrap();
+        robot.add_collision(base, solid(None)).unwrap();
+        for index in 0..2 {
+            refuses(&mut robot, dangling("l0"), |r| {
+                r.set_visual(base, index, foreign.clone())
+            });
+        }
+        refuses(&mut robot, dangling("l0"), |r| {
+            r.set_visual(base, 1, solid(None))
+        });
+        refuses(&mut robot, dangling("l0"), |r| {
+            r.set_collision(base, 1, solid(None))
+        });
+        let own = robot.add_material(Material::plain("m", [1.0; 4]));
+        robot.set_visual(base, 0, solid(Some(own))).unwrap();
+        robot.set_collision(base, 0, solid(Some(own))).unwrap();
+        assert_eq!(robot.links()[base].visuals[0].material, Some(own));
+    }
+
+    #[test]
+    fn what_hangs_on_a_robot_hangs_on_its_own_links() {
+        let far = chain(5).link_named("l5").unwrap();
+        let mut robot = chain(1);
+        let base = robot.link_named("l0").unwrap();
+        let dangling = |name: &str| InvalidRobot::Dangling(name.to_owned());
+        let sensor = |link: LinkId, frame: Option<LinkId>| Sensor {
+            name: "s".to_owned(),
+            kind: crate::SensorKind::Imu,
+            link,
+            origin: crate::Pose::identity(),
+            frame,
+            frame_name: None,
+            interfaces: Vec::new(),
+            place: Place::default(),
+        };
+        for sensor in [sensor(far, None), sensor(base, Some(far))] {
+            refuses(&mut robot, dangling("s"), |r| r.set_sensors(vec![sensor]));
+        }
+        let light = Light {
+            name: "l".to_owned(),
+            kind: crate::LightKind::Point { radius: 0.0 },
+            link: far,
+            origin: crate::Pose::identity(),
+            color: [1.0; 3],
+            intensity: 1.0,
+            range: None,
+            place: Place::default(),
+        };
+        refuses(&mut robot, dangling("l"), |r| r.set_lights(vec![light]));
+        refuses(&mut robot, dangling("#5"), |r| {
+            r.disable_collisions([(base, far)])
+        });
+        let chain = NamedPose {
+            chain: Some((base, far)),
+            ..pose(&[])
+        };
+        refuses(&mut robot, dangling("p"), |r| r.add_named_pose(chain));
+        let part = crate::VisualPart {
+            link: far,
+            visual: 0,
+            part: 0,
+        };
+        let look = LookVariant {
+            name: "red".to_owned(),
+            materials: [(part, None)].into(),
+        };
+        refuses(&mut robot, dangling("red"), |r| r.add_look_variant(look));
+        let group = crate::SphereGroup {
+            name: "g".to_owned(),
+            spheres: vec![(far, Vec::new())],
+        };
+        let collision = PlanningCollision {
+            group: 0,
+            buffers: vec![(far, 0.0)],
+        };
+        let own_group = crate::SphereGroup {
+            name: "g".to_owned(),
+            spheres: Vec::new(),
+        };
+        let planning = [
+            Planning {
+                tool_frames: vec![far],
+                ..Planning::default()
+            },
+            Planning {
+                groups: vec![group],
+                ..Planning::default()
+            },
+            Planning {
+                groups: vec![own_group],
+                collision: Some(collision),
+                ..Planning::default()
+            },
+            Planning {
+                ignored: [(base, far)].into_iter().collect(),
+                ..Planning::default()
+            },
+        ];
+        for planning in planning {
+            refuses(&mut robot, dangling("#5"), |r| r.set_planning(planning));
+        }
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::{ArenaMap, Element, Joint, JointId, Link, LinkId, LinkPairs, Mimic, Robot, VisualPart};
+use super::{
+    ArenaMap, Coordinate, Element, InvalidRobot, Joint, JointId, Light, Link, LinkId, LookVariant,
+    Mimic, NamedPose, Planning, PlanningCollision, Robot, Sensor, SphereGroup, VisualPart,
+};
 
 /// Outcome of [`Robot::keep_below`].
 #[derive(Clone, Debug, PartialEq)]
@@ -18,136 +21,177 @@ pub struct Removed {
 impl Robot {
     /// Makes `base` the root: removes links that are not below it, with all that refers to them.
     /// Meshes and materials stay.
-    pub fn keep_below(&mut self, base: LinkId) -> Removed {
-        let mut before = std::mem::replace(self, Self::new(self.name().to_owned()));
-        let links = ArenaMap::new(before.links(), |id, link| {
-            let stays = before.tree().is_below(id, base);
-            stays.then(|| self.add_link(link.clone()).ok()).flatten()
-        });
-        let joints: ArenaMap<Joint, Option<JointId>> =
-            ArenaMap::new(before.joints(), |_, joint| {
-                // A joint that closes a loop may come from anywhere, but nothing is above the base.
-                let parent = links[joint.parent()]?;
-                let child = links[joint.child()].filter(|_| joint.child() != base)?;
-                self.add_joint(joint.between(parent, child)).ok()
-            });
-        let gone = before
+    ///
+    /// # Errors
+    /// If what is left of a valid robot were invalid; the robot is as it was before then.
+    pub fn keep_below(&mut self, base: LinkId) -> Result<Removed, InvalidRobot> {
+        let mut kept = Self::without_links(self);
+        let mut links = ArenaMap::filled(self.links(), None);
+        for (id, link) in self.links().iter() {
+            if self.tree().is_below(id, base) {
+                links[id] = Some(kept.add_link(link.clone())?);
+            }
+        }
+        let mut joints = ArenaMap::filled(self.joints(), None);
+        for (id, joint) in self.joints().iter() {
+            // A joint that closes a loop may come from anywhere, but nothing is above the base.
+            let child = links[joint.child()].filter(|_| joint.child() != base);
+            if let (Some(parent), Some(child)) = (links[joint.parent()], child) {
+                joints[id] = Some(kept.add_joint(joint.between(parent, child))?);
+            }
+        }
+        let now = Now { links, joints };
+        let freed = now.mimics(self, &mut kept)?;
+        now.devices(self, &mut kept)?;
+        now.looks_and_poses(self, &mut kept)?;
+        kept.set_planning(now.planning(self.planning()))?;
+        let gone = self
             .joints()
             .iter()
-            .filter(|(id, _)| joints[*id].is_none());
-        let mut removed = Removed {
-            joints: gone.map(|(_, joint)| joint.name().to_owned()).collect(),
-            freed: Vec::new(),
-            links,
-        };
-        let links = &removed.links;
-        let mut mimics = Vec::new();
-        for (id, joint) in before.joints().iter() {
-            let (Some(now), Some(mimic)) = (joints[id], joint.mimic()) else {
-                continue;
-            };
-            match joints[mimic.joint] {
-                Some(joint) => mimics.push((now, Some(Mimic { joint, ..mimic }))),
-                None => removed.freed.push(now),
-            }
-        }
-        // Part of what was valid: no circle, and no joint of another robot.
-        let is_valid = self.set_mimics(mimics).is_ok();
-        debug_assert!(is_valid);
-        let pair = |(a, b): (LinkId, LinkId)| Some((links[a]?, links[b]?));
-        let pairs = |pairs: &LinkPairs| pairs.iter().filter_map(pair).collect();
-        self.disabled_collisions = pairs(&before.disabled_collisions);
-        self.sensors = std::mem::take(&mut before.sensors);
-        self.sensors.retain_mut(|sensor| {
-            sensor.frame = sensor.frame.and_then(|frame| links[frame]);
-            links[sensor.link].is_some_and(|now| {
-                sensor.link = now;
-                true
-            })
-        });
-        self.lights = std::mem::take(&mut before.lights);
-        self.lights.retain_mut(|light| {
-            links[light.link].is_some_and(|now| {
-                light.link = now;
-                true
-            })
-        });
-        for variant in before.look_variants() {
-            let mut variant = variant.clone();
-            let materials = std::mem::take(&mut variant.materials).into_iter();
-            let part = |part: VisualPart| {
-                Some(VisualPart {
-                    link: links[part.link]?,
-                    ..part
-                })
-            };
-            variant.materials = materials
-                .filter_map(|(of, material)| Some((part(of)?, material)))
-                .collect();
-            let is_valid = self.add_look_variant(variant).is_ok();
-            debug_assert!(is_valid);
-        }
-        for pose in before.named_poses() {
-            let mut pose = pose.clone();
-            let positions = std::mem::take(&mut pose.positions).into_iter();
-            pose.positions = positions
-                .filter_map(|(id, at)| Some((joints[id]?, at)))
-                .collect();
-            pose.chain = pose.chain.and_then(pair);
-            if !pose.positions.is_empty() {
-                let is_valid = self.add_named_pose(pose).is_ok();
-                debug_assert!(is_valid);
-            }
-        }
-        let mut planning = before.planning().clone();
-        planning.coordinates.retain_mut(|coordinate| {
-            joints[coordinate.joint].is_some_and(|now| {
-                coordinate.joint = now;
-                true
-            })
-        });
-        planning.tool_frames.retain_mut(|frame| {
-            links[*frame].is_some_and(|now| {
-                *frame = now;
-                true
-            })
-        });
-        planning.ignored = pairs(&planning.ignored);
-        for group in &mut planning.groups {
-            let spheres = std::mem::take(&mut group.spheres).into_iter();
-            group.spheres = spheres
-                .filter_map(|(of, spheres)| Some((links[of]?, spheres)))
-                .collect();
-        }
-        let collisions = planning.collision.iter_mut();
-        for collision in collisions.chain(&mut planning.self_collision) {
-            let buffers = std::mem::take(&mut collision.buffers).into_iter();
-            collision.buffers = buffers
-                .filter_map(|(of, buffer)| Some((links[of]?, buffer)))
-                .collect();
-        }
-        let is_valid = self.set_planning(planning).is_ok();
-        debug_assert!(is_valid);
-        let is_kept = |name: &str| self.joint_named(name).is_some();
+            .filter(|(id, _)| now.joints[*id].is_none());
+        let joints: Vec<String> = gone.map(|(_, joint)| joint.name().to_owned()).collect();
         let named = |is_kept: bool| {
-            let links = before
-                .links()
-                .iter()
-                .filter(move |(id, _)| links[*id].is_some() == is_kept);
-            links.map(|(_, link)| link.name()).collect()
+            let links = self.links().iter();
+            links
+                .filter(|(id, _)| now.links[*id].is_some() == is_kept)
+                .map(|(_, link)| link.name())
+                .collect()
         };
         let gone = Gone {
-            joints: removed.joints.iter().map(String::as_str).collect(),
+            joints: joints.iter().map(String::as_str).collect(),
             links: named(false),
             kept: named(true),
         };
-        let mut custom = before.custom.clone();
-        forget(&mut custom.elements, &gone, &is_kept);
-        self.custom = custom;
-        self.place = before.place.clone();
-        self.interfaces = std::mem::take(&mut before.interfaces);
-        self.take_meshes_and_materials(before);
-        removed
+        let mut custom = self.custom.clone();
+        forget(&mut custom.elements, &gone, &|name| {
+            kept.joint_named(name).is_some()
+        });
+        kept.custom = custom;
+        kept.place = self.place.clone();
+        kept.interfaces = std::mem::take(&mut self.interfaces);
+        *self = kept;
+        Ok(Removed {
+            links: now.links,
+            joints,
+            freed,
+        })
+    }
+}
+
+/// The present handles of what a robot had; `None` of what was removed.
+struct Now {
+    links: ArenaMap<Link, Option<LinkId>>,
+    joints: ArenaMap<Joint, Option<JointId>>,
+}
+
+impl Now {
+    fn pair(&self, (a, b): (LinkId, LinkId)) -> Option<(LinkId, LinkId)> {
+        Some((self.links[a]?, self.links[b]?))
+    }
+
+    /// Lets joints of `kept` follow as they did. Returns those that followed a removed one.
+    fn mimics(&self, before: &Robot, kept: &mut Robot) -> Result<Vec<JointId>, InvalidRobot> {
+        let (mut mimics, mut freed) = (Vec::new(), Vec::new());
+        for (id, joint) in before.joints().iter() {
+            let (Some(now), Some(mimic)) = (self.joints[id], joint.mimic()) else {
+                continue;
+            };
+            match self.joints[mimic.joint] {
+                Some(joint) => mimics.push((now, Some(Mimic { joint, ..mimic }))),
+                None => freed.push(now),
+            }
+        }
+        kept.set_mimics(mimics)?;
+        Ok(freed)
+    }
+
+    /// Gives `kept` the sensors, lights and pairs of links that are left.
+    fn devices(&self, before: &Robot, kept: &mut Robot) -> Result<(), InvalidRobot> {
+        let pairs = before.disabled_collisions().iter();
+        kept.disable_collisions(pairs.filter_map(|pair| self.pair(pair)))?;
+        let sensor = |sensor: &Sensor| {
+            Some(Sensor {
+                link: self.links[sensor.link]?,
+                frame: sensor.frame.and_then(|frame| self.links[frame]),
+                ..sensor.clone()
+            })
+        };
+        kept.set_sensors(before.sensors().iter().filter_map(sensor).collect())?;
+        let light = |light: &Light| {
+            Some(Light {
+                link: self.links[light.link]?,
+                ..light.clone()
+            })
+        };
+        kept.set_lights(before.lights().iter().filter_map(light).collect())
+    }
+
+    /// Gives `kept` the looks and named poses that are left.
+    fn looks_and_poses(&self, before: &Robot, kept: &mut Robot) -> Result<(), InvalidRobot> {
+        for variant in before.look_variants() {
+            let part = |part: &VisualPart| {
+                Some(VisualPart {
+                    link: self.links[part.link]?,
+                    ..*part
+                })
+            };
+            let materials = variant.materials.iter();
+            kept.add_look_variant(LookVariant {
+                name: variant.name.clone(),
+                materials: materials
+                    .filter_map(|(of, material)| Some((part(of)?, material.clone())))
+                    .collect(),
+            })?;
+        }
+        for pose in before.named_poses() {
+            let positions = pose.positions.iter();
+            let pose = NamedPose {
+                positions: positions
+                    .filter_map(|(id, at)| Some((self.joints[*id]?, at.clone())))
+                    .collect(),
+                chain: pose.chain.and_then(|chain| self.pair(chain)),
+                ..pose.clone()
+            };
+            if !pose.positions.is_empty() {
+                kept.add_named_pose(pose)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn planning(&self, before: &Planning) -> Planning {
+        let coordinate = |coordinate: &Coordinate| {
+            Some(Coordinate {
+                joint: self.joints[coordinate.joint]?,
+                ..*coordinate
+            })
+        };
+        let group = |group: &SphereGroup| SphereGroup {
+            name: group.name.clone(),
+            spheres: self.by_link(&group.spheres),
+        };
+        let collision = |collision: &PlanningCollision| PlanningCollision {
+            group: collision.group,
+            buffers: self.by_link(&collision.buffers),
+        };
+        let frames = before.tool_frames.iter();
+        let pairs = before.ignored.iter();
+        Planning {
+            coordinates: before.coordinates.iter().filter_map(coordinate).collect(),
+            tool_frames: frames.filter_map(|frame| self.links[*frame]).collect(),
+            groups: before.groups.iter().map(group).collect(),
+            collision: before.collision.as_ref().map(collision),
+            self_collision: before.self_collision.as_ref().map(collision),
+            ignored: pairs.filter_map(|pair| self.pair(pair)).collect(),
+        }
+    }
+
+    /// Returns the values of links that are left.
+    fn by_link<T: Clone>(&self, values: &[(LinkId, T)]) -> Vec<(LinkId, T)> {
+        let values = values.iter();
+        values
+            .filter_map(|(link, value)| Some((self.links[*link]?, value.clone())))
+            .collect()
     }
 }
 
@@ -207,7 +251,7 @@ fn forget(elements: &mut Vec<Element>, gone: &Gone<'_>, is_joint: &impl Fn(&str)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{JointKind, LookVariant, NamedPose, Planning};
+    use crate::JointKind;
     use urdf_usd_diagnostic::Place;
 
     fn element(name: &str, attribute: (&str, &str), children: Vec<Element>) -> Element {
@@ -271,9 +315,9 @@ mod tests {
         };
         add_pose("both", &[0, 1]);
         add_pose("gone", &[0]);
-        robot.disabled_collisions = [(links[0], links[2]), (links[2], links[4])]
-            .into_iter()
-            .collect();
+        robot
+            .disable_collisions([(links[0], links[2]), (links[2], links[4])])
+            .unwrap();
         let part = |link: usize| VisualPart {
             link: links[link],
             visual: 0,
@@ -298,7 +342,7 @@ mod tests {
     fn what_is_not_below_the_new_root_is_gone_with_all_that_refers_to_it() {
         let mut robot = chain();
         let old = robot.links().clone();
-        let removed = robot.keep_below(robot.link_named("l1").unwrap());
+        let removed = robot.keep_below(robot.link_named("l1").unwrap()).unwrap();
         let link = |name: &str| robot.link_named(name).unwrap();
         let joint = |name: &str| robot.joint_named(name).unwrap();
         assert_eq!(removed.joints, ["j0"]);
@@ -311,7 +355,7 @@ mod tests {
         assert_eq!(robot.joints()[joint("j2")].mimic(), None);
         let leader = robot.joints()[joint("j3")].mimic().map(|mimic| mimic.joint);
         assert_eq!(leader, Some(joint("j2")));
-        let pairs: Vec<_> = robot.disabled_collisions.iter().collect();
+        let pairs: Vec<_> = robot.disabled_collisions().iter().collect();
         assert_eq!(pairs, [(link("l2"), link("l4"))]);
         let poses: Vec<_> = robot
             .named_poses()
@@ -334,7 +378,7 @@ mod tests {
     #[test]
     fn of_the_root_everything_stays() {
         let mut robot = chain();
-        let removed = robot.keep_below(robot.link_named("l0").unwrap());
+        let removed = robot.keep_below(robot.link_named("l0").unwrap()).unwrap();
         assert_eq!(
             (
                 removed.joints.len(),

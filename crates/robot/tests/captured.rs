@@ -45,16 +45,16 @@ fn rate(interface: &Interface) -> f64 {
 #[test]
 fn what_the_source_names_becomes_what_was_seen() {
     let mut robot = robot();
-    assert_eq!(robot.sensors[0].interfaces[0].name, "scan");
+    assert_eq!(robot.sensors()[0].interfaces[0].name, "scan");
     robot.take_captured(&[seen("scan", Some("base"), None)]);
-    let scan = &robot.sensors[0].interfaces[0];
+    let scan = &robot.sensors()[0].interfaces[0];
     // The rate was not measured, so what the source says stands.
     assert_eq!(
-        (scan.type_name.as_str(), rate(scan), robot.sensors.len()),
+        (scan.type_name.as_str(), rate(scan), robot.sensors().len()),
         ("a/msg/B", 7.0, 1)
     );
     robot.take_captured(&[seen("scan", None, Some(12.0))]);
-    assert_eq!(rate(&robot.sensors[0].interfaces[0]), 12.0);
+    assert_eq!(rate(&robot.sensors()[0].interfaces[0]), 12.0);
 }
 
 #[test]
@@ -84,20 +84,23 @@ fn it_moves_to_the_frame_of_its_messages() {
     let mut robot = robot();
     robot.take_captured(&[seen("scan", Some("/laser"), None)]);
     assert!(
-        robot.sensors[0]
+        robot.sensors()[0]
             .interfaces
             .iter()
             .all(|interface| interface.name != "scan")
     );
     assert_eq!(
-        (robot.sensors[1].name.as_str(), robot.sensors[1].link),
+        (robot.sensors()[1].name.as_str(), robot.sensors()[1].link),
         ("scan", robot.link_named("laser").unwrap())
     );
-    assert_eq!(rate(&robot.sensors[1].interfaces[0]), 7.0);
+    assert_eq!(rate(&robot.sensors()[1].interfaces[0]), 7.0);
     // Seen again, it stays there.
     robot.take_captured(&[seen("scan", Some("laser"), Some(3.0))]);
     assert_eq!(
-        (robot.sensors.len(), rate(&robot.sensors[1].interfaces[0])),
+        (
+            robot.sensors().len(),
+            rate(&robot.sensors()[1].interfaces[0])
+        ),
         (2, 3.0)
     );
 }
@@ -119,7 +122,7 @@ fn what_is_new_belongs_to_its_frame_or_to_the_robot() {
         seen("odom", Some("odom"), None),
         action,
     ]);
-    assert_eq!(robot.sensors[1].name, "front_image");
+    assert_eq!(robot.sensors()[1].name, "front_image");
     assert_eq!(
         robot
             .interfaces

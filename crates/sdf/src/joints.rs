@@ -213,9 +213,9 @@ impl Writer<'_> {
                 leader.name()
             );
             let help = "let joints with one degree of freedom follow each other";
-            return self
-                .findings
+            self.findings
                 .report(&codes::MIMIC, &joint.place, message, help);
+            return;
         }
         self.to.open(
             "mimic",

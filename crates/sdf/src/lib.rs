@@ -19,7 +19,7 @@ use nalgebra::UnitQuaternion;
 
 use self::groups::{Groups, Motion};
 use self::names::Names;
-use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
+use urdf_usd_diagnostic::{Collector, Diagnostic, Most};
 use urdf_usd_robot::{ArenaMap, Base, Element, Link, LinkId, Material, Pose, Robot, decimal};
 use urdf_usd_text::xml::{Attributes, Document, numbers};
 
@@ -57,7 +57,7 @@ pub struct Written {
 /// Writes `robot` as a model of SDFormat, whose base is held to the world as `base` says, and which
 /// refers to meshes and images by `files`. The same robot gives the same text.
 pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
-    let mut findings = Findings(Collector::new(Most::OfEachCode(FINDINGS_PER_CODE)));
+    let mut findings = Collector::new(Most::OfEachCode(FINDINGS_PER_CODE));
     let names = Names::of(robot, &mut findings);
     let groups = Groups::of(robot, base);
     let mut to = Document::default();
@@ -104,21 +104,8 @@ pub fn write(robot: &Robot, base: Base, files: &FileNames) -> Written {
             "rename what has them",
         );
     }
-    let (mut diagnostics, more) = findings.0.finish();
-    diagnostics.extend(more.into_iter().map(|more| {
-        let message = format!("{} more findings of this kind", more.count);
-        more.summary(robot.place.clone(), message)
-    }));
+    let diagnostics = findings.finish_at(&robot.place);
     Written { text, diagnostics }
-}
-
-struct Findings(Collector);
-
-impl Findings {
-    fn report(&mut self, code: &'static Code, place: &Place, message: String, help: &str) {
-        self.0
-            .push(Diagnostic::new(code, place.clone(), message).help(help));
-    }
 }
 
 struct Writer<'a> {
@@ -126,7 +113,7 @@ struct Writer<'a> {
     files: &'a FileNames,
     names: Names,
     groups: Groups,
-    findings: Findings,
+    findings: Collector,
     to: Document,
 }
 
@@ -191,7 +178,7 @@ impl<'a> Writer<'a> {
         };
         let interfaces = robot.interfaces.len()
             + robot
-                .sensors
+                .sensors()
                 .iter()
                 .map(|sensor| sensor.interfaces.len())
                 .sum::<usize>();
@@ -225,7 +212,7 @@ impl<'a> Writer<'a> {
             ("named poses", robot.named_poses().len()),
             (
                 "pairs of links that need no check for collision",
-                robot.disabled_collisions.len(),
+                robot.disabled_collisions().len(),
             ),
             (
                 "static friction",

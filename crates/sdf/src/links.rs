@@ -67,8 +67,8 @@ impl Writer<'_> {
             let of = &robot.links()[world];
             !of.visuals.is_empty()
                 || !of.collisions.is_empty()
-                || robot.sensors.iter().any(|sensor| sensor.link == world)
-                || robot.lights.iter().any(|light| light.link == world)
+                || robot.sensors().iter().any(|sensor| sensor.link == world)
+                || robot.lights().iter().any(|light| light.link == world)
         })
     }
 
@@ -100,7 +100,7 @@ impl Writer<'_> {
             }
         }
         for of in carried {
-            for light in robot.lights.iter().filter(|light| light.link == of.link) {
+            for light in robot.lights().iter().filter(|light| light.link == of.link) {
                 self.light(of, light, &mut inside);
             }
             self.link_sensors(of, &mut inside);
@@ -198,12 +198,13 @@ impl Writer<'_> {
                 "has no extent"
             };
             let message = format!("a {what} {why}; the SDF does without it");
-            return self.findings.report(
+            self.findings.report(
                 &codes::SHAPE,
                 &shape.place,
                 message,
                 "give it a form with a surface or volume",
             );
+            return;
         }
         let own = format!("{}_{what}", self.names.links[of.link]);
         let name = inside.name(shape.name.as_deref().unwrap_or_default(), &own);

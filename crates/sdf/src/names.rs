@@ -3,8 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::{Findings, codes};
-use urdf_usd_robot::{ArenaMap, Joint, Link, Robot};
+use super::codes;
+use urdf_usd_diagnostic::Collector;
+use urdf_usd_robot::{ArenaMap, Joint, Link, Robot, names};
 
 /// Names in one scope, each given once.
 #[derive(Default)]
@@ -14,13 +15,11 @@ impl Scope {
     /// The first of `names` that is free, or else the last with a number.
     pub fn first<const N: usize>(&mut self, names: [&str; N]) -> String {
         let names = names.map(|name| name.replace("::", "__"));
-        let last = names.last().cloned().unwrap_or_default();
-        let numbered = (1..).map(|number| format!("{last}_{number}"));
-        names
-            .into_iter()
-            .chain(numbered)
-            .find(|name| self.take(name))
-            .unwrap_or_default()
+        let [others @ .., last] = &names[..] else {
+            return String::new();
+        };
+        let free = others.iter().find(|name| self.take(name)).cloned();
+        free.unwrap_or_else(|| names::unique(last, |name| self.take(name)))
     }
 
     fn take(&mut self, name: &str) -> bool {
@@ -42,7 +41,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub fn of(robot: &Robot, findings: &mut Findings) -> Self {
+    pub fn of(robot: &Robot, findings: &mut Collector) -> Self {
         let mut model = Scope::default();
         let world = robot.world_root();
         let links = ArenaMap::new(robot.links(), |id, link| {

@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
     pub(super) fn link_sensors(&mut self, place: Carried, inside: &mut Inside) {
         let robot = self.robot;
         for sensor in robot
-            .sensors
+            .sensors()
             .iter()
             .filter(|sensor| sensor.link == place.link)
         {
@@ -140,7 +140,7 @@ impl<'a> Writer<'a> {
         let robot = self.robot;
         let mut inside = super::names::Scope::default();
         for sensor in robot
-            .sensors
+            .sensors()
             .iter()
             .filter(|sensor| sensor.kind == SensorKind::ForceTorque)
         {

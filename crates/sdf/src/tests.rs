@@ -29,7 +29,7 @@ fn ball(radius: f64) -> Shape {
         geometry: Geometry::Sphere { radius },
         material: None,
         stand_in_for: None,
-        instancer: None,
+        instance_set: None,
         custom: Custom::default(),
         place: Place::default(),
     }
@@ -159,7 +159,7 @@ fn what_is_on_the_world_is_fixed_to_it() {
         vec![joint("j", JointKind::Continuous, 0, 1)],
     );
     let world = scene.link_named("world").unwrap();
-    scene.link_mut(world).collisions = vec![ball(1.0)];
+    scene.set_collisions(world, vec![ball(1.0)]).unwrap();
     let text = written(&scene, Base::Auto).text;
     assert_eq!(
         (ends(&text), values(&text, "joint", "type")),
@@ -191,7 +191,7 @@ fn a_link_without_a_mass_is_a_frame_in_one_that_has_one() {
         ],
     );
     let d = four.link_named("d").unwrap();
-    four.link_mut(d).visuals = vec![ball(1.0)];
+    four.set_visuals(d, vec![ball(1.0)]).unwrap();
     let sdf = written(&four, Base::Auto);
     let text = &sdf.text;
     assert_eq!(codes_of(&sdf), Vec::<&str>::new());
@@ -354,8 +354,9 @@ fn names_are_told_apart() {
         ]
     );
     let mut shapes = robot(vec![link("a", 1.0)], Vec::new());
-    let a = shapes.link_mut(shapes.link_named("a").unwrap());
-    (a.visuals, a.collisions) = (vec![ball(1.0), ball(0.0)], vec![ball(1.0)]);
+    let a = shapes.link_named("a").unwrap();
+    shapes.set_visuals(a, vec![ball(1.0), ball(0.0)]).unwrap();
+    shapes.set_collisions(a, vec![ball(1.0)]).unwrap();
     let sdf = written(&shapes, Base::Auto);
     assert_eq!(
         (
@@ -427,7 +428,7 @@ fn sensors_are_as_far_as_sdf_knows_them() {
         parallel_width: None,
     };
     let [a, b] = ["a", "b"].map(|name| robot.link_named(name).unwrap());
-    robot.sensors = vec![
+    let sensors = vec![
         sensor("rays", SensorKind::Lidar, a, 7),
         sensor("blind", SensorKind::Lidar, a, 0),
         sensor("eye", SensorKind::Camera(view), b, 0),
@@ -435,6 +436,7 @@ fn sensors_are_as_far_as_sdf_knows_them() {
         sensor("foot", SensorKind::ForceTorque, a, 0),
         sensor("touch", SensorKind::Contact, b, 0),
     ];
+    robot.set_sensors(sensors).unwrap();
     let kind = LightKind::Spot {
         radius: 0.1,
         inner: 0.25,
@@ -442,7 +444,7 @@ fn sensors_are_as_far_as_sdf_knows_them() {
     };
     let place = Place::default();
     let (color, intensity, range, origin) = ([1.0, 0.5, 0.0], 7.0, Some(5.0), Pose::identity());
-    robot.lights = vec![Light {
+    let lamp = Light {
         name: String::new(),
         kind,
         link: b,
@@ -451,7 +453,8 @@ fn sensors_are_as_far_as_sdf_knows_them() {
         intensity,
         range,
         place,
-    }];
+    };
+    robot.set_lights(vec![lamp]).unwrap();
     let sdf = written(&robot, Base::Auto);
     assert_eq!(
         values(&sdf.text, "sensor", "type"),

@@ -21,7 +21,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use super::host::is_own_origin;
 use super::{App, RobotView, Site};
 use crate::watch::{Event, Watch};
-use urdf_usd_isaac::poses::stored::{self as poses, PoseView, Refused, told};
+use urdf_usd_isaac::poses::stored::{self as poses, PoseView, Refused};
 
 /// What is to be stored.
 #[derive(Deserialize)]
@@ -98,8 +98,12 @@ pub(super) async fn store(
     } = json_of(&headers, &body)?;
     let stored = blocking(&app, move || {
         poses::store(&entry, &name, group.as_deref(), |poses| {
-            let at =
-                |(joint, at): (&String, &f64)| Ok((poses.joint(joint).map_err(told)?, vec![*at]));
+            let at = |(joint, at): (&String, &f64)| {
+                Ok((
+                    poses.joint(joint).map_err(|error| error.to_string())?,
+                    vec![*at],
+                ))
+            };
             joints.iter().map(at).collect()
         })
     })

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 pub use layer::{Layer, LayerId, LayerPrim, LayerProperty};
 pub use open::{OpenError, Options, VariantChoice};
 pub use openusd::sdf::Value;
-pub use places::Places;
+pub use places::{LayerPlaces, Places};
 pub use prim::{
     Arc, ArcKind, Attribute, Prim, PrimId, PrimMap, Relationship, Site, Specifier, VariantSet,
 };

@@ -1,8 +1,11 @@
 //! Where in the text of a layer its prims and properties stand.
 
 use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use super::lex::{Part, part};
+use super::{LayerId, Stage, asset_bytes};
 
 /// Line and column of every prim, variant and property of a text layer, by its path in the layer:
 /// `/robot{set=v}base.physics:mass`.
@@ -28,6 +31,24 @@ impl Places {
     pub fn at(&self, path: &str) -> Option<(u32, u32)> {
         let prim = || self.0.get(path.rsplit_once('.')?.0);
         self.0.get(path).or_else(prim).copied()
+    }
+}
+
+/// The places in the layers of a stage, each layer read on first use.
+#[derive(Debug, Default)]
+pub struct LayerPlaces(HashMap<LayerId, (Arc<Path>, Places)>);
+
+impl LayerPlaces {
+    /// Returns the file of a layer and the places in it, none if it is binary; `None` for a layer
+    /// that is not of the stage.
+    pub fn of(&mut self, stage: &Stage, id: LayerId) -> Option<(Arc<Path>, &Places)> {
+        let layer = stage.layers.get(id.0)?;
+        let (file, places) = self.0.entry(id).or_insert_with(|| {
+            let bytes = (!layer.is_binary).then(|| asset_bytes(&layer.path.to_string_lossy()).ok());
+            let places = bytes.flatten().map(|text| Places::of(&text));
+            (layer.path.as_path().into(), places.unwrap_or_default())
+        });
+        Some((Arc::clone(file), places))
     }
 }
 

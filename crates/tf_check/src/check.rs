@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::diagnosis::{self, Cause};
 use crate::expected::{self, Expected};
+use crate::frames::{AssetFrame, AssetJoint, FrameKind};
 use crate::joints::Bounds;
 use crate::live::Sources;
 use crate::tf::{Edge, Moment, Topic, Tree, plain};
-use urdf_usd_robot::frames::{AssetFrame, AssetJoint, FrameKind};
 use urdf_usd_robot::names::is_identifier;
 use urdf_usd_robot::{JointKind, Pose};
 
@@ -483,6 +483,7 @@ impl Snapshot<'_> {
         Some(pose)
     }
 
+    /// What is heard of a frame that the asset has in another.
     fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Observation {
         let parent = frame.parent.as_deref().map_or("", plain);
         let (topic, other) = if frame.is_static {
@@ -517,30 +518,9 @@ impl Snapshot<'_> {
             actual_topic: Some(tree.name(on).to_owned()),
             ..found
         };
-        let say = |verdict, detail: String| {
-            Observation::from(Finding {
-                verdict,
-                detail,
-                ..found.clone()
-            })
-        };
-        let Some(above) = self.above(frame, parent, &edge.parent) else {
-            return say(
-                FrameStatus::WrongParent,
-                format!("under {:?}, the asset says {parent:?}", edge.parent),
-            );
-        };
-        let rival = match edge.rival(self.now, self.limits.timeout) {
-            Some((other, moment)) => match self.above(frame, parent, other) {
-                Some(above) => Some(moment.under(&above)),
-                None => {
-                    let detail = format!(
-                        "a second publisher has it under {other:?}, the asset says {parent:?}"
-                    );
-                    return say(FrameStatus::WrongParent, detail);
-                }
-            },
-            None => None,
+        let (above, rival) = match self.placed(frame, parent, edge) {
+            Ok(placed) => placed,
+            Err(detail) => return found.says(FrameStatus::WrongParent, detail),
         };
         // Two topics at once is as wrong as the wrong one: who listens gets one or the other.
         if wrong.is_some() {
@@ -548,15 +528,13 @@ impl Snapshot<'_> {
             let kind = motion(frame);
             let (is, says) = (tree.name(other), tree.name(topic));
             let detail = format!("{also}on {is}, but the asset says that it {kind}: {says}");
-            return say(FrameStatus::WrongTopic, detail);
+            return found.says(FrameStatus::WrongTopic, detail);
         }
         if !frame.is_static && self.is_silent(edge) {
             let age = self.now.saturating_duration_since(edge.heard).as_secs_f64();
             let timeout = self.limits.timeout.as_secs_f64();
-            return say(
-                FrameStatus::Stale,
-                format!("last heard {age:.1} s ago; the timeout is {timeout} s"),
-            );
+            let detail = format!("last heard {age:.1} s ago; the timeout is {timeout} s");
+            return found.says(FrameStatus::Stale, detail);
         }
         let mut observed = match self.expected.joint(frame) {
             _ if frame.is_static => self.fixed(frame, &(above * edge.pose), rival, found),
@@ -572,7 +550,7 @@ impl Snapshot<'_> {
                 self.moving(moved, found)
             }
             // Animated, or moved by something that the asset does not describe.
-            None => say(
+            None => found.says(
                 FrameStatus::Ok,
                 "under the right parent, on the right topic".to_owned(),
             ),
@@ -585,6 +563,29 @@ impl Snapshot<'_> {
             );
         }
         observed
+    }
+
+    /// Where the parent that is heard of stands in the one that the asset says, and where a second
+    /// publisher has the frame in that, if there is one.
+    ///
+    /// # Errors
+    /// What is wrong if one of them stands in none of its frames.
+    fn placed(
+        &self,
+        frame: &AssetFrame,
+        parent: &str,
+        edge: &Edge,
+    ) -> Result<(Pose, Option<Moment>), String> {
+        let above = self
+            .above(frame, parent, &edge.parent)
+            .ok_or_else(|| format!("under {:?}, the asset says {parent:?}", edge.parent))?;
+        let Some((other, moment)) = edge.rival(self.now, self.limits.timeout) else {
+            return Ok((above, None));
+        };
+        let of_other = self.above(frame, parent, other).ok_or_else(|| {
+            format!("a second publisher has it under {other:?}, the asset says {parent:?}")
+        })?;
+        Ok((above, Some(moment.under(&of_other))))
     }
 
     fn fixed(
@@ -834,6 +835,14 @@ impl Snapshot<'_> {
 }
 
 impl Finding {
+    fn says(self, verdict: FrameStatus, detail: String) -> Observation {
+        Observation::from(Self {
+            verdict,
+            detail,
+            ..self
+        })
+    }
+
     fn with(self, deviation: Deviation) -> Observation {
         Observation {
             finding: self,

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::check::{Deviation, Finding, FrameStatus, Observation, Snapshot, aliases, short};
+use crate::frames::AssetFrame;
 use crate::live::Live;
 use crate::tf::{Topic, plain};
-use urdf_usd_robot::frames::AssetFrame;
 
 /// How far a calibration moves a frame at most, in m and rad: what is more is another robot.
 const CALIBRATION: (f64, f64) = (0.05, 0.1);

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::frames::{AssetFrame, AssetFrames, AssetJoint};
 use crate::tf::plain;
-use urdf_usd_robot::frames::{AssetFrame, AssetFrames, AssetJoint};
 use urdf_usd_robot::kinematics::{Model, ModelError, moved};
 use urdf_usd_robot::{JointKind, Pose};
 

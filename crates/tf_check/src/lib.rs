@@ -9,9 +9,8 @@
 //! use std::time::Instant;
 //!
 //! use urdf_usd_robot::Pose;
-//! use urdf_usd_robot::frames::{AssetFrame, AssetFrames, FrameKind};
 //! use urdf_usd_tf_check::{
-//!     Expected, FrameStatus, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, check_frames,
+//!     AssetFrame, AssetFrames, Expected, FrameKind, FrameStatus, Limits, Live, PublisherId, Sources, Topic, Topics, Transform, check_frames,
 //! };
 //!
 //! // The asset: a base, and a tool 0.1 m above it. `urdf_usd_usd_read::read_frames` reads this from a USD file.
@@ -62,6 +61,7 @@
 mod check;
 mod diagnosis;
 mod expected;
+mod frames;
 mod input;
 mod joints;
 mod live;
@@ -71,6 +71,7 @@ mod tf;
 pub use check::{Finding, FrameCheck, FrameStatus, Limits, check_frames, matches};
 pub use diagnosis::{Cause, CauseKind};
 pub use expected::Expected;
+pub use frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 pub use input::{JointPositions, PublisherId, Transform};
 pub use live::{Live, Sources, Topics};
 pub use tf::{Edge, Topic, Tree, TreeFrame, plain};

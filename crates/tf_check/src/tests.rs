@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 use nalgebra::{Translation3, UnitQuaternion, Vector3};
 
 use super::*;
+use crate::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use crate::joints::tests::state;
 use crate::tf::Topic;
-use urdf_usd_robot::frames::{
-    AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
-};
 use urdf_usd_robot::kinematics::moved;
 use urdf_usd_robot::{JointKind, Pose};
 

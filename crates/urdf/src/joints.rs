@@ -1,6 +1,6 @@
 //! Joints: what they join, how they move, and which they follow.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use nalgebra::{Unit, Vector3};
 
@@ -8,6 +8,7 @@ use super::codes;
 use super::links::origin;
 use super::xml::{Node, Xml, children, name_of, short};
 use urdf_usd_diagnostic::{did_you_mean, nearest};
+use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
     ArenaMap, Bounds, Calibration, Custom, Dynamics, Joint, JointId, JointKind, JointProperties,
     Limit, Link, LinkId, Mimic, Robot, Safety,
@@ -73,19 +74,19 @@ pub(super) fn joints<'n>(xml: &mut Xml<'_>, root: Node<'n>, robot: &mut Robot) -
 struct Names<'n> {
     /// Those of joints that are left out.
     passed_over: HashSet<&'n str>,
-    /// All that the text has: a made-up name must not be one of them.
-    written: HashSet<&'n str>,
-    /// The number that was last put behind a name.
-    last: HashMap<String, u32>,
+    /// All that the text has, and made-up ones, which must be others.
+    taken: UniqueNames,
 }
 
 impl<'n> Names<'n> {
     fn of(root: Node<'n>) -> Self {
-        let written = children(root, "joint").filter_map(name_of).collect();
+        let mut taken = UniqueNames::default();
+        for name in children(root, "joint").filter_map(name_of) {
+            taken.insert(name);
+        }
         Self {
             passed_over: HashSet::new(),
-            written,
-            last: HashMap::new(),
+            taken,
         }
     }
 
@@ -129,7 +130,7 @@ impl<'n> Names<'n> {
                 name.to_owned()
             }
             Some(name) => {
-                let new = self.numbered(name, robot);
+                let new = self.taken.numbered(name);
                 let message = format!(
                     "there is another joint \"{}\"; this one becomes \"{}\"",
                     short(name),
@@ -144,21 +145,10 @@ impl<'n> Names<'n> {
                 new
             }
             None => {
-                let new = self.numbered("unnamed_joint", robot);
+                let new = self.taken.numbered("unnamed_joint");
                 let message = format!("a joint has no name; it becomes \"{new}\"");
                 xml.report(&codes::UNNAMED, node, message, "add name=\"…\"");
                 new
-            }
-        }
-    }
-
-    fn numbered(&mut self, base: &str, robot: &Robot) -> String {
-        let last = self.last.entry(base.to_owned()).or_insert(1);
-        loop {
-            *last += 1;
-            let name = format!("{base}_{last}");
-            if robot.joint_named(&name).is_none() && !self.written.contains(name.as_str()) {
-                return name;
             }
         }
     }
@@ -505,8 +495,10 @@ fn mimics(xml: &mut Xml<'_>, robot: &mut Robot, nodes: &[Node<'_>], names: &Name
         &format!("follows through more than {MAX_FOLLOWED} other joints"),
         "let it follow the joint that leads the others",
     );
-    let set = robot.set_mimics(mimics.iter().map(|(id, mimic)| (id, *mimic)));
-    debug_assert_eq!(set, Ok(()));
+    // Neither a circle nor a foreign joint is left.
+    if let Err(error) = robot.set_mimics(mimics.iter().map(|(id, mimic)| (id, *mimic))) {
+        xml.push(error.to_diagnostic(robot.place.clone()));
+    }
 }
 
 /// Joints whose mimics, none of them circular, have to go so that no chain is longer than

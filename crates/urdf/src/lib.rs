@@ -39,7 +39,7 @@ pub use write::write;
 use xml::{Node, Xml, children, elements, name_of, qualified_name, short};
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
-use urdf_usd_robot::{Link, LinkId, LinkProperties, Robot};
+use urdf_usd_robot::{Link, LinkId, LinkProperties, Robot, Shape};
 
 /// The remedy for what is still xacro.
 const RUN_XACRO: &str = "name the file robot.urdf.xacro, so that it is expanded, or run xacro first: xacro robot.urdf.xacro > robot.urdf";
@@ -510,8 +510,21 @@ fn links(xml: &mut Xml<'_>, root: Node<'_>, robot: &mut Robot, assets: &mut Asse
             xml.leave_out(node);
             continue;
         };
-        *robot.link_mut(id) = link(xml, node, id, assets, robot);
+        let read = link(xml, node, id, assets, robot);
+        *robot.link_mut(id) = read.properties;
+        let visuals = robot.set_visuals(id, read.visuals);
+        let set = visuals.and_then(|()| robot.set_collisions(id, read.collisions));
+        if let Err(error) = set {
+            xml.push(error.to_diagnostic(xml.place(node)));
+        }
     }
+}
+
+/// What an element `link` says.
+struct ReadLink {
+    properties: LinkProperties,
+    visuals: Vec<Shape>,
+    collisions: Vec<Shape>,
 }
 
 fn link(
@@ -520,14 +533,17 @@ fn link(
     id: LinkId,
     assets: &mut Assets,
     robot: &mut Robot,
-) -> LinkProperties {
-    LinkProperties {
-        inertial: inertial(xml, node),
+) -> ReadLink {
+    let inertial = inertial(xml, node);
+    ReadLink {
         visuals: shapes(xml, node, ShapeKind::Visual, id, assets, robot),
         collisions: shapes(xml, node, ShapeKind::Collision, id, assets, robot),
-        contact: None,
-        custom: xml.custom(node, &custom::LINK),
-        place: xml.place(node),
+        properties: LinkProperties {
+            inertial,
+            contact: None,
+            custom: xml.custom(node, &custom::LINK),
+            place: xml.place(node),
+        },
     }
 }
 

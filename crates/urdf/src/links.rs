@@ -273,7 +273,7 @@ pub(super) fn shapes(
                     geometry,
                     material,
                     stand_in_for: None,
-                    instancer: None,
+                    instance_set: None,
                     custom,
                     place: xml.place(node),
                 });

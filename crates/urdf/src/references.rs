@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{
-    ArenaMap, Geometry, LazyMesh, Link, LinkId, MaterialId, MeshId, MeshSource, Robot, Shape,
+    ArenaMap, Geometry, InvalidRobot, LazyMesh, Link, LinkId, MaterialId, MeshId, MeshSource,
+    Robot, Shape,
 };
 
 /// The files that a description refers to. Its [`Robot`] is complete without them; whoever reads
@@ -53,22 +54,29 @@ pub struct MeshReference {
 impl MeshReference {
     /// Adds `mesh`, which was read from the file, to `robot`, and gives it to all shapes that refer
     /// to the file. Shapes that have another geometry by now keep that.
-    pub fn settle(&self, robot: &mut Robot, mesh: Arc<LazyMesh>) -> MeshId {
+    ///
+    /// # Errors
+    /// If the reference is not one of this robot's.
+    pub fn settle(&self, robot: &mut Robot, mesh: Arc<LazyMesh>) -> Result<MeshId, InvalidRobot> {
         let id = robot.add_mesh(MeshSource::new(self.uri.clone(), self.place.clone(), mesh));
-        let give = |shape: Option<&mut Shape>| {
-            if let Some(shape) = shape
-                && let Geometry::Missing { scale } = shape.geometry
-            {
-                shape.geometry = Geometry::Mesh { mesh: id, scale };
-            }
+        let with_mesh = |shape: Option<&Shape>| match shape?.geometry {
+            Geometry::Missing { scale } => Some(Shape {
+                geometry: Geometry::Mesh { mesh: id, scale },
+                ..shape?.clone()
+            }),
+            _ => None,
         };
         for &(link, index) in &self.visuals {
-            give(robot.link_mut(link).visuals.get_mut(index));
+            if let Some(shape) = with_mesh(robot.links()[link].visuals.get(index)) {
+                robot.set_visual(link, index, shape)?;
+            }
         }
         for &(link, index) in &self.collisions {
-            give(robot.link_mut(link).collisions.get_mut(index));
+            if let Some(shape) = with_mesh(robot.links()[link].collisions.get(index)) {
+                robot.set_collision(link, index, shape)?;
+            }
         }
-        id
+        Ok(id)
     }
 }
 
@@ -99,7 +107,11 @@ mod tests {
         let (mut robot, references) = (outcome.robot.unwrap(), outcome.references);
         let sphere = Geometry::Sphere { radius: 1.0 };
         let second = robot.link_named("y").unwrap();
-        robot.link_mut(second).visuals[3].geometry = sphere.clone();
+        let solid = Shape {
+            geometry: sphere.clone(),
+            ..robot.links()[second].visuals[3].clone()
+        };
+        robot.set_visual(second, 3, solid).unwrap();
         let arrays = MeshArrays {
             points: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
             triangles: vec![[0, 1, 2]],
@@ -124,7 +136,10 @@ mod tests {
             .map(|reference| reference.uri.as_str())
             .collect();
         assert_eq!(uris, ["a.stl", "b.stl"]);
-        let id = references.meshes[0].settle(&mut robot, Arc::new(mesh.clone().into()));
+        let mesh_of_all = Arc::new(mesh.clone().into());
+        let id = references.meshes[0]
+            .settle(&mut robot, mesh_of_all)
+            .unwrap();
         let source = &robot.meshes()[id];
         assert_eq!(
             (source.uri.as_str(), &*source.mesh, source.place.line),

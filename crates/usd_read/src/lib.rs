@@ -28,7 +28,7 @@ pub use summary::{
     InterfaceSummary, JointSummary, LinkSummary, Summary, VariantSummary, inspect, read_interfaces,
 };
 pub use tiers::{TierSet, finest, read_tiers};
-pub use urdf_usd_robot::frames::{
+pub use urdf_usd_tf_check::{
     AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
 };
 pub use urdf_usd_stage::{Options as ReadOptions, VariantChoice};

@@ -37,6 +37,7 @@ use self::shapes::{Drawn, Shapes};
 use super::ReadError;
 use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{
     Arena, ArenaMap, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot,
 };
@@ -361,8 +362,8 @@ struct Builder<'s, 'a> {
     masses: Vec<BodyMass>,
     /// The prim whose named poses are read; `None`: the default prim's, and all others.
     posed: Option<PrimId>,
-    link_names: Names,
-    joint_names: Names,
+    link_names: UniqueNames,
+    joint_names: UniqueNames,
 }
 
 impl<'s, 'a> Builder<'s, 'a> {
@@ -388,8 +389,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             assumed: Vec::new(),
             masses: Vec::new(),
             posed: None,
-            link_names: Names::default(),
-            joint_names: Names::default(),
+            link_names: UniqueNames::default(),
+            joint_names: UniqueNames::default(),
         }
     }
 
@@ -407,7 +408,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         self.read_what_hangs_on_it();
         self.weigh(&shapes);
         self.keep_custom();
-        tidy::robot(&mut self.robot);
+        tidy::robot(self.scene, &mut self.robot);
         self.give_mass_to_frames();
     }
 
@@ -468,8 +469,11 @@ impl<'s, 'a> Builder<'s, 'a> {
         let link = |draft: Option<DraftId>| draft.map_or(world, |draft| ids[draft]);
         sensors::read(self.scene, &self.links, &mut self.robot, link);
         lights::read(self.scene, &self.links, &mut self.robot, link);
-        self.robot.disabled_collisions =
-            sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
+        let pairs = sensors::filtered_pairs(self.scene, &self.links, &self.robot, link);
+        if let Err(error) = self.robot.disable_collisions(pairs.iter()) {
+            let place = self.robot.place.clone();
+            self.scene.push(error.to_diagnostic(place));
+        }
         planning::read(self.scene, &mut self.robot, &self.by_prim, self.world);
         isaac::read(self.scene, &mut self.robot, &self.by_prim, self.posed);
     }
@@ -961,31 +965,6 @@ impl<'s, 'a> Builder<'s, 'a> {
             );
         }
         unique
-    }
-}
-
-/// Names that are taken.
-#[derive(Default)]
-struct Names {
-    taken: HashSet<String>,
-    /// The next number to try behind a name that was asked for again.
-    numbers: HashMap<String, usize>,
-}
-
-impl Names {
-    /// Takes `name`, with a number if it is taken.
-    fn unique(&mut self, name: &str) -> String {
-        if self.taken.insert(name.to_owned()) {
-            return name.to_owned();
-        }
-        let number = self.numbers.entry(name.to_owned()).or_insert(1);
-        loop {
-            let candidate = format!("{name}_{number}");
-            *number += 1;
-            if self.taken.insert(candidate.clone()) {
-                return candidate;
-            }
-        }
     }
 }
 

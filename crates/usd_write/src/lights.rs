@@ -17,7 +17,7 @@ const POINT: f64 = 0.001;
 pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<String> {
     let taken = plan.children();
     let mut by_link: BTreeMap<LinkId, Vec<(usize, &Light)>> = BTreeMap::new();
-    for (index, light) in robot.lights.iter().enumerate() {
+    for (index, light) in robot.lights().iter().enumerate() {
         by_link.entry(light.link).or_default().push((index, light));
     }
     let mut paths: BTreeMap<usize, String> = BTreeMap::new();
@@ -42,7 +42,7 @@ pub(super) fn plan(robot: &Robot, plan: &Plan) -> Vec<String> {
 }
 
 pub(super) fn author(scene: &Scene<'_>, layer: &mut Layer) {
-    for (light, path) in scene.robot.lights.iter().zip(&scene.plan.lights) {
+    for (light, path) in scene.robot.lights().iter().zip(&scene.plan.lights) {
         author_light(layer, path, light);
     }
 }

@@ -514,7 +514,10 @@ mod tests {
         );
         let outcome = urdf_usd_urdf::read(&urdf, None);
         let mut robot = outcome.robot.unwrap();
-        outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh.into()));
+        let mesh = Arc::new(mesh.into());
+        outcome.references.meshes[0]
+            .settle(&mut robot, mesh)
+            .unwrap();
         let options = Options {
             entry: "r".into(),
             overlays: vec![Overlay::OpenPbr],

@@ -487,7 +487,7 @@ fn filtered_pairs(robot: &Robot, links: &ArenaMap<Link, LinkPlan>) -> Vec<(LinkI
     let adjacent = connecting.map(|joint| (rigid_in[joint.parent()], rigid_in[joint.child()]));
     let with_content = |link: LinkId| rigid_in[link].filter(|&body| links[body].content == link);
     let said = robot
-        .disabled_collisions
+        .disabled_collisions()
         .iter()
         .map(|(one, other)| (with_content(one), with_content(other)));
     // By the positions of the two.

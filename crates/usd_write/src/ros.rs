@@ -71,7 +71,7 @@ pub(super) fn layer(scene: &Scene<'_>) -> Layer {
 
 /// The interfaces of sensors, and the optical frames that only the asset has (§2.7, §2.8).
 fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
-    for (sensor, plan) in scene.robot.sensors.iter().zip(&scene.plan.sensors) {
+    for (sensor, plan) in scene.robot.sensors().iter().zip(&scene.plan.sensors) {
         for planned in &plan.prims {
             match planned.kind {
                 SensorPrimKind::OpticalFrame | SensorPrimKind::Frame(_) => {
@@ -112,7 +112,7 @@ fn author_sensors(scene: &Scene<'_>, layer: &mut Layer) {
 /// The interfaces that an asset of the robot has, those of sensors with the place of the sensor in
 /// the source.
 pub fn interfaces(robot: &Robot) -> Vec<(Interface, Option<&Place>)> {
-    let of_sensors = robot.sensors.iter().flat_map(|sensor| {
+    let of_sensors = robot.sensors().iter().flat_map(|sensor| {
         sensor
             .interfaces
             .iter()

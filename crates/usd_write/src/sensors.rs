@@ -91,7 +91,7 @@ pub(super) fn plan(robot: &Robot, plan: &mut Plan) -> Vec<SensorPlan> {
         bearing: HashSet::new(),
         wishes: BTreeMap::new(),
         sensors: robot
-            .sensors
+            .sensors()
             .iter()
             .map(|sensor| SensorPlan {
                 prims: Vec::new(),
@@ -99,7 +99,7 @@ pub(super) fn plan(robot: &Robot, plan: &mut Plan) -> Vec<SensorPlan> {
             })
             .collect(),
     };
-    for (index, sensor) in robot.sensors.iter().enumerate() {
+    for (index, sensor) in robot.sensors().iter().enumerate() {
         match sensor.kind {
             SensorKind::Camera(camera) => planner.camera(index, sensor, camera),
             _ => planner.other(index, sensor),
@@ -118,7 +118,7 @@ pub(super) fn plan(robot: &Robot, plan: &mut Plan) -> Vec<SensorPlan> {
 /// stands in another camera already: else paths could grow without bound.
 fn cameras_with_links(robot: &Robot, plan: &Plan) -> HashMap<usize, LinkId> {
     let mut wanted: HashMap<LinkId, usize> = HashMap::new();
-    for (index, sensor) in robot.sensors.iter().enumerate() {
+    for (index, sensor) in robot.sensors().iter().enumerate() {
         let Some(frame) = sensor
             .frame
             .filter(|_| matches!(sensor.kind, SensorKind::Camera(_)))
@@ -228,9 +228,10 @@ fn place_prims(
     for (holder, granted) in granted {
         for (wish, identifier) in granted {
             let path = format!("{}/{identifier}", plan.links[holder].path);
-            let (Some(planned), Some(sensor)) =
-                (sensors.get_mut(wish.sensor), robot.sensors.get(wish.sensor))
-            else {
+            let (Some(planned), Some(sensor)) = (
+                sensors.get_mut(wish.sensor),
+                robot.sensors().get(wish.sensor),
+            ) else {
                 continue;
             };
             if let Some(interface) = wish.interface {
@@ -456,7 +457,7 @@ fn optical_frame_names(robot: &Robot, plan: &Plan) -> HashMap<usize, String> {
     let is_frameless =
         |sensor: &Sensor| matches!(sensor.kind, SensorKind::Camera(_)) && sensor.frame.is_none();
     let cameras: Vec<(usize, &Sensor)> = robot
-        .sensors
+        .sensors()
         .iter()
         .enumerate()
         .filter(|(_, sensor)| is_frameless(sensor))

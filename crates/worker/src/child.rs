@@ -141,7 +141,7 @@ pub(super) fn poses(entry: &Path) -> Result<(), String> {
     let stage = Stage::open(entry, &Default::default()).map_err(|error| error.to_string())?;
     Poses::of(&stage, None)
         .map(|_| ())
-        .map_err(urdf_usd_isaac::poses::stored::told)
+        .map_err(|error| error.to_string())
 }
 
 /// Sends a reply. A broken pipe is ignored: [`listen`] ends the process then.

@@ -6,10 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::positions;
-use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place, Severity};
-
-/// Maximum number of findings of one code that are listed; further ones are counted only.
-pub const MOST_PER_CODE: usize = 100;
+use urdf_usd_diagnostic::{Code, Collector, Diagnostic, MAX_PER_CODE, Place, Severity};
 
 /// Maximum number of characters of a name or a list that a message quotes.
 const MOST_QUOTED: usize = 80;
@@ -30,7 +27,7 @@ pub struct Findings<'a> {
 impl Default for Found {
     fn default() -> Self {
         Self {
-            list: Collector::new(Most::OfEachCode(MOST_PER_CODE)),
+            list: Collector::per_code(),
             covered: HashSet::new(),
         }
     }
@@ -50,7 +47,9 @@ impl Found {
     /// Returns all findings with their positions; `text` is that of the .gltf, if the file is one.
     pub fn into_diagnostics(self, text: Option<&str>, file: Option<&Path>) -> Vec<Diagnostic> {
         let file: Option<Arc<Path>> = file.map(Into::into);
-        let (mut diagnostics, mut omitted) = self.list.finish();
+        let mut diagnostics = self
+            .list
+            .finish_by_code("mend those that are listed and check again");
         let pointers: Vec<&str> = diagnostics
             .iter()
             .map(|finding| finding.place.element.as_str())
@@ -61,20 +60,6 @@ impl Found {
         for Diagnostic { place, .. } in &mut diagnostics {
             place.file.clone_from(&file);
             (place.line, place.column) = positions.next().unwrap_or_default();
-        }
-        omitted.sort_by_key(|more| more.code);
-        for more in omitted {
-            let last = diagnostics
-                .iter()
-                .rfind(|finding| finding.code == more.code);
-            let place = last
-                .map(|finding| finding.place.clone())
-                .unwrap_or_default();
-            let message = format!("there are {} more findings of this kind", more.count);
-            diagnostics.push(
-                more.summary(place, message)
-                    .help("mend those that are listed and check again"),
-            );
         }
         diagnostics
     }
@@ -101,7 +86,7 @@ impl Findings<'_> {
 
     /// Keeps the schema from reporting what is at `pointer`.
     pub fn cover(&mut self, pointer: String) {
-        if self.found.covered.len() < MOST_PER_CODE * MOST_PER_CODE {
+        if self.found.covered.len() < MAX_PER_CODE * MAX_PER_CODE {
             self.found.covered.insert(pointer);
         }
     }

@@ -87,7 +87,7 @@ impl<'a> Subject<'a> {
 ///
 /// `file` is the name in the findings; it is not read. The place of a finding is a JSON pointer
 /// ([`Place::element`](diagnostic::Place::element)), for a .gltf with line and column. At most
-/// [`findings::MOST_PER_CODE`] findings of one rule are listed.
+/// [`MAX_PER_CODE`](urdf_usd_diagnostic::MAX_PER_CODE) findings of one rule are listed.
 pub fn check(bytes: &[u8], file: Option<&Path>) -> Vec<Diagnostic> {
     let opened = open::open(bytes);
     let subject = Subject::of(

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{RULES, check, codes, findings::MOST_PER_CODE};
+use super::{RULES, check, codes};
 use crate::glb;
 use urdf_usd_diagnostic::Example;
+use urdf_usd_diagnostic::MAX_PER_CODE;
 use urdf_usd_store::joined;
 
 const SAMPLER: &str = include_str!(concat!(
@@ -182,7 +183,7 @@ fn remove(document: &mut Value, pointer: &str) {
 /// Findings are few, have places in the text, and say something.
 fn assert_sane(bytes: &[u8]) {
     let found = check(bytes, None);
-    assert!(found.len() <= codes::ALL.len() * (MOST_PER_CODE + 1));
+    assert!(found.len() <= codes::ALL.len() * (MAX_PER_CODE + 1));
     let lines = bytes.split(|&byte| byte == b'\n').count();
     for diagnostic in found {
         assert!(diagnostic.place.line as usize <= lines);

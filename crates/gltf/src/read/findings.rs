@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::codes;
 use crate::extension::Misfits;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
+use urdf_usd_robot::InvalidRobot;
 
 /// Findings with one code beyond this many are counted only.
 const FINDINGS_PER_CODE: usize = 20;
@@ -43,6 +44,13 @@ impl Findings {
     ) {
         self.list
             .push(Diagnostic::new(code, self.place(at), message).help(help));
+    }
+
+    /// Reports what of the value at the JSON pointer `at` a robot refused, if anything.
+    pub fn accept(&mut self, result: Result<(), InvalidRobot>, at: &str) {
+        if let Err(error) = result {
+            self.list.push(error.to_diagnostic(self.place(at)));
+        }
     }
 
     /// All of them.

@@ -366,9 +366,10 @@ fn look_names(root: &Json) -> Vec<String> {
             .and_then(Json::text)
             .filter(|name| !name.is_empty());
         let name = name.map_or_else(|| format!("look_{number}"), str::to_owned);
-        let numbered = (number..).map(|number| format!("{name}_{number}"));
-        let mut candidates = std::iter::once(name.clone()).chain(numbered);
-        names.extend(candidates.find(|name| !names.contains(name)));
+        let is_free = |name: &str| names.iter().all(|known| known != name);
+        names.push(urdf_usd_robot::names::unique_from(
+            &name, "_", number, is_free,
+        ));
     }
     names
 }
@@ -478,13 +479,14 @@ impl Maker<'_> {
             };
             let (visuals, collisions) =
                 (make(shapes.visuals, true), make(shapes.collisions, false));
-            let link = robot.link_mut(link);
-            (link.visuals, link.collisions) = (visuals, collisions);
+            let set = robot.set_visuals(link, visuals);
+            let set = set.and_then(|()| robot.set_collisions(link, collisions));
+            self.findings.accept(set, "");
         }
         for variant in variants {
             // `look_names` gives each name once.
-            let is_added = robot.add_look_variant(variant).is_ok();
-            debug_assert!(is_added);
+            let added = robot.add_look_variant(variant);
+            self.findings.accept(added, "");
         }
     }
 
@@ -647,7 +649,7 @@ impl Maker<'_> {
             geometry,
             material,
             stand_in_for: draft.stand_in_for,
-            instancer: None,
+            instance_set: None,
             custom: draft.custom,
             place: self.findings.place(&draft.at),
         }
@@ -712,7 +714,7 @@ impl Maker<'_> {
             Shape {
                 origin: placed.pose,
                 geometry,
-                instancer: Some(self.instancers),
+                instance_set: Some(self.instancers),
                 ..shape.clone()
             }
         };

@@ -217,8 +217,8 @@ fn model(
             findings,
         );
         // `names` gives each name once.
-        let is_added = robot.add_link(Link::new(name)).is_ok();
-        debug_assert!(is_added);
+        let added = robot.add_link(Link::new(name));
+        findings.accept(added.map(|_| ()), &link.entry.at);
     }
     let nodes = ArenaMap::new(robot.links(), |link, _| {
         nodes.get(link.index()).copied().flatten()
@@ -246,13 +246,15 @@ fn model(
     robot.rename(robot_name(read, scene, file, findings));
     robot.custom = extras::custom(entry, findings);
     robot.place = findings.place(&entry.at);
-    robot.lights = lights::read(scene.root, &shapes, findings);
-    robot.sensors = cameras::read(scene.root, &shapes, findings);
+    let lights = lights::read(scene.root, &shapes, findings);
+    findings.accept(robot.set_lights(lights), &entry.at);
+    let cameras = cameras::read(scene.root, &shapes, findings);
+    findings.accept(robot.set_sensors(cameras), &entry.at);
     let poses = poses::read(read, &drafts, &ids, &robot, findings);
     let planning = planning::read(read, &ids, &robot, findings);
     // Both have left out what does not fit the robot.
-    let is_valid = robot.set_named_poses(poses).is_ok() && robot.set_planning(planning).is_ok();
-    debug_assert!(is_valid);
+    findings.accept(robot.set_named_poses(poses), &entry.at);
+    findings.accept(robot.set_planning(planning), &entry.at);
     let configurations = read
         .configurations()
         .into_iter()

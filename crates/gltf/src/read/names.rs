@@ -1,10 +1,11 @@
 //! Names of links and joints, each given once.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::codes;
 use super::findings::Findings;
 use crate::extension::Field;
+use urdf_usd_robot::names::UniqueNames;
 
 /// The names of the links, or of the joints, of a model.
 pub struct Names<'a> {
@@ -13,18 +14,23 @@ pub struct Names<'a> {
     taken: HashSet<String>,
     /// All that the model has: a made-up name must not be one of them.
     written: HashSet<&'a str>,
-    /// The number that was last put behind a name.
-    last: HashMap<String, u32>,
+    /// Both of these, and made-up names.
+    unique: UniqueNames,
 }
 
 impl<'a> Names<'a> {
     /// For those that have the names `written`, which are all there are.
     pub fn of(what: &'static str, written: impl Iterator<Item = Option<&'a str>>) -> Self {
+        let written: HashSet<&str> = written.flatten().collect();
+        let mut unique = UniqueNames::default();
+        for name in &written {
+            unique.insert(name);
+        }
         Self {
             what,
             taken: HashSet::new(),
-            written: written.flatten().collect(),
-            last: HashMap::new(),
+            written,
+            unique,
         }
     }
 
@@ -44,7 +50,7 @@ impl<'a> Names<'a> {
         let name = match own.or(node.filter(|name| !self.written.contains(name))) {
             Some(name) if !self.taken.contains(name) => name.to_owned(),
             Some(name) => {
-                let new = self.numbered(name);
+                let new = self.unique.numbered(name);
                 if own.is_some() {
                     let short = |name: &str| name.chars().take(100).collect::<String>();
                     let message = format!(
@@ -57,7 +63,7 @@ impl<'a> Names<'a> {
                 }
                 new
             }
-            None => self.numbered(&format!("unnamed_{what}")),
+            None => self.unique.numbered(&format!("unnamed_{what}")),
         };
         if own.is_none() {
             findings.report(
@@ -67,18 +73,8 @@ impl<'a> Names<'a> {
                 "give it one",
             );
         }
+        self.unique.insert(&name);
         self.taken.insert(name.clone());
         name
-    }
-
-    fn numbered(&mut self, base: &str) -> String {
-        let last = self.last.entry(base.to_owned()).or_insert(1);
-        loop {
-            *last += 1;
-            let name = format!("{base}_{last}");
-            if !self.taken.contains(&name) && !self.written.contains(name.as_str()) {
-                return name;
-            }
-        }
     }
 }

@@ -512,8 +512,8 @@ fn lights_are_on_the_links_that_hold_their_nodes() {
     ]});
     let (robot, codes) = robot(&document);
     assert_eq!(codes, ["gltf-read-light"; 2]);
-    let [spot, sun] = &robot.lights[..] else {
-        panic!("{:?}", robot.lights)
+    let [spot, sun] = robot.lights() else {
+        panic!("{:?}", robot.lights())
     };
     assert_eq!(
         (spot.name.as_str(), spot.color, spot.intensity, spot.range),
@@ -608,10 +608,12 @@ fn materials_come_back_with_where_their_images_lie() {
     };
     let (robot, again) = there_and_back(|robot| {
         let materials = [metal, leaf].map(|material| robot.add_material(material));
-        let link = robot.link_mut(robot.links().handle(0).unwrap());
-        for (visual, material) in link.visuals.iter_mut().zip(materials) {
+        let link = robot.links().handle(0).unwrap();
+        let mut visuals = robot.links()[link].visuals.clone();
+        for (visual, material) in visuals.iter_mut().zip(materials) {
             visual.material = Some(material);
         }
+        robot.set_visuals(link, visuals).unwrap();
     });
     for (a, b) in robot.materials().values().zip(again.materials().values()) {
         // Images are called as they are in the file, and one image is one, whatever it is called.
@@ -646,7 +648,9 @@ fn looks_come_back() {
         };
         let paint = |name: &str, red| Some(Material::plain(name, [red, 0.5, 0.25, 1.0]));
         let grey = robot.add_material(paint("grey", 0.5).unwrap());
-        robot.link_mut(link).visuals[0].material = Some(grey);
+        let mut visuals = robot.links()[link].visuals.clone();
+        visuals[0].material = Some(grey);
+        robot.set_visuals(link, visuals).unwrap();
         let textured = Material {
             base_color_texture: Some(image("wood", 255)),
             ..Material::plain("wood", [1.0; 4])
@@ -697,7 +701,7 @@ fn cameras_come_back() {
     ];
     let (robot, again) = there_and_back(|robot| {
         let link = robot.links().handle(0).unwrap();
-        robot.sensors = cameras
+        let sensors = cameras
             .map(|camera| Sensor {
                 name: "eye".into(),
                 kind: SensorKind::Camera(camera),
@@ -712,9 +716,10 @@ fn cameras_come_back() {
                 place: Default::default(),
             })
             .into();
+        robot.set_sensors(sensors).unwrap();
     });
-    assert_eq!(again.sensors.len(), 2);
-    for (a, b) in robot.sensors.iter().zip(&again.sensors) {
+    assert_eq!(again.sensors().len(), 2);
+    for (a, b) in robot.sensors().iter().zip(again.sensors()) {
         let (SensorKind::Camera(x), SensorKind::Camera(y)) = (a.kind, b.kind) else {
             panic!("{:?}", b.kind)
         };
@@ -734,10 +739,13 @@ fn cameras_come_back() {
     document["cameras"] =
         json!([{"type": "perspective", "perspective": {"yfov": 1, "znear": 0.1}}]);
     let (robot, codes) = self::robot(&document);
-    assert_eq!((robot.sensors.len(), codes), (1, vec!["gltf-read-camera"]));
+    assert_eq!(
+        (robot.sensors().len(), codes),
+        (1, vec!["gltf-read-camera"])
+    );
     // glTF's camera looks along -z, which is -x in ROS axes; the model's along its own x, with z
     // up.
-    let origin = robot.sensors[0].origin;
+    let origin = robot.sensors()[0].origin;
     assert!(
         close(origin * Vector3::x(), [-1.0, 0.0, 0.0])
             && close(origin * Vector3::z(), [0.0, 0.0, 1.0])
@@ -759,7 +767,7 @@ proptest! {
             _ => LightKind::Spot { radius, inner: outer * if n[2] > 0.5 { 1.0 } else { n[2].abs() }, outer },
         };
         let is_parallel = matches!(kind, LightKind::Directional { .. });
-        robot.lights.push(Light {
+        let lamp = Light {
             name: if named { "lamp".into() } else { "b_light_0".into() },
             kind,
             link: robot.link_named("b").unwrap(),
@@ -768,11 +776,12 @@ proptest! {
             intensity: 1.0 + n[5],
             range: (has_range && !is_parallel).then(|| 2.0 + n[6]),
             place: Default::default(),
-        });
+        };
+        robot.set_lights(vec![lamp]).unwrap();
         let written = crate::write(&robot, &Default::default(), &urdf_usd_store::Store::none()).unwrap().glb().unwrap();
         let Outcome { models, diagnostics } = read(&written, None, &no_files());
         prop_assert!(diagnostics.is_empty(), "{:?}", diagnostics);
-        let (a, b) = (&robot.lights[0], &models[0].robot.lights[0]);
+        let (a, b) = (&robot.lights()[0], &models[0].robot.lights()[0]);
         prop_assert_eq!((&a.name, a.kind, a.link, a.color), (&b.name, b.kind, b.link, b.color));
         prop_assert_eq!((a.intensity, a.range), (b.intensity, b.range));
         prop_assert!((a.origin.to_homogeneous() - b.origin.to_homogeneous()).amax() < 1e-12);

@@ -9,7 +9,7 @@ use urdf_usd_robot::{self as robot, ArenaMap, Robot, SensorKind};
 pub fn add(robot: &Robot, nodes: &mut Nodes) -> Vec<Camera> {
     let mut count = ArenaMap::filled(robot.links(), 0);
     let mut list = Vec::new();
-    for sensor in &robot.sensors {
+    for sensor in robot.sensors() {
         let SensorKind::Camera(camera) = &sensor.kind else {
             continue;
         };

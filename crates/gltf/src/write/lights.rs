@@ -9,7 +9,7 @@ use urdf_usd_robot::{self as robot, ArenaMap, LightKind, Robot};
 /// Adds the lights of `robot`.
 pub fn add(robot: &Robot, nodes: &mut Nodes) -> Lights {
     let mut count = ArenaMap::filled(robot.links(), 0);
-    for (index, light) in robot.lights.iter().enumerate() {
+    for (index, light) in robot.lights().iter().enumerate() {
         let link = robot.links()[light.link].name();
         let name = format!("{link}_light_{}", count[light.link]);
         count[light.link] += 1;
@@ -27,7 +27,7 @@ pub fn add(robot: &Robot, nodes: &mut Nodes) -> Lights {
         );
     }
     Lights {
-        lights: robot.lights.iter().map(entry).collect(),
+        lights: robot.lights().iter().map(entry).collect(),
     }
 }
 

@@ -6,7 +6,9 @@ use super::drawings::{self, Unpainted};
 use super::{GlbError, Options, Written};
 use crate::json::document::{Document, Node, Scene};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{Custom, Geometry, Link, Material, Mesh, MeshSource, Pose, Robot, Shape};
+use urdf_usd_robot::{
+    Custom, Geometry, InvalidRobot, Link, Material, Mesh, MeshSource, Pose, Robot, Shape,
+};
 use urdf_usd_store::Store;
 
 /// Writes `mesh` as a GLB with all that it shows. `material` is what shows where the mesh has none
@@ -25,7 +27,7 @@ pub fn write_mesh(
     place: &Place,
     store: &Store,
 ) -> Result<(Vec<u8>, Vec<Diagnostic>), GlbError> {
-    let robot = robot_of(name, turned(mesh), material.cloned(), place);
+    let robot = robot_of(name, turned(mesh), material.cloned(), place)?;
     let mut diagnostics = Vec::new();
     let drawings = drawings::draw(
         &robot,
@@ -79,7 +81,12 @@ fn turned(mesh: &Mesh) -> Mesh {
 }
 
 /// A robot that shows the mesh and nothing else.
-fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -> Robot {
+fn robot_of(
+    name: &str,
+    mesh: Mesh,
+    material: Option<Material>,
+    place: &Place,
+) -> Result<Robot, InvalidRobot> {
     let mut robot = Robot::new(name);
     let source = MeshSource::new(format!("{name}.glb"), place.clone(), Arc::new(mesh.into()));
     let shape = Shape {
@@ -91,18 +98,16 @@ fn robot_of(name: &str, mesh: Mesh, material: Option<Material>, place: &Place) -
         },
         material: material.map(|material| robot.add_material(material)),
         stand_in_for: None,
-        instancer: None,
+        instance_set: None,
         custom: Custom::default(),
         place: place.clone(),
     };
     let mut link = Link::new(name);
     link.visuals = vec![shape];
     link.place = place.clone();
-    // The first link of a robot has no name that another has.
-    let is_added = robot.add_link(link).is_ok();
-    debug_assert!(is_added);
+    robot.add_link(link)?;
     robot.place = place.clone();
-    robot
+    Ok(robot)
 }
 
 #[cfg(test)]

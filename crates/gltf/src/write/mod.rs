@@ -39,7 +39,7 @@ use crate::glb;
 use crate::json::document::{Document, Node, RootExtensions, Scene, Variant, Variants};
 use crate::json::kinematics::Kinematics;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{CacheEvicted, Robot};
+use urdf_usd_robot::{CacheEvicted, InvalidRobot, Robot};
 use urdf_usd_store::{Piece, Pieces, Store, joined};
 
 /// The reason why there is no GLB.
@@ -51,6 +51,9 @@ pub enum GlbError {
     /// A mesh, or a part of what was written, is no longer in the cache.
     #[error(transparent)]
     Evicted(#[from] CacheEvicted),
+    /// The robot that shows one mesh could not be made.
+    #[error(transparent)]
+    Invalid(#[from] InvalidRobot),
 }
 
 /// What was written.

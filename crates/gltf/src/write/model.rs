@@ -296,13 +296,7 @@ fn free_name(pose: &NamedPose, is_shared: bool, taken: &mut HashSet<String>) -> 
         Some(group) if is_shared => format!("{group}/{}", pose.name),
         _ => pose.name.clone(),
     };
-    let numbered = (2..).map(|number| format!("{base} {number}"));
-    let name = std::iter::once(base.clone())
-        .chain(numbered)
-        .find(|name| !taken.contains(name))
-        .unwrap_or(base);
-    taken.insert(name.clone());
-    name
+    robot::names::unique_from(&base, " ", 2, |name| taken.insert(name.to_owned()))
 }
 
 impl Positions {

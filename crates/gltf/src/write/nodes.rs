@@ -259,8 +259,8 @@ fn batches(shapes: &[Shape], mesh: impl Fn(usize) -> Option<Index>, each: bool) 
     let mut batches: Vec<Vec<usize>> = Vec::with_capacity(shapes.len());
     let mut known: HashMap<(usize, Index, Option<&str>), usize> = HashMap::new();
     for (n, shape) in shapes.iter().enumerate() {
-        let key = shape.instancer.zip(mesh(n)).filter(|_| !each);
-        let key = key.map(|(instancer, mesh)| (instancer, mesh, shape.name.as_deref()));
+        let key = shape.instance_set.zip(mesh(n)).filter(|_| !each);
+        let key = key.map(|(set, mesh)| (set, mesh, shape.name.as_deref()));
         let batch = key.and_then(|key| known.get(&key));
         match batch.and_then(|&batch| batches.get_mut(batch)) {
             Some(batch) => batch.push(n),

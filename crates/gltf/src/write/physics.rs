@@ -194,7 +194,7 @@ impl Physics {
     fn filters(&mut self, robot: &Robot) -> ArenaMap<Link, Option<Index>> {
         let mut others: BTreeMap<LinkId, Vec<String>> = BTreeMap::new();
         let name = |link: LinkId| robot.links()[link].name().to_owned();
-        for (a, b) in robot.disabled_collisions.iter() {
+        for (a, b) in robot.disabled_collisions().iter() {
             others.entry(a).or_default().push(name(b));
             others.entry(b).or_default().push(name(a));
         }

@@ -33,7 +33,7 @@ fn shape(geometry: Geometry, material: Option<usize>) -> Shape {
         geometry,
         material,
         stand_in_for: None,
-        instancer: None,
+        instance_set: None,
         custom: Custom::default(),
         place: Place::default(),
     }
@@ -78,15 +78,15 @@ fn robot(links: Vec<Link>, joints: Vec<Joint>) -> Robot {
     let mut textured = Material::plain("checker", [0.5, 0.5, 0.5, 1.0]);
     textured.base_color_texture = Some(Arc::new(checker));
     let mut robot = Robot::new("größe 1");
+    robot.add_material(Material::plain("red", [1.0, 0.0, 0.0, 1.0]));
+    robot.add_material(textured);
+    robot.add_mesh(mesh_source("package://p/meshes/sheet.stl", sheet()));
     for link in links {
         robot.add_link(link).unwrap();
     }
     for joint in joints {
         robot.add_joint(joint).unwrap();
     }
-    robot.add_material(Material::plain("red", [1.0, 0.0, 0.0, 1.0]));
-    robot.add_material(textured);
-    robot.add_mesh(mesh_source("package://p/meshes/sheet.stl", sheet()));
     robot.custom.attributes = vec![("version".into(), "1.0".into())];
     robot
 }
@@ -528,13 +528,16 @@ fn corners_show_their_colours_where_nothing_else_has_a_colour_or_the_material_sa
         mesh: meshes[index],
         scale: Vector3::new(1.0, 1.0, 1.0),
     };
-    let base = robot.link_mut(robot.link_named("base").unwrap());
-    base.visuals = vec![
+    let base = robot.link_named("base").unwrap();
+    let visuals = vec![
         shape(mesh(0), None),
         shape(mesh(0), Some(0)),
         shape(mesh(1), None),
     ];
-    base.collisions = vec![shape(mesh(0), None)];
+    robot.set_visuals(base, visuals).unwrap();
+    robot
+        .set_collisions(base, vec![shape(mesh(0), None)])
+        .unwrap();
     let glb = Glb::of(&robot);
     let nodes = glb.list(&glb.json["nodes"]);
     // For each primitive of a visual the colours of its vertices, if any, the material's colour,
@@ -657,12 +660,12 @@ fn points(robot: &Robot, shapes: &[Shape]) -> Vec<Vec<Vector3<f64>>> {
 
 #[test]
 fn copies_of_a_mesh_have_one_node_and_come_back() {
-    let copy = |n: usize, instancer: Option<usize>| {
+    let copy = |n: usize, instance_set: Option<usize>| {
         let scale = Vector3::new(1.0 + n as f64, 2.0, -0.5);
         let origin = pose([n as f64, -0.3, 0.7], [0.1 * n as f64, 1.0, -2.0]);
         Shape {
             origin,
-            instancer,
+            instance_set,
             ..shape(
                 Geometry::Mesh {
                     mesh: handles().1,
@@ -720,7 +723,10 @@ fn copies_of_a_mesh_have_one_node_and_come_back() {
             assert!(diagnostics.is_empty(), "{diagnostics:?}");
             let read = &models[0].robot;
             let list = &read.links().as_slice()[0].visuals;
-            let made: Vec<bool> = list.iter().map(|shape| shape.instancer.is_some()).collect();
+            let made: Vec<bool> = list
+                .iter()
+                .map(|shape| shape.instance_set.is_some())
+                .collect();
             assert_eq!(
                 made,
                 [true, true, true, false, false],

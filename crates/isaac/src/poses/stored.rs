@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use crate::poses::{PoseError, Poses, check_name};
+use crate::poses::{Poses, check_name};
 use crate::{Edit, Label, Saved};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_robot::{JointId, NamedPose};
@@ -107,7 +107,7 @@ fn edit(entry: &Path) -> Result<Edit, String> {
 /// Why they can't be read, in a sentence.
 pub fn list(entry: &Path) -> Result<Vec<PoseView>, String> {
     let edit = edit(entry)?;
-    let poses = Poses::of(&edit.stage, None).map_err(told)?;
+    let poses = Poses::of(&edit.stage, None).map_err(|error| error.to_string())?;
     Ok(poses
         .robot
         .named_poses()
@@ -135,7 +135,7 @@ pub fn store(
         .map_err(Refused::Other)?;
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut edit = edit(entry).map_err(Refused::Other)?;
-    let poses = Poses::of(&edit.stage, None).map_err(|error| Refused::Other(told(error)))?;
+    let poses = Poses::of(&edit.stage, None).map_err(|error| Refused::Other(error.to_string()))?;
     let pose = NamedPose {
         name: name.to_owned(),
         group: group.map(str::to_owned),
@@ -149,7 +149,9 @@ pub fn store(
     let stored = PoseView::of(&poses, &pose);
     let (paths, found) = poses.store(&[(pose, Vec::new())], &mut edit.layer);
     if paths.is_empty() {
-        return Err(Refused::Other(first(&found)));
+        let why = found.first().map(Diagnostic::to_sentence);
+        let why = why.unwrap_or_else(|| "the pose is not stored".to_owned());
+        return Err(Refused::Other(why));
     }
     let saved = edit
         .save()
@@ -164,30 +166,15 @@ pub fn store(
 pub fn delete(entry: &Path, name: &str, group: Option<&str>) -> Result<String, String> {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut edit = edit(entry)?;
-    let poses = Poses::of(&edit.stage, None).map_err(told)?;
+    let poses = Poses::of(&edit.stage, None).map_err(|error| error.to_string())?;
     let group = group.map(str::trim).filter(|group| !group.is_empty());
-    let pose = poses.get(name.trim(), group).map_err(told)?;
+    let pose = poses
+        .get(name.trim(), group)
+        .map_err(|error| error.to_string())?;
     poses.delete(pose, &mut edit.layer);
     let name = pose.name.clone();
     edit.save().map_err(|error| error.to_string())?;
     Ok(name)
-}
-
-/// Why a pose can't be had, in a sentence.
-pub fn told(error: PoseError) -> String {
-    match error {
-        PoseError::Wrong(found) => first(std::slice::from_ref(&*found)),
-        other => other.to_string(),
-    }
-}
-
-/// The first finding, in a sentence with what to do.
-fn first(found: &[Diagnostic]) -> String {
-    match found.first() {
-        Some(found) if found.help.is_empty() => found.message.clone(),
-        Some(found) => format!("{}: {}", found.message, found.help),
-        None => "the pose is not stored".to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -213,7 +200,7 @@ mod tests {
     fn at(position: f64) -> impl FnOnce(&Poses<'_>) -> Result<BTreeMap<JointId, Vec<f64>>, String> {
         move |poses| {
             Ok(BTreeMap::from([(
-                poses.joint("j").map_err(told)?,
+                poses.joint("j").map_err(|error| error.to_string())?,
                 vec![position],
             )]))
         }

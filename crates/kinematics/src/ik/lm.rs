@@ -6,7 +6,7 @@
 )]
 
 use super::problem::{Linear, Variable};
-use super::{Outcome, Problem, Solver};
+use super::{Outcome, Problem};
 
 /// Steps of least squares, damped as much as it takes for them to lead nearer
 /// (Levenberg–Marquardt). The defaults are those of Isaac's solver `lm`.
@@ -68,12 +68,17 @@ struct Work {
     bounded: Bounded,
 }
 
-impl Solver for Lm {
-    fn solve(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
+impl Lm {
+    /// Changes the mechanism's coordinates `q` until the problem is solved, or as near as it comes.
+    /// What the problem does not depend on, or holds, stays as it is; all else ends within the
+    /// problem's bounds.
+    pub fn solve(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
         self.descend(problem, q, self.iterations, PATIENCE)
     }
 
-    fn refine(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
+    /// The same where [`Lm::solve`] gives up too early: `q` is the nearest that was found, and all
+    /// that is wanted is to come nearer still.
+    pub fn refine(&mut self, problem: &Problem<'_>, q: &mut [f64]) -> Outcome {
         self.descend(problem, q, REFINING, usize::MAX)
     }
 }

@@ -5,8 +5,8 @@
     reason = "rows and columns of the normal matrix are made here; a chain's coordinates are those of its mechanism"
 )]
 
+use crate::Twist;
 use nalgebra::{Point3, Unit, UnitQuaternion, Vector3};
-use urdf_usd_robot::kinematics::Twist;
 use urdf_usd_robot::{JointId, LinkId, Pose};
 
 use super::Outcome;

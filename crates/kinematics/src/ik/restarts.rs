@@ -1,6 +1,6 @@
 //! Another start where the first leads nowhere.
 
-use super::{Outcome, Problem, Solver};
+use super::{Lm, Outcome, Problem};
 use crate::Random;
 
 /// How often a solver is started, and where.
@@ -24,7 +24,7 @@ impl Default for Restarts {
 /// Starts a solver at `q`, then at random configurations within the problem's bounds until the
 /// problem is solved. `q` becomes the solution, or the nearest that was found.
 pub fn solve(
-    solver: &mut dyn Solver,
+    solver: &mut Lm,
     problem: &Problem<'_>,
     q: &mut [f64],
     restarts: &Restarts,

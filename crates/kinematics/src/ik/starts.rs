@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use nalgebra::Vector3;
 
 use super::problem::Variable;
-use super::{Lm, Problem, Solver};
+use super::{Lm, Problem};
 use crate::Transform;
 
 /// How many configurations are looked over ...

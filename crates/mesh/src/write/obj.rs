@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use urdf_usd_robot::names::UniqueNames;
 use urdf_usd_robot::{Channel, MapRole, Material, Mesh, PLAIN_IOR, Texture, Wrap, decimal};
 
 /// A mesh as OBJ.
@@ -169,6 +170,7 @@ impl Vertices {
 /// A name for each material: its own without spaces at its ends, told apart by numbers.
 fn names(materials: &[&Material]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    let mut taken = UniqueNames::default();
     for material in materials {
         let own = material
             .name
@@ -180,13 +182,7 @@ fn names(materials: &[&Material]) -> Vec<String> {
         } else {
             own
         };
-        let mut name = own.clone();
-        let mut number = 1;
-        while names.contains(&name) {
-            name = format!("{own}_{number}");
-            number += 1;
-        }
-        names.push(name);
+        names.push(taken.unique(&own));
     }
     names
 }

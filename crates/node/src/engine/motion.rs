@@ -15,7 +15,7 @@ use crate::request;
 use crate::robots::{ENTRY, Posable};
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_isaac::poses::Poses;
-use urdf_usd_isaac::poses::stored::{self as poses, PoseView, told};
+use urdf_usd_isaac::poses::stored::{self as poses, PoseView};
 use urdf_usd_kinematics::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Mechanism, Stance, names};
 use urdf_usd_messages::{
@@ -248,7 +248,9 @@ impl Subject {
         }
         let stage =
             Stage::open(&self.entry, &Default::default()).map_err(|error| error.to_string())?;
-        let robot = Poses::of(&stage, None).map_err(told)?.robot;
+        let robot = Poses::of(&stage, None)
+            .map_err(|error| error.to_string())?
+            .robot;
         let mechanism = Mechanism::of(&robot);
         let posable = Arc::new(Posable {
             revision: self.revision,
@@ -273,7 +275,10 @@ impl Subject {
             }
         }
         for (joint, position) in named(&state.name, &state.position)? {
-            at.insert(names::joint(robot, joint).map_err(said)?, position);
+            at.insert(
+                names::joint(robot, joint).map_err(|wrong| wrong.to_sentence())?,
+                position,
+            );
         }
         // What has several positions is in no joint state, and what follows another joint follows
         // it.
@@ -322,22 +327,13 @@ fn named<'a>(
         .zip(positions.iter().copied()))
 }
 
-/// What is wrong, in a sentence for a caller.
-pub(super) fn said(wrong: Diagnostic) -> String {
-    if wrong.help.is_empty() {
-        wrong.message
-    } else {
-        format!("{}; {}", wrong.message, wrong.help)
-    }
-}
-
 pub(super) fn link_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
-    names::link(robot, name.trim()).map_err(said)
+    names::link(robot, name.trim()).map_err(|wrong| wrong.to_sentence())
 }
 
 pub(super) fn base_of(robot: &Robot, name: &str) -> Result<LinkId, String> {
     if name.trim().is_empty() {
-        names::base(robot).map_err(said)
+        names::base(robot).map_err(|wrong| wrong.to_sentence())
     } else {
         link_of(robot, name)
     }
@@ -422,7 +418,7 @@ fn positions_of(
         }
     } else if request.positions.is_empty() {
         for joint in &request.joint_names {
-            let id = poses.joint(joint).map_err(told)?;
+            let id = poses.joint(joint).map_err(|error| error.to_string())?;
             let Some(at) = subject.heard.get(joint) else {
                 return Err(format!(
                     "no joint state of joint {joint:?} was heard: give its position"
@@ -432,7 +428,10 @@ fn positions_of(
         }
     } else {
         for (joint, at) in named(&request.joint_names, &request.positions)? {
-            positions.insert(poses.joint(joint).map_err(told)?, vec![at]);
+            positions.insert(
+                poses.joint(joint).map_err(|error| error.to_string())?,
+                vec![at],
+            );
         }
     }
     Ok(positions)
@@ -465,7 +464,7 @@ fn ik(request: &SolveIkRequest, subject: &mut Subject) -> Result<SolveIkResponse
         base_of(robot, &request.base)?,
         link_of(robot, &request.tip)?,
     );
-    let chain = names::chain(robot, mechanism, base, tip).map_err(said)?;
+    let chain = names::chain(robot, mechanism, base, tip).map_err(|wrong| wrong.to_sentence())?;
     let target = Target::new(base, tip, Goal::Pose(pose_of(&request.target)?));
     let outcome = reach(&posable, &[target], &mut q, &known)?;
     let mut positions = vec![0.0; mechanism.position_count()];
@@ -574,7 +573,8 @@ fn fk(request: &ComputeFkRequest, subject: &mut Subject) -> Result<ComputeFkResp
         ..ComputeFkResponse::default()
     };
     for link in wanted {
-        let chain = names::chain(robot, mechanism, base, link).map_err(said)?;
+        let chain =
+            names::chain(robot, mechanism, base, link).map_err(|wrong| wrong.to_sentence())?;
         let mut own = vec![0.0; chain.coordinates().len()];
         chain.gather(&q, &mut own);
         response.links.push(robot.links()[link].name().to_owned());

@@ -3,8 +3,8 @@
 //! Links are named by the call, so planning groups are not looked at. Nothing here knows what
 //! touches.
 
+use super::Engine;
 use super::motion::{Refused, Subject, base_of, link_of, message_of, pose_of, reach};
-use super::{Engine, motion};
 use crate::robots::Posable;
 use urdf_usd_diagnostic::Diagnostic;
 use urdf_usd_kinematics::ik::{Goal, Target};
@@ -217,7 +217,7 @@ fn fk(request: &GetPositionFKRequest, subject: &mut Subject) -> Result<GetPositi
     let mut response = GetPositionFKResponse::default();
     for name in &request.fk_link_names {
         let link = link_of(robot, name).map_err(is(MoveItErrorCodes::INVALID_LINK_NAME))?;
-        let chain = names::chain(robot, mechanism, base, link).map_err(motion::said);
+        let chain = names::chain(robot, mechanism, base, link).map_err(|wrong| wrong.to_sentence());
         let chain = chain.map_err(is(MoveItErrorCodes::FRAME_TRANSFORM_FAILURE))?;
         let mut own = vec![0.0; chain.coordinates().len()];
         chain.gather(&q, &mut own);

@@ -200,25 +200,13 @@ fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
     let mut parameters = fake::parameters(&own);
     parameters.conversion.resolve.allowed_roots = vec![folder.path().canonicalize().unwrap()];
     set(&mut parameters);
-    let (node, converter, site) = (
-        Arc::new(node),
-        Arc::new(Converter::default()),
-        Arc::new(Site::default()),
-    );
     let (assets, diagnostics) = (node.listen("/urdf_usd/asset"), node.listen("/diagnostics"));
-    let stand_in = converter.clone();
-    let convert = convert.unwrap_or_else(|| Arc::new(move |job: &Job| stand_in.convert(job)));
-    let (changes, workers) = (node.changes(), Arc::new(Workers::here()));
-    let engine = Engine::start(
-        node.clone(),
-        parameters,
-        changes,
-        (convert, workers),
-        site.clone(),
-        AssetPaths::default(),
-    )
-    .unwrap();
-    let engine = tokio::spawn(engine.run());
+    let Started {
+        engine,
+        node,
+        converter,
+        site,
+    } = start(node, convert, parameters);
     Bed {
         folder,
         node,
@@ -226,7 +214,38 @@ fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
         site,
         assets,
         diagnostics,
+        engine: tokio::spawn(engine.run()),
+    }
+}
+
+/// An engine that does not run yet.
+struct Started {
+    engine: Engine<Fake>,
+    node: Arc<Fake>,
+    converter: Arc<Converter>,
+    site: Arc<Site>,
+}
+
+/// Starts an engine whose conversions are those of a [`Converter`], unless others are given.
+fn start(node: Fake, convert: Option<Arc<Convert>>, parameters: Parameters) -> Started {
+    let (node, converter) = (Arc::new(node), Arc::new(Converter::default()));
+    let (site, stand_in) = (Arc::new(Site::default()), converter.clone());
+    let convert = convert.unwrap_or_else(|| Arc::new(move |job: &Job| stand_in.convert(job)));
+    let changes = node.changes();
+    let engine = Engine::start(
+        node.clone(),
+        parameters,
+        changes,
+        (convert, Arc::new(Workers::here())),
+        site.clone(),
+        AssetPaths::default(),
+    )
+    .unwrap();
+    Started {
         engine,
+        node,
+        converter,
+        site,
     }
 }
 

@@ -1,5 +1,4 @@
-//! A kinematic model on flat arrays: where frames are, and how they move, without allocating once
-//! it is set up.
+//! A kinematic model on flat arrays: where frames are, without allocating once it is set up.
 
 #![allow(
     clippy::indexing_slicing,
@@ -8,14 +7,10 @@
 
 use std::ops::Range;
 
-use nalgebra::{Point3, Unit, UnitQuaternion, Vector3, Vector6};
+use nalgebra::{Unit, Vector3};
 
 use super::{moved, position_count};
 use crate::{Handle, JointKind, Pose, Robot};
-
-/// How a frame moves for one unit (radian or metre) of a position: linear velocity, then angular
-/// velocity.
-pub type Twist = Vector6<f64>;
 
 /// A frame of a [`Model`].
 #[derive(Clone, Debug)]
@@ -85,8 +80,6 @@ pub struct Model {
     joints: Vec<Placed>,
     /// Every frame after its parent.
     order: Vec<usize>,
-    /// How many frames are above each.
-    depth: Vec<usize>,
     positions: usize,
 }
 
@@ -189,15 +182,10 @@ impl Model {
                 offset,
             });
         }
-        let mut depth = vec![0; frames.len()];
-        for &frame in &order {
-            depth[frame] = frames[frame].parent.map_or(0, |parent| depth[parent] + 1);
-        }
         Self {
             frames,
             joints: placed,
             order,
-            depth,
             positions: first,
         }
     }
@@ -304,121 +292,6 @@ impl Model {
         self.forward(positions, &mut poses);
         poses
     }
-
-    /// Writes the spatial Jacobian of `tip` as seen from `base`, two frames of one tree: for each
-    /// position, the twist of `tip` in the coordinates of `base`, its linear part that of the point
-    /// of `tip` that is at the origin of `base` ([`at`] gives it for another). `poses` are those of
-    /// [`Model::forward`] for the same positions. `columns` are as many as positions; those of
-    /// positions that follow another are zero, since they move with that one, in whose column their
-    /// motion is.
-    pub fn jacobian(
-        &self,
-        base: usize,
-        tip: usize,
-        positions: &[f64],
-        poses: &[Pose],
-        columns: &mut [Twist],
-    ) {
-        columns.fill(Twist::zeros());
-        let (mut up, mut down) = (tip, base);
-        while up != down {
-            let (from, sign) = if self.depth[up] >= self.depth[down] {
-                (&mut up, 1.0)
-            } else {
-                (&mut down, -1.0)
-            };
-            let frame = *from;
-            let Some(parent) = self.frames[frame].parent else {
-                // Two trees: nothing holds between them.
-                columns.fill(Twist::zeros());
-                return;
-            };
-            self.add_columns(
-                frame,
-                sign,
-                &(poses[parent] * self.frames[frame].origin),
-                positions,
-                columns,
-            );
-            *from = parent;
-        }
-        let view = poses[base].inverse();
-        for column in columns {
-            let (linear, angular) = parts(column);
-            let (linear, angular) = (view * linear, view * angular);
-            *column = twist(
-                &(linear + view.translation.vector.cross(&angular)),
-                &angular,
-            );
-        }
-    }
-
-    /// Adds the twists that the joint of a frame gives, in the root's coordinates.
-    fn add_columns(
-        &self,
-        frame: usize,
-        sign: f64,
-        origin: &Pose,
-        positions: &[f64],
-        columns: &mut [Twist],
-    ) {
-        let Some(joint) = self.frames[frame].joint.map(|joint| &self.joints[joint]) else {
-            return;
-        };
-        let (index, factor) = match joint.leader {
-            Some(Leader {
-                position: Some(position),
-                multiplier,
-                ..
-            }) => (position, multiplier),
-            Some(Leader { position: None, .. }) => return,
-            None => (joint.first, 1.0),
-        };
-        let mut add = |k: usize, twist: Twist| {
-            if let Some(column) = columns.get_mut(index + k) {
-                *column += sign * factor * twist;
-            }
-        };
-        let slide = |direction: Vector3<f64>| twist(&(origin * direction), &Vector3::zeros());
-        let turn = |direction: Vector3<f64>, about: Vector3<f64>| {
-            let angular = origin * direction;
-            twist(
-                &(origin * Point3::from(about)).coords.cross(&angular),
-                &angular,
-            )
-        };
-        // A follower has one position, whatever its kind.
-        let is_follower = joint.leader.is_some();
-        let q = |k: usize| positions.get(joint.first + k).copied().unwrap_or(0.0);
-        match joint.kind {
-            JointKind::Fixed => {}
-            JointKind::Revolute | JointKind::Continuous => {
-                add(0, turn(joint.axis.into_inner(), Vector3::zeros()))
-            }
-            JointKind::Prismatic => add(0, slide(joint.axis.into_inner())),
-            JointKind::Planar => {
-                let (u, v) = super::planar_basis(&joint.axis);
-                add(0, slide(u.into_inner()));
-                if !is_follower {
-                    add(1, slide(v.into_inner()));
-                }
-            }
-            JointKind::Floating => {
-                add(0, slide(Vector3::x()));
-                if is_follower {
-                    return;
-                }
-                add(1, slide(Vector3::y()));
-                add(2, slide(Vector3::z()));
-                let about = Vector3::new(q(0), q(1), q(2));
-                let roll = UnitQuaternion::from_axis_angle(&Vector3::x_axis(), q(3));
-                let pitch = UnitQuaternion::from_axis_angle(&Vector3::y_axis(), q(4));
-                add(3, turn(Vector3::x(), about));
-                add(4, turn(roll * Vector3::y(), about));
-                add(5, turn(roll * pitch * Vector3::z(), about));
-            }
-        }
-    }
 }
 
 /// Which joint another follows, and by which factor and offset.
@@ -454,25 +327,6 @@ fn leaders(joints: &[ModelJoint]) -> Option<Vec<Option<Follows>>> {
         }
     }
     Some(leaders)
-}
-
-/// A twist whose linear part is that of the point which is at `point` now.
-pub fn at(of: &Twist, point: &Vector3<f64>) -> Twist {
-    let (linear, angular) = parts(of);
-    twist(&(linear + angular.cross(point)), &angular)
-}
-
-fn parts(twist: &Twist) -> (Vector3<f64>, Vector3<f64>) {
-    (
-        twist.fixed_rows::<3>(0).into(),
-        twist.fixed_rows::<3>(3).into(),
-    )
-}
-
-fn twist(linear: &Vector3<f64>, angular: &Vector3<f64>) -> Twist {
-    Twist::new(
-        linear.x, linear.y, linear.z, angular.x, angular.y, angular.z,
-    )
 }
 
 #[cfg(test)]

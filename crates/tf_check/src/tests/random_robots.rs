@@ -9,12 +9,10 @@ use nalgebra::{Translation3, Unit, UnitQuaternion, Vector3};
 use proptest::prelude::*;
 
 use super::{Said, hear, only_here, topics, transform};
+use crate::frames::{AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext};
 use crate::joints::tests::State;
 use crate::tf::Topic;
 use crate::*;
-use urdf_usd_robot::frames::{
-    AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
-};
 use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{JointKind, Pose};
 

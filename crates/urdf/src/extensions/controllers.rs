@@ -86,7 +86,7 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
         .iter()
         .filter(|interface| !assumed.contains(interface.name.as_str()));
     let mut interfaces: Vec<Interface> = kept.cloned().collect();
-    let mut sensors = robot.sensors.clone();
+    let mut sensors = robot.sensors().to_vec();
     let remappings = drives::control_remappings(&scope);
     let namespace = drives::control_namespace(&scope);
     let mut named = HashSet::new();
@@ -170,7 +170,9 @@ pub fn set_controllers(robot: &mut Robot, files: &[(Arc<Path>, String)]) -> Vec<
     let mut diagnostics = scope.diagnostics;
     diagnostics.extend(claims.settle(&mut interfaces));
     robot.interfaces = interfaces;
-    robot.sensors = sensors;
+    if let Err(error) = robot.set_sensors(sensors) {
+        diagnostics.push(error.to_diagnostic(robot.place.clone()));
+    }
     diagnostics
 }
 

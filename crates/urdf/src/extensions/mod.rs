@@ -45,7 +45,9 @@ pub(super) fn read(robot: &mut Robot) -> (Vec<(String, Place)>, Vec<Diagnostic>)
     for (id, drive) in joints {
         robot.joint_mut(id).commanded = Some(drive);
     }
-    robot.sensors = sensors;
+    if let Err(error) = robot.set_sensors(sensors) {
+        diagnostics.push(error.to_diagnostic(robot.place.clone()));
+    }
     robot.interfaces = interfaces;
     (files, diagnostics)
 }

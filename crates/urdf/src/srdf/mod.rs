@@ -10,10 +10,11 @@ mod states;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::xml::{Node, Xml, children, name_of, short};
 use crate::{Form, is_robot, read_xml};
-use urdf_usd_diagnostic::{Code, Diagnostic, Suggestions, did_you_mean};
+use urdf_usd_diagnostic::{Code, Diagnostic, Place, Suggestions, did_you_mean};
 use urdf_usd_robot::{Link, LinkId, Robot};
 
 const SRDF: Form = Form {
@@ -34,7 +35,7 @@ type Pair = (LinkId, LinkId);
 /// As MoveIt has it: links of `disable_default_collisions` collide with nothing, but for pairs of
 /// `enable_collisions`; pairs of `disable_collisions` do not collide in any case.
 pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnostic> {
-    let (found, diagnostics) = read_xml(text, file, |xml, root| {
+    let (found, mut diagnostics) = read_xml(text, file, |xml, root| {
         if !is_robot(xml, root, SRDF) {
             return None;
         }
@@ -52,13 +53,18 @@ pub fn apply(text: &str, file: Option<&Path>, robot: &mut Robot) -> Vec<Diagnost
                 planning.tool_frames.push(frame);
             }
         }
-        robot.disabled_collisions.extend(pairs);
-        // Tool frames have no invariants, and the states were read of the joints of this robot.
-        let is_valid = robot.set_planning(planning).is_ok()
-            && poses
-                .into_iter()
-                .all(|pose| robot.add_named_pose(pose).is_ok());
-        debug_assert!(is_valid);
+        // All of it was read of links and joints of this robot.
+        let added = [
+            robot.disable_collisions(pairs),
+            robot.set_planning(planning),
+        ];
+        let poses = poses.into_iter().map(|pose| robot.add_named_pose(pose));
+        let refused = added.into_iter().chain(poses).filter_map(Result::err);
+        let place = Place {
+            file: file.map(Arc::from),
+            ..Place::default()
+        };
+        diagnostics.extend(refused.map(|error| error.to_diagnostic(place.clone())));
     }
     diagnostics
 }

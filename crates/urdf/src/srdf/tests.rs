@@ -34,7 +34,7 @@ fn applied(text: &str) -> (Vec<String>, Vec<(&'static str, u32, String)>) {
     let diagnostics = apply(text, None, &mut robot);
     let name = |link: LinkId| robot.links()[link].name();
     let pairs = robot
-        .disabled_collisions
+        .disabled_collisions()
         .iter()
         .map(|(a, b)| format!("{} {}", name(a), name(b)))
         .collect();

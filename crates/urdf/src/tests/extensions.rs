@@ -32,7 +32,7 @@ fn robot(inside: &str) -> Robot {
 /// The only sensor of a robot with `inside`.
 #[track_caller]
 fn sensor(inside: &str) -> Sensor {
-    let mut sensors = robot(inside).sensors;
+    let mut sensors = robot(inside).sensors().to_vec();
     assert_eq!(sensors.len(), 1, "{inside}");
     sensors.remove(0)
 }
@@ -69,7 +69,7 @@ fn link(robot: &Robot, id: urdf_usd_robot::LinkId) -> &str {
 }
 
 fn frame(robot: &Robot) -> Option<&str> {
-    robot.sensors[0].frame.map(|id| link(robot, id))
+    robot.sensors()[0].frame.map(|id| link(robot, id))
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn cameras_have_a_view_an_optical_frame_and_topics() {
          <clip><near>0.2</near><far>9</far></clip></camera></sensor>",
     );
     let robot = robot(&inside);
-    let sensor = &robot.sensors[0];
+    let sensor = &robot.sensors()[0];
     let SensorKind::Camera(camera) = sensor.kind else {
         panic!("{sensor:?}")
     };
@@ -151,7 +151,7 @@ fn a_camera_has_no_optical_frame_that_is_elsewhere() {
     assert_eq!(named("0 0 0 0 0 0", "map").as_deref(), Some("optical"));
     let text = gazebo("<sensor name='c' type='camera'/>").replace("\"camera\"", "\"optical\"");
     assert_eq!(codes(&text), [("urdf-camera-on-optical-frame", 7)]);
-    assert_eq!(robot(&text).sensors[0].frame, None);
+    assert_eq!(robot(&text).sensors()[0].frame, None);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn nonsense_is_mended_and_reported() {
             .map(|d| (d.code, d.place.line))
             .collect();
         assert_eq!(reported, [("urdf-bad-setting", 8)], "{inside}");
-        let SensorKind::Camera(c) = outcome.robot.unwrap().sensors[0].kind else {
+        let SensorKind::Camera(c) = outcome.robot.unwrap().sensors()[0].kind else {
             panic!("{inside}")
         };
         assert_eq!(
@@ -218,7 +218,7 @@ fn nonsense_is_mended_and_reported() {
     ] {
         let outcome = read(&body(&gazebo(&rate(text))), None);
         let InterfaceKind::Publisher { rate, .. } =
-            outcome.robot.unwrap().sensors[0].interfaces[0].kind
+            outcome.robot.unwrap().sensors()[0].interfaces[0].kind
         else {
             panic!()
         };
@@ -287,7 +287,8 @@ fn several_cameras_are_as_many_sensors() {
     let inside = gazebo(
         "<sensor name='s' type='multicamera'><camera name='left'/><camera name='right'><pose>0 -1 0 0 0 0</pose></camera></sensor>",
     );
-    let sensors = robot(&inside).sensors;
+    let robot = robot(&inside);
+    let sensors = robot.sensors();
     assert_eq!(
         sensors.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(),
         ["s_left", "s_right"]
@@ -466,7 +467,7 @@ fn sensors_of_urdf_look_along_z() {
     let inside = "<sensor name='s' type='camera' update_rate='5'><parent link='optical'/><origin xyz='0 0 0'/>
         <camera><image width='64' height='32' hfov='1' near='0.5' far='2'/></camera></sensor>";
     let robot = robot(inside);
-    let sensor = &robot.sensors[0];
+    let sensor = &robot.sensors()[0];
     assert_eq!(
         (link(&robot, sensor.link), frame(&robot)),
         ("optical", Some("optical"))
@@ -507,7 +508,7 @@ fn sensors_are_on_links_or_on_what_joints_move() {
             "<gazebo reference='{reference}'><sensor name='s' {inside}</sensor></gazebo>"
         ));
         (
-            link(&robot, robot.sensors[0].link).to_owned(),
+            link(&robot, robot.sensors()[0].link).to_owned(),
             frame(&robot).map(str::to_owned),
         )
     };
@@ -607,7 +608,10 @@ fn names_are_made_valid_and_the_clock_is_the_simulators() {
         ));
         let outcome = read(&body(&inside), None);
         let codes: Vec<_> = outcome.diagnostics.iter().map(|d| d.code).collect();
-        (shown(&outcome.robot.unwrap().sensors[0].interfaces), codes)
+        (
+            shown(&outcome.robot.unwrap().sensors()[0].interfaces),
+            codes,
+        )
     };
     assert_eq!(
         named("a/2nd imu//x-y/"),
@@ -621,7 +625,7 @@ fn names_are_made_valid_and_the_clock_is_the_simulators() {
     assert_eq!(named("my/clock"), (vec!["my/clock Imu".to_owned()], vec![]));
     let spaced = gazebo("<sensor name='left eye' type='camera'/>");
     let outcome = read(&body(&spaced), None);
-    let sensor = &outcome.robot.unwrap().sensors[0];
+    let sensor = &outcome.robot.unwrap().sensors()[0];
     assert_eq!(
         (sensor.name.as_str(), sensor.interfaces[0].name.as_str()),
         ("left eye", "left_eye/image_raw")
@@ -858,13 +862,13 @@ fn sensors_of_ros2_control_are_broadcast() {
     ));
     assert_eq!(
         (
-            wrench.sensors[0].kind,
-            link(&wrench, wrench.sensors[0].link)
+            wrench.sensors()[0].kind,
+            link(&wrench, wrench.sensors()[0].link)
         ),
         (SensorKind::ForceTorque, "arm")
     );
     assert_eq!(
-        shown(&wrench.sensors[0].interfaces),
+        shown(&wrench.sensors()[0].interfaces),
         ["ft_broadcaster/wrench WrenchStamped"]
     );
     let imu = robot(&of(
@@ -872,7 +876,7 @@ fn sensors_of_ros2_control_are_broadcast() {
         &states(&["orientation.x", "angular_velocity.y"]),
     ));
     assert_eq!(
-        (imu.sensors.len(), shown(&imu.interfaces)),
+        (imu.sensors().len(), shown(&imu.interfaces)),
         (0, vec!["imu_broadcaster/imu Imu".to_owned()])
     );
     assert_eq!(
@@ -943,7 +947,7 @@ imu:
         }
     );
     let sensors: Vec<_> = robot
-        .sensors
+        .sensors()
         .iter()
         .map(|s| {
             (
@@ -961,7 +965,7 @@ imu:
         ]
     );
     assert_eq!(
-        robot.sensors[1].interfaces[0].kind,
+        robot.sensors()[1].interfaces[0].kind,
         InterfaceKind::Publisher {
             rate: 200.0,
             qos: Qos::Sensor

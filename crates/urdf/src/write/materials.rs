@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::codes;
 use crate::xml::short;
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_robot::{ArenaMap, Material, MaterialId, Robot, decimal};
+use urdf_usd_robot::{ArenaMap, Material, MaterialId, Robot, decimal, names};
 
 /// The names of a robot's materials, each different unless it is empty.
 pub(super) struct Materials {
@@ -44,14 +44,12 @@ impl Materials {
                 &material.name
             };
             let is_free = name.is_empty() || taken.insert(name.to_owned());
-            let other = (1..).map(|number| format!("{name}_{number}"));
             let name = if is_free {
                 name.to_owned()
             } else {
-                let other = other
-                    .into_iter()
-                    .find(|other| !own.contains(other.as_str()) && taken.insert(other.clone()));
-                let other = other.unwrap_or_default();
+                let other = names::unique(name, |other| {
+                    !own.contains(other) && taken.insert(other.to_owned())
+                });
                 let place = first_use
                     .get(&id)
                     .map_or(&robot.place, |place| *place)

@@ -554,9 +554,13 @@ impl<'a> Writer<'a> {
         let counts = [
             (
                 "sensors",
-                if is_simulated { 0 } else { robot.sensors.len() },
+                if is_simulated {
+                    0
+                } else {
+                    robot.sensors().len()
+                },
             ),
-            ("lights", robot.lights.len()),
+            ("lights", robot.lights().len()),
             (
                 "contact properties",
                 if is_simulated {
@@ -603,7 +607,7 @@ impl<'a> Writer<'a> {
             let help = "write <gazebo> or <ros2_control> elements for the simulator or controllers that should have them";
             self.report(&codes::NO_WORD, &robot.place, message, help);
         }
-        let pairs = robot.disabled_collisions.len();
+        let pairs = robot.disabled_collisions().len();
         let told = list(&[
             ("named poses", robot.named_poses().len()),
             ("pairs of links that need no check for collision", pairs),

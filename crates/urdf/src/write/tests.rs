@@ -60,11 +60,17 @@ fn plain(robot: &Robot) -> (String, Vec<Pose>) {
             inertial.place = Place::default();
             take(&mut inertial.origin);
         }
-        for shape in link.visuals.iter_mut().chain(&mut link.collisions) {
+    }
+    for id in robot.links().handles() {
+        let link = robot.links()[id].clone();
+        let (mut visuals, mut collisions) = (link.visuals, link.collisions);
+        for shape in visuals.iter_mut().chain(&mut collisions) {
             shape.place = Place::default();
             shape.custom = custom(&shape.custom);
             take(&mut shape.origin);
         }
+        robot.set_visuals(id, visuals).unwrap();
+        robot.set_collisions(id, collisions).unwrap();
     }
     let loops: Vec<JointId> = robot
         .joints()
@@ -89,9 +95,11 @@ fn plain(robot: &Robot) -> (String, Vec<Pose>) {
             .dynamics
             .filter(|dynamics| *dynamics != Default::default());
     }
-    for sensor in &mut robot.sensors {
+    let mut sensors = robot.sensors().to_vec();
+    for sensor in &mut sensors {
         sensor.place = Place::default();
     }
+    robot.set_sensors(sensors).unwrap();
     let joints: Vec<_> = robot
         .joints()
         .iter()
@@ -102,9 +110,9 @@ fn plain(robot: &Robot) -> (String, Vec<Pose>) {
     let uses = (
         robot.named_poses(),
         robot.planning(),
-        &robot.disabled_collisions,
-        &robot.sensors,
-        &robot.lights,
+        robot.disabled_collisions(),
+        robot.sensors(),
+        robot.lights(),
         &robot.interfaces,
         custom(&robot.custom),
     );
@@ -254,21 +262,21 @@ fn what_no_urdf_can_say_is_told() {
         geometry: Geometry::Sphere { radius: 1.0 },
         material: Some(second),
         stand_in_for: None,
-        instancer: None,
+        instance_set: None,
         custom: Custom::default(),
         place: Place::default(),
     };
     let [a, b] = ["a", "b"].map(|name| robot.link_named(name).unwrap());
-    robot.link_mut(b).visuals.push(ball.clone());
+    robot.add_visual(b, ball.clone()).unwrap();
     (ball.geometry, ball.material) = (
         Geometry::Missing {
             scale: Vector3::repeat(1.0),
         },
         None,
     );
-    robot.link_mut(b).visuals.push(ball);
+    robot.add_visual(b, ball).unwrap();
     robot.link_mut(b).contact = Some(Default::default());
-    robot.disabled_collisions.insert(a, b);
+    robot.disable_collisions([(a, b)]).unwrap();
     robot.rename("r\u{1}");
     let files = FileNames::as_read(&robot, &References::default());
     let Written { text, diagnostics } = write(&robot, &files);

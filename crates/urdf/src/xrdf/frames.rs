@@ -8,7 +8,7 @@ use super::codes;
 use super::reader::{Findings, Gone, Known, below, optional};
 use crate::xml::short;
 use urdf_usd_diagnostic::Place;
-use urdf_usd_robot::{Joint, JointKind, Link, LinkId, Pose, Robot};
+use urdf_usd_robot::{InvalidRobot, Joint, JointId, JointKind, Link, LinkId, Pose, Robot};
 use urdf_usd_text::yaml::{Mark, Yaml};
 
 /// The most frames that are added.
@@ -297,7 +297,8 @@ impl Modifiers<'_> {
                 continue;
             }
             let place = findings.place(frame.at, "modifiers / add_frame");
-            if add_frame(robot, frame, place).is_none() {
+            if let Err(error) = add_frame(robot, frame, place) {
+                findings.refuse(&error, frame.at, "modifiers / add_frame");
                 continue;
             }
             added.push(frame.name.1.to_owned());
@@ -329,15 +330,23 @@ impl Modifiers<'_> {
 
 /// Holds `base`, the root, to the world: to a link `world`, whose frame is that of the base, by a
 /// fixed joint `joint`.
-pub(super) fn hold(robot: &mut Robot, base: Option<LinkId>, joint: &str, place: Place) {
-    let Some(base) = base else { return };
-    let Ok(world) = robot.add_link(empty_link(WORLD, place.clone())) else {
-        return;
+///
+/// # Errors
+/// If the robot has another joint of this name. Without a base, or with a link `world` already,
+/// nothing changes.
+pub(super) fn hold(
+    robot: &mut Robot,
+    base: Option<LinkId>,
+    joint: &str,
+    place: Place,
+) -> Result<(), InvalidRobot> {
+    let Some(base) = base.filter(|_| robot.link_named(WORLD).is_none()) else {
+        return Ok(());
     };
+    let world = robot.add_link(empty_link(WORLD, place.clone()))?;
     let mut joint = Joint::new(joint, JointKind::Fixed, world, base);
     joint.place = place;
-    let is_valid = robot.add_joint(joint).is_ok();
-    debug_assert!(is_valid);
+    robot.add_joint(joint).map(|_| ())
 }
 
 /// Says which frames were added.
@@ -367,13 +376,11 @@ fn empty_link(name: &str, place: Place) -> Link {
 }
 
 /// Adds a frame whose names are free to a robot that has its parent.
-fn add_frame(robot: &mut Robot, frame: &Frame<'_>, place: Place) -> Option<LinkId> {
-    let parent = robot.link_named(frame.parent.1)?;
-    let child = robot
-        .add_link(empty_link(frame.name.1, place.clone()))
-        .ok()?;
+fn add_frame(robot: &mut Robot, frame: &Frame<'_>, place: Place) -> Result<JointId, InvalidRobot> {
+    let parent = robot.link_named(frame.parent.1);
+    let parent = parent.ok_or_else(|| InvalidRobot::Dangling(frame.name.1.to_owned()))?;
+    let child = robot.add_link(empty_link(frame.name.1, place.clone()))?;
     let mut joint = Joint::new(frame.joint.1, frame.kind, parent, child);
     (joint.origin, joint.place) = (frame.pose, place);
-    robot.add_joint(joint).ok()?;
-    Some(child)
+    robot.add_joint(joint)
 }

@@ -182,18 +182,21 @@ fn sections(
         .iter()
         .filter(|(a, b)| !robot.is_frame(*a) && !robot.is_frame(*b));
     let bodies: Vec<_> = bodies.collect();
-    robot.disabled_collisions.extend(bodies);
-    // Coordinates are moving joints of this robot, each once.
-    let mut is_valid = robot.set_planning(planning).is_ok();
+    // All of it was read of links and joints of this robot; coordinates are moving ones, each once.
+    let mut set = robot
+        .disable_collisions(bodies)
+        .and_then(|()| robot.set_planning(planning));
     if let Some(pose) = pose {
         // The pose of another file is replaced.
         let mut poses = robot.named_poses().to_vec();
         poses.retain(|other| (&other.name, &other.group) != (&pose.name, &pose.group));
         // A pose of no joints is none.
         poses.extend(Some(pose).filter(|pose| !pose.positions.is_empty()));
-        is_valid &= robot.set_named_poses(poses).is_ok();
+        set = set.and_then(|()| robot.set_named_poses(poses));
     }
-    debug_assert!(is_valid);
+    if let Err(error) = set {
+        findings.refuse(&error, document.at, "");
+    }
     if let Some(section) = positions.or(optional(&fields, "self_collision")) {
         report_touches(findings, section.at, robot);
     }
@@ -215,7 +218,14 @@ fn modify(
         modifiers.report_left_behind(findings, robot, base, &mut added);
         let (had_world, held) = (robot.world_root().is_some(), joint_that_holds(robot, base));
         let before = robot.links().clone();
-        let removed = robot.keep_below(base);
+        let element = "modifiers / set_base_frame";
+        let removed = match robot.keep_below(base) {
+            Ok(removed) => removed,
+            Err(error) => {
+                findings.refuse(&error, at, element);
+                return gone;
+            }
+        };
         references.renumber(&removed.links);
         let links = before
             .iter()
@@ -225,7 +235,6 @@ fn modify(
             links: links.collect(),
             joints: removed.joints.iter().cloned().collect(),
         };
-        let element = "modifiers / set_base_frame";
         for joint in removed.freed.iter().map(|&joint| &robot.joints()[joint]) {
             let message = format!(
                 "the joint \"{}\" follows a joint that is not below the new root",
@@ -250,12 +259,10 @@ fn modify(
             findings.report(&codes::BASE_SET, at, element, message, help);
         }
         if let Some(joint) = held {
-            frames::hold(
-                robot,
-                removed.links[base],
-                &joint,
-                findings.place(at, element),
-            );
+            let place = findings.place(at, element);
+            if let Err(error) = frames::hold(robot, removed.links[base], &joint, place) {
+                findings.refuse(&error, at, element);
+            }
         }
     }
     frames::report_added(findings, section.at, &added);

@@ -10,7 +10,7 @@ use urdf_usd_diagnostic::{
     Code, Collector, Diagnostic, Most, Place, Suggestions, did_you_mean, nearest,
 };
 use urdf_usd_robot::kinematics::position_count;
-use urdf_usd_robot::{Joint, JointId, Link, LinkId, Robot};
+use urdf_usd_robot::{InvalidRobot, Joint, JointId, Link, LinkId, Robot};
 use urdf_usd_text::yaml::{Content, Key, Mark, Yaml};
 
 /// How many findings are reported.
@@ -53,6 +53,11 @@ impl Findings {
         let place = self.place(at, element);
         self.list
             .push(Diagnostic::new(code, place, message).help(help));
+    }
+
+    /// Reports that the robot refused what was read.
+    pub fn refuse(&mut self, error: &InvalidRobot, at: Mark, element: &str) {
+        self.list.push(error.to_diagnostic(self.place(at, element)));
     }
 
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {

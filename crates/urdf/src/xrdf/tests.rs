@@ -76,7 +76,7 @@ fn findings(text: &str) -> Vec<(&'static str, u32, u32)> {
 fn pairs(robot: &Robot) -> Vec<(&str, &str)> {
     let name = |id: LinkId| robot.links()[id].name();
     robot
-        .disabled_collisions
+        .disabled_collisions()
         .iter()
         .map(|(a, b)| (name(a), name(b)))
         .collect()
@@ -213,7 +213,7 @@ fn ignored_pairs_join_those_that_are_there() {
     let mut robot = robot();
     for (a, b) in [("base", "turn_link"), ("roll_link", "far_link")] {
         let [a, b] = [a, b].map(|name| link(&robot, name));
-        robot.disabled_collisions.insert(a, b);
+        robot.disable_collisions([(a, b)]).unwrap();
     }
     assert_eq!(apply(&text, &mut robot), []);
     let expected = [
@@ -301,7 +301,7 @@ fn what_is_no_xrdf_changes_nothing() {
             .map(|d| (d.code, d.place.line, d.place.column))
             .collect();
         assert_eq!(found, [(code, line, column)], "{:.60}", text);
-        assert!(robot.named_poses().is_empty() && robot.disabled_collisions.is_empty());
+        assert!(robot.named_poses().is_empty() && robot.disabled_collisions().is_empty());
     }
 }
 
@@ -810,7 +810,7 @@ fn damaged_texts_are_read_or_refused() {
             }
             assert!(
                 robot
-                    .disabled_collisions
+                    .disabled_collisions()
                     .iter()
                     .all(|(a, b)| a < b && robot.links().contains(b))
             );
@@ -823,7 +823,7 @@ fn pairs_of_frames_are_told_once() {
     let mut robot = robot();
     let name = "roll_link";
     let frame = link(&robot, name);
-    robot.link_mut(frame).collisions.clear();
+    robot.set_collisions(frame, Vec::new()).unwrap();
     let text = format!(
         "{HEAD}self_collision:\n  geometry: g\n  ignore:\n    base: [turn_link,\n     {name}]\n    {name}: [still_link]\n"
     );
@@ -850,6 +850,8 @@ fn renamed(robot: &Robot, names: &[&str]) -> Robot {
         let name = names.get(id.index()).copied().unwrap_or(link.name());
         let id = renamed.add_link(Link::new(name)).unwrap();
         renamed.link_mut(id).clone_from(link);
+        renamed.set_visuals(id, link.visuals.clone()).unwrap();
+        renamed.set_collisions(id, link.collisions.clone()).unwrap();
     }
     for joint in robot.joints().values() {
         renamed.add_joint(joint.clone()).unwrap();

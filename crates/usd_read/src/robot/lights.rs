@@ -22,6 +22,7 @@ pub(super) fn read(
     robot: &mut Robot,
     link: impl Fn(Option<DraftId>) -> Option<LinkId>,
 ) {
+    let mut lights = Vec::new();
     for (id, prim) in scene.prims() {
         if !is_light(prim) || !shines(scene, id) {
             continue;
@@ -45,7 +46,7 @@ pub(super) fn read(
                 .filter(|range| *range > 0.0),
             _ => None,
         };
-        robot.lights.push(Light {
+        lights.push(Light {
             name: super::display_name(scene, id).unwrap_or_else(|| prim.name().to_owned()),
             kind,
             link: on,
@@ -55,6 +56,9 @@ pub(super) fn read(
             range: range.filter(|_| !matches!(kind, LightKind::Directional { .. })),
             place: scene.place(id, None),
         });
+    }
+    if let Err(error) = robot.set_lights(lights) {
+        scene.push(error.to_diagnostic(robot.place.clone()));
     }
 }
 

@@ -187,7 +187,7 @@ fn outline(robot: &Robot) -> Vec<String> {
     let name = |link: LinkId| robot.links()[link].name();
     let links = robot.links().values().map(|link| {
         let mut bare = LinkProperties::clone(link);
-        (bare.visuals, bare.collisions, bare.place) = Default::default();
+        bare.place = Place::default();
         bare.inertial
             .iter_mut()
             .for_each(|inertial| inertial.place = Place::default());
@@ -211,7 +211,7 @@ fn outline(robot: &Robot) -> Vec<String> {
             joint.closes_loop()
         )
     });
-    let sensors = robot.sensors.iter().map(|sensor| {
+    let sensors = robot.sensors().iter().map(|sensor| {
         let Sensor {
             name: own,
             kind,
@@ -225,7 +225,7 @@ fn outline(robot: &Robot) -> Vec<String> {
         let (link, frame) = (name(*link), frame.map(name));
         format!("{link} {frame:?} {own} {kind:?} {origin:?} {frame_name:?} {interfaces:?}")
     });
-    let lights = robot.lights.iter().map(|light| {
+    let lights = robot.lights().iter().map(|light| {
         let Light {
             name: own,
             kind,
@@ -239,7 +239,7 @@ fn outline(robot: &Robot) -> Vec<String> {
         let link = name(*link);
         format!("{link} {own} {kind:?} {origin:?} {color:?} {intensity} {range:?}")
     });
-    let pairs = robot.disabled_collisions.iter().map(|(a, b)| {
+    let pairs = robot.disabled_collisions().iter().map(|(a, b)| {
         let mut pair = [name(a), name(b)];
         pair.sort_unstable();
         format!("{pair:?}")
@@ -326,7 +326,7 @@ fn is_same_shape(robot: &Robot, a: &Shape, other: &Robot, b: &Shape) -> bool {
         (a, b) => a == b,
     };
     is_same
-        && (a.origin, &a.name, &a.stand_in_for, a.instancer.is_some())
-            == (b.origin, &b.name, &b.stand_in_for, b.instancer.is_some())
+        && (a.origin, &a.name, &a.stand_in_for, a.instance_set.is_some())
+            == (b.origin, &b.name, &b.stand_in_for, b.instance_set.is_some())
         && format!("{:?}", a.custom) == format!("{:?}", b.custom)
 }

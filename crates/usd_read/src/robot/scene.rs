@@ -11,7 +11,7 @@ use nalgebra::{
 };
 
 use urdf_usd_diagnostic::{Code, Diagnostic, Place};
-use urdf_usd_robot::Pose;
+use urdf_usd_robot::{InvalidRobot, Pose};
 use urdf_usd_stage::{Prim, PrimId, PrimMap, Stage, numbers, rigid};
 
 /// Lengths and angles within which frames are the same, metres and radians.
@@ -133,6 +133,13 @@ impl<'a> Scene<'a> {
     ) {
         let diagnostic = Diagnostic::new(code, self.place(id, property), message).help(help);
         self.push(diagnostic);
+    }
+
+    /// Reports what of a prim a robot refused, if anything.
+    pub fn accept(&self, result: Result<(), InvalidRobot>, id: PrimId) {
+        if let Err(error) = result {
+            self.push(error.to_diagnostic(self.place(id, None)));
+        }
     }
 
     /// Adds a finding, once.

@@ -103,7 +103,9 @@ pub(super) fn read(
             .filter(|name| GLOBAL_FRAMES.contains(name));
         sensor.frame_name = told.map(str::to_owned).or(sensor.frame_name.take());
     }
-    robot.sensors = all;
+    if let Err(error) = robot.set_sensors(all) {
+        scene.push(error.to_diagnostic(robot.place.clone()));
+    }
 }
 
 fn in_link(scene: &Scene<'_>, links: &Links, id: PrimId) -> Pose {

@@ -363,16 +363,18 @@ impl<'s, 'a> Shapes<'s, 'a> {
             geometry: geometry.clone(),
             material: None,
             stand_in_for: self.stand_in_for(drawn.prim),
-            instancer: drawn.instancer.map(PrimId::index),
+            instance_set: drawn.instancer.map(PrimId::index),
             custom: super::custom::of_shape(self.scene, drawn.prim),
             place: self.scene.place(drawn.prim, None),
         };
         if drawn.is_visual {
             let material = self.materials.of_shape(robot, drawn.prim);
-            robot.link_mut(link).visuals.push(Shape {
+            let visual = Shape {
                 material,
                 ..shape.clone()
-            });
+            };
+            self.scene
+                .accept(robot.add_visual(link, visual), drawn.prim);
         }
         if let Some(collider) = drawn.collider.filter(|_| is_collider) {
             self.colliders.push(Collider {
@@ -381,9 +383,10 @@ impl<'s, 'a> Shapes<'s, 'a> {
                 geometry,
                 pose: origin,
             });
-            let link = robot.link_mut(link);
-            link.contact = link.contact.or_else(|| self.contact(collider));
-            link.collisions.push(shape);
+            let properties = robot.link_mut(link);
+            properties.contact = properties.contact.or_else(|| self.contact(collider));
+            self.scene
+                .accept(robot.add_collision(link, shape), drawn.prim);
         }
     }
 

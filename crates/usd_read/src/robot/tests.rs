@@ -300,7 +300,7 @@ fn cones_ellipsoids_and_copies_are_shapes() {
     );
     let (robot, codes) = told(&layer);
     assert_eq!(codes, ["usd-read-shape-as-mesh", "usd-read-shape-as-mesh"]);
-    assert_eq!(robot.lights.len(), 1);
+    assert_eq!(robot.lights().len(), 1);
     let visuals = &robot.links().as_slice()[0].visuals;
     assert_eq!(visuals.len(), 4);
     robot
@@ -401,8 +401,8 @@ fn lights_shine_as_usd_says_they_do() {
         ]
     );
     let near = |a: f64, b: f64| (a - b).abs() < 1e-6 * b.max(1.0);
-    let [ball, normal, spot, sun, lux, wide] = &robot.lights[..] else {
-        panic!("{:?}", robot.lights)
+    let [ball, normal, spot, sun, lux, wide] = robot.lights() else {
+        panic!("{:?}", robot.lights())
     };
     // 400 nits from a disk of 10 cm radius.
     assert!(
@@ -466,8 +466,8 @@ fn a_light_outside_all_links_is_on_the_first() {
     assert_eq!(
         (
             robot.links().len(),
-            Some(robot.lights[0].link),
-            robot.lights[0].origin.translation.x
+            Some(robot.lights()[0].link),
+            robot.lights()[0].origin.translation.x
         ),
         (1, robot.links().handle(0), -1.0)
     );
@@ -756,15 +756,15 @@ fn same_shapes(a: (&Robot, &[Shape]), b: (&Robot, &[Shape]), what: &str) {
 /// Asserts that lights that were read are those that were written.
 fn same_lights(a: &Robot, b: &Robot) {
     assert_eq!(
-        a.lights.len(),
-        b.lights.len(),
+        a.lights().len(),
+        b.lights().len(),
         "{}: {:?}",
         a.name(),
-        b.lights
+        b.lights()
     );
-    for light in &a.lights {
+    for light in a.lights() {
         let of_b = b
-            .lights
+            .lights()
             .iter()
             .find(|other| other.name == light.name)
             .unwrap();
@@ -1144,11 +1144,12 @@ proptest! {
         let outcome = urdf_usd_urdf::read(&text, None);
         let mut robot = outcome.robot.unwrap();
         for name in ["l0", "head lamp", "lamp"].into_iter().take(numbers.of(4)) {
-            let light = numbers.light(name, &robot);
-            robot.lights.push(light);
+            let mut lights = robot.lights().to_vec();
+            lights.push(numbers.light(name, &robot));
+            robot.set_lights(lights).unwrap();
         }
         for mesh in &outcome.references.meshes {
-            mesh.settle(&mut robot, Arc::new(solid_mesh().into()));
+            mesh.settle(&mut robot, Arc::new(solid_mesh().into())).unwrap();
         }
         for bodies in Bodies::ALL {
             let (read, found) = again(&robot, bodies);
@@ -1246,7 +1247,8 @@ fn robots_come_back() {
             continue;
         };
         for mesh in &outcome.references.meshes {
-            mesh.settle(&mut robot, Arc::new(solid_mesh().into()));
+            mesh.settle(&mut robot, Arc::new(solid_mesh().into()))
+                .unwrap();
         }
         let folder = tempfile::tempdir().unwrap();
         // One after the other: large robots take their time, and random ones have both.
@@ -1596,7 +1598,7 @@ fn a_camera_of_parallel_rays_comes_back() {
              float2 clippingRange = (10, 400) }} }} }}"
         );
     let (robot, _) = robot_of(&layer).unwrap();
-    let view = |robot: &Robot| match robot.sensors[0].kind {
+    let view = |robot: &Robot| match robot.sensors()[0].kind {
         SensorKind::Camera(camera) => (
             camera.parallel_width,
             camera.width,

@@ -6,7 +6,10 @@
 
 use nalgebra::{Point3, Quaternion, Unit, UnitQuaternion, Vector3};
 
-use urdf_usd_robot::{ArenaMap, Bounds, Geometry, JointKind, LightKind, Pose, Robot, decimal};
+use super::scene::Scene;
+use urdf_usd_robot::{
+    ArenaMap, Bounds, Geometry, InvalidRobot, JointKind, LightKind, Pose, Robot, Shape, decimal,
+};
 use urdf_usd_usd_author::numbers::{degrees, joint_axis, vec3f};
 
 /// How far reckoning in double precision may be off, for positions of some metres.
@@ -15,7 +18,10 @@ const NOISE: f64 = 1e-13;
 const ROUNDS: usize = 8;
 
 /// Tidies all numbers of a robot.
-pub(super) fn robot(robot: &mut Robot) {
+pub(super) fn robot(scene: &Scene<'_>, robot: &mut Robot) {
+    if let Err(error) = shapes_and_lights(robot) {
+        scene.push(error.to_diagnostic(robot.place.clone()));
+    }
     for (_, link) in robot.links_mut() {
         if let Some(inertial) = &mut link.inertial {
             pose(&mut inertial.origin);
@@ -24,37 +30,6 @@ pub(super) fn robot(robot: &mut Robot) {
                 .inertia
                 .iter_mut()
                 .for_each(|moment| *moment = number(*moment));
-        }
-        for shape in link.visuals.iter_mut().chain(&mut link.collisions) {
-            pose(&mut shape.origin);
-            let lengths: &mut [f64] = match &mut shape.geometry {
-                Geometry::Box { size: lengths }
-                | Geometry::Mesh { scale: lengths, .. }
-                | Geometry::Missing { scale: lengths } => lengths.as_mut_slice(),
-                Geometry::Sphere { radius } => std::slice::from_mut(radius),
-                Geometry::Cylinder { radius, length } | Geometry::Capsule { radius, length } => {
-                    (*radius, *length) = (number(*radius), number(*length));
-                    &mut []
-                }
-            };
-            lengths
-                .iter_mut()
-                .for_each(|length| *length = number(*length));
-        }
-    }
-    for light in &mut robot.lights {
-        pose(&mut light.origin);
-        light.intensity = number(light.intensity);
-        match &mut light.kind {
-            LightKind::Directional { angle: wide } => *wide = angle(*wide),
-            LightKind::Point { radius } => *radius = number(*radius),
-            LightKind::Spot {
-                radius,
-                inner,
-                outer,
-            } => {
-                (*radius, *inner, *outer) = (number(*radius), angle(*inner), angle(*outer));
-            }
         }
     }
     let kinds = ArenaMap::new(robot.joints(), |_, joint| joint.kind());
@@ -73,6 +48,50 @@ pub(super) fn robot(robot: &mut Robot) {
             drive.initial_position = drive.initial_position.map(position);
         }
     }
+}
+
+fn shapes_and_lights(robot: &mut Robot) -> Result<(), InvalidRobot> {
+    for id in robot.links().handles() {
+        let link = &robot.links()[id];
+        let (mut visuals, mut collisions) = (link.visuals.clone(), link.collisions.clone());
+        visuals.iter_mut().chain(&mut collisions).for_each(shape);
+        robot.set_visuals(id, visuals)?;
+        robot.set_collisions(id, collisions)?;
+    }
+    let mut lights = robot.lights().to_vec();
+    for light in &mut lights {
+        pose(&mut light.origin);
+        light.intensity = number(light.intensity);
+        match &mut light.kind {
+            LightKind::Directional { angle: wide } => *wide = angle(*wide),
+            LightKind::Point { radius } => *radius = number(*radius),
+            LightKind::Spot {
+                radius,
+                inner,
+                outer,
+            } => {
+                (*radius, *inner, *outer) = (number(*radius), angle(*inner), angle(*outer));
+            }
+        }
+    }
+    robot.set_lights(lights)
+}
+
+fn shape(shape: &mut Shape) {
+    pose(&mut shape.origin);
+    let lengths: &mut [f64] = match &mut shape.geometry {
+        Geometry::Box { size: lengths }
+        | Geometry::Mesh { scale: lengths, .. }
+        | Geometry::Missing { scale: lengths } => lengths.as_mut_slice(),
+        Geometry::Sphere { radius } => std::slice::from_mut(radius),
+        Geometry::Cylinder { radius, length } | Geometry::Capsule { radius, length } => {
+            (*radius, *length) = (number(*radius), number(*length));
+            &mut []
+        }
+    };
+    lengths
+        .iter_mut()
+        .for_each(|length| *length = number(*length));
 }
 
 /// A position of a joint of this kind.

@@ -30,7 +30,7 @@ const CAMERA: Camera = Camera {
 
 fn robot(sensors: Vec<Sensor>) -> Robot {
     let mut robot = urdf_usd_urdf::read(URDF, None).robot.unwrap();
-    robot.sensors = sensors;
+    robot.set_sensors(sensors).unwrap();
     robot
 }
 
@@ -152,10 +152,9 @@ fn on_the_world_a_sensor_stands_in_the_default_prim() {
         <child link=\"base\"/></joint><link name=\"base\">",
     );
     let mut robot = urdf_usd_urdf::read(&held, None).robot.unwrap();
-    robot.sensors = vec![
-        sensor("gyro", SensorKind::Imu, 0, &["imu"]),
-        sensor("Interfaces", SensorKind::Camera(CAMERA), 0, &["image_raw"]),
-    ];
+    let gyro = sensor("gyro", SensorKind::Imu, 0, &["imu"]);
+    let camera = sensor("Interfaces", SensorKind::Camera(CAMERA), 0, &["image_raw"]);
+    robot.set_sensors(vec![gyro, camera]).unwrap();
     let [imu, camera] = &plans(&robot)[..] else {
         panic!()
     };
@@ -186,7 +185,7 @@ fn all_that_stands_in_an_optical_frame_moves_into_the_camera_with_it() {
         ..camera.clone()
     };
     inner.frame = robot.link_named("lens");
-    robot.sensors = vec![inner, camera];
+    robot.set_sensors(vec![inner, camera]).unwrap();
     let plan = Plan::new(&robot, Base::Auto, Bodies::Nested);
     let at = |name: &str| plan.links[robot.link_named(name).unwrap()].clone();
     assert_eq!(at("optical").path, "/r/base/camera_link/cam/optical");

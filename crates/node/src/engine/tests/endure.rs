@@ -354,20 +354,8 @@ async fn a_third_one_who_describes_the_same_robot_is_told_too() {
     let _guard = tracing::subscriber::set_default(log);
     // On this thread, so that what is told comes here.
     let folder = tempfile::tempdir().unwrap();
-    let (node, site) = (Arc::new(Fake::default()), Arc::new(Site::default()));
-    let converter = Arc::new(Converter::default());
-    let stand_in = converter.clone();
-    let convert: Arc<Convert> = Arc::new(move |job: &Job| stand_in.convert(job));
-    let (parameters, changes) = (fake::parameters(folder.path()), node.changes());
-    let mut engine = Engine::start(
-        node.clone(),
-        parameters,
-        changes,
-        (convert, Arc::new(Workers::here())),
-        site.clone(),
-        AssetPaths::default(),
-    )
-    .unwrap();
+    let parameters = fake::parameters(folder.path());
+    let Started { mut engine, .. } = start(Fake::default(), None, parameters);
     let topic: Arc<str> = "/robot_description".into();
     let hear = |engine: &mut Engine<Fake>, who: u8, link: &str| {
         engine.hear(super::super::descriptions::Described {
@@ -426,21 +414,14 @@ async fn where_assets_lie_on_this_machine_is_not_told_to_the_page() {
 async fn nothing_grows_with_robots_that_are_gone() {
     const BATCH: u16 = 100;
     let folder = tempfile::tempdir().unwrap();
-    let (node, site) = (Arc::new(Fake::default()), Arc::new(Site::default()));
-    let converter = Arc::new(Converter::default());
-    let convert: Arc<Convert> = Arc::new(move |job: &Job| converter.convert(job));
     let mut parameters = fake::parameters(folder.path());
     (parameters.max_assets, parameters.settle_time) = (usize::MAX, Duration::ZERO);
-    let changes = node.changes();
-    let mut engine = Engine::start(
-        node.clone(),
-        parameters,
-        changes,
-        (convert, Arc::new(Workers::here())),
-        site.clone(),
-        AssetPaths::default(),
-    )
-    .unwrap();
+    let Started {
+        mut engine,
+        node,
+        site,
+        ..
+    } = start(Fake::default(), None, parameters);
     let topic: Arc<str> = "/robot_description".into();
     let mut sizes = Vec::new();
     for batch in 0..20 {

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use super::{Findings, Subject, rule};
 use crate::check::asset::Asset;
-use crate::check::findings::{MOST_PER_CODE, short};
+use crate::check::findings::short;
+use urdf_usd_diagnostic::MAX_PER_CODE;
 use crate::check::json_schema::{Fault, Schemas};
 use crate::extension::NAME;
 
@@ -65,7 +66,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings<'_>) {
     let root = &extension.entry.at;
     let value = extension.entry.json.to_value();
     let faults = SCHEMAS.faults(ROOT, &value).into_iter();
-    for (at, fault) in faults.take(MOST_PER_CODE * MOST_PER_CODE) {
+    for (at, fault) in faults.take(MAX_PER_CODE * MAX_PER_CODE) {
         let pointer = format!("{root}{at}");
         let missing = match &fault {
             Fault::Missing(name) => format!("{pointer}/{name}"),

@@ -1,10 +1,10 @@
-//! The TF frames that a written asset declares (REP-158 §2.7), as plain data: whoever reads an
-//! asset gives them to whoever compares it with a running robot.
+//! The TF frames that an asset declares (REP-158 §2.7), as plain data: a reader of assets makes
+//! them, [`Expected`](crate::Expected) takes them.
 
 use nalgebra::{Unit, Vector3};
 
-use crate::kinematics::{Model, ModelError, ModelFrame, ModelJoint};
-use crate::{JointKind, Pose};
+use urdf_usd_robot::kinematics::{Model, ModelError, ModelFrame, ModelJoint};
+use urdf_usd_robot::{JointKind, Pose};
 
 /// What a TF frame is in the asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
