@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::test::check;
 use urdf_usd_diagnostic::Diagnostic;
+use urdf_usd_geometry::{MeshArrays, convex_hull, invariants};
 use urdf_usd_resolve::{Files, Options, Resolver};
 use urdf_usd_robot::Mesh;
 
@@ -90,11 +91,7 @@ fn meshes_by_hand(stats: &mut Stats) {
         let figures = match first {
             Ok((mesh, diagnostics)) => {
                 check(&mesh);
-                figures(
-                    &mesh,
-                    super::convex_hull(&mesh.points).ok().as_ref(),
-                    &diagnostics,
-                )
+                figures(&mesh, convex_hull(&mesh.points).ok().as_ref(), &diagnostics)
             }
             Err(error) => json!({ "error": error.code.id }),
         };
@@ -141,9 +138,9 @@ fn meshes_of_real_robots(robots: &Path, stats: &mut Stats) {
                         "{} differs when read again",
                         file.path.display()
                     );
-                    let hull = super::convex_hull(&mesh.points)
+                    let hull = convex_hull(&mesh.points)
                         .unwrap_or_else(|error| panic!("{}: {error}", file.path.display()));
-                    check(&hull);
+                    invariants::check(&hull);
                     stats.insert(file.path, figures(&mesh, Some(&hull), &diagnostics));
                 }
                 Err(error) => {
@@ -159,8 +156,12 @@ fn meshes_of_real_robots(robots: &Path, stats: &mut Stats) {
     }
 }
 
-fn figures(mesh: &Mesh, hull: Option<&Mesh>, diagnostics: &[Diagnostic]) -> serde_json::Value {
-    let corner = |mesh: &Mesh, i: u32| Vector3::from(mesh.points[i as usize].map(f64::from));
+fn figures(
+    mesh: &Mesh,
+    hull: Option<&MeshArrays>,
+    diagnostics: &[Diagnostic],
+) -> serde_json::Value {
+    let corner = |mesh: &MeshArrays, i: u32| Vector3::from(mesh.points[i as usize].map(f64::from));
     let area: f64 = mesh
         .triangles
         .iter()
