@@ -22,7 +22,7 @@ use divan::{AllocProfiler, Bencher};
 use urdf_usd::resolve::{File, Files, Options, Resolver};
 use urdf_usd::robot::{Mesh, Robot};
 use urdf_usd::store::Store;
-use urdf_usd::{gltf, mesh, urdf, usd};
+use urdf_usd::{geometry, gltf, mesh, urdf, usd};
 
 /// Rows and columns of the made mesh: 2 · 224 · 224 triangles.
 const SIDE: usize = 224;
@@ -141,7 +141,7 @@ fn hull(bencher: Bencher, case: &Case) {
     let mesh = &*case.mesh;
     bencher
         .counter(ItemsCount::new(mesh.triangles.len()))
-        .bench(|| mesh::convex_hull(black_box(&mesh.points)));
+        .bench(|| geometry::convex_hull(black_box(&mesh.points)));
 }
 
 #[divan::bench(args = cases(), sample_count = 10, sample_size = 1, max_time = 10)]

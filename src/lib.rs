@@ -3,7 +3,7 @@
 //! The library behind the programs `urdf_usd` and `bridge`. A value travels one way: text → reader
 //! ([`urdf::read`]) → [`robot::Robot`] → writer ([`usd::write`], [`gltf::write`]) → files.
 //! [`convert::convert`] does all of it. Each module is a crate, `urdf_usd_NAME`, which can be
-//! depended on alone.
+//! depended on alone; [`gltf`] is three.
 //!
 //! ```
 //! use urdf_usd::store::Store;
@@ -30,7 +30,7 @@
 pub use urdf_usd_convert as convert;
 pub use urdf_usd_diagnostic as diagnostic;
 pub use urdf_usd_fix as fix;
-pub use urdf_usd_gltf as gltf;
+pub use urdf_usd_geometry as geometry;
 pub use urdf_usd_isaac as isaac;
 pub use urdf_usd_kinematics as kinematics;
 pub use urdf_usd_mesh as mesh;
@@ -39,7 +39,6 @@ pub use urdf_usd_rep158 as rep158;
 pub use urdf_usd_resolve as resolve;
 pub use urdf_usd_robot as robot;
 pub use urdf_usd_sdf as sdf;
-pub use urdf_usd_spheres as spheres;
 pub use urdf_usd_store as store;
 pub use urdf_usd_tf_check as tf_check;
 pub use urdf_usd_urdf as urdf;
@@ -64,4 +63,11 @@ pub mod usd {
         Asset, Base, Bodies, Isaac, Options, Overlay, Written, check_namespace, codes,
         default_namespace, interfaces, is_layer, write,
     };
+}
+
+/// glTF with EXT_robot_kinematics, in three crates: the writer is `urdf_usd_gltf_write`.
+pub mod gltf {
+    pub use urdf_usd_gltf_check as check;
+    pub use urdf_usd_gltf_read::{self as read, read};
+    pub use urdf_usd_gltf_write::*;
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use base64::Engine as _;
 
+use urdf_usd_geometry::convex_hull;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{self as resolve, File, Files, Resolver};
 use urdf_usd_robot::{Mesh, invariants};
@@ -128,8 +129,8 @@ fn derived(mesh: &Mesh) {
     if mesh.triangles.len() > SMALL {
         return;
     }
-    if let Ok(hull) = mesh::convex_hull(&mesh.points) {
-        invariants::check(&hull);
+    if let Ok(hull) = convex_hull(&mesh.points) {
+        urdf_usd_geometry::invariants::check(&hull);
         // Every edge once in each direction: closed, and wound one way.
         let mut edges: Vec<[u32; 2]> = hull
             .triangles

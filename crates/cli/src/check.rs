@@ -22,7 +22,7 @@ use urdf_usd_convert::{self as convert, REPORT, Report, Status};
 use urdf_usd_diagnostic::{
     self as diagnostic, Diagnostic, Place, Severity, did_you_mean, escape_controls, nearest,
 };
-use urdf_usd_gltf as gltf;
+use urdf_usd_gltf_check as gltf_check;
 use urdf_usd_rep158::{self as rep158, VariantChoice};
 use urdf_usd_resolve::Opened;
 use urdf_usd_tf_check::Limits;
@@ -288,7 +288,7 @@ fn of_gltf(asset: &Path, options: &rep158::Options) -> Found {
     file.take(MAX_BYTES)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
-    let mut found = gltf::check::check(&bytes, Some(asset));
+    let mut found = gltf_check::check(&bytes, Some(asset));
     found.retain(|finding| options.wants(finding.code));
     Ok((found, bytes))
 }

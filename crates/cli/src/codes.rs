@@ -23,15 +23,15 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
         "The Isaac robot schema, and named poses",
         urdf_usd_isaac::codes::ALL,
     ),
-    ("glTF", urdf_usd_gltf::codes::ALL),
-    ("Reading glTF", urdf_usd_gltf::read::codes::ALL),
+    ("glTF", urdf_usd_gltf_write::codes::ALL),
+    ("Reading glTF", urdf_usd_gltf_read::codes::ALL),
     (
         "REP-158, as `urdf_usd check` holds it",
         urdf_usd_rep158::codes::ALL,
     ),
     (
         "EXT_robot_kinematics, as `urdf_usd check` holds it",
-        urdf_usd_gltf::check::codes::ALL,
+        urdf_usd_gltf_check::codes::ALL,
     ),
     ("ROS", urdf_usd_ros::codes::ALL),
     ("The node", urdf_usd_node::codes::ALL),
@@ -42,7 +42,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
 /// Explains a code in Markdown: the rule that reports it, or else its meaning and outcome. Returns
 /// `None` for an unknown code.
 pub fn explain(id: &str) -> Option<String> {
-    if let Some(rule) = urdf_usd_gltf::check::RULES
+    if let Some(rule) = urdf_usd_gltf_check::RULES
         .iter()
         .find(|rule| rule.code.id == id)
     {
@@ -163,7 +163,7 @@ mod tests {
             [sampler.gltf](EXT_robot_kinematics/test/sampler.gltf), which follows all rules; those that do not begin with `/` are below \
             `/extensions/EXT_robot_kinematics/`.\n",
         );
-        for rule in urdf_usd_gltf::check::RULES {
+        for rule in urdf_usd_gltf_check::RULES {
             let (_, rest) = rule
                 .to_string()
                 .split_once("\n")

@@ -56,8 +56,9 @@ use urdf_usd_urdf::xacro;
 pub use urdf_usd_worker::Program;
 use urdf_usd_worker::{self as worker, LIMITED, Limits, WORKER, limited};
 use {
-    urdf_usd_gltf as gltf, urdf_usd_resolve as resolve, urdf_usd_store as store,
-    urdf_usd_usd_author as usd_author, urdf_usd_usd_read as usd_read,
+    urdf_usd_gltf_read as gltf_read, urdf_usd_gltf_write as gltf_write,
+    urdf_usd_resolve as resolve, urdf_usd_store as store, urdf_usd_usd_author as usd_author,
+    urdf_usd_usd_read as usd_read,
 };
 
 /// The command line was wrong.
@@ -433,7 +434,7 @@ fn convert(arguments: &Convert) -> ExitCode {
     let options = &arguments.conversion.0;
     let (formats, extent) = (&options.formats, options.gltf);
     let is_gltf = formats.contains_any(&[OutputFormat::Glb, OutputFormat::Gltf]);
-    if (options.dated || extent != gltf::Extent::default()) && !is_gltf {
+    if (options.dated || extent != gltf_write::Extent::default()) && !is_gltf {
         return wrong(
             "--gltf-… options are about the glTF; name \"glb\" or \"gltf\" among --formats",
         );
@@ -780,10 +781,10 @@ fn inspect_gltf(path: &Path, json: bool) -> ExitCode {
         Ok(file) => file,
         Err(error) => return failed(&error.to_string()),
     };
-    let outcome = gltf::read(&file.bytes, Some(path), &files);
+    let outcome = gltf_read::read(&file.bytes, Some(path), &files);
     print_diagnostics(&outcome.diagnostics, None);
     let is_empty = outcome.models.is_empty();
-    let summary = gltf::read::Summary::of(outcome);
+    let summary = gltf_read::Summary::of(outcome);
     if json {
         print_json(&summary);
     } else {

@@ -12,7 +12,7 @@ use super::{Bar, failed, kept, plural, print_diagnostics, print_json, source, wr
 use urdf_usd_convert::xrdf::{Limit, Options, Written, check, save, write};
 use urdf_usd_convert::{self as convert, Context, Failure, Formats, Job, OutputFormat, Tiers};
 use urdf_usd_diagnostic::{Severity, escape_controls};
-use urdf_usd_spheres::{MOST_SPHERES, Wanted};
+use urdf_usd_geometry::spheres::{MOST_SPHERES, Wanted};
 
 /// The commands.
 #[derive(Subcommand)]

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::formats::{OutputFormat, Subject};
 use super::{codes, publish};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_gltf as gltf;
+use urdf_usd_gltf_write as gltf;
 use urdf_usd_mesh::{mean_color, write as mesh};
 use urdf_usd_robot::{
     ArenaMap, CacheEvicted, Geometry, LazyMesh, Link, Material, MaterialId, MeshSource, Robot,

@@ -13,7 +13,7 @@ use super::round_trip::{loaded_with, options as gltf_options, read as read_glb, 
 use super::simready::Provenance;
 use super::{Formats, MeshFormat, Options, OutputFormat, UrdfOptions};
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_gltf as gltf;
+use urdf_usd_gltf_write as gltf;
 use urdf_usd_resolve::{Files, Resolver};
 use urdf_usd_robot::Robot;
 use urdf_usd_store::Store;

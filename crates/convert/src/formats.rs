@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_gltf as gltf;
+use urdf_usd_gltf_write as gltf;
 use urdf_usd_mjcf as mjcf;
 use urdf_usd_robot::{CacheEvicted, Robot};
 use urdf_usd_store::time_limit::TimeLimit;

@@ -56,7 +56,7 @@ pub use simready::Simready;
 pub use source::{Format, STDIN, Source};
 
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
-use urdf_usd_gltf as gltf;
+use urdf_usd_gltf_write as gltf;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::{CacheEvicted, Captured, Robot};
 use urdf_usd_store::time_limit::{Ended, TimeLimit};

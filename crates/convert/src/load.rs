@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::context::{Batch, Stop, Work};
 use super::{OutputFormat, Step, stand_in};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_gltf::Images;
+use urdf_usd_gltf_write::Images;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve::{File, Files, Located};
 use urdf_usd_robot::{
@@ -785,7 +785,7 @@ mod tests {
                 ..Material::plain("m", [1.0; 4])
             };
             let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-            let mut mesh = urdf_usd_mesh::convex_hull(&corners).unwrap();
+            let mut mesh = Mesh::plain(urdf_usd_geometry::convex_hull(&corners).unwrap());
             mesh.materials = vec![material];
             MeshSource::new(
                 format!("{side}.dae"),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use urdf_usd_diagnostic::{Diagnostic, Place, did_you_mean, nearest};
-use urdf_usd_mesh as mesh;
+use urdf_usd_geometry::convex_hull;
 use urdf_usd_resolve::Files;
 use urdf_usd_robot::{
     CacheEvicted, Geometry, Inertial, Link, LinkId, Pose, Robot, Role, Roles, Shape, Solid,
@@ -129,7 +129,7 @@ fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Solid>,
             match &source.hull {
                 _ if arrays.is_watertight() => Solid::of(&shape.geometry, Some(&arrays), density),
                 Some(hull) => Solid::of(&shape.geometry, Some(&*hull.arrays()?), density),
-                None => mesh::convex_hull(&arrays.points)
+                None => convex_hull(&arrays.points)
                     .ok()
                     .and_then(|hull| Solid::of(&shape.geometry, Some(&hull), density)),
             }

@@ -280,8 +280,8 @@ mod tests {
             ];
             for (compression, store) in stores.into_iter().flat_map(|store| {
                 [
-                    urdf_usd_gltf::Compression::None,
-                    urdf_usd_gltf::Compression::Meshopt,
+                    urdf_usd_gltf_write::Compression::None,
+                    urdf_usd_gltf_write::Compression::Meshopt,
                 ]
                 .map(|compression| (compression, store.clone()))
             }) {

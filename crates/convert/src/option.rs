@@ -564,4 +564,4 @@ macro_rules! named {
         }
     )*};
 }
-named!(urdf_usd_usd_write::Base urdf_usd_usd_write::Bodies urdf_usd_usd_author::isaac_schema::RobotType urdf_usd_mesh::UpAxis urdf_usd_gltf::Compression super::Tiers super::MeshFormat);
+named!(urdf_usd_usd_write::Base urdf_usd_usd_write::Bodies urdf_usd_usd_author::isaac_schema::RobotType urdf_usd_mesh::UpAxis urdf_usd_gltf_write::Compression super::Tiers super::MeshFormat);

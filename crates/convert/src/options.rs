@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::option::{Access, Field, Kind, Opt, Value, field, texts};
 use super::{Formats, MeshFormat, OutputFormat, Simready, Tiers, UrdfOptions};
-use urdf_usd_gltf as gltf;
+use urdf_usd_gltf_write as gltf;
 use urdf_usd_mesh as mesh;
 use urdf_usd_resolve as resolve;
 use urdf_usd_usd_author as usd_author;

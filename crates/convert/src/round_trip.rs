@@ -11,7 +11,8 @@ use rayon::prelude::*;
 use super::context::Work;
 use super::{Context, Job, Source, Tiers, load};
 use urdf_usd_diagnostic::Severity;
-use urdf_usd_gltf as gltf;
+use urdf_usd_gltf_read as gltf_read;
+use urdf_usd_gltf_write as gltf;
 use urdf_usd_resolve::{Files, Options, Resolver};
 use urdf_usd_robot::{
     Bounds, Calibration, Channel, Custom, Dynamics, Element, Geometry, Joint, JointId, JointKind,
@@ -112,11 +113,11 @@ fn no_files() -> Files {
     Files::new(Arc::new(Resolver::new(Options::default())))
 }
 
-pub(super) fn read(bytes: &[u8], file: &Path, files: &Files, name: &str) -> gltf::read::Model {
-    let gltf::read::Outcome {
+pub(super) fn read(bytes: &[u8], file: &Path, files: &Files, name: &str) -> gltf_read::Model {
+    let gltf_read::Outcome {
         mut models,
         diagnostics,
-    } = gltf::read(bytes, Some(file), files);
+    } = gltf_read::read(bytes, Some(file), files);
     let bad: Vec<_> = diagnostics
         .iter()
         .filter(|d| d.severity > Severity::Info)

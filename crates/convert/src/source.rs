@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use urdf_usd_diagnostic::{Diagnostic, Place};
-use urdf_usd_gltf as gltf;
+use urdf_usd_gltf_read as gltf_read;
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::Robot;
 use urdf_usd_store::time_limit::TimeLimit;
@@ -314,10 +314,10 @@ impl Input {
                 }
             }
             Content::Gltf(bytes) => {
-                let gltf::read::Outcome {
+                let gltf_read::Outcome {
                     models,
                     mut diagnostics,
-                } = gltf::read(bytes, file, files);
+                } = gltf_read::read(bytes, file, files);
                 let more = models.len().saturating_sub(1);
                 let Some(model) = models.into_iter().next() else {
                     return Err(diagnostics);

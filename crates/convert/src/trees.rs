@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use proptest::prelude::*;
 
-use urdf_usd_gltf as gltf;
+use urdf_usd_gltf_write as gltf;
 use urdf_usd_robot::{Base, Joint, JointKind, Link, LinkId, Robot, kinematics};
 use urdf_usd_store::Store;
 use urdf_usd_urdf as urdf;

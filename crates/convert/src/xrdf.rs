@@ -12,6 +12,8 @@ use serde::Serialize;
 use super::context::{Progress, Step, Stop, retry_if_evicted};
 use super::{Context, Failure, Job, Meshes, REPORT_IT, codes, described};
 use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
+use urdf_usd_geometry::Random;
+use urdf_usd_geometry::spheres::{self, Wanted};
 use urdf_usd_resolve as resolve;
 use urdf_usd_robot::kinematics::{Model, position_count};
 use urdf_usd_robot::{
@@ -19,7 +21,6 @@ use urdf_usd_robot::{
     LinkId, LinkPairs, NamedPose, PlacedSpheres, Planning, PlanningCollision, Robot, Shape, Sphere,
     SphereGroup, touches,
 };
-use urdf_usd_spheres::{self as spheres, Wanted};
 use urdf_usd_store::Store;
 use urdf_usd_urdf::xrdf;
 
@@ -851,7 +852,8 @@ fn neighbours(robot: &Robot, links: &BTreeSet<LinkId>) -> LinkPairs {
 
 /// A configuration that looks random: for the same number always the same.
 fn configuration(robot: &Robot, model: &Model, number: u64) -> Vec<f64> {
-    let mut random = spheres::Random::new(number);
+    // Far apart, so that the sequences of neighbouring numbers have nothing in common.
+    let mut random = Random::new(number.wrapping_mul(0xd134_2543_de82_ef95));
     let mut positions = robot.positions(model, None);
     for (id, joint) in robot.joints().iter() {
         let Some(at) = positions

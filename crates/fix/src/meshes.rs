@@ -168,7 +168,7 @@ fn hull(node: &mut Node, notes: &mut Notes) {
         return;
     };
     let points: Vec<[f32; 3]> = points.into_iter().map(|p| p.map(|c| c as f32)).collect();
-    match urdf_usd_mesh::convex_hull(&points) {
+    match urdf_usd_geometry::convex_hull(&points) {
         Ok(hull) => {
             let triangles: Vec<[i32; 3]> = hull
                 .triangles

@@ -58,7 +58,7 @@ fn main() {
             json!(
                 (0..count)
                     .map(|_| {
-                        random.configuration(&mechanism, &mut q);
+                        mechanism.random_configuration(&mut random, &mut q);
                         q.clone()
                     })
                     .collect::<Vec<_>>()

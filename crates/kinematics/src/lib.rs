@@ -23,17 +23,16 @@ mod dynamics;
 pub mod ik;
 mod mechanism;
 pub mod names;
-mod random;
 mod stance;
 mod transform;
 
 pub use chain::{Chain, ChainJoint, Reference, Twist};
 pub use dynamics::GRAVITY;
 pub use mechanism::{Coordinate, Data, Mechanism};
-pub use random::Random;
 pub use stance::{Misfit, Stance};
 pub use transform::{PoseError, Transform, pose_error};
 
+pub use urdf_usd_geometry::Random;
 use urdf_usd_robot::{JointId, LinkId};
 
 /// Why something can't be worked out.

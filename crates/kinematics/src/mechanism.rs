@@ -6,12 +6,16 @@
 )]
 
 use nalgebra::Vector3;
+use urdf_usd_geometry::Random;
 use urdf_usd_robot::kinematics::{Model, planar_basis, position_count};
 use urdf_usd_robot::{
     ArenaMap, Bounds, Inertial, Joint, JointId, JointKind, Link, LinkId, Pose, Robot, Tree,
 };
 
 use crate::Transform;
+
+/// Reach of a distance without bounds, either way, metres.
+const UNLIMITED_SLIDE: f64 = 1.0;
 
 /// A coordinate: a position of a joint that follows no other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +29,24 @@ pub struct Coordinate {
     /// The values that it can take, so that every joint that follows it is within its own limits
     /// too, if that is possible.
     pub bounds: Bounds,
+}
+
+impl Coordinate {
+    /// Returns a finite range to choose positions from. Angles without bounds go half a turn either
+    /// way, distances without bounds a metre.
+    pub fn range(&self) -> (f64, f64) {
+        let reach = if self.is_angle {
+            std::f64::consts::PI
+        } else {
+            UNLIMITED_SLIDE
+        };
+        match self.bounds.sides() {
+            (Some(lower), Some(upper)) => (lower, upper),
+            (Some(lower), None) => (lower, lower + 2.0 * reach),
+            (None, Some(upper)) => (upper - 2.0 * reach, upper),
+            (None, None) => (-reach, reach),
+        }
+    }
 }
 
 /// A turn about, or a slide along, the z axis of a frame of its own, by `factor · coordinate +
@@ -348,6 +370,14 @@ impl Mechanism {
         for (coordinate, to) in self.coordinates.iter().zip(q) {
             let place = self.model.range(coordinate.joint.index()).start + coordinate.index;
             *to = positions.get(place).copied().unwrap_or(0.0);
+        }
+    }
+
+    /// Writes a configuration within the [ranges](Coordinate::range) of the coordinates.
+    pub fn random_configuration(&self, random: &mut Random, q: &mut [f64]) {
+        for (coordinate, to) in self.coordinates.iter().zip(q) {
+            let (lower, upper) = coordinate.range();
+            *to = random.between(lower, upper);
         }
     }
 

@@ -270,7 +270,7 @@ fn a_leader_keeps_its_followers_within_their_limits() {
 
 fn random_goal(mechanism: &Mechanism, chain: &Chain, random: &mut Random) -> Pose {
     let (mut q, mut own) = (mechanism.rest(), vec![0.0; chain.coordinates().len()]);
-    random.configuration(mechanism, &mut q);
+    mechanism.random_configuration(random, &mut q);
     chain.gather(&q, &mut own);
     chain.forward(&own).pose()
 }

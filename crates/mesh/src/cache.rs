@@ -13,8 +13,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Error, Options, Source, codes, convex_hull, file_name, reference, thick_hull, tiers};
+use super::{Error, Options, Source, codes, file_name, reference, tiers};
 use urdf_usd_diagnostic::{Diagnostic, Place};
+use urdf_usd_geometry::{convex_hull, thick_hull};
 use urdf_usd_resolve::{self as resolve, Files, Located};
 use urdf_usd_robot::{
     CacheEvicted, Channel, Corners, ImageFormat, ImagePlacement, LazyMesh, LoadArrays, Map,
@@ -200,18 +201,20 @@ pub fn kept_hull(mesh: &LazyMesh, store: &Store) -> Result<Result<Hull, NoHull>,
         return Ok(Ok(hull));
     }
     let mesh = mesh.load()?;
-    let (mut hull, is_thickened) = match convex_hull(&mesh.points) {
+    let (hull, is_thickened) = match convex_hull(&mesh.points) {
         Ok(hull) => (hull, false),
         Err(_) => match thick_hull(&mesh.points) {
             Ok(hull) => (hull, true),
-            Err(error) => {
+            Err(flat) => {
                 return Ok(Err(NoHull {
-                    error,
+                    error: Error::new(&codes::HULL_FLAT, flat.to_string())
+                        .help("use a box for the collider, or a mesh with a thickness"),
                     is_of_watertight: mesh.is_watertight(),
                 }));
             }
         },
     };
+    let mut hull = Mesh::plain(hull);
     hull.digest = digest(&hull);
     let is_of_watertight = mesh.is_watertight();
     if let Some(key) = key {
@@ -1084,7 +1087,10 @@ mod tests {
             kept_hull(&mesh, &store).unwrap().unwrap(),
         );
         let loaded = mesh.load().unwrap();
-        let (plain, plain_hull) = (tiers(&loaded), convex_hull(&loaded.points).unwrap());
+        let (plain, plain_hull) = (
+            tiers(&loaded),
+            Mesh::plain(convex_hull(&loaded.points).unwrap()),
+        );
         let same = |a: &LazyMesh, b: &Mesh| {
             a.load().unwrap()
                 == Mesh {

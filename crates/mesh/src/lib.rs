@@ -19,20 +19,18 @@ mod cache;
 pub mod codes;
 mod dae;
 mod declared;
-mod deviation;
 pub mod gltf;
-mod hull;
 mod maps;
 mod normals;
 mod obj;
 mod polygon;
 mod polygons;
 mod reference;
-mod simplify;
 mod stl;
 #[cfg(test)]
 pub(crate) mod test;
 mod texture;
+mod tiers;
 pub mod write;
 
 use std::cell::RefCell;
@@ -44,15 +42,14 @@ use std::sync::Arc;
 
 pub use self::cache::digest;
 pub use self::cache::{Hull, NoHull, kept_hull, kept_tiers, load, spilled};
-pub use self::hull::{convex_hull, thick_hull};
 pub use self::maps::replace_by_mean;
 pub use self::polygons::{PerCorner, Polygons, from_polygons};
-pub use self::simplify::tiers;
 use self::texture::Use;
 pub use self::texture::{
     MAX_PIXELS_TOGETHER, is_deep, mean_color, pixels, texture, texture_within,
 };
 pub use self::texture::{is_grey, made, png, with_memory_for};
+pub use self::tiers::tiers;
 use urdf_usd_diagnostic::{Code, Collector, Diagnostic, Most, Place};
 use urdf_usd_resolve::{File, Files};
 use urdf_usd_robot::{Mesh, Texture};

@@ -12,6 +12,8 @@ mod checks;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use urdf_usd_geometry::Random;
+
 /// How many damaged copies of each input are tried.
 const COPIES: u64 = 100;
 
@@ -77,16 +79,12 @@ fn corpus(target: &str, folder: &str, endings: &[&str]) -> Vec<Vec<u8>> {
     inputs
 }
 
-/// A sequence of numbers that look random (SplitMix64).
-struct Dice(u64);
+/// Random choices.
+struct Dice(Random);
 
 impl Dice {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        usize::try_from((z ^ (z >> 31)) % end.max(1) as u64).expect("less than a size")
+        usize::try_from(self.0.number() % end.max(1) as u64).expect("less than a size")
     }
 }
 
@@ -125,7 +123,7 @@ fn damaged(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
 fn holds(inputs: &[Vec<u8>], check: fn(&[u8])) {
     for (seed, input) in (0_u64..).zip(inputs) {
         check(input);
-        let mut dice = Dice(seed);
+        let mut dice = Dice(Random::new(seed));
         for _ in 0..COPIES {
             check(&damaged(input, &mut dice));
         }

@@ -524,7 +524,7 @@ mod files;
 mod tests {
     use super::*;
     use urdf_usd_convert::{Formats, MeshFormat, Simready, Tiers, UrdfOptions};
-    use urdf_usd_gltf::{Compression, Extent};
+    use urdf_usd_gltf_write::{Compression, Extent};
     use urdf_usd_mesh::UpAxis;
     use urdf_usd_ros::parameter::Store;
     use urdf_usd_usd_write::{Base, Bodies, Overlay};

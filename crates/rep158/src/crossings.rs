@@ -10,6 +10,8 @@
 )]
 
 use nalgebra::Vector3;
+use urdf_usd_geometry::vector::norm;
+use urdf_usd_geometry::{Bounds, BoxTree, Content};
 use urdf_usd_stage::{Prim, vectors};
 
 use super::meshes::{faces, welded};
@@ -21,8 +23,6 @@ const TOLERANCE: f64 = 1e-4;
 /// How many pairs of boxes are compared in a mesh. A mesh of a million triangles needs about half
 /// of them.
 const MOST_COMPARED: usize = 40_000_000;
-/// How many triangles a box at the end of the hierarchy has at most.
-const LEAF: usize = 4;
 
 /// What is known of the triangles of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,7 @@ pub fn crossing(mesh: &Prim) -> Crossing {
     let (Ok(faces), Some(points)) = (faces(mesh), mesh.value("points").and_then(vectors)) else {
         return Crossing::None;
     };
-    let tolerance =
-        TOLERANCE * Bounds::of(points.iter().map(|point| Vector3::from(*point))).diagonal();
+    let tolerance = TOLERANCE * norm(Bounds::of(points.iter().copied()).size());
     if !tolerance.is_finite() {
         return Crossing::None;
     }
@@ -76,7 +75,7 @@ struct Triangle {
     points: [Vector3<f64>; 3],
     /// Of length 1.
     normal: Vector3<f64>,
-    bounds: Bounds,
+    bounds: Bounds<f64>,
 }
 
 impl Triangle {
@@ -96,7 +95,7 @@ impl Triangle {
             corners,
             points,
             normal: cross.normalize(),
-            bounds: Bounds::of(points.into_iter()),
+            bounds: Bounds::of(points.map(Into::into)),
         })
     }
 
@@ -140,98 +139,14 @@ impl Triangle {
     }
 }
 
-/// A box along the axes.
-#[derive(Clone, Copy)]
-struct Bounds {
-    low: Vector3<f64>,
-    high: Vector3<f64>,
-}
-
-impl Bounds {
-    fn of(points: impl Iterator<Item = Vector3<f64>>) -> Self {
-        let none = Self {
-            low: Vector3::repeat(f64::INFINITY),
-            high: Vector3::repeat(f64::NEG_INFINITY),
-        };
-        points.fold(none, |all, point| {
-            all.and(&Self {
-                low: point,
-                high: point,
-            })
-        })
-    }
-
-    fn and(&self, other: &Self) -> Self {
-        Self {
-            low: self.low.inf(&other.low),
-            high: self.high.sup(&other.high),
-        }
-    }
-
-    fn diagonal(&self) -> f64 {
-        (self.high - self.low).norm()
-    }
-
-    /// Whether a shift along an axis has to be longer than the tolerance to take one from the
-    /// other.
-    fn overlaps(&self, other: &Self, tolerance: f64) -> bool {
-        (0..3).all(|axis| {
-            (self.high[axis] - other.low[axis]).min(other.high[axis] - self.low[axis]) > tolerance
-        })
-    }
-}
-
-/// A box in the hierarchy: that of some triangles in a row.
-struct Node {
-    bounds: Bounds,
-    first: usize,
-    end: usize,
-    /// The first of the two boxes in it, unless it is an end.
-    inner: Option<usize>,
-}
-
-/// Boxes in boxes; each has the triangles of two that are in it. Puts the triangles in the order of
-/// the boxes.
-fn hierarchy(triangles: &mut [Triangle]) -> Vec<Node> {
-    let node = |triangles: &[Triangle], first: usize, end: usize| {
-        let all = triangles[first..end].iter().map(|triangle| triangle.bounds);
-        let bounds = all
-            .reduce(|all, one| all.and(&one))
-            .unwrap_or_else(|| Bounds::of(std::iter::empty()));
-        Node {
-            bounds,
-            first,
-            end,
-            inner: None,
-        }
-    };
-    let mut nodes = vec![node(triangles, 0, triangles.len())];
-    let mut next = 0;
-    while let Some(Node {
-        bounds, first, end, ..
-    }) = nodes.get(next)
-    {
-        let (first, end) = (*first, *end);
-        if end - first > LEAF {
-            let axis = (bounds.high - bounds.low).imax();
-            let middle = first.midpoint(end);
-            triangles[first..end].select_nth_unstable_by(middle - first, |a, b| {
-                let at =
-                    |triangle: &Triangle| triangle.bounds.low[axis] + triangle.bounds.high[axis];
-                at(a).total_cmp(&at(b))
-            });
-            nodes[next].inner = Some(nodes.len());
-            nodes.push(node(triangles, first, middle));
-            nodes.push(node(triangles, middle, end));
-        }
-        next += 1;
-    }
-    nodes
-}
-
 /// Whether some of these triangles cross, comparing at most so many pairs of boxes.
-fn among(mut triangles: Vec<Triangle>, tolerance: f64, most_compared: usize) -> Crossing {
-    let nodes = hierarchy(&mut triangles);
+fn among(triangles: Vec<Triangle>, tolerance: f64, most_compared: usize) -> Crossing {
+    let tree = BoxTree::by_medians(
+        triangles,
+        |triangle| triangle.bounds,
+        |triangle, axis| triangle.bounds.low[axis] + triangle.bounds.high[axis],
+        |triangles, _| triangles.len(),
+    );
     let mut compared = 0;
     let mut pairs = vec![(0, 0)];
     while let Some((a, b)) = pairs.pop() {
@@ -239,28 +154,26 @@ fn among(mut triangles: Vec<Triangle>, tolerance: f64, most_compared: usize) -> 
         if compared > most_compared {
             return Crossing::TooMany;
         }
-        let (one, two) = (&nodes[a], &nodes[b]);
-        if !one.bounds.overlaps(&two.bounds, tolerance) {
+        if !tree.bounds(a).overlaps(tree.bounds(b), tolerance) {
             continue;
         }
-        match (one.inner, two.inner) {
-            (Some(inner), _) if a == b => {
-                pairs.extend([(inner, inner), (inner + 1, inner + 1), (inner, inner + 1)])
+        match (tree.content(a), tree.content(b)) {
+            (Content::Halves([left, right]), _) if a == b => {
+                pairs.extend([(left, left), (right, right), (left, right)]);
             }
             // The larger one is opened.
-            (Some(inner), other)
-                if other.is_none() || one.end - one.first >= two.end - two.first =>
+            (Content::Halves(_), Content::Halves([left, right]))
+                if tree.summary(a) < tree.summary(b) =>
             {
-                pairs.extend([(inner, b), (inner + 1, b)]);
+                pairs.extend([(a, left), (a, right)]);
             }
-            (_, Some(inner)) => pairs.extend([(a, inner), (a, inner + 1)]),
-            _ => {
-                for (index, one) in triangles[one.first..one.end].iter().enumerate() {
-                    let rest = if a == b {
-                        &triangles[two.first + index + 1..two.end]
-                    } else {
-                        &triangles[two.first..two.end]
-                    };
+            (Content::Halves([left, right]), _) => pairs.extend([(left, b), (right, b)]),
+            (Content::Items(_), Content::Halves([left, right])) => {
+                pairs.extend([(a, left), (a, right)]);
+            }
+            (Content::Items(ones), Content::Items(twos)) => {
+                for (index, one) in ones.iter().enumerate() {
+                    let rest = if a == b { &twos[index + 1..] } else { twos };
                     let crossed = rest.iter().find(|two| {
                         one.bounds.overlaps(&two.bounds, tolerance) && one.crosses(two, tolerance)
                     });
@@ -276,36 +189,25 @@ fn among(mut triangles: Vec<Triangle>, tolerance: f64, most_compared: usize) -> 
 
 #[cfg(test)]
 mod tests {
+    use urdf_usd_geometry::{Random, shapes};
+
     use super::*;
 
     /// The twelve triangles of a box from one corner to another, its points after `points`.
     fn cuboid(points: &mut Vec<Vector3<f64>>, low: [f64; 3], high: [f64; 3]) -> Vec<[usize; 3]> {
         let first = points.len();
-        let at = |corner: usize, axis: usize| {
-            if corner >> axis & 1 == 0 {
-                low[axis]
-            } else {
-                high[axis]
-            }
-        };
-        points.extend((0..8).map(|corner| Vector3::from_fn(|axis, _| at(corner, axis))));
-        let quads = [
-            [0, 2, 3, 1],
-            [4, 5, 7, 6],
-            [0, 1, 5, 4],
-            [2, 6, 7, 3],
-            [0, 4, 6, 2],
-            [1, 3, 7, 5],
-        ];
-        quads
+        let (corners, sides) = shapes::cuboid(low, high);
+        points.extend(corners.map(Vector3::from));
+        sides
             .iter()
             .flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]])
-            .map(|t| t.map(|corner| first + corner))
+            .map(|triangle| triangle.map(|corner| first + corner))
             .collect()
     }
 
     fn triangles(points: &[Vector3<f64>], faces: &[[usize; 3]]) -> (Vec<Triangle>, f64) {
-        let tolerance = TOLERANCE * Bounds::of(points.iter().copied()).diagonal();
+        let around = Bounds::of(points.iter().map(|point| (*point).into()));
+        let tolerance = TOLERANCE * norm(around.size());
         let of = |(face, corners): (usize, &[usize; 3])| {
             Triangle::new(face, *corners, corners.map(|c| points[c]), tolerance)
         };
@@ -361,13 +263,8 @@ mod tests {
     #[test]
     fn the_hierarchy_finds_what_all_pairs_have() {
         // Triangles here and there, few of which cross.
-        let mut seed = 1_u64;
-        let mut random = || {
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            f64::from((seed >> 40) as u32) / f64::from(1_u32 << 24)
-        };
+        let mut random = Random::new(1);
+        let mut random = || random.unit();
         let mut crossing = 0;
         for _ in 0..60 {
             let mut points = Vec::new();

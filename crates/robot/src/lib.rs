@@ -42,9 +42,7 @@ pub use material::{
     Channel, ImageFormat, ImagePlacement, LookVariant, Map, MapRole, Material,
     PLAIN_CLEARCOAT_ROUGHNESS, PLAIN_IOR, Texture, VisualPart, Wrap,
 };
-pub use mesh::{
-    CacheEvicted, Corners, LazyMesh, LoadArrays, Mesh, MeshArrays, Outline, Part, Tiers,
-};
+pub use mesh::{CacheEvicted, LazyMesh, LoadArrays, Mesh, Part, Tiers};
 use nalgebra::{Isometry3, Matrix3, Unit, Vector3};
 pub use planning::{
     Coordinate, DEFAULT_POSE, PlacedSpheres, Planning, PlanningCollision, Sphere, SphereGroup,
@@ -60,6 +58,7 @@ pub use subtree::Removed;
 pub use tree::Tree;
 
 use urdf_usd_diagnostic::Place;
+pub use urdf_usd_geometry::{Corners, MeshArrays, Outline};
 
 /// A rigid transform of a child frame in its parent: metres and a unit quaternion.
 pub type Pose = Isometry3<f64>;

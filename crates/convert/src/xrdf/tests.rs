@@ -296,7 +296,7 @@ fn spheres_cover_primitives_and_stand_out_as_said() {
             _ => 0.0,
         }
     };
-    let mut random = spheres::Random::new(7);
+    let mut random = Random::new(7);
     for (link, spheres) in &group.spheres {
         let name = robot.links()[*link].name();
         let error = links.iter().find(|link| link.link == name).unwrap().error;
@@ -397,7 +397,7 @@ geometry:
     use urdf_usd_store::Store;
     let mut robot = robot();
     xrdf::apply(XRDF, None, &mut robot, &mut Default::default());
-    let glb = urdf_usd_gltf::write(&robot, &crate::round_trip::options(), &Store::none())
+    let glb = urdf_usd_gltf_write::write(&robot, &crate::round_trip::options(), &Store::none())
         .unwrap()
         .glb()
         .unwrap();

@@ -11,7 +11,6 @@ use urdf_usd_robot::{JointId, LinkId, Pose};
 
 use super::Outcome;
 use crate::mechanism::Step;
-use crate::random::range;
 use crate::transform::{rotation_vector, transform_error, vector};
 use crate::{Chain, Error, Mechanism, Reference, Transform};
 
@@ -289,7 +288,7 @@ impl<'m> Problem<'m> {
                         kept_off(about.bounds.lower(), about.bounds.upper(), *margin);
                     let middle =
                         (lower.is_finite() && upper.is_finite()).then_some(0.5 * (lower + upper));
-                    let (from, to) = range(&about);
+                    let (from, to) = about.range();
                     let start = (from.max(lower), to.min(upper));
                     // A whole turn must be the same for all that follow, too.
                     let is_whole = |step: &Step| {

@@ -1,0 +1,224 @@
+//! Indexed triangles with values at their corners.
+
+#![allow(
+    clippy::indexing_slicing,
+    reason = "corners refer to values of the same mesh"
+)]
+
+use nalgebra::Vector3;
+
+use crate::Bounds;
+
+/// Triangles with what is needed to draw them.
+///
+/// Winding is counter-clockwise seen from outside. Points are welded; normals and texture
+/// coordinates belong to corners, so a hard edge does not tear the surface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeshArrays {
+    /// Positions.
+    pub points: Vec<[f32; 3]>,
+    /// Indices into `points`, three per triangle, none repeated within one.
+    pub triangles: Vec<[u32; 3]>,
+    /// Unit normals of the corners.
+    pub normals: Corners<[f32; 3]>,
+    /// Texture coordinates of the corners, (0, 0) at the lower left of the image, if the source has
+    /// any.
+    pub uvs: Option<Corners<[f32; 2]>>,
+    /// Colours of the corners, if the source has any: linear red, green, blue and opacity, each 0
+    /// to 1.
+    pub colors: Option<Corners<[f32; 4]>>,
+}
+
+/// What can be said of a mesh without its arrays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outline {
+    /// How many triangles it has.
+    pub triangles: usize,
+    /// The smallest and largest coordinates; `None` if there are no points.
+    pub bounds: Option<([f32; 3], [f32; 3])>,
+    /// Whether it has texture coordinates.
+    pub has_uvs: bool,
+    /// Whether it has colours.
+    pub has_colors: bool,
+    /// Whether some of these are not opaque.
+    pub has_translucent_corners: bool,
+}
+
+impl Outline {
+    /// Returns the outline of the mesh with this scale: rounding keeps the order of numbers.
+    #[must_use]
+    pub fn scaled(self, scale: Vector3<f64>) -> Self {
+        let bounds = self.bounds.map(|(low, high)| {
+            let ends: [[f32; 2]; 3] = std::array::from_fn(|k| {
+                let [a, b] = [low[k], high[k]].map(|end| scaled(end, scale[k]));
+                [a.min(b), a.max(b)]
+            });
+            (ends.map(|[low, _]| low), ends.map(|[_, high]| high))
+        });
+        Self { bounds, ..self }
+    }
+}
+
+fn scaled(coordinate: f32, scale: f64) -> f32 {
+    (f64::from(coordinate) * scale) as f32
+}
+
+/// A value per corner of every triangle, shared where equal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Corners<T> {
+    /// The distinct values.
+    pub values: Vec<T>,
+    /// Indices into `values`, as many as [`MeshArrays::triangles`].
+    pub indices: Vec<[u32; 3]>,
+}
+
+impl MeshArrays {
+    /// Computes the outline.
+    pub fn outline(&self) -> Outline {
+        Outline {
+            triangles: self.triangles.len(),
+            bounds: self.bounds(),
+            has_uvs: self.uvs.is_some(),
+            has_colors: self.colors.is_some(),
+            has_translucent_corners: self
+                .colors
+                .iter()
+                .flat_map(|colors| &colors.values)
+                .any(|color| color[3] < 1.0),
+        }
+    }
+
+    /// Computes the smallest and largest coordinates; `None` if there are no points.
+    pub fn bounds(&self) -> Option<([f32; 3], [f32; 3])> {
+        let first = *self.points.first()?;
+        let around = Bounds {
+            low: first,
+            high: first,
+        };
+        let around = self.points.iter().fold(around, |mut around, point| {
+            around.add(*point);
+            around
+        });
+        Some((around.low, around.high))
+    }
+
+    /// Whether it encloses a space: every edge is one of exactly two triangles, once in each
+    /// direction.
+    pub fn is_watertight(&self) -> bool {
+        // The edges that begin at each point, by their ends: those of point `i` are
+        // `starts[i]..starts[i + 1]`.
+        let mut starts = vec![0_usize; self.points.len() + 1];
+        self.triangles
+            .as_flattened()
+            .iter()
+            .for_each(|&point| starts[point as usize] += 1);
+        let mut count = 0;
+        for start in &mut starts {
+            count += *start;
+            *start = count;
+        }
+        let mut ends = vec![0_u32; count];
+        for &[a, b, c] in &self.triangles {
+            for (from, to) in [(a, b), (b, c), (c, a)] {
+                let at = &mut starts[from as usize];
+                *at -= 1;
+                ends[*at] = to;
+            }
+        }
+        for point in 0..self.points.len() {
+            let ends = &mut ends[starts[point]..starts[point + 1]];
+            ends.sort_unstable();
+            if ends.windows(2).any(|pair| pair[0] == pair[1]) {
+                return false;
+            }
+        }
+        let from = |point: usize| &ends[starts[point]..starts[point + 1]];
+        (0..self.points.len()).all(|a| {
+            from(a)
+                .iter()
+                .all(|&b| from(b as usize).binary_search(&(a as u32)).is_ok())
+        })
+    }
+
+    /// Multiplies the points by `scale`; the winding stays counter-clockwise where an odd number of
+    /// the factors is negative.
+    #[must_use]
+    pub fn scaled(mut self, scale: Vector3<f64>) -> Self {
+        for point in &mut self.points {
+            *point = std::array::from_fn(|k| scaled(point[k], scale[k]));
+        }
+        // Normals stay at right angles to the surface by the inverse; its determinant, which has no
+        // say in a direction, is left out.
+        let across = Vector3::new(scale.y * scale.z, scale.z * scale.x, scale.x * scale.y)
+            * scale.product().signum();
+        if scale.abs() != Vector3::repeat(scale.x.abs()) || scale.min() < 0.0 {
+            for normal in &mut self.normals.values {
+                let turned = Vector3::from(normal.map(f64::from))
+                    .component_mul(&across)
+                    .try_normalize(0.0);
+                *normal = turned.map_or(*normal, |turned| {
+                    [turned.x, turned.y, turned.z].map(|x| x as f32)
+                });
+            }
+        }
+        if scale.product() < 0.0 {
+            let uvs = self.uvs.iter_mut().flat_map(|uvs| &mut uvs.indices);
+            let colors = self
+                .colors
+                .iter_mut()
+                .flat_map(|colors| &mut colors.indices);
+            for corners in self
+                .triangles
+                .iter_mut()
+                .chain(&mut self.normals.indices)
+                .chain(uvs)
+                .chain(colors)
+            {
+                corners.swap(1, 2);
+            }
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shapes::tetrahedron;
+
+    #[test]
+    fn scaled_meshes_keep_their_normals_and_winding() {
+        let mesh = tetrahedron();
+        for scale in [
+            [1.0, 1.0, 1.0],
+            [1e-3, 1e-3, 1e-3],
+            [1.0, 2.0, 5.0],
+            [-1.0, 1.0, 1.0],
+            [-2.0, -0.5, 3.0],
+            [-1.0, -1.0, -4.0],
+        ] {
+            let scaled = mesh.clone().scaled(Vector3::from(scale));
+            for (triangle, normals) in scaled.triangles.iter().zip(&scaled.normals.indices) {
+                let [a, b, c] = triangle.map(|i| Vector3::from(scaled.points[i as usize]));
+                let geometric = (b - a).cross(&(c - a)).normalize();
+                let normal = Vector3::from(scaled.normals.values[normals[0] as usize]);
+                assert!((normal - geometric).norm() < 1e-6, "{scale:?}: {normal}");
+            }
+            assert_eq!(scaled.points[3], [0.0, 0.0, scale[2] as f32], "{scale:?}");
+        }
+    }
+
+    #[test]
+    fn watertight_is_what_has_two_triangles_at_every_edge() {
+        let mesh = tetrahedron();
+        assert!(mesh.is_watertight());
+        let with = |triangles: Vec<[u32; 3]>| MeshArrays {
+            triangles,
+            ..mesh.clone()
+        };
+        let open = with(mesh.triangles[1..].to_vec());
+        let doubled = with([&mesh.triangles[..], &mesh.triangles[..]].concat());
+        let turned = with(vec![[0, 1, 2], [0, 1, 3], [0, 3, 2], [1, 2, 3]]);
+        assert!(!open.is_watertight() && !doubled.is_watertight() && !turned.is_watertight());
+    }
+}

@@ -1,0 +1,150 @@
+//! How far points are from a surface.
+//!
+//! Distances are asked one way round: whether points lie within a bound of the surface. That is
+//! cheaper than the distance itself, since the search ends at the first triangle that is near
+//! enough.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::BoxTree;
+use crate::vector::{dot, subtract};
+
+type Point = [f32; 3];
+
+/// Triangles to search. It has their numbers alone: they are as much as the mesh.
+pub(crate) struct Surface {
+    tree: BoxTree<u32, f32>,
+    /// How many boxes were opened.
+    steps: AtomicUsize,
+    /// How many boxes may be opened: where big triangles lie close to each other, none can be ruled
+    /// out.
+    max_steps: usize,
+}
+
+/// Maximum number of boxes to open, per triangle of the tree and point that is asked about.
+const MAX_STEPS: usize = 200;
+
+impl Surface {
+    /// Every index of a triangle is one of `points`.
+    pub(crate) fn new(points: &[Point], triangles: &[[u32; 3]]) -> Self {
+        Self {
+            tree: BoxTree::of_triangles(points, triangles),
+            steps: AtomicUsize::new(0),
+            max_steps: MAX_STEPS.saturating_mul(triangles.len().saturating_add(points.len())),
+        }
+    }
+
+    /// Whether so much was asked that there are no answers any more.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.steps.load(Ordering::Relaxed) > self.max_steps
+    }
+
+    /// Returns the number of a triangle that is at most `distance` away from `point`; `corners`
+    /// gives those of the triangles that it was made of. Which one does not depend on earlier
+    /// searches.
+    pub(crate) fn find(
+        &self,
+        point: Point,
+        distance: f32,
+        corners: impl Fn(usize) -> [Point; 3],
+    ) -> Option<usize> {
+        if self.is_spent() {
+            return None;
+        }
+        let limit = distance * distance;
+        let (found, steps) = self.tree.search(point, limit, |numbers| {
+            let mut numbers = numbers.iter().map(|number| *number as usize);
+            match numbers.find(|number| distance_squared(point, &corners(*number)) <= limit) {
+                Some(found) => ControlFlow::Break(found),
+                None => ControlFlow::Continue(limit),
+            }
+        });
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+        found
+    }
+}
+
+/// The square of the distance of a point from a triangle, by the region of the triangle's plane
+/// that it lies over: a corner's, an edge's or the inside.
+pub(crate) fn distance_squared(point: Point, &[a, b, c]: &[Point; 3]) -> f32 {
+    let (ab, ac, ap) = (subtract(b, a), subtract(c, a), subtract(point, a));
+    let (d1, d2) = (dot(ab, ap), dot(ac, ap));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return dot(ap, ap);
+    }
+    let bp = subtract(point, b);
+    let (d3, d4) = (dot(ab, bp), dot(ac, bp));
+    if d3 >= 0.0 && d4 <= d3 {
+        return dot(bp, bp);
+    }
+    let cp = subtract(point, c);
+    let (d5, d6) = (dot(ab, cp), dot(ac, cp));
+    if d6 >= 0.0 && d5 <= d6 {
+        return dot(cp, cp);
+    }
+    let along = |from: Point, edge: Point, t: f32| {
+        let offset = subtract(from, edge.map(|x| x * t));
+        dot(offset, offset)
+    };
+    let over_c = d1 * d4 - d3 * d2;
+    if over_c <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        return along(ap, ab, d1 / (d1 - d3));
+    }
+    let over_b = d5 * d2 - d1 * d6;
+    if over_b <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        return along(ap, ac, d2 / (d2 - d6));
+    }
+    let over_a = d3 * d6 - d5 * d4;
+    if over_a <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
+        return along(bp, subtract(c, b), (d4 - d3) / ((d4 - d3) + (d5 - d6)));
+    }
+    let inside = 1.0 / (over_a + over_b + over_c);
+    let offset = [0, 1, 2].map(|k| ap[k] - ab[k] * over_b * inside - ac[k] * over_c * inside);
+    dot(offset, offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::Vector3;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The distance by brute force: the least over a fine grid of the triangle.
+    fn sampled(point: Point, [a, b, c]: [Point; 3]) -> f32 {
+        const N: usize = 200;
+        let at = Vector3::from(point);
+        let [a, b, c] = [a, b, c].map(Vector3::from);
+        let distances = (0..=N)
+            .flat_map(|i| (0..=N - i).map(move |j| (i as f32 / N as f32, j as f32 / N as f32)));
+        distances
+            .map(|(s, t)| (a + (b - a) * s + (c - a) * t - at).norm())
+            .fold(f32::INFINITY, f32::min)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn distance_of_a_point(point in prop::array::uniform3(-2.0_f32..2.0), triangle in prop::array::uniform3(prop::array::uniform3(-1.0_f32..1.0))) {
+            let [a, b, c] = triangle.map(Vector3::from);
+            prop_assume!((b - a).cross(&(c - a)).norm() > 1e-2);
+            let (exact, near) = (distance_squared(point, &triangle).sqrt(), sampled(point, triangle));
+            prop_assert!(exact <= near + 1e-4 && near <= exact + 0.02, "{exact} {near}");
+        }
+
+        #[test]
+        fn the_tree_finds_what_all_triangles_show(
+            points in prop::collection::vec(prop::array::uniform3(-1.0_f32..1.0), 3..60),
+            at in prop::array::uniform3(-2.0_f32..2.0),
+            distance in 0.01_f32..1.0,
+        ) {
+            let triangles: Vec<[u32; 3]> = (0..points.len() as u32 - 2).map(|i| [i, i + 1, i + 2]).collect();
+            let all = triangles.iter().map(|t| distance_squared(at, &t.map(|i| points[i as usize]))).fold(f32::INFINITY, f32::min);
+            let corners = |number: usize| triangles[number].map(|i| points[i as usize]);
+            let found = Surface::new(&points, &triangles).find(at, distance, corners);
+            prop_assert_eq!(found.is_some(), all <= distance * distance);
+        }
+    }
+}

@@ -1,0 +1,1053 @@
+//! Convex hulls.
+//!
+//! Quickhull (Barber, Dobkin and Huhdanpaa, 1996) with every decision taken by an exact predicate:
+//! a point either lies outside of a face or does not, however thin the cloud and however nearly
+//! flat the face. So the hull is closed and convex by construction.
+//!
+//! Physics engines want few corners: a hull with many gives way to that of some of its corners,
+//! taken one by one where the hull so far misses most. It lies inside of the whole hull, and has
+//! its bounds.
+
+#![allow(
+    clippy::indexing_slicing,
+    reason = "points, faces and their neighbours are numbered here"
+)]
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use nalgebra::Vector3;
+use robust::{Coord3D, orient3d};
+
+use crate::deviation::Surface;
+use crate::{Corners, MeshArrays};
+
+/// A hull thinner than this part of its extent is flat: single precision holds no more.
+const FLAT: f64 = 1e-6;
+
+/// How thick the hull of points in one plane or on one line is, as a part of the diagonal of their
+/// box.
+const THICKNESS: f64 = 1e-3;
+
+/// The corners that a hull has at most where they suffice: what PhysX takes on graphics cards, and
+/// how many Newton and Isaac Sim leave of a hull of their own.
+const FEW_CORNERS: usize = 64;
+
+/// The corners that a hull has at most: more than PhysX takes at all would have it make a hull of
+/// its own.
+const MOST_CORNERS: usize = 255;
+
+/// How far a hull of [`FEW_CORNERS`] may leave points outside of it, as a part of the diagonal of
+/// their box.
+const DEVIATION: f64 = 0.01;
+
+/// Points that are finite span no volume, so they have no hull.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the points span no volume")]
+pub struct Flat;
+
+/// Returns the convex hull of points: closed, wound counter-clockwise seen from outside, with flat
+/// normals. Its points are among those given. The same points give the same hull, in whatever order
+/// they are.
+///
+/// It has 64 corners at most if no point is then farther outside than 1 % of the diagonal of their
+/// box, else up to 255.
+///
+/// # Errors
+/// If the points (those that are finite) span no volume.
+pub fn convex_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
+    let (points, cloud) = Cloud::of(&outer(points));
+    let faces = cloud
+        .first_simplex()
+        .map(|simplex| cloud.hull(simplex))
+        .filter(|faces| !cloud.is_flat(faces))
+        .ok_or(Flat)?;
+    Ok(mesh(&points, &cloud, &cloud.reduced(&points, faces)))
+}
+
+/// Returns the convex hull of points that [`convex_hull`] has none for, since they are in one plane
+/// or on one line: with each of them half of a thickness away to both sides, across the plane or in both
+/// directions across the line. The thickness is 0.1 % of the diagonal of the box around the points.
+/// All else is as there.
+///
+/// # Errors
+/// If the points (those that are finite) are one or none, or so far from the origin that single
+/// precision can't hold the thickness.
+pub fn thick_hull(points: &[[f32; 3]]) -> Result<MeshArrays, Flat> {
+    let (points, cloud) = Cloud::of(points);
+    let half = THICKNESS / 2.0 * cloud.diagonal;
+    let across = cloud.across();
+    let mut thick: Vec<Vector3<f64>> = cloud.points;
+    for direction in across {
+        thick = thick
+            .iter()
+            .flat_map(|point| [point - direction * half, point + direction * half])
+            .collect();
+    }
+    let thick: Vec<[f32; 3]> = thick
+        .iter()
+        .map(|point| [point.x, point.y, point.z].map(|x| x as f32))
+        .collect();
+    convex_hull(if points.is_empty() { &points } else { &thick })
+}
+
+/// Clouds with fewer points are not looked through for points inside of them: the hull itself takes
+/// no longer.
+const MANY_POINTS: usize = 200;
+
+/// The directions in which, both ways, the points that lie farthest are looked for.
+const DIRECTIONS: [[f32; 3]; 7] = [
+    [1.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [0.0, 0.0, 1.0],
+    [1.0, 1.0, 1.0],
+    [1.0, 1.0, -1.0],
+    [1.0, -1.0, 1.0],
+    [-1.0, 1.0, 1.0],
+];
+
+/// How far inside of the hull of some points another has to lie to be left out, as a part of the
+/// diagonal of their box: farther than what single precision makes of a distance.
+const MARGIN: f32 = 1e-5;
+
+/// How many points are looked at at once.
+const LANES: usize = 4;
+
+/// Points without most of those that lie inside of their hull: those inside of the hull of the
+/// points that lie farthest in some directions. The hull of what is left is the same.
+fn outer(points: &[[f32; 3]]) -> Cow<'_, [[f32; 3]]> {
+    let all = Cow::Borrowed(points);
+    if points.len() < MANY_POINTS || !points.as_flattened().iter().all(|x| x.is_finite()) {
+        return all;
+    }
+    let mut farthest = Vec::with_capacity(2 * DIRECTIONS.len());
+    for [x, y, z] in DIRECTIONS {
+        let along = |p: &[f32; 3]| x * p[0] + y * p[1] + z * p[2];
+        let first = (along(&points[0]), 0);
+        let (mut low, mut high) = (first, first);
+        for (point, i) in points.iter().zip(0..) {
+            let along = along(point);
+            if along < low.0 {
+                low = (along, i);
+            }
+            if along > high.0 {
+                high = (along, i);
+            }
+        }
+        farthest.extend([low, high].map(|(_, i): (f32, usize)| points[i]));
+    }
+    let (farthest, cloud) = Cloud::of(&farthest);
+    let Some(simplex) = cloud
+        .first_simplex()
+        .filter(|_| (1e-30..1e30).contains(&cloud.diagonal))
+    else {
+        return all;
+    };
+    // Moved to the first of them, single precision is finer than the margin.
+    let origin = farthest[0];
+    let margin = MARGIN * cloud.diagonal as f32;
+    let mut planes: Vec<([f32; 3], f32)> = Vec::new();
+    for face in cloud.hull(simplex) {
+        let [a, b, c] = face.map(|i| *cloud.point(i));
+        let (along, across) = (b - a, c - a);
+        let normal = along.cross(&across);
+        // The normal of a splinter is not known well enough.
+        let Some(normal) = normal.try_normalize(1e-4 * along.norm() * across.norm()) else {
+            return all;
+        };
+        let offset = normal.dot(&(a - cloud.point(0))) as f32 - margin;
+        planes.push(([normal.x, normal.y, normal.z].map(|x| x as f32), offset));
+    }
+    let mut kept = Vec::new();
+    for points in points.chunks(LANES) {
+        let mut at = [[0.0_f32; LANES]; 3];
+        for (i, point) in points.iter().enumerate() {
+            for k in 0..3 {
+                at[k][i] = point[k] - origin[k];
+            }
+        }
+        let mut height = [f32::NEG_INFINITY; LANES];
+        for ([x, y, z], offset) in &planes {
+            for i in 0..LANES {
+                let above = x * at[0][i] + y * at[1][i] + z * at[2][i] - offset;
+                height[i] = if above > height[i] { above } else { height[i] };
+            }
+        }
+        kept.extend(
+            points
+                .iter()
+                .zip(height)
+                .filter(|(_, height)| *height >= 0.0)
+                .map(|(point, _)| *point),
+        );
+    }
+    kept.into()
+}
+
+/// A face of the hull in the making.
+struct Face {
+    /// Counter-clockwise from outside.
+    corners: [u32; 3],
+    /// The first corner.
+    at: Vector3<f64>,
+    /// Along the normal, as long as two of the sides span.
+    normal: Vector3<f64>,
+    /// Products of `normal` with the offset of a point that are nearer to zero do not tell on which
+    /// side the point is.
+    unsure: f64,
+    /// The faces across the edges that begin at the corners.
+    neighbours: [usize; 3],
+    /// Points outside of it that no other face has yet.
+    outside: Vec<u32>,
+    alive: bool,
+}
+
+/// Distinct points.
+struct Cloud {
+    points: Vec<Vector3<f64>>,
+    /// The length of the diagonal of the box around them.
+    diagonal: f64,
+}
+
+impl Cloud {
+    /// Those of `points` that are finite, each once and in order; in single precision too.
+    fn of(points: &[[f32; 3]]) -> (Vec<[f32; 3]>, Self) {
+        let mut points: Vec<[f32; 3]> = points
+            .iter()
+            .filter(|p| p.iter().all(|x| x.is_finite()))
+            .map(|p| p.map(|x| x + 0.0))
+            .collect();
+        points.sort_unstable_by(|a, b| {
+            a[0].total_cmp(&b[0])
+                .then(a[1].total_cmp(&b[1]))
+                .then(a[2].total_cmp(&b[2]))
+        });
+        points.dedup();
+        let mut cloud = Self {
+            points: points
+                .iter()
+                .map(|p| Vector3::from(p.map(f64::from)))
+                .collect(),
+            diagonal: 0.0,
+        };
+        let lengths = cloud
+            .extremes()
+            .into_iter()
+            .enumerate()
+            .map(|(axis, ends)| {
+                ends.map_or(0.0, |(low, high)| {
+                    cloud.point(high)[axis] - cloud.point(low)[axis]
+                })
+            });
+        cloud.diagonal = lengths.map(|length| length * length).sum::<f64>().sqrt();
+        (points, cloud)
+    }
+
+    /// The directions in which points in one plane or on one line have no extent: the normal of the
+    /// plane, or two across the line.
+    fn across(&self) -> Vec<Vector3<f64>> {
+        let ends = self.extremes().into_iter().flatten();
+        let along = ends
+            .map(|(low, high)| self.point(high) - self.point(low))
+            .max_by(|a, b| a.norm().total_cmp(&b.norm()));
+        let Some(along) = along.and_then(|along| along.try_normalize(0.0)) else {
+            return Vec::new();
+        };
+        let first = self.points[0];
+        let off = |point: &Vector3<f64>| (point - first).cross(&along);
+        let normal = self
+            .points
+            .iter()
+            .map(off)
+            .max_by(|a, b| a.norm().total_cmp(&b.norm()))
+            .unwrap_or_default();
+        if normal.norm() > FLAT * self.diagonal {
+            return vec![normal.normalize()];
+        }
+        let axis = Vector3::ith(along.iamin(), 1.0);
+        let side = along.cross(&axis).normalize();
+        vec![side, along.cross(&side)]
+    }
+
+    fn point(&self, i: u32) -> &Vector3<f64> {
+        &self.points[i as usize]
+    }
+
+    /// Six times the signed volume of a tetrahedron, with the right sign: negative if `p` is
+    /// outside of the face.
+    fn side(&self, face: [u32; 3], p: u32) -> f64 {
+        let [a, b, c, d] = [face[0], face[1], face[2], p].map(|i| {
+            let p = self.point(i);
+            Coord3D {
+                x: p.x,
+                y: p.y,
+                z: p.z,
+            }
+        });
+        orient3d(a, b, c, d)
+    }
+
+    /// A face that no points are known to be outside of.
+    fn face(&self, corners: [u32; 3], neighbours: [usize; 3]) -> Face {
+        let [a, b, c] = corners.map(|i| *self.point(i));
+        let (along, across) = (b - a, c - a);
+        // The product of a point's offset with the normal is off by less than 20 times the half of
+        // this epsilon.
+        let unsure = 32.0 * f64::EPSILON * along.norm() * across.norm() * self.diagonal;
+        Face {
+            corners,
+            at: a,
+            normal: along.cross(&across),
+            unsure,
+            neighbours,
+            outside: Vec::new(),
+            alive: true,
+        }
+    }
+
+    /// Whether a point is outside of a face: by its plane, and where that does not tell by the
+    /// exact predicate, which takes longer.
+    fn is_outside(&self, face: &Face, point: u32) -> bool {
+        let height = (self.point(point) - face.at).dot(&face.normal);
+        if height.abs() > face.unsure {
+            height > 0.0
+        } else {
+            self.side(face.corners, point) < 0.0
+        }
+    }
+
+    /// A tetrahedron of points far from each other, its first three corners counter-clockwise from
+    /// outside; `None` if all points are in one plane.
+    fn first_simplex(&self) -> Option<[u32; 4]> {
+        let all = || 0..self.points.len() as u32;
+        let farthest = |distance: &dyn Fn(u32) -> f64| {
+            all().max_by(|a, b| distance(*a).total_cmp(&distance(*b)).then(b.cmp(a)))
+        };
+        let length = |(a, b): (u32, u32)| (self.point(a) - self.point(b)).norm_squared();
+        let (a, b) = self
+            .extremes()
+            .into_iter()
+            .flatten()
+            .max_by(|p, q| length(*p).total_cmp(&length(*q)))?;
+        let along = self.point(b) - self.point(a);
+        let c = farthest(&|i| (self.point(i) - self.point(a)).cross(&along).norm_squared())?;
+        let d = farthest(&|i| self.side([a, b, c], i).abs())?;
+        match self.side([a, b, c], d) {
+            volume if volume > 0.0 => Some([a, b, c, d]),
+            volume if volume < 0.0 => Some([a, c, b, d]),
+            _ => None,
+        }
+    }
+
+    fn hull(&self, simplex: [u32; 4]) -> Vec<[u32; 3]> {
+        let mut faces = self.tetrahedron(simplex, 0..self.points.len() as u32);
+        let mut next = 0;
+        while next < faces.len() {
+            match self.farthest_outside(&faces[next]) {
+                Some(point) => self.add(&mut faces, next, point),
+                None => next += 1,
+            }
+        }
+        alive(&faces)
+    }
+
+    /// `hull` itself if it has few corners, else the hull of as many of its corners as are needed;
+    /// `points` are the cloud's.
+    fn reduced(&self, points: &[[f32; 3]], hull: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
+        let mut corners = hull.as_flattened().to_vec();
+        corners.sort_unstable();
+        corners.dedup();
+        let Some(simplex) = self.first_simplex().filter(|_| corners.len() > FEW_CORNERS) else {
+            return hull;
+        };
+        let extremes: Vec<u32> = self
+            .extremes()
+            .into_iter()
+            .flatten()
+            .flat_map(|(low, high)| [low, high])
+            .collect();
+        let mut growth = Growth::new(self, simplex, corners.iter().copied());
+        extremes
+            .into_iter()
+            .for_each(|extreme| growth.take(extreme));
+        for bound in [FEW_CORNERS, MOST_CORNERS / 2, MOST_CORNERS] {
+            while growth.taken < bound
+                && let Some(point) = growth.farthest()
+            {
+                growth.take(point);
+            }
+            let faces = alive(&growth.faces);
+            let surface = Surface::new(points, &faces);
+            let corners = |face: usize| faces[face].map(|corner| points[corner as usize]);
+            let tolerance = (DEVIATION * self.diagonal) as f32;
+            let is_near = |missed: &u32| {
+                surface
+                    .find(points[*missed as usize], tolerance, corners)
+                    .is_some()
+            };
+            if growth.left.points.iter().all(is_near) {
+                break;
+            }
+        }
+        let reduced = alive(&growth.faces);
+        if self.is_flat(&reduced) {
+            hull
+        } else {
+            reduced
+        }
+    }
+
+    /// The lowest and highest point along each axis.
+    fn extremes(&self) -> [Option<(u32, u32)>; 3] {
+        let all = || 0..self.points.len() as u32;
+        [0, 1, 2].map(|axis| {
+            let low = all().min_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
+            let high = all().max_by(|a, b| self.point(*a)[axis].total_cmp(&self.point(*b)[axis]));
+            low.zip(high)
+        })
+    }
+
+    /// The faces of a tetrahedron, with those of `points` that are outside of them.
+    fn tetrahedron(&self, [a, b, c, d]: [u32; 4], points: impl Iterator<Item = u32>) -> Vec<Face> {
+        let face = |corners, neighbours| self.face(corners, neighbours);
+        let mut faces = vec![
+            face([a, b, c], [3, 2, 1]),
+            face([a, c, d], [0, 2, 3]),
+            face([c, b, d], [0, 3, 1]),
+            face([b, a, d], [0, 1, 2]),
+        ];
+        self.assign(&mut faces, 0, points.filter(|i| ![a, b, c, d].contains(i)));
+        faces
+    }
+
+    /// Gives points to the first of the faces from `first` on that they are outside of; the others
+    /// are inside of the hull.
+    fn assign(&self, faces: &mut [Face], first: usize, points: impl Iterator<Item = u32>) {
+        for point in points {
+            if let Some(face) = faces[first..]
+                .iter_mut()
+                .find(|face| self.is_outside(face, point))
+            {
+                face.outside.push(point);
+            }
+        }
+    }
+
+    fn farthest_outside(&self, face: &Face) -> Option<u32> {
+        if !face.alive {
+            return None;
+        }
+        let height = |i: u32| (self.point(i) - face.at).dot(&face.normal);
+        face.outside
+            .iter()
+            .copied()
+            .max_by(|p, q| height(*p).total_cmp(&height(*q)).then(q.cmp(p)))
+    }
+
+    /// Replaces the faces that `point` is outside of, `seen` among them, by a cone from it to their
+    /// rim.
+    fn add(&self, faces: &mut Vec<Face>, seen: usize, point: u32) {
+        faces[seen].alive = false;
+        let mut dead = vec![seen];
+        // The edges of the rim, as in the faces beyond it.
+        let mut rim = Vec::new();
+        let mut i = 0;
+        while i < dead.len() {
+            for edge in 0..3 {
+                let beyond = faces[dead[i]].neighbours[edge];
+                if !faces[beyond].alive {
+                    continue;
+                }
+                if self.is_outside(&faces[beyond], point) {
+                    faces[beyond].alive = false;
+                    dead.push(beyond);
+                } else {
+                    let [from, to] = [edge, (edge + 1) % 3].map(|k| faces[dead[i]].corners[k]);
+                    rim.push((from, to, beyond));
+                }
+            }
+            i += 1;
+        }
+        let first = faces.len();
+        let sorted = |corner: fn(&(u32, u32, usize)) -> u32| {
+            let mut numbers: Vec<(u32, usize)> = rim
+                .iter()
+                .zip(first..)
+                .map(|(edge, number)| (corner(edge), number))
+                .collect();
+            numbers.sort_unstable();
+            numbers
+        };
+        let (by_start, by_end) = (sorted(|(from, ..)| *from), sorted(|(_, to, _)| *to));
+        let at = |numbers: &[(u32, usize)], corner: u32| {
+            let found = numbers.binary_search_by_key(&corner, |(corner, _)| *corner);
+            found.ok().map(|found| numbers[found].1)
+        };
+        for (i, (from, to, beyond)) in rim.into_iter().enumerate() {
+            // The rim is one closed line, so every corner of it begins and ends an edge.
+            let neighbours = [
+                beyond,
+                at(&by_start, to).unwrap_or(beyond),
+                at(&by_end, from).unwrap_or(beyond),
+            ];
+            let corners = faces[beyond].corners;
+            if let Some(edge) = (0..3).find(|&k| corners[k] == to && corners[(k + 1) % 3] == from) {
+                faces[beyond].neighbours[edge] = first + i;
+            }
+            faces.push(self.face([from, to, point], neighbours));
+        }
+        for face in dead {
+            let orphans = std::mem::take(&mut faces[face].outside);
+            self.assign(faces, first, orphans.into_iter().filter(|i| *i != point));
+        }
+    }
+
+    /// Whether a hull is too thin to have an inside.
+    fn is_flat(&self, hull: &[[u32; 3]]) -> bool {
+        let (mut volume, mut area) = (0.0, 0.0);
+        let origin = self.points[0];
+        let mut extent = 0.0_f64;
+        for face in hull {
+            let [a, b, c] = face.map(|i| self.point(i) - origin);
+            let normal = (b - a).cross(&(c - a));
+            area += normal.norm() / 2.0;
+            volume += a.dot(&normal) / 6.0;
+            extent = extent.max(a.norm());
+        }
+        2.0 * volume <= FLAT * area * extent
+    }
+}
+
+/// A hull that takes its corners one by one.
+struct Growth<'a> {
+    cloud: &'a Cloud,
+    faces: Vec<Face>,
+    /// How many of the faces have been looked at by now.
+    measured: usize,
+    /// The planes of those that are there.
+    planes: Vec<Plane>,
+    /// The points outside of it.
+    left: Missed,
+    /// How many points it was given.
+    taken: usize,
+}
+
+/// The plane of a face.
+struct Plane {
+    face: usize,
+    /// A corner.
+    at: Vector3<f64>,
+    /// Of unit length.
+    normal: Vector3<f64>,
+}
+
+/// Points outside of a hull in the making. Each thing of them is an array by itself, so that many
+/// are worked on at once.
+#[derive(Default)]
+struct Missed {
+    points: Vec<u32>,
+    /// Where they are.
+    at: [Vec<f64>; 3],
+    /// Of the faces that are there the one whose plane it is farthest from, and how far.
+    faces: Vec<usize>,
+    distances: Vec<f64>,
+}
+
+impl Missed {
+    fn push(&mut self, point: u32, at: [f64; 3], face: usize, distance: f64) {
+        self.points.push(point);
+        self.at
+            .iter_mut()
+            .zip(at)
+            .for_each(|(axis, x)| axis.push(x));
+        self.faces.push(face);
+        self.distances.push(distance);
+    }
+
+    fn swap_remove(&mut self, index: usize) {
+        self.points.swap_remove(index);
+        self.at
+            .iter_mut()
+            .for_each(|axis| _ = axis.swap_remove(index));
+        self.faces.swap_remove(index);
+        self.distances.swap_remove(index);
+    }
+
+    /// Notes planes that points are farther from than from those before.
+    fn hold_against(&mut self, planes: &[Plane]) {
+        let mut from = 0;
+        while from + LANES <= self.points.len() {
+            self.hold_some_against::<LANES>(from, planes);
+            from += LANES;
+        }
+        (from..self.points.len()).for_each(|at| self.hold_some_against::<1>(at, planes));
+    }
+
+    /// The same of some points that follow each other, in arrays of a known length, on which the
+    /// compiler works with one instruction.
+    fn hold_some_against<const N: usize>(&mut self, from: usize, planes: &[Plane]) {
+        let all = [&self.at[0], &self.at[1], &self.at[2], &self.distances]
+            .map(|numbers| numbers[from..].first_chunk::<N>());
+        let [Some(xs), Some(ys), Some(zs), Some(distances)] = all else {
+            return;
+        };
+        let height = |Plane { at, normal, .. }: &Plane, i: usize| {
+            (xs[i] - at.x) * normal.x + (ys[i] - at.y) * normal.y + (zs[i] - at.z) * normal.z
+        };
+        let mut farthest = *distances;
+        for plane in planes {
+            let heights: [f64; N] = std::array::from_fn(|i| height(plane, i));
+            for (farthest, height) in farthest.iter_mut().zip(heights) {
+                *farthest = if height > *farthest {
+                    height
+                } else {
+                    *farthest
+                };
+            }
+        }
+        // To note the face each time would be a step of its own for each point. Most are no farther
+        // from new faces than from others.
+        for i in 0..N {
+            if farthest[i] > distances[i]
+                && let Some(plane) = planes.iter().find(|plane| height(plane, i) >= farthest[i])
+            {
+                self.faces[from + i] = plane.face;
+            }
+        }
+        self.distances[from..from + N].copy_from_slice(&farthest);
+    }
+
+    /// Moves those that are `chosen` out of it, into another.
+    fn split_off(&mut self, chosen: impl Fn(usize, f64) -> bool) -> Self {
+        let mut others = Self::default();
+        let mut i = 0;
+        while i < self.points.len() {
+            if chosen(self.faces[i], self.distances[i]) {
+                others.push(
+                    self.points[i],
+                    [0, 1, 2].map(|k| self.at[k][i]),
+                    self.faces[i],
+                    self.distances[i],
+                );
+                self.swap_remove(i);
+            } else {
+                i += 1;
+            }
+        }
+        others
+    }
+
+    fn append(&mut self, mut others: Self) {
+        self.points.append(&mut others.points);
+        self.at
+            .iter_mut()
+            .zip(&mut others.at)
+            .for_each(|(axis, other)| axis.append(other));
+        self.faces.append(&mut others.faces);
+        self.distances.append(&mut others.distances);
+    }
+}
+
+impl<'a> Growth<'a> {
+    fn new(cloud: &'a Cloud, simplex: [u32; 4], points: impl Iterator<Item = u32>) -> Self {
+        let mut left = Missed::default();
+        for point in points.filter(|point| !simplex.contains(point)) {
+            left.push(point, (*cloud.point(point)).into(), 0, f64::NEG_INFINITY);
+        }
+        let faces = cloud.tetrahedron(simplex, std::iter::empty());
+        let mut growth = Self {
+            cloud,
+            faces,
+            measured: 0,
+            planes: Vec::new(),
+            left,
+            taken: simplex.len(),
+        };
+        growth.measure();
+        growth
+    }
+
+    fn farthest(&self) -> Option<u32> {
+        let all = self.left.distances.iter().zip(&self.left.points);
+        let farthest = all.max_by(|(a, p), (b, q)| a.total_cmp(b).then(q.cmp(p)));
+        farthest.map(|(_, point)| *point)
+    }
+
+    /// Makes a point that is outside a corner.
+    fn take(&mut self, point: u32) {
+        let Some(index) = self.left.points.iter().position(|missed| *missed == point) else {
+            return;
+        };
+        let face = self.left.faces[index];
+        self.left.swap_remove(index);
+        if self.cloud.is_outside(&self.faces[face], point) {
+            self.cloud.add(&mut self.faces, face, point);
+            self.taken += 1;
+            self.measure();
+        }
+    }
+
+    /// Finds out how far points are from new faces, and forgets those that are outside of none any
+    /// more.
+    fn measure(&mut self) {
+        let (cloud, faces) = (self.cloud, &self.faces);
+        self.planes.retain(|plane| faces[plane.face].alive);
+        let known = self.planes.len();
+        for (face, number) in faces[self.measured..].iter().zip(self.measured..) {
+            let [at, b, c] = face.corners.map(|i| *cloud.point(i));
+            let normal = (b - at)
+                .cross(&(c - at))
+                .try_normalize(0.0)
+                .unwrap_or_default();
+            self.planes.push(Plane {
+                face: number,
+                at,
+                normal,
+            });
+        }
+        self.measured = faces.len();
+        let (known, new) = self.planes.split_at(known);
+        // Those whose face is gone are held against all that there are.
+        let mut lost = self
+            .left
+            .split_off(|face, distance| !faces[face].alive || distance == f64::NEG_INFINITY);
+        lost.distances.fill(f64::NEG_INFINITY);
+        lost.hold_against(known);
+        self.left.append(lost);
+        self.left.hold_against(new);
+        self.left.split_off(|_, distance| distance <= 0.0);
+    }
+}
+
+/// The corners of the faces that are still there.
+fn alive(faces: &[Face]) -> Vec<[u32; 3]> {
+    faces
+        .iter()
+        .filter(|face| face.alive)
+        .map(|face| face.corners)
+        .collect()
+}
+
+fn mesh(points: &[[f32; 3]], cloud: &Cloud, hull: &[[u32; 3]]) -> MeshArrays {
+    let mut new: HashMap<u32, u32, foldhash::fast::RandomState> = HashMap::default();
+    let mut kept = Vec::new();
+    let mut index = |i: u32| {
+        *new.entry(i).or_insert_with(|| {
+            kept.push(points[i as usize]);
+            kept.len() as u32 - 1
+        })
+    };
+    let triangles: Vec<[u32; 3]> = hull.iter().map(|face| face.map(&mut index)).collect();
+    let normal = |face: &[u32; 3]| {
+        let [a, b, c] = face.map(|i| cloud.point(i));
+        let normal = (b - a)
+            .cross(&(c - a))
+            .try_normalize(0.0)
+            .unwrap_or_else(Vector3::z);
+        [normal.x as f32, normal.y as f32, normal.z as f32]
+    };
+    let normals = Corners {
+        values: hull.iter().map(normal).collect(),
+        indices: (0..hull.len() as u32).map(|i| [i; 3]).collect(),
+    };
+    MeshArrays {
+        points: kept,
+        triangles,
+        normals,
+        uvs: None,
+        colors: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::shapes::cuboid as cuboid_at;
+
+    fn volume(mesh: &MeshArrays) -> f64 {
+        let corner = |i: u32| Vector3::from(mesh.points[i as usize].map(f64::from));
+        mesh.triangles
+            .iter()
+            .map(|[a, b, c]| corner(*a).dot(&corner(*b).cross(&corner(*c))))
+            .sum::<f64>()
+            / 6.0
+    }
+
+    /// Asserts that a mesh is closed, of one piece, convex and holds all points.
+    fn check(mesh: &MeshArrays, points: &[[f32; 3]]) {
+        let mut edges = std::collections::HashSet::new();
+        for [a, b, c] in &mesh.triangles {
+            for edge in [(*a, *b), (*b, *c), (*c, *a)] {
+                assert!(edges.insert(edge), "an edge is used twice");
+            }
+        }
+        assert!(
+            edges.iter().all(|(a, b)| edges.contains(&(*b, *a))),
+            "an edge is open"
+        );
+        assert_eq!(
+            mesh.points.len() + mesh.triangles.len(),
+            edges.len() / 2 + 2
+        );
+        let coordinate = |p: [f32; 3]| Coord3D {
+            x: f64::from(p[0]),
+            y: f64::from(p[1]),
+            z: f64::from(p[2]),
+        };
+        for triangle in &mesh.triangles {
+            let [a, b, c] = triangle.map(|i| coordinate(mesh.points[i as usize]));
+            assert!(
+                points
+                    .iter()
+                    .all(|p| orient3d(a, b, c, coordinate(*p)) >= 0.0),
+                "a point is outside"
+            );
+        }
+    }
+
+    fn cuboid(size: [f32; 3], turn: f32) -> Vec<[f32; 3]> {
+        let (sin, cos) = turn.sin_cos();
+        let (corners, _) = cuboid_at([0.0; 3], size.map(f64::from));
+        corners
+            .iter()
+            .map(|corner| corner.map(|x| x as f32))
+            .map(|[x, y, z]| [cos * x - sin * z, y, sin * x + cos * z])
+            .collect()
+    }
+
+    #[test]
+    fn a_box_with_points_inside() {
+        let mut points = cuboid([1.0, 2.0, 3.0], 0.0);
+        points.extend([[0.5, 0.5, 0.5], [0.5, 1.0, 3.0], [0.5, 0.0, 0.0], [0.0; 3]]);
+        let hull = convex_hull(&points).unwrap();
+        check(&hull, &points);
+        assert_eq!((hull.points.len(), hull.triangles.len()), (8, 12));
+        assert!((volume(&hull) - 6.0).abs() < 1e-9);
+        points.extend([[f32::NAN, 0.0, 0.0], [0.0, 0.0, f32::INFINITY]]);
+        points.reverse();
+        assert_eq!(convex_hull(&points).unwrap(), hull);
+        for (normals, triangle) in hull.normals.indices.iter().zip(&hull.triangles) {
+            let normal = Vector3::from(hull.normals.values[normals[0] as usize]);
+            let corner = Vector3::from(hull.points[triangle[0] as usize]);
+            assert!(normal.dot(&(corner - Vector3::new(0.5, 1.0, 1.5))) > 0.0);
+        }
+    }
+
+    #[test]
+    fn points_inside_make_no_difference() {
+        let shrunk =
+            |points: Vec<[f32; 3]>, by: f32| points.into_iter().map(move |p| p.map(|x| x * by));
+        let shells = |points: fn() -> Vec<[f32; 3]>| -> Vec<[f32; 3]> {
+            (0..20_u8)
+                .flat_map(|i| shrunk(points(), 1.0 - f32::from(i) * 0.05))
+                .map(|p| [p[0] + 7.0, p[1] - 3.0, p[2] * 0.2])
+                .collect()
+        };
+        for points in [shells(|| ball(300)), shells(|| ball(41))] {
+            let left = outer(&points);
+            assert!(
+                left.len() < points.len() / 2,
+                "{} of {}",
+                left.len(),
+                points.len()
+            );
+            let (all, cloud) = Cloud::of(&points);
+            let faces = cloud.hull(cloud.first_simplex().unwrap());
+            assert_eq!(
+                convex_hull(&points).unwrap(),
+                mesh(&all, &cloud, &cloud.reduced(&all, faces))
+            );
+        }
+        // What spans nothing, or more than single precision can multiply, stays as it is.
+        let flat: Vec<_> = ball(300).into_iter().map(|[x, y, _]| [x, y, 0.0]).collect();
+        let far: Vec<_> = ball(300).into_iter().map(|p| p.map(|x| x * 1e35)).collect();
+        assert!(outer(&flat).len() == 300 && outer(&far).len() == 300);
+    }
+
+    #[test]
+    fn thin_boxes_in_any_direction() {
+        for thickness in [1e-2, 1e-3, 1e-4, 1e-5] {
+            for turn in [0.0, 0.3, 0.785] {
+                let points = cuboid([1.0, 1.0, thickness], turn);
+                let hull = convex_hull(&points).unwrap();
+                check(&hull, &points);
+                let relative = volume(&hull) / f64::from(thickness);
+                assert!(
+                    (relative - 1.0).abs() < 1e-2,
+                    "{thickness} {turn}: {relative}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_volume_no_hull() {
+        let line: Vec<_> = (0..10).map(|i| [i as f32, 2.0 * i as f32, 0.5]).collect();
+        let plane: Vec<_> = (0..100)
+            .map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32])
+            .collect();
+        let turned = cuboid([1.0, 1.0, 0.0], 0.3);
+        for points in [
+            &[][..],
+            &[[0.0; 3]; 9],
+            &line,
+            &plane,
+            &turned,
+            &[[f32::NAN; 3]; 4],
+        ] {
+            assert_eq!(convex_hull(points), Err(Flat));
+        }
+    }
+
+    #[test]
+    fn what_has_no_volume_gets_a_thickness() {
+        let line: Vec<_> = (0..10).map(|i| [i as f32, 2.0 * i as f32, 0.5]).collect();
+        let plane: Vec<_> = (0..100)
+            .map(|i| [(i % 10) as f32, (i / 10) as f32, (i % 10) as f32])
+            .collect();
+        let nearly = cuboid([1.0, 1.0, 1e-7], 0.3);
+        for (points, area, directions) in [
+            (line, 0.0, 2),
+            (plane, 9.0 * 9.0 * 2.0_f64.sqrt(), 1),
+            (cuboid([1.0, 1.0, 0.0], 0.3), 1.0, 1),
+            (nearly, 1.0, 1),
+            (cuboid([1e-3, 2e-3, 0.0], 0.0), 2e-6, 1),
+        ] {
+            let hull = thick_hull(&points).unwrap();
+            check(&hull, &hull.points);
+            assert!(missed(&hull, &points) <= 1e-6 * Cloud::of(&points).1.diagonal);
+            let diagonal = Cloud::of(&points).1.diagonal;
+            let thickness = THICKNESS * diagonal;
+            let expected = if directions == 2 {
+                diagonal * thickness * thickness
+            } else {
+                area * thickness
+            };
+            assert!(
+                (volume(&hull) / expected - 1.0).abs() < 1e-2,
+                "{} is not {expected}",
+                volume(&hull)
+            );
+            let mut turned = points.clone();
+            turned.reverse();
+            assert_eq!(thick_hull(&turned).unwrap(), hull);
+        }
+        for points in [&[][..], &[[0.0; 3]; 9], &[[f32::NAN; 3]; 4]] {
+            assert_eq!(thick_hull(points), Err(Flat));
+        }
+    }
+
+    /// Points all over a ball of radius one.
+    fn ball(count: u32) -> Vec<[f32; 3]> {
+        let golden = std::f32::consts::PI * (3.0 - 5.0_f32.sqrt());
+        (0..count)
+            .map(|i| {
+                let z = 1.0 - 2.0 * (i as f32 + 0.5) / count as f32;
+                let (sin, cos) = (golden * i as f32).sin_cos();
+                let radius = (1.0 - z * z).sqrt();
+                [cos * radius, sin * radius, z]
+            })
+            .collect()
+    }
+
+    /// How far the farthest of points lies outside of the planes of a hull, by brute force.
+    fn missed(hull: &MeshArrays, points: &[[f32; 3]]) -> f64 {
+        let planes = hull
+            .triangles
+            .iter()
+            .zip(&hull.normals.values)
+            .map(|(triangle, normal)| {
+                (
+                    Vector3::from(hull.points[triangle[0] as usize]).cast::<f64>(),
+                    Vector3::from(*normal).cast::<f64>(),
+                )
+            });
+        let planes: Vec<_> = planes.collect();
+        let outside = |p: &[f32; 3]| {
+            let p = Vector3::from(*p).cast::<f64>();
+            planes
+                .iter()
+                .map(|(at, normal)| (p - at).dot(normal))
+                .fold(0.0, f64::max)
+        };
+        points.iter().map(outside).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn few_corners_suffice_where_they_come_near_enough() {
+        // Rings of 200 points at both ends of a cylinder: 32 a ring leave 1 - cos(pi / 32) = 0.5 %
+        // of the radius.
+        let ring = |z| {
+            (0..200)
+                .map(move |i| (i as f32 / 200.0 * std::f32::consts::TAU).sin_cos())
+                .map(move |(y, x)| [x, y, z])
+        };
+        let points: Vec<_> = ring(-1.0).chain(ring(1.0)).collect();
+        let hull = convex_hull(&points).unwrap();
+        check(&hull, &hull.points);
+        assert!(
+            hull.points.len() <= FEW_CORNERS && hull.points.iter().all(|p| points.contains(p)),
+            "{}",
+            hull.points.len()
+        );
+        assert!(missed(&hull, &points) <= DEVIATION * 12.0_f64.sqrt());
+        let mut turned = points.clone();
+        turned.reverse();
+        assert_eq!(convex_hull(&turned).unwrap(), hull);
+        // As many as suffice for a ball are more, and no more than there may be.
+        for count in [65, 200, 2000, 20_000] {
+            let points = ball(count);
+            let hull = convex_hull(&points).unwrap();
+            check(&hull, &hull.points);
+            assert!(
+                hull.points.len() <= MOST_CORNERS,
+                "{count}: {}",
+                hull.points.len()
+            );
+            let missed = missed(&hull, &points);
+            assert!(missed <= DEVIATION * 12.0_f64.sqrt(), "{count}: {missed}");
+            let bounds = points
+                .iter()
+                .fold(([f32::MAX; 3], [f32::MIN; 3]), |(low, high), p| {
+                    (
+                        std::array::from_fn(|k| low[k].min(p[k])),
+                        std::array::from_fn(|k| high[k].max(p[k])),
+                    )
+                });
+            assert_eq!(hull.bounds(), Some(bounds), "{count}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+        /// Small grids are full of points in one line and one plane.
+        #[test]
+        fn hulls_of_grids(
+            mut points in prop::collection::vec(prop::array::uniform3(-3_i8..=3), 4..80),
+            scale in prop::array::uniform3(1e-2_f32..1e2),
+        ) {
+            let scaled = |points: &[[i8; 3]]| -> Vec<[f32; 3]> {
+                points.iter().map(|p| std::array::from_fn(|k| f32::from(p[k]) * scale[k])).collect()
+            };
+            match convex_hull(&scaled(&points)) {
+                Ok(hull) => {
+                    check(&hull, &scaled(&points));
+                    points.reverse();
+                    prop_assert_eq!(convex_hull(&scaled(&points)).unwrap(), hull);
+                }
+                Err(Flat) => {}
+            }
+        }
+
+        #[test]
+        fn hulls_of_round_clouds(angles in prop::collection::vec((0.0_f32..6.3, -1.5_f32..1.5), 4..FEW_CORNERS)) {
+            let points: Vec<_> = angles.iter().map(|(a, b)| [a.cos() * b.cos(), a.sin() * b.cos(), b.sin()]).collect();
+            if let Ok(hull) = convex_hull(&points) {
+                check(&hull, &points);
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Spheres that cover a body: few of them, none of which stands out by more than is said.
+//!
+//! A ball whose centre is `d` deep in a body and whose radius is `d + e` stands out by at most `e`:
+//! the ball of radius `d` is inside. The largest balls of that kind have their centres in the
+//! middle of the body (on its medial axis). Of those the fewest are sought that have samples of the
+//! body in them: points, each with the radius within which it stands for the body. So what is
+//! covered is proved for what lies between the samples, too.
+//!
+//! This module must not know anything but triangles.
+
+mod cover;
+mod solid;
+mod surface;
+
+use cover::{Ball, cover};
+use solid::{Solid, surface_samples};
+
+use crate::Bounds;
+use crate::vector::{cross, norm, subtract};
+
+/// A point in metres.
+pub type Point = [f64; 3];
+/// Its corners, counter-clockwise seen from outside.
+pub type Triangle = [Point; 3];
+
+/// How far samples of the surface may stand for it, in parts of the error.
+const SURFACE: f64 = 0.2;
+/// How deep under the surface it is not sampled, in parts of the error: the samples of the surface
+/// stand for it.
+const SKIN: f64 = 0.125;
+/// How far samples of the volume next to the surface stand for it, in parts of the error.
+const VOLUME: f64 = 1.0 / 6.0;
+/// The most samples of the surface.
+const MOST_SAMPLES: f64 = 40_000.0;
+/// The most spheres of one body.
+pub const MOST_SPHERES: usize = 2000;
+
+/// What spheres are wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wanted {
+    /// Such that none stands out by more than so many metres; above zero.
+    Error(f64),
+    /// At most so many, above zero, that stand out as little as possible.
+    Count(usize),
+}
+
+/// Spheres that cover a body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fit {
+    /// Centres and radii, metres.
+    pub spheres: Vec<(Point, f64)>,
+    /// Metres that no sphere stands out more than.
+    pub error: f64,
+}
+
+/// Covers the body that `triangles` are the surface of. Where the surface has holes the body is
+/// what it goes around (a winding number above a half) and the triangles themselves; hollows that
+/// can't be seen from outside are part of it. `None` if there is no triangle, a number is not
+/// finite, or it needs more than [`MOST_SPHERES`].
+pub fn fit(triangles: &[Triangle], wanted: Wanted) -> Option<Fit> {
+    if triangles.is_empty()
+        || !triangles
+            .iter()
+            .flatten()
+            .flatten()
+            .all(|at| at.is_finite())
+    {
+        return None;
+    }
+    let solid = Solid::new(triangles);
+    let middles = solid.middles();
+    match wanted {
+        Wanted::Error(error) => with_error(&solid, &middles, error, MOST_SPHERES),
+        Wanted::Count(count) => with_count(&solid, &middles, count.min(MOST_SPHERES)),
+    }
+}
+
+/// At most `most` spheres that stand out by at most `error`.
+fn with_error(solid: &Solid, middles: &[(Point, f64)], error: f64, most: usize) -> Option<Fit> {
+    let area: f64 = solid
+        .seen
+        .iter()
+        .map(|[a, b, c]| norm(cross(subtract(*b, *a), subtract(*c, *a))) / 2.0)
+        .sum();
+    let edge = (error * SURFACE).max((area / MOST_SAMPLES).sqrt());
+    // Samples that are farther apart than the error leave no room for spheres.
+    if edge > error / 2.0 {
+        return None;
+    }
+    let mut points = surface_samples(&solid.seen, edge);
+    let volume = (error * VOLUME).max(edge / 2.0);
+    let skin = error * SKIN;
+    points.iter_mut().for_each(|(_, reach)| *reach += skin);
+    points.extend(solid.inner_samples(skin, volume));
+    sort_by_place(&mut points);
+    let balls: Vec<Ball> = middles
+        .iter()
+        .map(|(center, depth)| (*center, depth + error))
+        .collect();
+    let own = |point: Point| (point, solid.depth(point) + error);
+    let mut spheres = cover(&balls, &points, own, most)?;
+    shrink(&mut spheres, &points);
+    let error = spheres
+        .iter()
+        .map(|(center, radius)| radius - solid.depth(*center))
+        .fold(0.0, f64::max);
+    Some(Fit { spheres, error })
+}
+
+/// Orders points so that near ones are near each other in the list.
+fn sort_by_place(points: &mut [Ball]) {
+    let low = Bounds::of(points.iter().map(|(point, _)| *point)).low;
+    let size = points
+        .iter()
+        .map(|(point, _)| norm(subtract(*point, low)))
+        .fold(1e-9, f64::max);
+    let key = |(point, _): &Ball| {
+        let at = subtract(*point, low).map(|at| (at / size * 1023.0) as u32);
+        // The bits of the three in turn.
+        (0..10).fold(0_u32, |key, bit| {
+            (0..).zip(at).fold(key, |key, (axis, at)| {
+                key | (at >> bit & 1) << (3 * bit + axis)
+            })
+        })
+    };
+    points.sort_by_cached_key(key);
+}
+
+/// Makes spheres no larger than the points need that no other has.
+fn shrink(spheres: &mut [Ball], points: &[Ball]) {
+    let needs = |sphere: &Ball, point: &Ball| norm(subtract(point.0, sphere.0)) + point.1;
+    let mut radii = vec![0.0_f64; spheres.len()];
+    for point in points {
+        // That which has most room left.
+        let room = |sphere: &Ball| sphere.1 - needs(sphere, point);
+        let spheres = spheres.iter().zip(&mut radii);
+        let best = spheres.max_by(|(a, _), (b, _)| room(a).total_cmp(&room(b)));
+        if let Some((best, radius)) = best {
+            *radius = radius.max(needs(best, point));
+        }
+    }
+    spheres
+        .iter_mut()
+        .zip(radii)
+        .for_each(|(sphere, radius)| sphere.1 = radius.min(sphere.1));
+}
+
+/// At most `count` spheres: the smallest error that so many do with, to some per cent.
+fn with_count(solid: &Solid, middles: &[(Point, f64)], count: usize) -> Option<Fit> {
+    let bounds = Bounds::of(solid.seen.iter().flatten().copied());
+    let half = norm(bounds.size()) / 2.0;
+    // One sphere with room for the samples.
+    let (mut enough, mut too_small) = (half * 2.0, half / 512.0);
+    let mut best = with_error(solid, middles, enough, count);
+    while enough / too_small > 1.04 {
+        let error = (enough * too_small).sqrt();
+        match with_error(solid, middles, error, count) {
+            Some(fit) => {
+                enough = error;
+                if best.as_ref().is_none_or(|best| fit.error < best.error) {
+                    best = Some(fit);
+                }
+            }
+            None => too_small = error,
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vector::{add, scale};
+    use crate::{Random, shapes};
+
+    /// A box from `low` to `high`; `open`: without its upper side.
+    fn cuboid(low: Point, high: Point, open: bool) -> Vec<Triangle> {
+        let (corners, sides) = shapes::cuboid(low, high);
+        let sides = &sides[..if open { 5 } else { 6 }];
+        sides
+            .iter()
+            .flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]])
+            .map(|triangle| triangle.map(|corner| corners[corner]))
+            .collect()
+    }
+
+    /// Every point of the box is in a sphere, and none stands out by more than the fit says; by
+    /// formulas of their own.
+    fn check(fit: &Fit, low: Point, high: Point) {
+        let mut random = Random::new(3);
+        for index in 0..30_000 {
+            let mut point: Point =
+                std::array::from_fn(|k| low[k] + (high[k] - low[k]) * random.unit());
+            if index % 3 > 0 {
+                // On a side, and then on an edge too.
+                (0..index % 3)
+                    .for_each(|k| point[k] = if random.unit() < 0.5 { low[k] } else { high[k] });
+            }
+            let is_in = |(center, radius): &(Point, f64)| norm(subtract(point, *center)) <= *radius;
+            assert!(fit.spheres.iter().any(is_in), "{point:?}");
+        }
+        for (center, radius) in &fit.spheres {
+            // The farthest that a sphere stands out of a box is along an axis or the like: all
+            // directions are tried.
+            for _ in 0..2000 {
+                let direction: Point = std::array::from_fn(|_| random.unit() - 0.5);
+                let point = add(*center, scale(direction, radius / norm(direction)));
+                let out: Point =
+                    std::array::from_fn(|k| (low[k] - point[k]).max(point[k] - high[k]).max(0.0));
+                assert!(
+                    norm(out) <= fit.error + 1e-9,
+                    "{center:?} {radius}: {} > {}",
+                    norm(out),
+                    fit.error
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_box_is_covered_within_the_error() {
+        let (low, high) = ([0.0, -0.1, 0.2], [0.3, 0.1, 0.4]);
+        let fit = fit(&cuboid(low, high, false), Wanted::Error(0.05)).unwrap();
+        assert!(fit.error <= 0.05 && fit.error > 0.025, "{}", fit.error);
+        check(&fit, low, high);
+        // The edges take most of them.
+        assert!(
+            (4..40).contains(&fit.spheres.len()),
+            "{}",
+            fit.spheres.len()
+        );
+    }
+
+    #[test]
+    fn more_spheres_stand_out_less() {
+        let (low, high) = ([-0.5, -0.05, -0.05], [0.5, 0.05, 0.05]);
+        let [few, many] = [3, 8].map(|count| {
+            let fit = fit(&cuboid(low, high, false), Wanted::Count(count)).unwrap();
+            assert!(fit.spheres.len() <= count);
+            check(&fit, low, high);
+            fit.error
+        });
+        assert!(many < few && few < 0.2, "{few} {many}");
+        let one = fit(&cuboid(low, high, false), Wanted::Count(1)).unwrap();
+        assert_eq!(one.spheres.len(), 1);
+    }
+
+    #[test]
+    fn bodies_with_holes_are_filled_and_hollow_ones_are_full() {
+        let (low, high) = ([0.0; 3], [0.2; 3]);
+        let fit_of = |triangles: &[Triangle]| fit(triangles, Wanted::Error(0.06)).unwrap();
+        let closed = fit_of(&cuboid(low, high, false));
+        let open = fit_of(&cuboid(low, high, true));
+        // What is in it, up to a little below the hole, out of which spheres may stand by a cell of
+        // the grid more.
+        check(
+            &Fit {
+                error: open.error + 0.02,
+                ..open.clone()
+            },
+            low,
+            [0.2, 0.2, 0.19],
+        );
+        assert!(
+            open.spheres.len() <= closed.spheres.len() * 2,
+            "{} {}",
+            open.spheres.len(),
+            closed.spheres.len()
+        );
+        let mut hollow = cuboid(low, high, false);
+        hollow.extend(
+            cuboid([0.02; 3], [0.18; 3], false)
+                .iter()
+                .map(|[a, b, c]| [*a, *c, *b]),
+        );
+        let hollow = fit_of(&hollow);
+        check(&hollow, low, high);
+        assert!(
+            hollow.spheres.len() <= closed.spheres.len() * 2,
+            "{} {}",
+            hollow.spheres.len(),
+            closed.spheres.len()
+        );
+    }
+
+    #[test]
+    fn a_plate_without_thickness_is_covered() {
+        let (low, high) = ([0.0; 3], [0.2, 0.1, 0.0]);
+        let plate = fit(&cuboid(low, high, false), Wanted::Error(0.03)).unwrap();
+        check(&plate, low, high);
+    }
+
+    #[test]
+    fn what_is_no_body_has_no_spheres() {
+        assert_eq!(fit(&[], Wanted::Error(0.1)), None);
+        assert_eq!(fit(&[[[f64::NAN; 3]; 3]], Wanted::Error(0.1)), None);
+        // Too fine for two thousand.
+        assert_eq!(
+            fit(&cuboid([0.0; 3], [1.0; 3], false), Wanted::Error(1e-4)),
+            None
+        );
+        // A point is one sphere.
+        assert_eq!(
+            fit(&[[[1.0; 3]; 3]], Wanted::Error(0.1)).map(|fit| fit.spheres.len()),
+            Some(1)
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! The tree of the asset's nodes, made so that every question about it takes the same short time.
+
+use urdf_usd_gltf_extension::Json;
+
+/// Which node is below which. Of several parents the first counts; nodes in a cycle are below
+/// nothing.
+pub struct Hierarchy {
+    parents: Vec<Option<usize>>,
+    /// Nodes, every one before its descendants, which follow it at once. Those in cycles, and below
+    /// them, are left out.
+    pub order: Vec<usize>,
+    /// The places in `order` of a node and of what follows its descendants.
+    spans: Vec<Option<(usize, usize)>>,
+    /// Entries of `children` that give a node a further parent: the parent, which entry, the child.
+    pub further_parents: Vec<(usize, usize, usize)>,
+    /// One node of every cycle.
+    pub cycles: Vec<usize>,
+}
+
+impl Hierarchy {
+    /// That of the asset's `nodes`.
+    pub fn of(nodes: &[Json]) -> Self {
+        let mut parents = vec![None; nodes.len()];
+        let mut further_parents = Vec::new();
+        for (parent, node) in nodes.iter().enumerate() {
+            for (entry, child) in node.list("children").iter().enumerate() {
+                let Some(child) = child.index() else { continue };
+                match parents.get_mut(child) {
+                    Some(slot @ None) => *slot = Some(parent),
+                    Some(Some(_)) => further_parents.push((parent, entry, child)),
+                    None => {}
+                }
+            }
+        }
+        let mut hierarchy = Self {
+            order: Vec::with_capacity(nodes.len()),
+            spans: vec![None; nodes.len()],
+            parents,
+            further_parents,
+            cycles: Vec::new(),
+        };
+        hierarchy.arrange();
+        hierarchy.find_cycles();
+        hierarchy
+    }
+
+    fn arrange(&mut self) {
+        let mut children = vec![Vec::new(); self.parents.len()];
+        let mut stack = Vec::new();
+        for (node, parent) in self.parents.iter().enumerate().rev() {
+            match parent.and_then(|parent| children.get_mut(parent)) {
+                Some(siblings) => siblings.push(node),
+                None => stack.push(node),
+            }
+        }
+        let mut sizes = vec![1_usize; self.parents.len()];
+        while let Some(node) = stack.pop() {
+            self.order.push(node);
+            stack.extend(children.get(node).into_iter().flatten());
+        }
+        for (place, &node) in self.order.iter().enumerate().rev() {
+            let size = sizes.get(node).copied().unwrap_or(1);
+            if let Some(span) = self.spans.get_mut(node) {
+                *span = Some((place, place + size));
+            }
+            if let Some(above) = self.parent(node).and_then(|parent| sizes.get_mut(parent)) {
+                *above += size;
+            }
+        }
+    }
+
+    fn find_cycles(&mut self) {
+        let mut walk_of = vec![None; self.parents.len()];
+        for start in 0..self.parents.len() {
+            let mut at = Some(start).filter(|&node| self.span(node).is_none());
+            while let Some(node) = at {
+                match walk_of.get_mut(node) {
+                    Some(walk @ None) => *walk = Some(start),
+                    Some(Some(walk)) if *walk == start => {
+                        self.cycles.push(node);
+                        break;
+                    }
+                    _ => break,
+                }
+                at = self.parent(node);
+            }
+        }
+    }
+
+    /// The node that `node` is a child of.
+    pub fn parent(&self, node: usize) -> Option<usize> {
+        self.parents.get(node).copied().flatten()
+    }
+
+    /// The places in [`Self::order`] that `node` and its descendants have; `None` in a cycle.
+    pub fn span(&self, node: usize) -> Option<(usize, usize)> {
+        self.spans.get(node).copied().flatten()
+    }
+
+    /// Whether `node` is a descendant of `above`.
+    pub fn is_below(&self, node: usize, above: usize) -> bool {
+        match (self.span(node), self.span(above)) {
+            (Some((place, _)), Some((start, end))) => start < place && place < end,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hierarchy, Json};
+
+    fn of(children: &[&[usize]]) -> Hierarchy {
+        let numbers = |children: &[usize]| {
+            Json::List(
+                children
+                    .iter()
+                    .map(|&child| Json::Number(child as f64))
+                    .collect(),
+            )
+        };
+        let node =
+            |children: &&[usize]| Json::Object(vec![("children".to_owned(), numbers(children))]);
+        Hierarchy::of(&children.iter().map(node).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn descendants_are_below_and_nothing_else_is() {
+        // 0 ─ 1 ─ 3, 0 ─ 2; 4 alone.
+        let tree = of(&[&[1, 2], &[3], &[], &[], &[]]);
+        assert_eq!(tree.order, [0, 1, 3, 2, 4]);
+        let below: Vec<(usize, usize)> = (0..5)
+            .flat_map(|a| (0..5).map(move |b| (a, b)))
+            .filter(|&(a, b)| tree.is_below(a, b))
+            .collect();
+        assert_eq!(below, [(1, 0), (2, 0), (3, 0), (3, 1)]);
+        assert!(tree.cycles.is_empty() && tree.further_parents.is_empty());
+    }
+
+    #[test]
+    fn cycles_and_further_parents_are_found_once() {
+        let tree = of(&[&[1], &[2], &[1, 3], &[], &[4], &[3, 9]]);
+        assert_eq!(tree.cycles, [4]);
+        assert_eq!(tree.further_parents, [(2, 0, 1), (5, 0, 3)]);
+        let tree = of(&[&[1], &[2], &[0, 3], &[]]);
+        assert_eq!((tree.cycles.len(), tree.order.len()), (1, 0));
+    }
+}

@@ -1,0 +1,141 @@
+//! EXT_robot_kinematics as it stands in a file, and the conventions that `gltf_write` and
+//! `gltf_read` share.
+//!
+//! A document is read as the extension's section 3 has it: every property by its name, of its
+//! kind, at its place. A property of another kind is absent, and the caller decides whether to
+//! report it. `gltf_read` makes robots of it, `gltf_check` reports which rules it breaks, and
+//! `gltf_write` uses its words.
+//!
+//! The conventions are the axes ([`axes`]), the nodes of [`cameras`] and [`lights`], the extension
+//! for [`instances`] and the colour [`UNPAINTED`].
+//!
+//! This crate must not know robots or files: only words, numbers, rotations, and indices that may
+//! lead nowhere.
+
+pub mod axes;
+pub mod cameras;
+pub mod instances;
+pub mod lights;
+mod models;
+pub mod source;
+mod tree;
+mod unpainted;
+
+use serde::Serialize;
+
+pub use models::{Configuration, Dof, Extension, Joint, Limit, Link, Mimic, Model, Source};
+pub use tree::{Entry, Field, Json, Misfits};
+pub use unpainted::UNPAINTED;
+
+/// The extension's name.
+pub const NAME: &str = "EXT_robot_kinematics";
+
+/// Which channel of its node a degree of freedom drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Motion {
+    /// Radians about the axis.
+    Rotation,
+    /// Metres along the axis.
+    Translation,
+}
+
+impl Motion {
+    /// The extension's word, which is also the name of the channel.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Rotation => "rotation",
+            Self::Translation => "translation",
+        }
+    }
+
+    /// What a word means.
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::Rotation, Self::Translation]
+            .into_iter()
+            .find(|motion| motion.as_str() == word)
+    }
+}
+
+/// The types of joints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JointType {
+    /// Without degrees of freedom.
+    Fixed,
+    /// One rotation, within limits.
+    Revolute,
+    /// One rotation, without limits.
+    Continuous,
+    /// One translation.
+    Prismatic,
+    /// Two translations.
+    Planar,
+    /// Three translations and three rotations.
+    Floating,
+}
+
+impl JointType {
+    const ALL: [Self; 6] = [
+        Self::Fixed,
+        Self::Revolute,
+        Self::Continuous,
+        Self::Prismatic,
+        Self::Planar,
+        Self::Floating,
+    ];
+
+    /// The extension's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Revolute => "revolute",
+            Self::Continuous => "continuous",
+            Self::Prismatic => "prismatic",
+            Self::Planar => "planar",
+            Self::Floating => "floating",
+        }
+    }
+
+    /// What a word means.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
+    /// The degrees of freedom of a joint of this type, in their order.
+    pub fn motions(self) -> &'static [Motion] {
+        use Motion::{Rotation, Translation};
+        match self {
+            Self::Fixed => &[],
+            Self::Revolute | Self::Continuous => &[Rotation],
+            Self::Prismatic => &[Translation],
+            Self::Planar => &[Translation, Translation],
+            Self::Floating => &[
+                Translation,
+                Translation,
+                Translation,
+                Rotation,
+                Rotation,
+                Rotation,
+            ],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JointType, Motion};
+
+    #[test]
+    fn words_are_written_as_they_are_read() {
+        for kind in JointType::ALL {
+            assert_eq!(JointType::of(kind.as_str()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+        for motion in [Motion::Rotation, Motion::Translation] {
+            assert_eq!(Motion::of(motion.as_str()), Some(motion));
+            assert_eq!(serde_json::to_value(motion).unwrap(), motion.as_str());
+        }
+        assert_eq!((JointType::of("hinge"), Motion::of("")), (None, None));
+    }
+}

@@ -1,0 +1,233 @@
+//! The parts of the extension, each with its properties by name.
+
+use super::{Entry, Field, JointType, Json, Motion, NAME};
+
+macro_rules! parts {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $name<'a> {
+            /// Its object.
+            pub entry: Entry<'a>,
+        }
+
+        impl<'a> From<Entry<'a>> for $name<'a> {
+            fn from(entry: Entry<'a>) -> Self {
+                Self { entry }
+            }
+        }
+    )*};
+}
+
+parts! {
+    /// The extension's object in the root of a document.
+    Extension;
+    /// A robot.
+    Model;
+    /// A link and the node that is its frame.
+    Link;
+    /// A joint and the chain of nodes that moves its child.
+    Joint;
+    /// A scalar degree of freedom.
+    Dof;
+    /// Bounds in radians or metres, and of rate and load.
+    Limit;
+    /// What sets a joint that does not move by itself.
+    Mimic;
+    /// A named pose.
+    Configuration;
+    /// What a model was made from.
+    Source;
+}
+
+fn parts<'e, 'a, T: From<Entry<'a>>>(entry: &'e Entry<'a>, key: &'e str) -> Field<'e, 'a, Vec<T>> {
+    entry
+        .list(key)
+        .map(|entries| entries.into_iter().map(T::from).collect())
+}
+
+/// A property `$name`, in the file `$key`, of the kind that the method `$read` of [`Entry`] reads.
+macro_rules! properties {
+    ($($(#[$doc:meta])* $name:ident: $read:ident $key:literal $value:ty;)*) => {$(
+        #[doc = concat!("The property `", $key, "`.")]
+        $(#[$doc])*
+        pub fn $name(&self) -> Field<'_, 'a, $value> {
+            self.entry.$read($key)
+        }
+    )*};
+}
+
+impl<'a> Extension<'a> {
+    /// That of the document `root`, whatever it is; `None` if there is none.
+    pub fn of(root: &'a Json) -> Option<Self> {
+        let json = root.get("extensions")?.member(NAME)?;
+        Some(Self {
+            entry: Entry {
+                json,
+                at: format!("/extensions/{NAME}"),
+            },
+        })
+    }
+
+    /// The property `models`.
+    pub fn models(&self) -> Field<'_, 'a, Vec<Model<'a>>> {
+        parts(&self.entry, "models")
+    }
+}
+
+impl<'a> Model<'a> {
+    properties! {
+        name: text "name" &'a str;
+        root_node: index "rootNode" usize;
+    }
+
+    /// The property `links`.
+    pub fn links(&self) -> Field<'_, 'a, Vec<Link<'a>>> {
+        parts(&self.entry, "links")
+    }
+
+    /// The property `joints`.
+    pub fn joints(&self) -> Field<'_, 'a, Vec<Joint<'a>>> {
+        parts(&self.entry, "joints")
+    }
+
+    /// By name, in the order of the text.
+    pub fn configurations(&self) -> Vec<(&'a str, Configuration<'a>)> {
+        let Some(all) = self.entry.get("configurations") else {
+            return Vec::new();
+        };
+        let of = |(name, json): &'a (String, Json)| {
+            (
+                name.as_str(),
+                Configuration {
+                    entry: Entry {
+                        json,
+                        at: all.below(name),
+                    },
+                },
+            )
+        };
+        all.json.members().iter().map(of).collect()
+    }
+
+    /// The property `source`, whatever it is.
+    pub fn source(&self) -> Option<Source<'a>> {
+        self.entry.get("source").map(Source::from)
+    }
+}
+
+impl<'a> Link<'a> {
+    properties! {
+        name: text "name" &'a str;
+        node: index "node" usize;
+        visual_nodes: indices "visualNodes" Vec<usize>;
+        collision_nodes: indices "collisionNodes" Vec<usize>;
+    }
+
+    /// The nodes of what is seen, `None` for what is no index.
+    pub fn each_visual_node(&self) -> Vec<Option<usize>> {
+        self.entry.each_index("visualNodes")
+    }
+
+    /// The nodes of what collides, `None` for what is no index.
+    pub fn each_collision_node(&self) -> Vec<Option<usize>> {
+        self.entry.each_index("collisionNodes")
+    }
+}
+
+impl<'a> Joint<'a> {
+    properties! {
+        name: text "name" &'a str;
+        type_word: text "type" &'a str;
+        parent_link: index "parentLink" usize;
+        child_link: index "childLink" usize;
+        origin_node: index "originNode" usize;
+        dof_nodes: indices "dofNodes" Vec<usize>;
+    }
+
+    /// `None` also if there is no such type.
+    pub fn kind(&self) -> Option<JointType> {
+        self.type_word().value().and_then(JointType::of)
+    }
+
+    /// The nodes of the degrees of freedom, `None` for what is no index.
+    pub fn each_dof_node(&self) -> Vec<Option<usize>> {
+        self.entry.each_index("dofNodes")
+    }
+
+    /// The property `dofs`.
+    pub fn dofs(&self) -> Field<'_, 'a, Vec<Dof<'a>>> {
+        parts(&self.entry, "dofs")
+    }
+
+    /// Whatever stands there as its mimic.
+    pub fn mimic(&self) -> Option<Mimic<'a>> {
+        self.entry.get("mimic").map(Mimic::from)
+    }
+
+    /// Its `dynamics`: damping and friction.
+    pub fn dynamics(&self) -> Option<Entry<'a>> {
+        self.entry.get("dynamics")
+    }
+
+    /// Its `safety`.
+    pub fn safety(&self) -> Option<Entry<'a>> {
+        self.entry.get("safety")
+    }
+
+    /// Its `calibration`.
+    pub fn calibration(&self) -> Option<Entry<'a>> {
+        self.entry.get("calibration")
+    }
+}
+
+impl<'a> Dof<'a> {
+    properties! {
+        axis: numbers "axis" [f64; 3];
+        default: number "default" f64;
+    }
+
+    /// `None` also if it is none of the two.
+    pub fn motion(&self) -> Option<Motion> {
+        self.entry.text("motion").value().and_then(Motion::of)
+    }
+
+    /// The property `limit`, whatever it is.
+    pub fn limit(&self) -> Option<Limit<'a>> {
+        self.entry.get("limit").map(Limit::from)
+    }
+}
+
+impl<'a> Limit<'a> {
+    properties! {
+        lower: number "lower" f64;
+        upper: number "upper" f64;
+        velocity: number "velocity" f64;
+        effort: number "effort" f64;
+    }
+}
+
+impl<'a> Mimic<'a> {
+    properties! {
+        joint: index "joint" usize;
+        multiplier: number "multiplier" f64;
+        offset: number "offset" f64;
+    }
+}
+
+impl<'a> Configuration<'a> {
+    /// One entry per joint, in the order of the joints: a number for one degree of freedom, a list
+    /// for any other count.
+    pub fn joint_positions(&self) -> Option<&'a Json> {
+        self.entry.json.get("jointPositions")
+    }
+}
+
+impl<'a> Source<'a> {
+    properties! {
+        format: text "format" &'a str;
+        uri: text "uri" &'a str;
+        hash: text "hash" &'a str;
+        resolved_at: text "resolvedAt" &'a str;
+    }
+}

@@ -1,0 +1,289 @@
+//! The nodes of a document: their tree, and where they are at rest, which is with every joint at
+//! zero.
+
+#![allow(
+    clippy::indexing_slicing,
+    reason = "nodes are numbered below `len`, and every table has an entry for each"
+)]
+
+use std::collections::HashSet;
+
+use nalgebra::Vector3;
+
+use super::codes;
+use super::findings::Findings;
+use super::placement::Placement;
+use urdf_usd_gltf_extension::{Entry, Json, Motion};
+
+/// The longest way from a node up to another that is gone step by step; beyond it, where both are
+/// in the root decides.
+const MAX_STEPS: usize = 256;
+
+/// The node tree.
+pub struct Scene<'a> {
+    /// The document.
+    pub root: &'a Json,
+    nodes: &'a [Json],
+    parents: Vec<Option<usize>>,
+    children: Vec<Vec<usize>>,
+    local: Vec<Placement>,
+    world: Vec<Placement>,
+    /// When each node comes depth first, and after how many the last below it.
+    spans: Vec<(usize, usize)>,
+}
+
+/// A frame that others are relative to.
+#[derive(Clone, Copy, Debug)]
+pub struct Base {
+    /// The node at or above all that hangs on the frame.
+    pub node: usize,
+    /// The node in the frame.
+    pub below: Placement,
+    /// The frame in the root of the node's tree.
+    pub world: Placement,
+}
+
+impl<'a> Scene<'a> {
+    /// Of the document `root`. `driven`: which channels of which nodes joints set.
+    pub fn new(root: &'a Json, driven: &HashSet<(usize, Motion)>, findings: &mut Findings) -> Self {
+        let nodes = root.get("nodes").map_or(&[][..], Json::items);
+        let mut scene = Self {
+            root,
+            nodes,
+            parents: vec![None; nodes.len()],
+            children: vec![Vec::new(); nodes.len()],
+            local: Vec::with_capacity(nodes.len()),
+            world: vec![Placement::default(); nodes.len()],
+            spans: vec![(0, 0); nodes.len()],
+        };
+        for node in 0..nodes.len() {
+            let entry = scene.entry(node);
+            let mut local = Placement::of_node(&entry, findings);
+            if driven.contains(&(node, Motion::Rotation)) {
+                local.pose.rotation = Default::default();
+            }
+            if driven.contains(&(node, Motion::Translation)) {
+                local.pose.translation = Default::default();
+            }
+            scene.local.push(local);
+            for child in entry
+                .indices("children")
+                .or_report(findings)
+                .unwrap_or_default()
+            {
+                match scene.parents.get(child) {
+                    Some(None) if child != node => {
+                        scene.parents[child] = Some(node);
+                        scene.children[node].push(child);
+                    }
+                    known => {
+                        let why = if known.is_some() {
+                            "has a parent already"
+                        } else {
+                            "does not exist"
+                        };
+                        let message = format!("node {child}, a child of node {node}, {why}");
+                        findings.report(
+                            &codes::NODE_TREE,
+                            &entry.below("children"),
+                            message,
+                            "give every node one parent",
+                        );
+                    }
+                }
+            }
+        }
+        scene.place(findings);
+        scene
+    }
+
+    /// Finds where all nodes are, and cuts circles.
+    fn place(&mut self, findings: &mut Findings) {
+        let mut is_placed = vec![false; self.nodes.len()];
+        let mut order = Vec::with_capacity(self.nodes.len());
+        let roots = (0..self.nodes.len())
+            .filter(|&node| self.parents[node].is_none())
+            .collect::<Vec<_>>();
+        for start in roots.into_iter().chain(0..self.nodes.len()) {
+            if is_placed[start] {
+                continue;
+            }
+            if let Some(parent) = self.parents[start].take() {
+                let message = format!("node {start} is below itself");
+                findings.report(
+                    &codes::NODE_TREE,
+                    &format!("/nodes/{parent}/children"),
+                    message,
+                    "break the circle of children",
+                );
+                self.children[parent].retain(|&child| child != start);
+            }
+            let mut open = vec![start];
+            while let Some(node) = open.pop() {
+                is_placed[node] = true;
+                self.spans[node].0 = order.len();
+                order.push(node);
+                let above =
+                    self.parents[node].map_or_else(Placement::default, |parent| self.world[parent]);
+                let world = above.then(&self.local[node]);
+                self.world[node] = if world.is_finite() { world } else { above };
+                open.extend(&self.children[node]);
+            }
+        }
+        for &node in order.iter().rev() {
+            if let Some(parent) = self.parents[node] {
+                self.spans[parent].1 += self.spans[node].1 + 1;
+            }
+        }
+    }
+
+    /// Returns the node above a node, if there is one.
+    pub fn parent(&self, node: usize) -> Option<usize> {
+        self.parents[node]
+    }
+
+    /// Returns the nodes directly below a node.
+    pub fn children(&self, node: usize) -> &[usize] {
+        &self.children[node]
+    }
+
+    /// Returns where a node is in its parent, with what joints set at zero.
+    pub fn local(&self, node: usize) -> &Placement {
+        &self.local[node]
+    }
+
+    /// Returns where a node is in the root of its tree.
+    pub fn world(&self, node: usize) -> Placement {
+        self.world[node]
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// A node's JSON; that of an empty node if there is none.
+    pub fn entry(&self, node: usize) -> Entry<'a> {
+        Entry {
+            json: self.nodes.get(node).unwrap_or(&Json::Null),
+            at: format!("/nodes/{node}"),
+        }
+    }
+
+    /// The name of a node, if it has one.
+    pub fn name(&self, node: usize) -> Option<&'a str> {
+        self.nodes
+            .get(node)?
+            .get("name")?
+            .text()
+            .filter(|name| !name.is_empty())
+    }
+
+    /// The frame of a node itself.
+    pub fn base(&self, node: usize) -> Base {
+        Base {
+            node,
+            below: Placement::default(),
+            world: self.world[node],
+        }
+    }
+
+    /// Where `node` is in the frame `base`, and whether it is below it.
+    pub fn relative(&self, base: &Base, node: usize) -> (Placement, bool) {
+        let is_below = self.is_below(node, base.node);
+        let mut way = Vec::new();
+        let mut at = Some(node).filter(|_| is_below);
+        while let Some(here) = at.filter(|&here| here != base.node && way.len() < MAX_STEPS) {
+            way.push(here);
+            at = self.parents[here];
+        }
+        let placement = if at == Some(base.node) {
+            let start = Placement::scaled(base.world.scale).then(&base.below);
+            way.iter()
+                .rev()
+                .fold(start, |placement, &node| placement.then(&self.local[node]))
+        } else {
+            let world = self.world[node];
+            Placement {
+                pose: base.world.pose.inverse() * world.pose,
+                ..world
+            }
+        };
+        (
+            if placement.is_finite() {
+                placement
+            } else {
+                Placement::default()
+            },
+            is_below,
+        )
+    }
+
+    /// Whether `node` is `above` or below it.
+    pub fn is_below(&self, node: usize, above: usize) -> bool {
+        let (start, count) = self.spans[above];
+        (start..=start + count).contains(&self.spans[node].0)
+    }
+}
+
+/// Whether a scale is one, as far as single precision goes.
+pub fn is_one(scale: &Vector3<f64>) -> bool {
+    (scale - Vector3::repeat(1.0)).amax() < 1e-6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scene(text: &str, test: impl FnOnce(Scene<'_>, Vec<urdf_usd_diagnostic::Diagnostic>)) {
+        let json: Json = serde_json::from_str(text).unwrap();
+        let mut findings = Findings::new(None);
+        let scene = Scene::new(
+            &json,
+            &HashSet::from([(1, Motion::Rotation)]),
+            &mut findings,
+        );
+        test(scene, findings.finish());
+    }
+
+    #[test]
+    fn nodes_are_where_their_ancestors_put_them() {
+        let text = r#"{"nodes": [
+            {"scale": [2, 2, 2], "children": [1]},
+            {"translation": [1, 0, 0], "rotation": [0, 1, 0, 0], "children": [2]},
+            {"translation": [0, 0, 1], "children": [3]},
+            {"translation": [1, 0, 0], "scale": [3, 1, 1]},
+            {"translation": [0, 5, 0]}
+        ]}"#;
+        scene(text, |scene, findings| {
+            assert!(findings.is_empty());
+            let (found, is_below) = scene.relative(&scene.base(1), 3);
+            // The rotation of node 1 is a joint's, and glTF's x is y in ROS axes.
+            assert_eq!(
+                (found.pose.translation.vector, is_below),
+                (Vector3::new(2.0, 2.0, 0.0), true)
+            );
+            assert_eq!(found.scale, Vector3::new(2.0, 6.0, 2.0));
+            let (found, is_below) = scene.relative(&scene.base(4), 2);
+            assert_eq!(
+                (found.pose.translation.vector, is_below),
+                (Vector3::new(2.0, 2.0, -5.0), false)
+            );
+        });
+    }
+
+    #[test]
+    fn what_is_no_tree_becomes_one() {
+        let text = r#"{"nodes": [
+            {"children": [1, 9]}, {"children": [1, 2]}, {"children": [1]}, {"children": [4]}, {"children": [3]}
+        ]}"#;
+        scene(text, |scene, findings| {
+            assert_eq!(
+                findings.iter().map(|d| d.code).collect::<Vec<_>>(),
+                ["gltf-read-node-tree"; 4]
+            );
+            assert_eq!(scene.parents, [None, Some(0), Some(1), None, Some(3)]);
+            assert_eq!(scene.children[4], [0; 0]);
+        });
+    }
+}

@@ -1,0 +1,109 @@
+//! What a robot says that neither glTF nor the extension has a word for, as extras of nodes, links
+//! and joints.
+
+use super::limits::limits_its_dofs;
+use super::numbers::finite;
+use crate::json::extras::{
+    Custom, Element, Form, Inertial, JointExtras, LinkExtras, Placement, ShapeExtras,
+};
+use crate::json::limit::Limit;
+use urdf_usd_gltf_extension::axes;
+use urdf_usd_robot as robot;
+
+impl ShapeExtras {
+    /// Those of `shape`.
+    pub fn of(shape: &robot::Shape) -> Self {
+        Self {
+            shape_name: shape.name.clone().filter(|name| !name.is_empty()),
+            geometry: Form::of(&shape.geometry),
+            stand_in_for: shape.stand_in_for.clone(),
+            custom: Custom::of(&shape.custom),
+        }
+    }
+}
+
+impl Form {
+    fn of(geometry: &robot::Geometry) -> Self {
+        match *geometry {
+            robot::Geometry::Box { size } => Self::Box {
+                size: axes::vector(&size),
+            },
+            robot::Geometry::Cylinder { radius, length } => Self::Cylinder { radius, length },
+            robot::Geometry::Sphere { radius } => Self::Sphere { radius },
+            robot::Geometry::Capsule { radius, length } => Self::Capsule { radius, length },
+            robot::Geometry::Mesh { .. } | robot::Geometry::Missing { .. } => Self::Mesh,
+        }
+    }
+}
+
+impl LinkExtras {
+    /// Those of `link`.
+    pub fn of(link: &robot::Link) -> Self {
+        Self {
+            inertial: link.inertial.as_ref().map(Inertial::of),
+            custom: Custom::of(&link.custom),
+        }
+    }
+}
+
+impl Inertial {
+    fn of(inertial: &robot::Inertial) -> Self {
+        let i = &inertial.inertia;
+        // glTF's x, y, z are ROS's y, z, x.
+        let inertia = [i.m22, i.m23, i.m12, i.m33, i.m13, i.m11];
+        Self {
+            mass: inertial.mass,
+            origin: Placement::of(&inertial.origin),
+            inertia,
+            assumed: inertial.is_assumed,
+        }
+    }
+}
+
+impl Placement {
+    /// That of `pose`.
+    pub fn of(pose: &robot::Pose) -> Self {
+        Self {
+            translation: axes::vector(&pose.translation.vector),
+            rotation: axes::rotation(&pose.rotation),
+        }
+    }
+}
+
+impl JointExtras {
+    /// Those of `joint`.
+    pub fn of(joint: &robot::Joint) -> Self {
+        let limit = joint
+            .limit
+            .filter(|_| !limits_its_dofs(joint.kind()))
+            .map(|limit| Limit::of(&limit))
+            .filter(|limit| *limit != Limit::default());
+        let reference_position = finite(joint.calibration.and_then(|c| c.reference_position));
+        Self {
+            limit,
+            reference_position,
+            custom: Custom::of(&joint.custom),
+        }
+    }
+}
+
+impl Custom {
+    /// All of `custom`.
+    pub fn of(custom: &robot::Custom) -> Self {
+        Self {
+            attributes: custom.attributes.clone(),
+            elements: custom.elements.iter().map(Element::of).collect(),
+        }
+    }
+}
+
+impl Element {
+    fn of(element: &robot::Element) -> Self {
+        Self {
+            name: element.name.clone(),
+            attributes: element.attributes.clone(),
+            text: element.text.clone(),
+            children: element.children.iter().map(Self::of).collect(),
+        }
+    }
+}
