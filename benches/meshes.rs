@@ -186,7 +186,9 @@ fn robot_of(mesh: &Mesh) -> Robot {
     let Some(mut robot) = outcome.robot else {
         panic!("the URDF of the bench is sound")
     };
-    outcome.references.meshes[0].settle(&mut robot, Arc::new(mesh.clone().into()));
+    outcome.references.meshes[0]
+        .settle(&mut robot, Arc::new(mesh.clone().into()))
+        .expect("the robot's own reference");
     robot
 }
 

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use urdf_usd_kinematics::Twist;
 use urdf_usd_kinematics::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Chain, GRAVITY, Mechanism, Random, Reference, Transform};
-use urdf_usd_robot::{Link, LinkId, Robot};
+use urdf_usd_robot::{Link, LinkId, Pose, Robot};
 
 fn main() {
     let file = std::env::args().nth(1).expect("answers ROBOT.urdf");

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use urdf_usd_robot::kinematics::Model;
 use urdf_usd_robot::{JointId, LinkId, Pose, Robot};
 
-use crate::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve};
+use crate::ik::{Goal, Lm, Problem, Restarts, Starts, Target, solve};
 use crate::{
     Chain, Error, GRAVITY, Mechanism, Random, Reference, Stance, Transform, Twist, pose_error,
 };

@@ -4,6 +4,7 @@ use nalgebra::Vector3;
 use roxmltree::Document as Xml;
 
 use super::*;
+use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{
     Bounds, Command, Custom, Drive, Geometry, Inertial, Joint, JointKind, JointProperties, Limit,
     Link, Mimic, NamedPose, Shape,

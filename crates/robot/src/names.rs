@@ -223,6 +223,8 @@ fn tail(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::{
         UniqueNames, identifiers, is_ros_name, is_ros_part, ros_part, unique, unique_from,
     };

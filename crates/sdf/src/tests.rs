@@ -4,6 +4,7 @@ use nalgebra::Vector3;
 use roxmltree::Document as Xml;
 
 use super::*;
+use urdf_usd_diagnostic::Place;
 use urdf_usd_robot::{
     ArenaMap, Bounds, Camera, Custom, Geometry, Inertial, Joint, JointKind, JointProperties, Light,
     LightKind, Limit, Link, Mimic, Sensor, SensorKind, Shape,

@@ -309,7 +309,7 @@ fn several_cameras_are_as_many_sensors() {
         read(&body(&gazebo(&many)), None)
             .robot
             .unwrap()
-            .sensors
+            .sensors()
             .len(),
         32
     );
@@ -496,7 +496,7 @@ fn sensors_of_urdf_look_along_z() {
         None,
     );
     assert_eq!(
-        shown(&ray.robot.unwrap().sensors[0].interfaces),
+        shown(&ray.robot.unwrap().sensors()[0].interfaces),
         ["s/scan LaserScan"]
     );
 }
@@ -566,9 +566,9 @@ fn a_frame_that_is_no_link_comes_with_its_sensor() {
     let probe = "ignition_frame_id>probe</ignition_frame_id>";
     let named = |sensors: &str| -> Vec<Option<String>> {
         robot(&gazebo(sensors))
-            .sensors
-            .into_iter()
-            .map(|sensor| sensor.frame_name.filter(|_| sensor.frame.is_none()))
+            .sensors()
+            .iter()
+            .map(|sensor| sensor.frame_name.clone().filter(|_| sensor.frame.is_none()))
             .collect()
     };
     let names = |names: &[&str]| {
@@ -625,7 +625,8 @@ fn names_are_made_valid_and_the_clock_is_the_simulators() {
     assert_eq!(named("my/clock"), (vec!["my/clock Imu".to_owned()], vec![]));
     let spaced = gazebo("<sensor name='left eye' type='camera'/>");
     let outcome = read(&body(&spaced), None);
-    let sensor = &outcome.robot.unwrap().sensors()[0];
+    let robot = outcome.robot.unwrap();
+    let sensor = &robot.sensors()[0];
     assert_eq!(
         (sensor.name.as_str(), sensor.interfaces[0].name.as_str()),
         ("left eye", "left_eye/image_raw")
