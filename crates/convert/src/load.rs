@@ -785,7 +785,8 @@ mod tests {
                 ..Material::plain("m", [1.0; 4])
             };
             let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-            let mut mesh = Mesh::plain(urdf_usd_geometry::convex_hull(&corners).unwrap());
+            let mut mesh =
+                urdf_usd_robot::Mesh::plain(urdf_usd_geometry::convex_hull(&corners).unwrap());
             mesh.materials = vec![material];
             MeshSource::new(
                 format!("{side}.dae"),

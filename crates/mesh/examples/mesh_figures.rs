@@ -15,7 +15,8 @@ use rayon::prelude::*;
 use roxmltree::Document;
 use serde_json::{Value, json};
 use urdf_usd_diagnostic::Diagnostic;
-use urdf_usd_mesh::{convex_hull, read};
+use urdf_usd_geometry::convex_hull;
+use urdf_usd_mesh::read;
 use urdf_usd_resolve::{File, Files, Options, Resolver};
 use urdf_usd_robot::Mesh;
 use urdf_usd_robot::invariants::check;
@@ -82,7 +83,8 @@ fn meshes_by_hand() -> Result<Figures, String> {
             .map_err(|error| error.to_string())?;
         let figures = match read_twice(&file, &files)? {
             Ok((mesh, diagnostics)) => {
-                figures(&mesh, convex_hull(&mesh.points).ok().as_ref(), &diagnostics)
+                let hull = convex_hull(&mesh.points).ok().map(Mesh::plain);
+                figures(&mesh, hull.as_ref(), &diagnostics)
             }
             Err(error) => json!({ "error": error.code.id }),
         };
@@ -123,6 +125,7 @@ fn meshes_of_real_robots(robots: &Path) -> Result<Figures, String> {
             let failed = |error: &dyn Display| format!("{path}: {error}");
             let (mesh, diagnostics) = read_twice(&file, &files)?.map_err(|error| failed(&error))?;
             let hull = convex_hull(&mesh.points).map_err(|error| failed(&error))?;
+            let hull = Mesh::plain(hull);
             check(&hull);
             let figures = figures(&mesh, Some(&hull), &diagnostics);
             Ok(Some((path, figures)))

@@ -28,10 +28,10 @@ pub use summary::{
     InterfaceSummary, JointSummary, LinkSummary, Summary, VariantSummary, inspect, read_interfaces,
 };
 pub use tiers::{TierSet, finest, read_tiers};
+pub use urdf_usd_stage::{Options as ReadOptions, VariantChoice};
 pub use urdf_usd_tf_check::{
     AssetFrame, AssetFrames, AssetJoint, AssetMimic, FrameKind, RosContext,
 };
-pub use urdf_usd_stage::{Options as ReadOptions, VariantChoice};
 
 /// Why an asset could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -513,7 +513,7 @@ fn with_sensors(sensors: impl FnOnce(&Robot) -> Vec<Sensor>) -> AssetFrames {
       <joint name="imu" type="continuous"><parent link="base"/><child link="arm"/></joint>
     </robot>"#;
     let mut robot = urdf_usd_urdf::read(text, None).robot.unwrap();
-    robot.sensors = sensors(&robot);
+    robot.set_sensors(sensors(&robot)).unwrap();
     written_and_read(&robot, Bodies::Nested)
 }
 
