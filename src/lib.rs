@@ -1,9 +1,9 @@
-//! Robots out of ROS, into OpenUSD (REP-158) and glTF (EXT_robot_kinematics).
+//! Converts robots from ROS to OpenUSD (REP-158) and glTF (EXT_robot_kinematics).
 //!
-//! The library behind the programs `urdf_usd` and `bridge`. A value travels one way: text → reader
+//! This library is behind the programs `urdf_usd` and `bridge`. Data flows one way: text → reader
 //! ([`urdf::read`]) → [`robot::Robot`] → writer ([`usd::write`], [`gltf::write`]) → files.
-//! [`convert::convert`] does all of it. Each module is a crate, `urdf_usd_NAME`, which can be
-//! depended on alone; [`gltf`] is three.
+//! [`convert::convert`] does all of it. Each module is a crate, `urdf_usd_NAME`, that can also be
+//! used alone; [`gltf`] is three.
 //!
 //! ```
 //! use urdf_usd::store::Store;
@@ -19,10 +19,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Depend on it with `default-features = false`: the feature `programs` adds only the dependencies
-//! of the two programs.
+//! Depend on it with `default-features = false`: the feature `programs` adds only dependencies of
+//! the two programs.
 //!
-//! Large meshes and several files are worked on in parallel by rayon. Its global pool starts with
+//! Large meshes and several files are processed in parallel by rayon. Its global pool starts with
 //! the first of them; to choose another, call within `rayon::ThreadPool::install`.
 
 #![forbid(unsafe_code)]

@@ -48,7 +48,7 @@ def main(folder, what):
                 node.logged("have changed, and the ROS graph")
                 set_address("lo", "127.0.0.1")
             set_address("lo:1", "10.9.8.2")
-            node.logged("have changed: joined the ROS graph anew")
+            node.logged("have changed: joined the ROS graph again")
             topic.write(String(data=box("after")))
             assets.wait(lambda asset: asset.robot == "after", PATIENCE)
             answer = peer.call("/urdf_usd/get_parameters", GetParameters, GetParameters.request(names=["settle_time"]), PATIENCE)

@@ -361,7 +361,7 @@ def soak(domain, robots, seconds, every, most_slope, folder, viewers=4, callers=
             code = node.end()
             if code != 0:
                 faults.add("the node did not end in good order", f"code {code}")
-        joined = node.log.count("joined the ROS graph anew")
+        joined = node.log.count("joined the ROS graph again")
         if revisions.again > robots * joined:
             faults.add("revisions that were announced again", f"{revisions.again}, with {robots} robots and {joined} new sessions")
         if "a defect of urdf_usd" in node.log:

@@ -1,21 +1,20 @@
-//! Compiles Cyclone DDS from the sources that the crate `cyclonedds-src` carries, with a C compiler
-//! and nothing else.
+//! Compiles Cyclone DDS from the sources in the crate `cyclonedds-src`; needs only a C compiler.
 //!
-//! Upstream builds with CMake, which writes four headers from the platform's features and hands
-//! lists of files to the compiler; both are done here for Unix. Left out is what a ROS node has no
-//! use for and what would widen the surface that peers reach: DDS Security, the exchange of type
-//! descriptions, TCP, QoS files, and plug-ins loaded from shared libraries.
+//! Upstream builds with CMake, which generates four headers for the platform and passes lists of
+//! files to the compiler; this script does both for Unix. It leaves out features that a ROS node
+//! does not need and that would widen the attack surface: DDS Security, the exchange of type
+//! descriptions, TCP, QoS files, and plug-ins in shared libraries.
 //!
-//! `patches` corrects faults of that release by which a peer can overwrite memory of the process or
-//! take as much of it as it likes; each file says which, and `docs/upstream/cyclonedds.md` has them
-//! for upstream. One that no longer applies fails the build.
+//! `patches` fixes faults of that release by which a peer can overwrite the memory of the process
+//! or exhaust it. Each file describes its fault; `docs/upstream/cyclonedds.md` has them for
+//! upstream. A patch that no longer applies fails the build.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Headers that CMake would write, by the path that sources include them by.
+/// Headers that CMake would generate, by the path in `#include`.
 const HEADERS: [(&str, &str); 4] = [
     (
         "dds/export.h",
@@ -45,14 +44,14 @@ const HEADERS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Folders of the sources; all their C files are compiled.
+/// Folders of sources; all of their C files are compiled.
 const FOLDERS: [&str; 4] = [
     "ddsrt/src",
     "core/cdr/src",
     "core/ddsi/src",
     "core/ddsc/src",
 ];
-/// The parts of the runtime that each system has its own of.
+/// The parts of the runtime that exist once per operating system.
 const POSIX: [&str; 12] = [
     "sockets",
     "ifaddrs",
@@ -132,11 +131,11 @@ fn main() {
         .include(headers)
         .includes(INCLUDES.map(|folder| sources.join(folder)))
         .std("gnu11")
-        // Assertions of Cyclone end the process on states that its code otherwise handles, and
-        // change the layout of its structs: the shim is compiled in the same way.
+        // Assertions of Cyclone abort on states that its code otherwise handles, and change the
+        // layout of its structs; the shim is therefore compiled with the same setting.
         .define("NDEBUG", None)
         .flag_if_supported("-fvisibility=hidden")
-        // Unoptimised it takes longer to discover a fleet than peers wait.
+        // Without optimization, the discovery of a fleet takes longer than peers wait.
         .opt_level_str(if env::var("OPT_LEVEL").as_deref() == Ok("0") {
             "1"
         } else {
@@ -146,14 +145,13 @@ fn main() {
         .compile("urdf_usd_cyclone");
 }
 
-/// Applies the corrections in `patches` to copies of the files that they change; returns the copies
-/// by their originals.
+/// Applies the files in `patches` to copies of the sources; returns the copies by their originals.
 fn patched(sources: &Path, out: &Path) -> BTreeMap<PathBuf, PathBuf> {
     let mut copies = BTreeMap::new();
     for path in files_in(Path::new("patches"), "patch") {
         let text =
             fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        // Above the difference stands what it is for.
+        // The description of the patch precedes the difference.
         let (_, difference) = text
             .split_once("\n--- ")
             .unwrap_or_else(|| panic!("{}: no difference", path.display()));
@@ -177,7 +175,7 @@ fn patched(sources: &Path, out: &Path) -> BTreeMap<PathBuf, PathBuf> {
     copies
 }
 
-/// The C files of a folder, but for those of features that are left out.
+/// Returns the C files of a folder, without those of features that are left out.
 fn sources_in(folder: &Path) -> Vec<PathBuf> {
     let mut files = files_in(folder, "c");
     files.retain(|file| {
@@ -188,7 +186,7 @@ fn sources_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The files of a folder with an extension, in a fixed order.
+/// Returns the files of a folder with an extension, in a fixed order.
 fn files_in(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

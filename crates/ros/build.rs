@@ -5,7 +5,7 @@ use std::path::Path;
 
 use urdf_usd_rosidl::{Options, read_package, rust};
 
-/// Packages that not every ROS workspace has.
+/// Packages that are missing from some ROS workspaces.
 const OPTIONAL: [&str; 7] = [
     "moveit_msgs",
     "object_recognition_msgs",

@@ -81,7 +81,7 @@ def test_a_call_by_a_peer_that_comes_back_from_a_silence_beyond_its_lease_is_ans
             assert not other.tells(["called", "answer"], PATIENCE)
         other.describe("after")
         assert other.hears("after")
-    assert "joined the ROS graph anew" not in node.log
+    assert "joined the ROS graph again" not in node.log
 
 
 def test_a_first_answer_is_not_lost_when_the_node_stands_still_after_the_meeting(start, domain):
@@ -160,7 +160,7 @@ def test_a_caller_that_stands_still_holds_up_no_other(start, peer, domain):
                 back.go_on()
             numbers = {client.send(GetParameters.request(names=["settle_time"])) for _ in range(50)}
             ros_peer.until(answered, PATIENCE, "some calls have no answer")
-        assert "joined the ROS graph anew" not in node.log
+        assert "joined the ROS graph again" not in node.log
         # Two seconds after an answer that is not acknowledged it comes once more, and that was it: others would push out those of callers
         # that keep few.
         time.sleep(6)
@@ -224,7 +224,7 @@ def test_a_node_that_stood_still_for_a_minute_hears_what_was_said_meanwhile(star
     time.sleep(67)
     node.process.send_signal(signal.SIGCONT)
     assets.wait(lambda asset: asset.robot == "meanwhile", PATIENCE)
-    assert "joined the ROS graph anew" not in node.log
+    assert "joined the ROS graph again" not in node.log
     assert [value.value for value in peer.call("/urdf_usd/get_parameters", GetParameters, GetParameters.request(names=["settle_time"]), PATIENCE).values] == [0.05]
 
 

@@ -627,7 +627,7 @@ def test_parameters_over_services(start, peer, assets):
         assert not result.successful and word in result.reason, result
     assert put("asset_namespace", "left").successful and get("asset_namespace") == "left"
     refused = put("strickt", True)
-    assert not refused.successful and refused.reason == "there is no parameter `strickt`; did you mean `strict`?"
+    assert not refused.successful and refused.reason == "no parameter `strickt`; did you mean `strict`?"
 
 
 def test_what_an_asset_breaks_of_rep_158_is_in_its_report(start, peer, assets, tmp_path):

@@ -1,5 +1,5 @@
-//! Declarations of `shim.c` and of those functions of Cyclone that take numbers, handles and texts
-//! alone.
+//! Declarations of `shim.c`, and of the functions of Cyclone whose arguments are numbers, handles
+//! and texts.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -9,7 +9,7 @@ use crate::Guid;
 /// A handle of Cyclone; negative values are errors.
 pub(crate) type Entity = i32;
 
-/// `shim_qos`: quality of service; times in nanoseconds.
+/// `shim_qos`: quality of service. Times are in nanoseconds.
 #[repr(C)]
 pub(crate) struct Qos {
     pub max_blocking: i64,
@@ -47,7 +47,7 @@ pub(crate) struct Message {
     pub written: i64,
 }
 
-/// `discovery`: what a discovery reader tells of.
+/// `discovery`: the kind of entity that a discovery reader reports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) enum Discovery {
@@ -56,7 +56,7 @@ pub(crate) enum Discovery {
     Publications,
 }
 
-/// `level`: the importance of a line of the log.
+/// `level`: the severity of a log line.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "made in C")]

@@ -1,19 +1,19 @@
-//! Eclipse Cyclone DDS, in C, behind a safe surface: a participant, its readers and writers of
-//! undecoded messages, and discovery.
+//! Safe bindings to Eclipse Cyclone DDS: a participant, its readers and writers of undecoded
+//! messages, and discovery.
 //!
-//! Must not know ROS: names, types and quality of service come from its caller. All unsafe code of
-//! the way to the library is here and in `shim.c`, under three rules:
+//! This crate knows nothing of ROS: its caller chooses names, types and quality of service. All
+//! unsafe code that calls the library is here and in `shim.c`, under three rules:
 //!
-//! - Entities are named by handles, which Cyclone looks up and refuses once they are deleted, so no
-//!   handle can dangle.
+//! - Entities are named by handles. Cyclone looks them up, and refuses those of deleted entities,
+//!   so no handle can dangle.
 //! - Memory that Cyclone lends is copied before the function that borrowed it returns.
 //! - Cyclone calls no listener: a thread of each participant waits for its events
-//!   ([`Participant::join`]), so nothing has to outlive a call from C. The one callback, for its
+//!   ([`Participant::join`]), so nothing has to outlive a call from C. The only callback, for the
 //!   log, has no state.
 //!
-//! Each participant has a Cyclone domain of its own, with its own sockets and threads: participants
-//! of one process can differ in their configuration, and a new one sees the network interfaces as
-//! they are then.
+//! Each participant has its own Cyclone domain, with its own sockets and threads: participants of
+//! one process can differ in configuration, and a new one uses the network interfaces that exist at
+//! that time.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ffi::{CStr, CString};
@@ -27,21 +27,21 @@ use bytes::Bytes;
 
 mod ffi;
 
-/// First number of the Cyclone domains that stand for another one ([`DomainNumber`]).
+/// First number of the aliases of domains ([`DomainNumber`]).
 const FIRST_ALIAS: u32 = 1000;
-/// Longest wait of the thread for an event.
+/// Maximum time for which the thread waits for an event.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of entities whose events are taken up at once.
+/// Maximum number of entities whose events are processed in one batch.
 const EVENT_BATCH: usize = 64;
 /// Maximum number of writers whose identities a reader caches.
 const MAX_CACHED_WRITERS: usize = 1024;
-/// Maximum number of lost endpoints whose identities are remembered for samples still to be taken.
+/// Maximum number of lost endpoints whose identities are kept for samples that are not taken yet.
 const MAX_LOST_ENDPOINTS: usize = 4096;
-/// At most so many lines of Cyclone's log are written in each period.
+/// Maximum number of lines of Cyclone's log that are written in each [`LOG_PERIOD`].
 const MAX_LOG_LINES: u32 = 5;
 const LOG_PERIOD: Duration = Duration::from_secs(10);
-/// Numbers in the wait set: the guard that ends the thread, the three discovery readers, then all
-/// others.
+/// Numbers in the wait set: the guard that ends the thread is 0, the three discovery readers
+/// follow, then all others.
 const STOP: isize = 0;
 const FIRST_FREE: isize = 4;
 
@@ -68,7 +68,7 @@ fn checked(what: &'static str, returned: i32) -> Result<i32, Error> {
     if returned >= 0 {
         return Ok(returned);
     }
-    // SAFETY: the function returns a text that is part of the library for any number.
+    // SAFETY: for any number, the function returns a static text of the library.
     let why = unsafe { CStr::from_ptr(ffi::dds_strretcode(returned)) };
     Err(Error {
         what,
@@ -90,38 +90,39 @@ pub struct Endpoint {
     pub is_durable: bool,
 }
 
-/// A change that discovery reports.
+/// A change reported by discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An endpoint of another participant or of this one was found; [`Participant::endpoints`] has
+    /// Discovery found an endpoint, of this participant or another; [`Participant::endpoints`] has
     /// its details.
     Found { guid: Guid },
     /// An endpoint left.
     Lost(Guid),
-    /// A participant left, or its lease ran out.
+    /// A participant left, or its lease expired.
     ParticipantLost(Guid),
     /// An endpoint of this participant is connected with another one.
     Matched { own: Guid, other: Guid },
     /// The connection has ended.
     Unmatched { own: Guid, other: Guid },
-    /// The quality of service of some endpoint of the topic of `own` is incompatible.
+    /// An endpoint of the topic of `own` has an incompatible quality of service.
     Incompatible { own: Guid },
 }
 
 /// Quality of service of a reader or writer.
 #[derive(Clone, Debug)]
 pub struct Qos {
-    /// For reliable endpoints, how long a write may block on slow readers; `None` for best effort.
+    /// For reliable endpoints, the maximum time that a write blocks on slow readers; `None` for
+    /// best effort.
     pub reliable: Option<Duration>,
-    /// Whether the last `depth` messages are kept for readers that join late.
+    /// Whether readers that join late receive the last `depth` messages.
     pub is_durable: bool,
-    /// Number of messages kept.
+    /// Length of the history.
     pub depth: usize,
-    /// How long a message stays valid; `None` for ever.
+    /// Time after which a message expires; `None` for never.
     pub lifespan: Option<Duration>,
     /// Whether a reader ignores writers of its own participant.
     pub ignores_own: bool,
-    /// Maximum size of a message received, in bytes; longer ones are dropped.
+    /// Maximum size of a received message, in bytes; longer ones are dropped.
     pub max_bytes: u32,
     /// The endpoint's USER_DATA.
     pub user_data: String,
@@ -130,7 +131,7 @@ pub struct Qos {
 /// A message that arrived.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// In CDR, with its header of four bytes.
+    /// The message in CDR, with its header of four bytes.
     pub payload: Bytes,
     pub writer: Guid,
     /// Time of writing by the writer's clock, in nanoseconds since 1970.
@@ -149,14 +150,14 @@ impl Drop for Entity {
 }
 
 impl Entity {
-    /// Takes over what a function that creates an entity returned.
+    /// Takes ownership of the entity that a function of Cyclone created.
     fn created(what: &'static str, returned: ffi::Entity) -> Result<Self, Error> {
         checked(what, returned).map(Self)
     }
 
     fn guid(&self) -> Result<Guid, Error> {
         let mut guid = [0; 16];
-        // SAFETY: the pointer is to 16 bytes that can be written.
+        // SAFETY: the pointer refers to 16 writable bytes.
         checked("identity", unsafe { ffi::dds_get_guid(self.0, &mut guid) })?;
         Ok(guid)
     }
@@ -176,8 +177,8 @@ struct DomainNumber(u32);
 static NUMBERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 impl DomainNumber {
-    /// Reserves the number of `domain` itself if it is free, since a configuration may name it,
-    /// else an alias.
+    /// Reserves the number of `domain` itself if it is free, because a configuration may refer to
+    /// it, and otherwise an alias.
     fn reserve(domain: u32) -> Self {
         let mut reserved = locked(&NUMBERS);
         let number = std::iter::once(domain)
@@ -195,12 +196,12 @@ impl Drop for DomainNumber {
     }
 }
 
-/// A participant, alone in a Cyclone domain of its own. It lasts until it and all its readers and
-/// writers are dropped.
+/// A participant in its own Cyclone domain. It lives until it and all its readers and writers are
+/// dropped.
 #[derive(Clone)]
 pub struct Participant(Arc<Inner>);
 
-// Fields in the order in which they have to be dropped.
+// Fields are in the order in which they must be dropped.
 struct Inner {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -222,21 +223,21 @@ struct Shared {
     found: Mutex<Endpoints>,
 }
 
-/// The endpoints that discovery knows, by Cyclone's instance handles.
+/// The endpoints known to discovery, by Cyclone's instance handles.
 #[derive(Default)]
 struct Endpoints {
     alive: HashMap<u64, Endpoint>,
-    /// The last ones lost: samples of theirs may still have to be taken.
+    /// The endpoints lost last: some of their samples may not have been taken yet.
     lost: VecDeque<(u64, Guid)>,
 }
 
 impl Endpoints {
-    /// Adds an endpoint; whether it was known, and so has left and come back meanwhile.
+    /// Adds an endpoint; returns whether it was known, and so has left and come back meanwhile.
     fn add(&mut self, handle: u64, endpoint: Endpoint) -> bool {
         self.alive.insert(handle, endpoint).is_some()
     }
 
-    /// Removes an endpoint; whether it was known.
+    /// Removes an endpoint; returns whether it was known.
     fn remove(&mut self, handle: u64, guid: Guid) -> bool {
         if self.lost.len() >= MAX_LOST_ENDPOINTS {
             self.lost.pop_front();
@@ -260,7 +261,7 @@ impl Endpoints {
     }
 }
 
-/// An endpoint of this participant as its thread knows it.
+/// An endpoint of this participant, as its thread tracks it.
 struct Watched {
     entity: ffi::Entity,
     guid: Guid,
@@ -269,19 +270,21 @@ struct Watched {
     notify: Box<dyn Fn() + Send>,
     /// Handles of the endpoints whose connection was reported.
     matched: HashSet<u64>,
-    /// How many connections there ever were.
+    /// Total number of connections so far.
     times_matched: u32,
-    /// Whether the connections may have changed.
+    /// Whether the connections may have changed since the last report.
     is_due: bool,
 }
 
 impl Participant {
-    /// Joins the network. `config` is Cyclone's XML, or anything else that its variable
-    /// `CYCLONEDDS_URI` takes, several separated by commas. `hear` is called with each [`Event`] on
-    /// the participant's thread, which it must not block.
+    /// Joins the network.
+    ///
+    /// `config` is Cyclone's XML, or any other value of its variable `CYCLONEDDS_URI`; several are
+    /// separated by commas. `hear` is called with each [`Event`] on the participant's thread, which
+    /// it must not block.
     ///
     /// # Errors
-    /// Whatever Cyclone refuses: the configuration, or the network.
+    /// Fails if Cyclone refuses the configuration or the network.
     pub fn join(
         domain: u32,
         config: &str,
@@ -295,7 +298,7 @@ impl Participant {
         );
         let alias = if number.0 == domain { "" } else { &alias };
         let config = c_string("configuration", &format!("{alias}{config}"))?;
-        // SAFETY: the text ends with a zero byte and is only read.
+        // SAFETY: the text is NUL-terminated and only read.
         let domain = Entity::created("domain", unsafe {
             ffi::dds_create_domain(number.0, config.as_ptr())
         })?;
@@ -352,7 +355,7 @@ impl Participant {
         })))
     }
 
-    /// Returns its identity.
+    /// Returns the participant's identity.
     pub fn guid(&self) -> Guid {
         self.0.guid
     }
@@ -362,7 +365,7 @@ impl Participant {
         self.endpoints_where(|endpoint| endpoint.participant != self.0.guid)
     }
 
-    /// Returns its own endpoints, as discovery has found them.
+    /// Returns the participant's own endpoints, as found by discovery.
     pub fn own_endpoints(&self) -> Vec<Endpoint> {
         self.endpoints_where(|endpoint| endpoint.participant == self.0.guid)
     }
@@ -376,11 +379,13 @@ impl Participant {
             .collect()
     }
 
-    /// Subscribes to a topic. `notify` is called on the participant's thread, which it must not
-    /// block, when [`Reader::take`] may have something to return.
+    /// Subscribes to a topic.
+    ///
+    /// `notify` is called on the participant's thread, which it must not block, when
+    /// [`Reader::take`] may have a message.
     ///
     /// # Errors
-    /// Whatever Cyclone refuses.
+    /// Fails if Cyclone refuses.
     pub fn reader(
         &self,
         topic: &str,
@@ -405,7 +410,7 @@ impl Participant {
     /// Advertises a topic.
     ///
     /// # Errors
-    /// Whatever Cyclone refuses.
+    /// Fails if Cyclone refuses.
     pub fn writer(&self, topic: &str, type_name: &str, qos: &Qos) -> Result<Writer, Error> {
         let topic = self.topic(topic, type_name, qos)?;
         let entity = with_ffi_qos(qos, |qos| {
@@ -424,7 +429,7 @@ impl Participant {
     fn topic(&self, name: &str, type_name: &str, qos: &Qos) -> Result<Entity, Error> {
         let (name, type_name) = (c_string("topic", name)?, c_string("topic", type_name)?);
         let participant = self.0.participant.0;
-        // SAFETY: both texts end with a zero byte, and are copied.
+        // SAFETY: both texts are NUL-terminated and copied.
         let topic = unsafe {
             ffi::shim_create_topic(
                 participant,
@@ -472,7 +477,7 @@ impl Drop for Inner {
         self.shared.has_ended.store(true, Ordering::Release);
         ffi::dds_set_guardcondition(self.shared.stop.0, true);
         if let Some(thread) = self.thread.take() {
-            // A panic of `hear` was reported by its thread; here is nobody to hand it to.
+            // The thread has already reported a panic of `hear`; a destructor can't pass it on.
             let _ = thread.join();
         }
     }
@@ -485,7 +490,7 @@ fn c_string(what: &'static str, text: &str) -> Result<CString, Error> {
     })
 }
 
-/// Calls `create` with `qos` in terms of the shim.
+/// Calls `create` with `qos` as the shim's struct.
 fn with_ffi_qos<T>(qos: &Qos, create: impl FnOnce(&ffi::Qos) -> T) -> T {
     create(&ffi::Qos {
         max_blocking: qos.reliable.map_or(0, nanoseconds),
@@ -531,16 +536,16 @@ mod status {
     }
 }
 
-/// Reads and clears those statuses of an entity that are in `mask`.
+/// Reads and clears the statuses of an entity that are in `mask`.
 fn take_status(entity: ffi::Entity, mask: u32) -> u32 {
     let mut status = 0;
-    // SAFETY: the pointer is to a number that can be written.
+    // SAFETY: the pointer refers to a writable number.
     unsafe { ffi::dds_take_status(entity, &mut status, mask) };
     status
 }
 
 impl Shared {
-    /// Has the thread woken by the statuses of `entity` that are in `mask`.
+    /// Wakes the thread on those statuses of `entity` that are in `mask`.
     fn attach(&self, entity: &Entity, number: isize, mask: u32) -> Result<(), Error> {
         checked("status", ffi::dds_set_status_mask(entity.0, mask))?;
         checked(
@@ -555,7 +560,7 @@ impl Shared {
         let mut numbers = [0; EVENT_BATCH];
         while !self.has_ended.load(Ordering::Acquire) {
             let timeout = nanoseconds(POLL_INTERVAL);
-            // SAFETY: there is room for as many numbers as it is told.
+            // SAFETY: the buffer has room for the number of elements that is passed.
             let triggered = unsafe {
                 ffi::dds_waitset_wait(self.waitset.0, numbers.as_mut_ptr(), EVENT_BATCH, timeout)
             };
@@ -585,14 +590,16 @@ impl Shared {
         }
     }
 
-    /// Reports what discovery has found and lost; returns the handles of the endpoints lost.
+    /// Reports endpoints and participants found and lost; returns the handles of the endpoints
+    /// lost.
     fn take_discovery(&self, hear: &dyn Fn(Event)) -> Vec<u64> {
         let mut lost = Vec::new();
         for (kind, reader) in &self.discovery {
-            // Before samples are taken, so that none that arrives meanwhile is missed.
+            // Cleared before samples are taken, so that a sample that arrives meanwhile is not
+            // missed.
             take_status(reader.0, status::data_available());
             let mut found = ffi::Found::default();
-            // SAFETY: the pointer is to a struct that can be written.
+            // SAFETY: the pointer refers to a writable struct.
             while unsafe { ffi::shim_take_found(reader.0, *kind, &mut found) } > 0 {
                 self.note(*kind, &found, &mut lost, hear);
                 // SAFETY: it was taken from this reader, and is released once.
@@ -602,8 +609,10 @@ impl Shared {
         lost
     }
 
-    /// Notes a participant or endpoint found or lost. Cyclone keeps the last sample of each: of an
-    /// endpoint that has left and come back, only that it is there.
+    /// Records a participant or endpoint that was found or lost.
+    ///
+    /// Cyclone keeps only the last sample of each: for an endpoint that has left and come back, it
+    /// reports only that the endpoint exists.
     fn note(
         &self,
         kind: ffi::Discovery,
@@ -625,7 +634,7 @@ impl Shared {
             }
             return;
         }
-        // SAFETY: the texts of an endpoint that is alive are valid until it is released.
+        // SAFETY: the texts of a living endpoint are valid until it is released.
         let (topic, type_name) = unsafe { (owned(found.topic), owned(found.type_name)) };
         if topic.starts_with("DCPS") {
             return;
@@ -650,12 +659,12 @@ impl Shared {
 /// Copies a text.
 ///
 /// # Safety
-/// It is null, or ends with a zero byte.
+/// `text` must be null or NUL-terminated.
 unsafe fn owned(text: *const std::ffi::c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: guaranteed by the caller.
     unsafe { CStr::from_ptr(text) }
         .to_string_lossy()
         .into_owned()
@@ -682,10 +691,11 @@ impl Watched {
         }
     }
 
-    /// Reports connections made and ended, as far as discovery has told of the other endpoint: one
-    /// that it has not told of yet, or of whose loss it has told already, stays due.
+    /// Reports connections made and ended, if discovery still knows the other endpoint.
+    ///
+    /// A connection with an endpoint not yet found, or already lost, stays due.
     fn report_matches(&mut self, found: &Endpoints, hear: &dyn Fn(Event)) {
-        // The count first: a connection made between the two calls is looked at once more.
+        // The count is read first: a connection made between the two calls causes another check.
         let (times, current) = (
             ffi::shim_times_matched(self.entity, self.is_writer),
             self.current_matches(),
@@ -695,8 +705,8 @@ impl Watched {
             .iter()
             .filter(|handle| !self.matched.contains(handle))
             .count();
-        // More connections than new endpoints: a known one was disconnected and connected again,
-        // and Cyclone does not say which.
+        // There were more connections than new endpoints: a known one was disconnected and
+        // connected again, and Cyclone does not say which.
         let is_any_renewed = self.times_matched.wrapping_sub(before) as usize > new;
         let own = self.guid;
         self.matched.retain(|handle| {
@@ -719,7 +729,7 @@ impl Watched {
         }
     }
 
-    /// Returns the handles of the endpoints that it is connected with.
+    /// Returns the handles of the connected endpoints.
     fn current_matches(&self) -> Vec<u64> {
         let get = if self.is_writer {
             ffi::dds_get_matched_subscriptions
@@ -729,7 +739,7 @@ impl Watched {
         let mut handles = vec![0; EVENT_BATCH];
         loop {
             let room = handles.len();
-            // SAFETY: there is room for as many handles as it is told.
+            // SAFETY: the buffer has room for the number of elements that is passed.
             let count = usize::try_from(unsafe { get(self.entity, handles.as_mut_ptr(), room) })
                 .unwrap_or(0);
             if count <= room {
@@ -743,7 +753,7 @@ impl Watched {
 
 /// A reader or writer. Dropping it deletes it.
 struct End {
-    // Deleted first; the participant may go last.
+    // Deleted first; the participant may end with the last of its endpoints.
     entity: Entity,
     guid: Guid,
     number: isize,
@@ -753,7 +763,7 @@ struct End {
 impl Drop for End {
     fn drop(&mut self) {
         // Before the entity is deleted: a new one may get its handle, which the thread must not
-        // mistake for this one.
+        // confuse with this one.
         locked(&self.participant.0.shared.watched).remove(&self.number);
     }
 }
@@ -761,24 +771,24 @@ impl Drop for End {
 /// A subscription to a topic.
 pub struct Reader {
     end: End,
-    /// The identities of writers, by Cyclone's instance handles.
+    /// Identities of writers, by Cyclone's instance handles.
     writers: Mutex<HashMap<u64, Guid>>,
 }
 
 impl Reader {
-    /// Returns its identity.
+    /// Returns the reader's identity.
     pub fn guid(&self) -> Guid {
         self.end.guid
     }
 
-    /// Takes the next message that has arrived. Never waits.
+    /// Takes the next message from the queue, if there is one. Never waits.
     ///
     /// # Errors
-    /// Whatever Cyclone refuses.
+    /// Fails if Cyclone refuses.
     pub fn take(&self) -> Result<Option<Sample>, Error> {
         loop {
             let mut message = ffi::Message::default();
-            // SAFETY: the pointer is to a struct that can be written.
+            // SAFETY: the pointer refers to a writable struct.
             if checked("message", unsafe {
                 ffi::shim_take_message(self.end.entity.0, &mut message)
             })? == 0
@@ -793,7 +803,7 @@ impl Reader {
             });
             // SAFETY: it was taken above, and is released once.
             unsafe { ffi::shim_release_message(&mut message) };
-            // A sample without payload only says that a writer is leaving.
+            // A sample without payload only announces that a writer is leaving.
             if let Some(payload) = payload {
                 return Ok(Some(Sample {
                     payload,
@@ -811,9 +821,10 @@ impl Reader {
             return *guid;
         }
         let found = || locked(&self.end.participant.0.shared.found).guid(handle);
-        // It may leave between the two calls.
+        // The writer may leave between the two calls, so discovery is asked again.
         let Some(guid) = found().or_else(|| self.matched(handle)).or_else(found) else {
-            // It left long ago, and its identity is forgotten: stand in one that is unique to it.
+            // It left long ago and its identity was dropped: substitute a value that is unique to
+            // it.
             let mut guid = [0; 16];
             guid[..8].copy_from_slice(&handle.to_ne_bytes());
             return guid;
@@ -827,7 +838,7 @@ impl Reader {
 
     fn matched(&self, handle: u64) -> Option<Guid> {
         let mut guid = [0; 16];
-        // SAFETY: the pointer is to 16 bytes that can be written.
+        // SAFETY: the pointer refers to 16 writable bytes.
         unsafe { ffi::shim_matched_publication(self.end.entity.0, handle, &mut guid) }
             .then_some(guid)
     }
@@ -837,16 +848,16 @@ impl Reader {
 pub struct Writer(End);
 
 impl Writer {
-    /// Returns its identity.
+    /// Returns the writer's identity.
     pub fn guid(&self) -> Guid {
         self.0.guid
     }
 
-    /// Writes a message in CDR, with its header. Blocks on slow readers as long as the quality of
-    /// service says.
+    /// Writes a message in CDR, with its header. Blocks on slow readers up to the time in its
+    /// quality of service.
     ///
     /// # Errors
-    /// Whatever Cyclone refuses, such as a message that slow readers leave no room for.
+    /// Fails if Cyclone refuses, for instance if slow readers leave no room.
     pub fn write(&self, message: &[u8]) -> Result<(), Error> {
         // SAFETY: the bytes are copied.
         checked("write", unsafe {
@@ -855,12 +866,13 @@ impl Writer {
         .map(drop)
     }
 
-    /// Writes an unregistration, which delivers nothing. Once it is
-    /// [acknowledged](Self::is_acknowledged), every reader has seen a heartbeat of this writer, and
-    /// delivers what is written afterwards.
+    /// Writes an unregistration, which delivers nothing.
+    ///
+    /// Once it is [acknowledged](Self::is_acknowledged), every reader has seen a heartbeat of this
+    /// writer, and delivers what is written afterwards.
     ///
     /// # Errors
-    /// Whatever Cyclone refuses.
+    /// Fails if Cyclone refuses.
     pub fn write_unregister(&self) -> Result<(), Error> {
         checked("write", ffi::shim_write_unregister(self.0.entity.0)).map(drop)
     }
@@ -871,14 +883,16 @@ impl Writer {
     }
 }
 
-/// Hands Cyclone's log to `tracing`, from the first participant on.
+/// Redirects Cyclone's log to `tracing`, from the first participant on.
 fn log_to_tracing() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| ffi::shim_set_log(log));
 }
 
-/// Writes a line of Cyclone's log. It warns of every malformed packet, so only a few lines a second
-/// are written, and the others counted.
+/// Writes a line of Cyclone's log.
+///
+/// Cyclone warns of every malformed packet, so the rate is limited and suppressed lines are
+/// counted.
 extern "C" fn log(level: ffi::Level, line: *const std::ffi::c_char, size: usize) {
     static LIMIT: Mutex<LogLimit> = Mutex::new(LogLimit {
         since: None,
@@ -892,7 +906,7 @@ extern "C" fn log(level: ffi::Level, line: *const std::ffi::c_char, size: usize)
             Some(dropped) => tracing::warn!("Cyclone DDS: {dropped} more lines were not logged"),
         }
     }
-    // SAFETY: Cyclone hands over as many bytes as it says.
+    // SAFETY: Cyclone passes the length of the line.
     let line =
         String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(line.cast::<u8>(), size) });
     let line = line.trim_end_matches(['\n', '\0']);
@@ -903,7 +917,7 @@ extern "C" fn log(level: ffi::Level, line: *const std::ffi::c_char, size: usize)
     }
 }
 
-/// Lets [`MAX_LOG_LINES`] through in each [`LOG_PERIOD`].
+/// A rate limiter that admits [`MAX_LOG_LINES`] in each [`LOG_PERIOD`].
 struct LogLimit {
     since: Option<Instant>,
     lines: u32,
@@ -911,7 +925,7 @@ struct LogLimit {
 }
 
 impl LogLimit {
-    /// Whether a line is written: then, how many were not before it.
+    /// Returns whether a line is admitted, and if so the number of lines suppressed before it.
     fn admit(&mut self, now: Instant) -> Option<u64> {
         if self
             .since

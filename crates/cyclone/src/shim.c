@@ -1,4 +1,4 @@
-/* The parts of Cyclone DDS that need its headers: everything that crosses to Rust is a number, a handle or a struct declared here.
+/* The calls of Cyclone DDS that need its headers. Only numbers, handles and the structs below cross to Rust.
  *
  * Payloads travel undecoded: the type below ("blob") keeps the bytes of a sample as they arrived, with their CDR header. Types are keyless,
  * as those of ROS 2 are on the wire. */
@@ -16,7 +16,7 @@
 
 #define CDR_HEADER 4u
 
-/* The importance of a line of the log, and where lines go. */
+/* Severity of a log line, and the callback that receives lines. */
 enum level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_DEBUG };
 
 static void (*log_line) (enum level level, const char *line, size_t size);
@@ -28,7 +28,7 @@ struct blob {
   unsigned char bytes[];
 };
 
-/* The type of a topic's samples, with the most bytes that one received may have. */
+/* The type of a topic's samples, with the maximum size of a received one in bytes. */
 struct blob_type {
   struct ddsi_sertype common;
   uint32_t max_size;
@@ -56,7 +56,7 @@ static struct blob *new_blob (const struct ddsi_sertype *type, enum ddsi_serdata
 
 static bool blob_eqkey (const struct ddsi_serdata *a, const struct ddsi_serdata *b)
 {
-  /* All samples of a keyless type are of one instance. */
+  /* A keyless type has one instance. */
   (void) a;
   (void) b;
   return true;
@@ -67,7 +67,8 @@ static uint32_t blob_size (const struct ddsi_serdata *sample)
   return as_blob (sample)->size;
 }
 
-/* `size` is what the sender announced; Cyclone calls this once all of it has arrived, in fragments ordered by their offset that may overlap. */
+/* `size` is the size that the sender announced. Cyclone calls this once the whole sample has arrived, in fragments that are ordered by offset
+ * and may overlap. */
 static struct ddsi_serdata *blob_from_ser (const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const struct ddsi_rdata *fragments, size_t size)
 {
   const uint32_t max_size = ((const struct blob_type *) type)->max_size;
@@ -200,7 +201,7 @@ static void type_free (struct ddsi_sertype *type)
 
 static bool type_equal (const struct ddsi_sertype *a, const struct ddsi_sertype *b)
 {
-  /* Cyclone has compared their names and operations already. */
+  /* Cyclone has already compared names and operations. */
   return ((const struct blob_type *) a)->max_size == ((const struct blob_type *) b)->max_size;
 }
 
@@ -258,7 +259,7 @@ static dds_qos_t *policies (const struct shim_qos *qos)
   dds_qset_lifespan (to, qos->lifespan);
   if (qos->ignores_own)
     dds_qset_ignorelocal (to, DDS_IGNORELOCAL_PARTICIPANT);
-  /* XCDR1 only, as ROS 2 serialises. */
+  /* XCDR1 only, the encoding of ROS 2. */
   const dds_data_representation_id_t representation = DDS_DATA_REPRESENTATION_XCDR1;
   dds_qset_data_representation (to, 1, &representation);
   return to;
@@ -273,7 +274,7 @@ dds_entity_t shim_create_participant (dds_domainid_t domain, const void *user_da
   return participant;
 }
 
-/* A topic of undecoded samples. Received ones of more than `max_size` bytes are dropped. */
+/* Creates a topic of undecoded samples. Received samples of more than `max_size` bytes are dropped. */
 dds_entity_t shim_create_topic (dds_entity_t participant, const char *name, const char *type_name, uint32_t max_size)
 {
   struct blob_type *type = ddsrt_malloc (sizeof (*type));
@@ -305,7 +306,7 @@ dds_entity_t shim_create_writer (dds_entity_t participant, dds_entity_t topic, c
 
 enum discovery { PARTICIPANTS, SUBSCRIPTIONS, PUBLICATIONS };
 
-/* A reader of what discovery finds. */
+/* Creates a reader of participants or endpoints that discovery finds. */
 dds_entity_t shim_create_discovery_reader (dds_entity_t participant, enum discovery kind)
 {
   const dds_entity_t topics[] = { DDS_BUILTIN_TOPIC_DCPSPARTICIPANT, DDS_BUILTIN_TOPIC_DCPSSUBSCRIPTION, DDS_BUILTIN_TOPIC_DCPSPUBLICATION };
@@ -326,7 +327,7 @@ struct shim_found {
   bool is_durable;
 };
 
-/* Takes the next one: 1, or 0 if there is none, or an error. */
+/* Takes the next participant or endpoint. Returns 1, 0 if there is none, or an error. */
 int32_t shim_take_found (dds_entity_t reader, enum discovery kind, struct shim_found *to)
 {
   void *sample = NULL;
@@ -365,7 +366,7 @@ void shim_release_found (dds_entity_t reader, struct shim_found *found)
   (void) dds_return_loan (reader, &found->loan, 1);
 }
 
-/* A sample that has arrived: `bytes` is null where the sample only says that its writer is leaving. */
+/* A received sample. `bytes` is null if the sample only announces that its writer is leaving. */
 struct shim_message {
   struct ddsi_serdata *sample;
   const uint8_t *bytes;
@@ -374,7 +375,7 @@ struct shim_message {
   int64_t written;
 };
 
-/* Takes the next one: 1, or 0 if there is none, or an error. It is to be released by `shim_release_message`. */
+/* Takes the next sample, to be released by `shim_release_message`. Returns 1, 0 if there is none, or an error. */
 int32_t shim_take_message (dds_entity_t reader, struct shim_message *to)
 {
   dds_sample_info_t info;
@@ -416,7 +417,7 @@ int32_t shim_write (dds_entity_t writer, const uint8_t *bytes, size_t size)
   return sample == NULL ? DDS_RETCODE_BAD_PARAMETER : dds_writecdr (writer, sample);
 }
 
-/* Writes that the writer has nothing more to say of its one instance (RTPS 2.5, section 9.6.4.9): readers take note and deliver nothing. */
+/* Unregisters the writer's one instance (RTPS 2.5, section 9.6.4.9): readers acknowledge it and deliver nothing. */
 int32_t shim_write_unregister (dds_entity_t writer)
 {
   const uint8_t empty[CDR_HEADER] = { 0, 1, 0, 0 };
@@ -428,7 +429,7 @@ int32_t shim_write_unregister (dds_entity_t writer)
   return dds_forwardcdr (writer, sample);
 }
 
-/* How often a reader or writer was connected with another endpoint. */
+/* Returns the number of connections that a reader or writer has had. */
 uint32_t shim_times_matched (dds_entity_t entity, bool is_writer)
 {
   if (is_writer)
@@ -440,7 +441,7 @@ uint32_t shim_times_matched (dds_entity_t entity, bool is_writer)
   return dds_get_subscription_matched_status (entity, &status) < 0 ? 0 : status.total_count;
 }
 
-/* The identity of a writer that `reader` is connected with; whether it is. */
+/* Gets the identity of a writer that `reader` is connected with. Returns false if it is not connected. */
 bool shim_matched_publication (dds_entity_t reader, uint64_t handle, uint8_t guid[16])
 {
   dds_builtintopic_endpoint_t *endpoint = dds_get_matched_publication_data (reader, handle);
@@ -464,7 +465,7 @@ static void log_sink (void *nothing, const dds_log_data_t *data)
   log_line (level, data->message, data->size);
 }
 
-/* Hands every line of the log to `line`. */
+/* Passes every line of the log to `line`. */
 void shim_set_log (void (*line) (enum level level, const char *line, size_t size))
 {
   log_line = line;

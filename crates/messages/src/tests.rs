@@ -64,7 +64,7 @@ fn definitions_are_carried_with_their_text() {
     assert_eq!(ConvertRequest::TYPE.source, None);
 }
 
-/// One line of `cyclone.jsonl`: what CycloneDDS writes for a value.
+/// A line of `cyclone.jsonl`: the bytes that CycloneDDS writes for a value.
 #[derive(serde::Deserialize)]
 struct Sample {
     #[serde(rename = "type")]
@@ -78,7 +78,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(digits).collect()
 }
 
-/// Compares the bytes and the names of fields; the order of fields is in both.
+/// Compares the bytes and the names of fields, both of which depend on the order of fields.
 fn check<T: Payload + PartialEq>(samples: &mut BTreeMap<String, Sample>) {
     let name = T::TYPE.name;
     let Sample { value, cdr, .. } = samples.remove(name).expect(name);

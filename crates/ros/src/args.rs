@@ -1,4 +1,4 @@
-//! `--ros-args`: what a person says to a node on the command line, in the syntax of `rcl`.
+//! `--ros-args`: a node's command-line arguments, in the syntax of `rcl`.
 //!
 //! ```text
 //! bridge … --ros-args [-r from:=to] [-r __ns:=/left] [-p name:=value] [--params-file FILE] [--log-level LEVEL] … [--] …
@@ -12,21 +12,21 @@ use super::names::{Names, Remap, RemapKind};
 use super::overrides::{Given, NodePattern, Override, read_file, read_value};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// The program, whose crates are named after it: what they log has targets that begin with this.
+/// Name of the program; the names of its crates, and so the targets of their logs, begin with it.
 const PROGRAM: &str = "urdf_usd";
 
 /// A severity of log messages, as ROS names and numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
-    /// Everything.
+    /// Details for debugging.
     Debug = 10,
-    /// What goes on (the default).
+    /// Normal operation (the default).
     Info = 20,
-    /// What is worth a look.
+    /// Warnings.
     Warn = 30,
-    /// What went wrong.
+    /// Errors.
     Error = 40,
-    /// What ended the node. The same as `Error` here.
+    /// The reason why the node ended; the same as `Error` here.
     Fatal = 50,
 }
 
@@ -53,7 +53,7 @@ impl LogLevel {
     }
 }
 
-/// Everything said after `--ros-args`.
+/// The arguments after `--ros-args`.
 #[derive(Clone, Debug, Default)]
 pub struct Args {
     /// The whole command line, as given.
@@ -74,15 +74,16 @@ pub struct Args {
     pub rosout_logs: Option<bool>,
     /// Whether to write the log to a file.
     pub file_logs: Option<bool>,
-    /// What the log file's name begins with.
+    /// The beginning of the log file's name.
     pub log_file_name: Option<String>,
-    /// Arguments that were understood but change nothing here, to be told to the person.
+    /// Arguments that are valid but change nothing in this node; the program warns of each.
     pub without_effect: Vec<String>,
 }
 
 impl Args {
-    /// Takes what belongs to ROS out of a command line (without the program's name) and returns the
-    /// rest with it. Parameter files are read at once.
+    /// Splits a command line (without the program's name) into ROS arguments and the rest.
+    ///
+    /// Reads parameter files at once.
     ///
     /// # Errors
     /// [`codes::ARGUMENT`], [`codes::PARAMETER_FILE`], [`codes::INVALID_NAME`].
@@ -131,7 +132,7 @@ impl Args {
             "--log-file-name" => self.log_file_name = Some(log_file_name(flag, value()?)?),
             "--log-config-file" => self.without_effect.push(format!("{flag} {}", value()?)),
             _ => {
-                let fault = fault(flag, "there is no such argument after --ros-args");
+                let fault = fault(flag, "unknown argument after --ros-args");
                 return Err(fault.help(
                     "ROS arguments are -r, -p, --params-file, --log-level, --enclave, --enable-rosout-logs \
                      and their like; `--` ends them",
@@ -148,7 +149,7 @@ impl Args {
         let Some(level) = LogLevel::parse(level) else {
             let fault = fault(
                 &format!("{flag} {text}"),
-                format!("`{level}` is no log level"),
+                format!("`{level}` is not a log level"),
             );
             return Err(
                 fault.help("one of debug, info, warn, error, fatal; for one logger: NAME:=debug")
@@ -167,7 +168,7 @@ impl Args {
         Ok(())
     }
 
-    /// The names of the node that calls itself `default_name`, under these arguments.
+    /// Returns the names of the node that calls itself `default_name`, under these arguments.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`].
@@ -175,11 +176,10 @@ impl Args {
         Names::new(default_name, &self.remaps)
     }
 
-    /// The parameter values meant for the node of this fully qualified name.
+    /// Returns the parameter values meant for the node of this fully qualified name.
     ///
-    /// As `rcl` has it: what is said for one name of a node or one pattern stands together, where
-    /// that name was first used, and of several that mean this node the one that was first used
-    /// last wins.
+    /// As in `rcl`: all values under one node name or pattern are grouped at the place where that
+    /// name was first used. If several names match this node, the one first used last wins.
     pub fn overrides_for(&self, fully_qualified: &str) -> BTreeMap<String, Override> {
         let mut patterns: Vec<&NodePattern> = Vec::new();
         for Override { nodes, .. } in &self.overrides {
@@ -193,11 +193,12 @@ impl Args {
         meant.map(|o| (o.parameter.clone(), o.clone())).collect()
     }
 
-    /// These levels as a filter for `tracing_subscriber::EnvFilter`, for the node whose logger is
-    /// called `node`: `left.urdf_usd`. That logger is the target `urdf_usd` with all crates of the
-    /// program, and `left.urdf_usd.ros` is `urdf_usd::ros` or `urdf_usd_ros`. Of Zenoh only errors
-    /// are logged, unless it is asked for more by name (`zenoh:=debug`): it warns of peers that
-    /// come and go.
+    /// Returns these levels as a filter for `tracing_subscriber::EnvFilter`.
+    ///
+    /// `node` is the name of the node's logger, as in `left.urdf_usd`. That logger is the target
+    /// `urdf_usd` with all crates of the program, and `left.urdf_usd.ros` is `urdf_usd::ros` or
+    /// `urdf_usd_ros`. Zenoh logs errors only, unless its level is set by name (`zenoh:=debug`): it
+    /// warns of every peer that comes or goes.
     pub fn log_filter(&self, node: &str) -> String {
         let mut filter = self
             .log_level
@@ -208,8 +209,8 @@ impl Args {
         for (logger, level) in &self.logger_levels {
             let targets = match logger.strip_prefix(node) {
                 Some("") => vec![PROGRAM.to_owned()],
-                // A module of the program, or a crate of it: its name begins with that of the
-                // program.
+                // A module of the program, or one of its crates: their names begin with the
+                // program's.
                 Some(child) if child.starts_with('.') => {
                     vec![
                         format!("{PROGRAM}{child}"),
@@ -230,7 +231,7 @@ impl Args {
     }
 }
 
-/// The name of an enclave: absolute, like a namespace.
+/// Checks the name of an enclave: absolute, like a namespace.
 fn enclave(flag: &str, name: String) -> Result<String, Diagnostic> {
     let valid = super::names::check_namespace(&name);
     valid.map_err(|why| {
@@ -240,12 +241,12 @@ fn enclave(flag: &str, name: String) -> Result<String, Diagnostic> {
     Ok(name)
 }
 
-/// The name of a log file.
+/// Checks the beginning of a log file's name.
 fn log_file_name(flag: &str, name: String) -> Result<String, Diagnostic> {
     if name.is_empty() || name.contains('/') {
         let fault = fault(
             &format!("{flag} {name}"),
-            "this can't be the beginning of a file's name",
+            "a file name can't begin with this",
         );
         return Err(fault.help("give a name without slashes; ROS_LOG_DIR is the folder"));
     }
@@ -264,7 +265,7 @@ fn fault(argument: &str, why: impl AsRef<str>) -> Diagnostic {
     )
 }
 
-/// `[node:]from:=to`.
+/// Parses a remap rule: `[node:]from:=to`.
 fn remap(flag: &str, text: &str) -> Result<Remap, Diagnostic> {
     let bad = |why: &str| {
         fault(&format!("{flag} {text}"), why)
@@ -284,7 +285,7 @@ fn remap(flag: &str, text: &str) -> Result<Remap, Diagnostic> {
         super::names::check_node_name(node)
             .map_err(|_| bad(&format!("`{node}` is not the name of a node")))?;
     }
-    let ((kind, from), to) = (scheme_of(kind, from), scheme(to).1);
+    let ((kind, from), to) = (scheme_after_node(kind, from), scheme(to).1);
     match (kind, from) {
         (Some(_), "") | (None, "") => return Err(bad("the name to replace is missing")),
         _ => {}
@@ -294,8 +295,8 @@ fn remap(flag: &str, text: &str) -> Result<Remap, Diagnostic> {
         "__ns" => (RemapKind::Namespace, ""),
         _ => (kind.unwrap_or(RemapKind::Any), from),
     };
-    // Names that no node could expand are refused now, with the argument named, and not when the
-    // topic is made.
+    // Names that no node can expand are refused now, while the argument is known, instead of when
+    // the topic is opened.
     let probe = Names::new("node", &[])?;
     let valid = match kind {
         RemapKind::Node => super::names::check_node_name(to),
@@ -322,15 +323,15 @@ fn scheme(name: &str) -> (Option<RemapKind>, &str) {
     }
 }
 
-/// The scheme may also stand after the node: `node:rostopic://from`.
-fn scheme_of(kind: Option<RemapKind>, name: &str) -> (Option<RemapKind>, &str) {
+/// Splits off a scheme that follows the node: `node:rostopic://from`.
+fn scheme_after_node(kind: Option<RemapKind>, name: &str) -> (Option<RemapKind>, &str) {
     match scheme(name) {
         (None, name) => (kind, name),
         inner => inner,
     }
 }
 
-/// `[node:]name:=value`.
+/// Parses a parameter: `[node:]name:=value`.
 fn parameter(flag: &str, text: &str) -> Result<Override, Diagnostic> {
     let argument = format!("{flag} {text}");
     let bad = |why: &str| {
@@ -378,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn ros_arguments_are_told_from_the_rest() {
+    fn ros_arguments_are_split_from_the_rest() {
         let (args, rest) =
             parse("-o dir --ros-args -r a:=b -- in.urdf --ros-args -p x:=1").expect("valid");
         assert_eq!(rest, ["-o", "dir", "in.urdf"]);
@@ -480,7 +481,7 @@ mod tests {
             x(&format!("--ros-args -p x:=3 --params-file {b}")),
             integer(2)
         );
-        // A name stands where it was first used: /** before /n, whatever is said for it later.
+        // A name takes the place of its first use: /** before /n, whatever is set for it later.
         let c = dir.path().join("c.yaml");
         std::fs::write(
             &c,
@@ -519,7 +520,7 @@ mod tests {
         let levels = "--ros-args --log-level left.twin:=debug --log-level left.twin.bridge:=error --log-level left.twins:=warn";
         let expected = "info,zenoh=error,urdf_usd=debug,urdf_usd::bridge=error,urdf_usd_bridge=error,left::twins=warn";
         assert_eq!(self::args(levels).log_filter("left.twin"), expected);
-        // As rcl has it, the last of two opposite flags holds.
+        // As in rcl, the last of two opposite flags wins.
         assert_eq!(
             self::args("--ros-args --enable-rosout-logs --disable-rosout-logs").rosout_logs,
             Some(false)

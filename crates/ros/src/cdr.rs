@@ -1,4 +1,4 @@
-//! Messages as bytes: CDR, as ROS 2 clients write it, with its encapsulation header of four bytes
+//! Encodes and decodes messages as ROS 2 clients do: CDR with an encapsulation header of four bytes
 //! (RTPS 2.5, section 10.2).
 
 use byteorder::{BigEndian, LittleEndian};
@@ -9,13 +9,13 @@ use super::Observed;
 use super::msg::builtin_interfaces::Time;
 use super::msg::std_msgs::Header;
 
-/// The longest frame name believed, in bytes.
-const LONGEST_FRAME: usize = 1024;
+/// Maximum length of a frame name in a guessed header, in bytes.
+const MAX_FRAME_BYTES: usize = 1024;
 const SECOND: u32 = 1_000_000_000;
-/// Length of the encapsulation header.
+/// Length of the encapsulation header, in bytes.
 const HEADER: usize = 4;
 
-/// Order of the bytes in numbers.
+/// Byte order of numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Endian {
     Big,
@@ -25,7 +25,7 @@ enum Endian {
 /// Encodes a message, little-endian.
 ///
 /// # Errors
-/// Why it can't be encoded.
+/// Returns the reason if the message can't be encoded.
 pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0, 1, 0, 0];
     cdr_encoding::to_writer::<_, LittleEndian, _>(&mut bytes, message)
@@ -36,9 +36,9 @@ pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, String> {
 /// Decodes a message.
 ///
 /// # Errors
-/// Why it can't be decoded.
+/// Returns the reason if the bytes can't be decoded.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    let (endian, body) = split(bytes).ok_or("it is no message in CDR")?;
+    let (endian, body) = split(bytes).ok_or("it is not a message in CDR")?;
     let decoded = match endian {
         Endian::Big => cdr_encoding::from_bytes::<T, BigEndian>(body),
         Endian::Little => cdr_encoding::from_bytes::<T, LittleEndian>(body),
@@ -48,14 +48,14 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Looks at a message of any type.
+/// Reads what can be known of a message of any type.
 pub fn observe(bytes: &[u8]) -> Observed {
     let header = split(bytes).and_then(|(endian, body)| header(body, endian == Endian::Little));
     Observed { header }
 }
 
-/// Splits off the header. Plain CDR of either order only: the encodings of mutable types are not
-/// used by ROS 2.
+/// Splits off the encapsulation header. Accepts only plain CDR, of either byte order: ROS 2 does
+/// not use the encodings of mutable types.
 fn split(bytes: &[u8]) -> Option<(Endian, &[u8])> {
     let (header, body) = bytes.split_at_checked(HEADER)?;
     let endian = match header {
@@ -66,10 +66,11 @@ fn split(bytes: &[u8]) -> Option<(Endian, &[u8])> {
     Some((endian, body))
 }
 
-/// The `std_msgs/msg/Header` that a message in CDR begins with, if it looks like one.
+/// Returns the `std_msgs/msg/Header` at the beginning of a CDR message, if it looks like one.
 ///
-/// The type is only known by name, so this is a guess: nanoseconds below a second, and a text that
-/// ends where it says. A message of zeroes would pass, so a header that says nothing does not.
+/// The layout of the type is unknown, so this is a guess: nanoseconds are below a second, and a NUL
+/// ends the frame name where its length says. A message of zeroes would pass, so an empty header is
+/// rejected.
 pub(super) fn header(bytes: &[u8], is_little: bool) -> Option<Header> {
     let word = |at: usize| {
         let bytes: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
@@ -85,7 +86,7 @@ pub(super) fn header(bytes: &[u8], is_little: bool) -> Option<Header> {
     };
     let length = usize::try_from(word(8)?)
         .ok()
-        .filter(|length| (1..=LONGEST_FRAME).contains(length))?;
+        .filter(|length| (1..=MAX_FRAME_BYTES).contains(length))?;
     let frame = bytes.get(12..12 + length)?.strip_suffix(&[0])?;
     let frame_id = std::str::from_utf8(frame)
         .ok()
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_back_in_either_order_of_bytes() {
+    fn messages_round_trip_in_either_byte_order() {
         let message = JointState {
             name: vec!["a".into(), "ö".into()],
             position: vec![0.5, -1.0],

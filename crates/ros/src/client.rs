@@ -1,10 +1,10 @@
-//! The ROS client, the same for every network: names, queues, time limits, the last look at the
-//! graph, and shutdown.
+//! The ROS client, the same for every network: names, queues, time limits, a snapshot of the graph,
+//! and shutdown.
 //!
-//! Nothing that the node calls here waits for the network, except [`Node::shutdown`]. One thread
-//! opens and closes topics and services ([`super::opener`]). Tasks on two more threads publish,
-//! answer, and look at the graph whenever it has changed; the node gets what was seen last. Nothing
-//! here ever runs the caller's code.
+//! No call here waits for the network, except [`Node::shutdown`]. One thread opens and closes
+//! topics and services ([`super::opener`]). Tasks on two more threads publish, answer, and take a
+//! snapshot of the graph after every change; the node reads the latest snapshot. The caller's code
+//! never runs on these threads.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -23,7 +23,7 @@ use super::publishing::publish;
 use super::served::Parameters;
 use super::threads::{Task, Threads};
 use super::transport::{
-    Attempt, Backend, CALLS, Call, Limit, MessageCallback, Name, Setup, Transport, Write,
+    Attempt, Backend, MAX_PENDING_CALLS, Call, Limit, MessageCallback, Name, Setup, Transport, Write,
 };
 use super::types::Type;
 use super::{
@@ -31,11 +31,11 @@ use super::{
 };
 use urdf_usd_diagnostic::Diagnostic;
 
-/// Pause between two looks at the graph: at least, and where a look takes longer, as long as that
-/// takes, up to.
+/// Minimum pause between two snapshots of the graph. A snapshot that takes longer lengthens the
+/// pause to the time it took, up to [`MAX_DEBOUNCE`].
 const DEBOUNCE: Duration = Duration::from_millis(10);
 const MAX_DEBOUNCE: Duration = Duration::from_millis(100);
-/// How long leaving the graph may take.
+/// Time limit for leaving the graph.
 const LEAVE: Duration = Duration::from_secs(5);
 
 /// A ROS 2 node.
@@ -57,7 +57,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the node is in the ROS graph, and the queues that end when it leaves.
+/// The node's stay in the ROS graph, and the queues that end with it.
 struct Life {
     parameters: Arc<Parameters>,
     state: Mutex<LifeState>,
@@ -67,7 +67,7 @@ struct Life {
 struct LifeState {
     has_ended: bool,
     last: u64,
-    /// Closes each queue.
+    /// Functions that close the queues, by their numbers.
     queues: HashMap<u64, Box<dyn Fn() + Send>>,
 }
 
@@ -83,7 +83,7 @@ impl Drop for Listed {
             return;
         };
         let close = locked(&life.state).queues.remove(&self.number);
-        // The last end of the queue may be in it.
+        // The closure may own the last end of the queue, whose drop takes this lock again.
         drop(close);
     }
 }
@@ -100,7 +100,7 @@ impl Life {
     /// Returns a queue that ends when the node leaves.
     ///
     /// # Errors
-    /// [`super::codes::TRANSPORT`] if it has left.
+    /// [`super::codes::TRANSPORT`] if the node has left.
     fn queue<T: Send + 'static>(
         self: &Arc<Self>,
         depth: usize,
@@ -126,7 +126,7 @@ impl Life {
         ))
     }
 
-    /// Ends all queues, and all changes of parameters.
+    /// Ends all queues and all streams of parameter changes.
     fn end(&self) {
         let queues = {
             let mut state = locked(&self.state);
@@ -138,15 +138,15 @@ impl Life {
     }
 }
 
-/// The last look at the graph.
+/// The latest snapshot of the graph.
 struct Seen {
     graph: Mutex<Arc<Graph>>,
-    /// Ticks after every look.
+    /// Ticks after every snapshot.
     changes: watch::Sender<()>,
 }
 
 impl Seen {
-    /// Looks at the graph.
+    /// Takes a snapshot.
     fn look(&self, backend: &impl Backend) {
         let mut graph = backend.graph();
         graph.sort();
@@ -155,7 +155,7 @@ impl Seen {
     }
 }
 
-/// Looks at the graph after every change.
+/// Takes a snapshot after every change.
 async fn keep_looking(
     backend: Arc<impl Backend>,
     seen: Arc<Seen>,
@@ -175,9 +175,9 @@ async fn keep_looking(
 }
 
 impl<B: Backend> Client<B> {
-    /// Joins the ROS graph as the node that calls itself `default_name`, under `args`, by the
-    /// network that `join` returns, with what that wants to have done on the thread that opens
-    /// things.
+    /// Joins the ROS graph as the node that calls itself `default_name`, under `args`.
+    ///
+    /// `join` returns the network, and the upkeep that it needs on the thread that opens endpoints.
     ///
     /// # Errors
     /// [`super::codes::INVALID_NAME`], [`super::codes::TRANSPORT`], and those of `join`.
@@ -277,7 +277,7 @@ impl<B: Backend> Inner<B> {
         let heard = name.clone();
         let hear: MessageCallback<M> = Arc::new(move |message| match message {
             Ok(sample) => drop(sender.push(sample)),
-            Err(why) => locked(&faults).tell(|n| {
+            Err(why) => locked(&faults).report(|n| {
                 tracing::warn!("{heard}: {n} message(s) could not be read; the last: {why}")
             }),
         });
@@ -319,7 +319,7 @@ impl<B: Backend> Inner<B> {
     fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic> {
         let service = self.service::<S>(service)?;
         let name = service.full.clone();
-        let (sender, receiver, listed) = self.life.queue(CALLS)?;
+        let (sender, receiver, listed) = self.life.queue(MAX_PENDING_CALLS)?;
         let troubles = Arc::new(Mutex::new(Troubles::new(name.clone())));
         let (handle, life, answered) = (self.handle.clone(), self.life.clone(), name.clone());
         let ask = move |call: Result<Call<S::Request, S::Response>, String>| match call {
@@ -332,12 +332,12 @@ impl<B: Backend> Inner<B> {
                             Ok(sending) => {
                                 if let Err(why) = sending.await {
                                     tracing::warn!(
-                                        "{answered}: an answer could not be sent: {why}"
+                                        "{answered}: could not send an answer: {why}"
                                     );
                                 }
                             }
                             Err(why) => {
-                                tracing::warn!("{answered}: an answer can't be written: {why}")
+                                tracing::warn!("{answered}: could not encode an answer: {why}")
                             }
                         }
                     });
@@ -394,8 +394,8 @@ impl<B: Backend> Node for Client<B> {
             server: Instant::now() + patience.mul_f64(0.95),
         };
         let asked = async move { backend.call::<S>(&service, request, limit).await };
-        // On the node's own threads, so that it ends with the node; it also ends when nobody waits
-        // for it any more.
+        // Spawned on the node's own threads, so that it ends with the node. `_task` aborts it when
+        // the caller drops this future.
         let mut answer = self.0.handle.spawn(tokio::time::timeout(patience, asked));
         let _task = Task(answer.abort_handle());
         match (&mut answer).await {
@@ -403,7 +403,7 @@ impl<B: Backend> Node for Client<B> {
             Ok(Err(_)) => Err(no_answer(
                 &name,
                 patience,
-                "its server is there, but silent",
+                "a node offers it, but does not answer",
             )),
             Err(_) => Err(ended()),
         }
@@ -434,7 +434,7 @@ impl<B: Backend> Node for Client<B> {
         });
         if leaving.recv_timeout(LEAVE) == Err(RecvTimeoutError::Timeout) {
             tracing::warn!(
-                "{}: did not leave the ROS graph in good order",
+                "{}: did not leave the ROS graph cleanly",
                 self.fully_qualified_name()
             );
         }

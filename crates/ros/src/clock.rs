@@ -10,7 +10,7 @@ use super::parameter::{Declaration, Value};
 use super::served::Parameters;
 use urdf_usd_diagnostic::Diagnostic;
 
-/// The parameter that every ROS node has.
+/// Name of the parameter that selects the clock, the same in every ROS node.
 const USE_SIM_TIME: &str = "use_sim_time";
 
 /// The node's clock.
@@ -29,8 +29,9 @@ impl Clock {
         }
     }
 
-    /// Declares the parameter, and follows it, and while it is true `/clock`, which `subscribe`
-    /// opens, in the task returned.
+    /// Declares `use_sim_time` and returns a task that follows it.
+    ///
+    /// While the parameter is true, the task reads `/clock`, which `subscribe` opens.
     pub(super) fn follow(
         self: Arc<Self>,
         parameters: &Parameters,
@@ -59,21 +60,21 @@ impl Clock {
         })
     }
 
-    /// Turns to the system clock or to `/clock`.
+    /// Switches to the system clock or to `/clock`.
     fn turn(
         &self,
         subscribe: impl Fn() -> Result<Subscription<Tick>, Diagnostic>,
         is_simulated: &Value,
     ) -> Result<Option<Subscription<Tick>>, Diagnostic> {
         let is_simulated = *is_simulated == Value::Bool(true);
-        // What an earlier simulation said is over.
+        // Time starts again at zero, not where an earlier simulation ended.
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Time::default();
         self.is_simulated.store(is_simulated, Ordering::Relaxed);
         is_simulated.then(subscribe).transpose()
     }
 }
 
-/// The next tick; never without a subscription.
+/// Returns the next tick; pending for ever without a subscription.
 async fn next(ticks: &mut Option<Subscription<Tick>>) -> Option<Tick> {
     match ticks {
         Some(ticks) => ticks.next().await.map(|sample| sample.message),

@@ -1,7 +1,7 @@
-//! The service `~/get_type_description`: describes the types that the node uses, for tools that
-//! meet them on the network.
+//! The service `~/get_type_description`: describes the message types that the node uses, for tools
+//! that find them on the network.
 //!
-//! Types are found by hash, as rcl finds them. Distributions before Iron have no such service.
+//! Types are looked up by hash, as in rcl. Distributions before Iron have no such service.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use super::types::Type;
 use super::{Node, Request};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// The parameter that decides whether it is there, as in every node.
+/// Name of the parameter that enables the service, the same in every node.
 const START: &str = "start_type_description_service";
 
-/// Opens the service at `node`, unless its parameter says not to, and answers in a task that ends
+/// Opens the service at `node`, unless its parameter disables it, and answers in a task that ends
 /// with it.
 pub(super) fn serve(
     node: &impl Node,
@@ -29,7 +29,7 @@ pub(super) fn serve(
     types: &Arc<Types>,
     spawn: impl Fn(BoxFuture<'static, ()>),
 ) -> Result<(), Diagnostic> {
-    let text = "Whether the node tells what its types are made of, at ~/get_type_description.";
+    let text = "Whether the node describes its message types at ~/get_type_description.";
     if parameters.declare(Declaration::new(START, Value::Bool(true), text).read_only())?
         != Value::Bool(true)
     {
@@ -94,11 +94,11 @@ fn describe(described: &Type) -> IndividualTypeDescription {
     }
 }
 
-/// Returns the text of a definition, where it is this program's own.
+/// Returns the text of a definition, if this program defines the type.
 fn source(described: &Type) -> Option<TypeSource> {
     Some(TypeSource {
         type_name: described.name.to_owned(),
-        // `msg` or `srv`, which is what stands between package and name.
+        // `msg` or `srv`: the part between package and name.
         encoding: described.name.split('/').nth(1)?.to_owned(),
         raw_file_contents: described.source?.to_owned(),
     })
@@ -110,7 +110,7 @@ mod tests {
     use crate::msg::Interface;
     use crate::msg::rcl_interfaces::GetParameters;
 
-    /// A service with a text of its own.
+    /// A service with the text of its definition.
     static CONVERT: Type = Type {
         name: "p/srv/Convert",
         fields: GetParameters::TYPE.fields,
@@ -160,7 +160,7 @@ mod tests {
         };
         assert!(source.encoding == "srv" && source.raw_file_contents.contains("\n---\n"));
         assert!(ask(CONVERT.hash(), false).type_sources.is_empty());
-        // A type that another one refers to is found, too.
+        // A type that another one refers to is found as well.
         let nested = GetParameters::TYPE.references()["rcl_interfaces/msg/ParameterValue"];
         assert!(ask(nested.hash(), false).successful);
         let none = ask("RIHS01_00".to_owned(), true);

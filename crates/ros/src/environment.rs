@@ -1,5 +1,5 @@
-//! The environment variables of ROS 2 that are not about one kind of network, read as `rcl` and the
-//! `rmw` layers read them.
+//! The environment variables of ROS 2 that all networks share, read as `rcl` and the `rmw` layers
+//! read them.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -8,30 +8,30 @@ use std::str::FromStr;
 use super::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// How far the node looks for others.
+/// The range of discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Nobody.
+    /// No other nodes.
     Off,
-    /// This machine.
+    /// Nodes on this machine.
     Localhost,
-    /// Every network this machine is in.
+    /// Nodes on every network that this machine is in.
     Subnet,
 }
 
-/// The variables.
+/// Environment variables.
 pub(super) struct Environment(HashMap<String, String>);
 
 impl Environment {
-    /// Those of the process.
-    pub(super) fn of_process() -> Self {
+    /// Returns the variables of the process.
+    pub(super) fn from_process() -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         Self(std::env::vars_os().filter_map(text).collect())
     }
 
-    /// A variable's value; `None` if it is not set, or to nothing.
+    /// Returns a variable's value; `None` if it is unset or blank.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .get(name)
@@ -39,14 +39,15 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    /// The variables but for one.
+    /// Returns the variables without one of them.
     pub(super) fn without(mut self, name: &str) -> Self {
         self.0.remove(name);
         self
     }
 
-    /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other. `last` is the highest that the
-    /// network has.
+    /// Returns `ROS_DOMAIN_ID`: only nodes of the same domain discover each other.
+    ///
+    /// `last` is the network's highest domain.
     pub(super) fn domain<T: FromStr + PartialOrd + Display>(
         &self,
         last: T,
@@ -55,20 +56,20 @@ impl Environment {
         let domain = text.parse().ok().filter(|domain| *domain <= last);
         domain.ok_or_else(|| {
             let help =
-                format!("a whole number from 0 to {last}; up to 101 is safest with DDS on Linux");
-            fault("ROS_DOMAIN_ID", text, "not a domain").help(help)
+                format!("use a whole number from 0 to {last}; up to 101 is safest with DDS on Linux");
+            fault("ROS_DOMAIN_ID", text, "not a domain ID").help(help)
         })
     }
 
-    /// `ROS_AUTOMATIC_DISCOVERY_RANGE` and `ROS_LOCALHOST_ONLY`.
+    /// Returns the range that `ROS_AUTOMATIC_DISCOVERY_RANGE` and `ROS_LOCALHOST_ONLY` set.
     pub(super) fn reach(&self) -> Result<Reach, Diagnostic> {
-        // The older variable, where set, holds against the newer one, as in Jazzy.
+        // The older variable, if set, wins over the newer one, as in Jazzy.
         match self.get("ROS_LOCALHOST_ONLY") {
             Some("1") => return Ok(Reach::Localhost),
             None | Some("0") => {}
             Some(other) => {
                 return Err(
-                    fault("ROS_LOCALHOST_ONLY", other, "neither 0 nor 1").help("0, 1, or unset")
+                    fault("ROS_LOCALHOST_ONLY", other, "neither 0 nor 1").help("use 0 or 1, or unset it")
                 );
             }
         }
@@ -77,13 +78,13 @@ impl Environment {
             Some("LOCALHOST") => Ok(Reach::Localhost),
             None | Some("SUBNET" | "SYSTEM_DEFAULT") => Ok(Reach::Subnet),
             Some(other) => {
-                let fault = fault("ROS_AUTOMATIC_DISCOVERY_RANGE", other, "no such range");
-                Err(fault.help("one of OFF, LOCALHOST, SUBNET, SYSTEM_DEFAULT"))
+                let fault = fault("ROS_AUTOMATIC_DISCOVERY_RANGE", other, "unknown range");
+                Err(fault.help("use one of OFF, LOCALHOST, SUBNET, SYSTEM_DEFAULT"))
             }
         }
     }
 
-    /// Refuses `ROS_SECURITY_ENABLE`: a node that is told to encrypt must not speak in the clear.
+    /// Refuses `ROS_SECURITY_ENABLE`: a node that must encrypt must not communicate in the clear.
     pub(super) fn refuse_security(&self) -> Result<(), Diagnostic> {
         if self
             .get("ROS_SECURITY_ENABLE")
@@ -92,10 +93,10 @@ impl Environment {
             let fault = fault(
                 "ROS_SECURITY_ENABLE",
                 "true",
-                "this build speaks without encryption or access control",
+                "this build has neither encryption nor access control",
             );
             return Err(fault.help(
-                "unset it, or build the package in a ROS workspace with its client rclrs (docs/ros.md), which knows SROS 2",
+                "unset it, or build the package in a ROS workspace with its client rclrs (docs/ros.md), which supports SROS 2",
             ));
         }
         Ok(())
@@ -104,7 +105,7 @@ impl Environment {
 
 #[cfg(test)]
 impl Environment {
-    pub(super) fn of(variables: &[(&str, &str)]) -> Self {
+    pub(super) fn from_pairs(variables: &[(&str, &str)]) -> Self {
         Self(
             variables
                 .iter()
@@ -114,7 +115,7 @@ impl Environment {
     }
 }
 
-/// A variable's value that can't be honoured.
+/// Returns the diagnostic for a variable's value that this node does not support.
 pub(super) fn fault(name: &str, value: &str, why: &str) -> Diagnostic {
     let place = Place {
         element: name.to_owned(),

@@ -1,20 +1,20 @@
-//! The ROS graph as a node sees it: who publishes, listens, serves and calls, under which types and
-//! qualities of service.
+//! The ROS graph as a node sees it: publishers, subscribers, servers and clients, with their types
+//! and qualities of service.
 //!
-//! Plain data: an implementation of [`super::Node`] fills it from its discovery.
+//! This is plain data, which an implementation of [`super::Node`] fills from its discovery.
 
 use super::{Durability, PublisherId, Reliability};
 
-/// All that is known of the graph at one moment, this node included. Names are absolute, types as
-/// in `sensor_msgs/msg/Image`.
+/// A snapshot of the graph, including this node. Names are absolute, types as in
+/// `sensor_msgs/msg/Image`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    /// Fully qualified names of nodes, sorted; a name that two nodes have is there twice.
+    /// Fully qualified names of nodes, sorted; a name that two nodes share occurs twice.
     pub nodes: Vec<String>,
     /// Both ends of topics, sorted by topic.
     pub topics: Vec<TopicEnd>,
-    /// Both ends of services, sorted by service. An action's services and topics are here and in
-    /// [`Graph::topics`] as such, under `NAME/_action/…`.
+    /// Both ends of services, sorted by service. The services and topics of an action are listed
+    /// here and in [`Graph::topics`] under `NAME/_action/…`.
     pub services: Vec<ServiceEnd>,
 }
 
@@ -25,34 +25,34 @@ pub struct TopicEnd {
     pub topic: String,
     /// The message type: `sensor_msgs/msg/LaserScan`.
     pub type_name: String,
-    /// Which end of it.
+    /// The role of this end.
     pub role: TopicRole,
-    /// The node's fully qualified name; `None` while discovery has not told it.
+    /// The node's fully qualified name; `None` until discovery reports it.
     pub node: Option<String>,
-    /// The publisher's identity, as samples carry it; `None` for subscribers and where the client
-    /// can't tell.
+    /// The publisher's identity, as in samples; `None` for subscribers, and if the client does not
+    /// know it.
     pub id: Option<PublisherId>,
-    /// What it offers or asks for, if the client can tell.
+    /// The quality offered or requested, if the client knows it.
     pub qos: Option<EndQos>,
 }
 
-/// Which end of a topic.
+/// The role of an end of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TopicRole {
-    /// It publishes.
+    /// Publishes.
     Publisher,
-    /// It listens.
+    /// Subscribes.
     Subscriber,
 }
 
-/// The quality of service at one end, as discovery tells it.
+/// The quality of service of one end, as reported by discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndQos {
-    /// Whether losses are repaired.
+    /// Whether lost messages are repeated.
     pub reliability: Reliability,
-    /// Whether late subscribers are served.
+    /// Whether late subscribers receive earlier messages.
     pub durability: Durability,
-    /// How many messages are kept; `None` if all, or if discovery does not tell (it rarely does).
+    /// Length of the history; `None` if unlimited or unknown (discovery rarely reports it).
     pub depth: Option<usize>,
 }
 
@@ -65,24 +65,24 @@ pub struct ServiceEnd {
     pub type_name: String,
     /// Which end of it.
     pub role: ServiceRole,
-    /// The node's fully qualified name; `None` while discovery has not told it.
+    /// The node's fully qualified name; `None` until discovery reports it.
     pub node: Option<String>,
-    /// Whether requests and answers can be exchanged with it. Not between the embedded client and
-    /// nodes on Fast DDS or Connext ([`super::codes::OTHER_SERVICE_WIRE`]).
+    /// Whether requests and answers can be exchanged with this end: they can't between the embedded
+    /// client and nodes on Fast DDS or Connext ([`super::codes::OTHER_SERVICE_WIRE`]).
     pub is_reachable: bool,
 }
 
-/// Which end of a service.
+/// The role of an end of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServiceRole {
-    /// It answers.
+    /// Answers.
     Server,
-    /// It calls.
+    /// Calls.
     Client,
 }
 
 impl Graph {
-    /// Puts it in the order that it promises.
+    /// Sorts the lists as documented on the fields.
     pub(super) fn sort(&mut self) {
         self.nodes.sort();
         self.topics.sort_by(|a, b| {
@@ -92,7 +92,7 @@ impl Graph {
             .sort_by(|a, b| (&a.service, a.role, &a.node).cmp(&(&b.service, b.role, &b.node)));
     }
 
-    /// The publishers of a topic.
+    /// Returns the publishers of a topic.
     pub fn publishers<'a>(&'a self, topic: &'a str) -> impl Iterator<Item = &'a TopicEnd> {
         self.topics
             .iter()

@@ -1,20 +1,20 @@
-//! A ROS 2 node, as one small trait: [`Node`].
+//! A ROS 2 node behind one small trait, [`Node`].
 //!
-//! The program's node is written once against this trait. One ROS client implements it, [`Client`],
-//! on one of three networks: [`embedded`] is DDS in the program itself and needs no ROS
-//! installation; `zenoh`, with the feature of that name, speaks as `rmw_zenoh_cpp` does; `rclrs`,
-//! with that feature, is rcl in a ROS 2 workspace. [`start`] takes the right one. Another network
-//! is an implementation of the trait `Transport` in the module `transport`: how bytes travel.
+//! The program's node is written once, against this trait. One ROS client implements it,
+//! [`Client`], on one of three networks: [`embedded`] is Cyclone DDS linked into the program and
+//! needs no ROS installation; `zenoh`, a feature, is compatible with `rmw_zenoh_cpp`; `rclrs`, a
+//! feature, uses rcl in a ROS 2 workspace. [`start`] picks the network. A further network is an
+//! implementation of the trait `Transport`, which carries bytes, in the module `transport`.
 //!
-//! Everything that the node has in the network is opened, tried again and closed by one thread, in
-//! the module `opener`. Everything that arrives goes into a bounded queue ([`queue`]) that is read
-//! with `await`, so no user code ever runs on a client's own thread, and no network holds the node
-//! up. Messages are plain structs ([`msg`]), generated from their definitions.
+//! One thread, in the module `opener`, opens, retries and closes all endpoints. Received messages
+//! go into bounded queues ([`queue`]) that are read with `await`: the caller's code never runs on a
+//! client's thread, and no network blocks the node. Messages are plain structs ([`msg`]), generated
+//! from their definitions.
 //!
-//! This module must not know of robots, USD, glTF or HTTP. Only [`embedded`] may name
-//! `urdf_usd_cyclone`, only `rclrs` and `zenoh` those crates.
+//! This crate knows nothing of robots, USD, glTF or HTTP. Only [`embedded`] may use
+//! `urdf_usd_cyclone`, and only `rclrs` and `zenoh` those crates.
 
-// Generated messages name this crate, in this one and in others.
+// Generated messages name this crate by its full path, here and in other crates.
 extern crate self as urdf_usd_ros;
 
 use std::any::Any;
@@ -26,7 +26,7 @@ pub mod cdr;
 mod client;
 mod clock;
 pub mod codes;
-// What rclrs would need for it is not in every distribution that has an rclrs.
+// Some distributions that have an rclrs lack the messages it would need for this.
 #[cfg(not(feature = "rclrs"))]
 mod described;
 pub mod embedded;
@@ -65,32 +65,32 @@ use msg::builtin_interfaces::Time;
 use msg::{Message, Service};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// A ROS 2 node: the one way to topics, services and parameters.
+/// A ROS 2 node: topics, services and parameters.
 ///
-/// Names are given as in any ROS client: relative, absolute (`/tf`) or private (`~/asset`).
+/// Names are relative, absolute (`/tf`) or private (`~/asset`), as in any ROS client.
 /// Implementations expand them with the node's namespace and apply its remaps. All methods may be
-/// called from any thread. None waits for the network, but for [`Node::shutdown`]: topics and
-/// services are opened soon after, and what can't be opened is told in the log and tried again.
+/// called from any thread, and none but [`Node::shutdown`] waits for the network: topics and
+/// services are opened soon after the call. A failure to open one is logged and retried.
 pub trait Node: Send + Sync + 'static {
-    /// Its names, parameters and clock.
+    /// Returns the node's names, parameters and clock.
     fn state(&self) -> &NodeState;
 
-    /// The node's name without its namespace, after remapping: `urdf_usd`.
+    /// Returns the node's name without its namespace, after remapping: `urdf_usd`.
     fn name(&self) -> &str {
         &self.state().names.node.name
     }
 
-    /// The node's namespace, always beginning with a slash: `/` or `/left_arm`.
+    /// Returns the node's namespace, which begins with a slash: `/` or `/left_arm`.
     fn namespace(&self) -> &str {
         &self.state().names.node.namespace
     }
 
-    /// The fully qualified name: `/left_arm/urdf_usd`.
+    /// Returns the fully qualified name: `/left_arm/urdf_usd`.
     fn fully_qualified_name(&self) -> String {
         self.state().names.node.fully_qualified()
     }
 
-    /// The absolute topic name that `name` means here, after expansion and remapping.
+    /// Returns the absolute topic name of `name`, after expansion and remapping.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`].
@@ -98,7 +98,7 @@ pub trait Node: Send + Sync + 'static {
         self.state().names.topic(name)
     }
 
-    /// The absolute service name that `name` means here, after expansion and remapping.
+    /// Returns the absolute service name of `name`, after expansion and remapping.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`].
@@ -106,15 +106,17 @@ pub trait Node: Send + Sync + 'static {
         self.state().names.service(name)
     }
 
-    /// Listens to a topic until the [`Subscription`] is dropped. If the reader is slow the oldest
-    /// messages beyond `qos.depth` are dropped.
+    /// Subscribes to a topic until the [`Subscription`] is dropped.
+    ///
+    /// If the reader is slow, the oldest messages beyond `qos.depth` are dropped.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     fn subscribe<M: Message>(&self, topic: &str, qos: Qos) -> Result<Subscription<M>, Diagnostic>;
 
-    /// Listens to a topic whose type is only known by name, as in `sensor_msgs/msg/Image`: that
-    /// something is said, by whom and about which frame. See [`Node::subscribe`].
+    /// Subscribes to a topic whose type is known only by name, as in `sensor_msgs/msg/Image`.
+    ///
+    /// This yields the time of each message, its publisher and its frame. See [`Node::subscribe`].
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
@@ -125,7 +127,7 @@ pub trait Node: Send + Sync + 'static {
         qos: Qos,
     ) -> Result<Subscription<Observed>, Diagnostic>;
 
-    /// Offers a topic until the [`Publisher`] and its clones are dropped.
+    /// Advertises a topic until the [`Publisher`] and its clones are dropped.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
@@ -137,8 +139,9 @@ pub trait Node: Send + Sync + 'static {
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
     fn serve<S: Service>(&self, service: &str) -> Result<Requests<S>, Diagnostic>;
 
-    /// Calls a service of another node, and waits for its server and the answer for no longer than
-    /// `patience`.
+    /// Calls a service of another node.
+    ///
+    /// The search for its server and the answer together take no longer than `patience`.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`], [`codes::NO_ANSWER`].
@@ -149,15 +152,17 @@ pub trait Node: Send + Sync + 'static {
         patience: Duration,
     ) -> impl Future<Output = Result<S::Response, Diagnostic>> + Send;
 
-    /// The ROS graph as discovery has told of it so far.
+    /// Returns the latest snapshot of the ROS graph.
     fn graph(&self) -> Graph;
 
-    /// Ticks after every change of the graph; several changes may be one tick.
+    /// Returns a receiver that ticks after changes of the graph; several changes may share a tick.
     fn graph_changes(&self) -> tokio::sync::watch::Receiver<()>;
 
     /// Declares a parameter and returns its value: the override from the command line or a
-    /// parameter file if there is one, else the default. After [`Node::finish_declaring`] `ros2
-    /// param` can see it and, unless it is read-only, change it within its range and type.
+    /// parameter file, else the default.
+    ///
+    /// After [`Node::finish_declaring`], `ros2 param` can see it and, unless it is read-only,
+    /// change it within its type and range.
     ///
     /// # Errors
     /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] for an override that does not fit the
@@ -166,65 +171,68 @@ pub trait Node: Send + Sync + 'static {
         self.state().parameters.declare(declaration)
     }
 
-    /// Ends the declarations. Parameter services answer from then on, so clients never see a
-    /// partial list; rclcpp nodes that declare in their constructor get the same by spinning
-    /// afterwards. Returns overrides for this node that match no declared parameter, most likely
-    /// misspelt.
+    /// Ends the declarations, and returns overrides for this node that match no declared parameter.
+    ///
+    /// Such overrides are most likely misspelt. Parameter services answer from now on, so that
+    /// clients never see a partial list; rclcpp nodes that declare in their constructor achieve the
+    /// same by spinning afterwards.
     fn finish_declaring(&self) -> Vec<Diagnostic> {
         self.state().parameters.finish_declaring()
     }
 
-    /// The parameter changes accepted from now on, in order, with the name of each. Call it before
-    /// declaring to miss none.
+    /// Returns a stream of accepted parameter changes, in order, with the name of each.
+    ///
+    /// Call it before declaring to miss none.
     fn changes(&self) -> Changes {
         self.state().parameters.changes()
     }
 
-    /// The time in ROS terms: the system clock, or `/clock` while the parameter `use_sim_time` is
-    /// true (zero until it ticks).
+    /// Returns the time in ROS terms: the system clock, or `/clock` while the parameter
+    /// `use_sim_time` is true (zero until it ticks).
     fn now(&self) -> Time {
         self.state().clock.now()
     }
 
-    /// Leaves the ROS graph, and waits for that, a few seconds at most. Every [`Subscription`],
-    /// [`Requests`] and [`Changes`] ends (its `next` returns `None`). Doing it twice is harmless;
-    /// dropping the node does it too.
+    /// Leaves the ROS graph, and waits a few seconds at most for that.
+    ///
+    /// Every [`Subscription`], [`Requests`] and [`Changes`] ends (its `next` returns `None`).
+    /// Further calls have no effect; dropping the node does the same.
     fn shutdown(&self);
 }
 
-/// Whether the network repeats what was lost.
+/// Policy for lost messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reliability {
     /// Lost messages are sent again.
     Reliable,
-    /// Lost messages stay lost. A subscription of this kind hears every publisher.
+    /// Lost messages stay lost. Such a subscription matches every publisher.
     BestEffort,
 }
 
-/// Whether those who come late get what was said before.
+/// Policy for subscribers that come late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// Only what is published while both are there.
+    /// They receive only what is published after they connect.
     Volatile,
-    /// The last `depth` messages too ("latched").
+    /// They also receive the last `depth` messages ("latched").
     TransientLocal,
 }
 
-/// Quality of service of a topic, keep-last.
+/// Quality of service of a topic, with the history policy "keep last".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Qos {
-    /// Whether losses are repaired.
+    /// Policy for lost messages.
     pub reliability: Reliability,
-    /// Whether late subscribers are served.
+    /// Policy for subscribers that come late.
     pub durability: Durability,
-    /// How many messages are kept, at least 1.
+    /// Length of the history, at least 1.
     pub depth: usize,
-    /// How long a published message is worth hearing; `None` for ever.
+    /// Time after which a published message expires; `None` for never.
     pub lifespan: Option<Duration>,
 }
 
 impl Qos {
-    /// Reliable, volatile: what ROS clients use unless told otherwise.
+    /// Reliable and volatile: the default of ROS clients.
     pub const fn reliable(depth: usize) -> Self {
         Self {
             reliability: Reliability::Reliable,
@@ -234,7 +242,7 @@ impl Qos {
         }
     }
 
-    /// Reliable, transient local: `robot_description`, `/tf_static`, `~/asset`.
+    /// Reliable and transient local: `robot_description`, `/tf_static`, `~/asset`.
     pub const fn latched(depth: usize) -> Self {
         Self {
             reliability: Reliability::Reliable,
@@ -244,7 +252,7 @@ impl Qos {
         }
     }
 
-    /// Best effort, volatile: hears any publisher, and is satisfied with what arrives.
+    /// Best effort and volatile: matches every publisher.
     pub const fn best_effort(depth: usize) -> Self {
         Self {
             reliability: Reliability::BestEffort,
@@ -255,30 +263,30 @@ impl Qos {
     }
 }
 
-/// Which publisher a message came from: unique in the ROS graph while that publisher lives.
+/// Identity of a publisher, unique in the ROS graph while that publisher lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublisherId(pub [u8; 16]);
 
-/// A message as heard.
+/// A received message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample<M> {
-    /// What was said.
+    /// The message.
     pub message: M,
-    /// Who said it.
+    /// Its publisher.
     pub publisher: PublisherId,
 }
 
-/// What can be told of a message whose type is only known by name.
+/// The known part of a message whose type is known only by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
-    /// What it begins with, if that is a header.
+    /// The header, if the message begins with one.
     pub header: Option<msg::std_msgs::Header>,
 }
 
-/// What keeps a client's side of a topic or service alive; dropping it ends that.
+/// Keeps a client's side of a topic or service alive until it is dropped.
 pub type Guard = Arc<dyn Any + Send + Sync>;
 
-/// A topic heard. Dropping it ends the subscription.
+/// A subscription to a topic, which ends when it is dropped.
 pub struct Subscription<M> {
     topic: String,
     queue: queue::Receiver<Sample<M>>,
@@ -286,8 +294,10 @@ pub struct Subscription<M> {
 }
 
 impl<M> Subscription<M> {
-    /// For implementations of [`Node`]: what the client pushes into the other end of `queue` comes
-    /// out here; `guard` is dropped with the subscription.
+    /// Creates a subscription, for implementations of [`Node`].
+    ///
+    /// It yields what the client pushes into the other end of `queue`; `guard` is dropped with the
+    /// subscription.
     pub fn new(topic: String, queue: queue::Receiver<Sample<M>>, guard: Guard) -> Self {
         Self {
             topic,
@@ -296,32 +306,33 @@ impl<M> Subscription<M> {
         }
     }
 
-    /// The absolute name of the topic, after remapping.
+    /// Returns the absolute name of the topic, after remapping.
     pub fn topic(&self) -> &str {
         &self.topic
     }
 
-    /// Waits for the next message; `None` when the node has shut down. Cancel-safe: usable in
-    /// `tokio::select!`.
+    /// Waits for the next message; `None` after the node has shut down.
+    ///
+    /// Cancel-safe: usable in `tokio::select!`.
     pub async fn next(&mut self) -> Option<Sample<M>> {
         self.queue.next().await
     }
 
-    /// The next message if one is waiting.
+    /// Returns the next message if one is queued.
     pub fn try_next(&mut self) -> Option<Sample<M>> {
         self.queue.try_next()
     }
 
-    /// How many messages were dropped because they were not read in time.
+    /// Returns the number of messages that were dropped because they were not read in time.
     pub fn dropped(&self) -> u64 {
         self.queue.dropped()
     }
 }
 
-/// How a client publishes one message. It must not block.
+/// Publishes one message on behalf of [`Publisher`]. It must not block.
 pub type Publish<M> = dyn Fn(M) -> Result<(), Diagnostic> + Send + Sync;
 
-/// A topic offered. Clones share it; when the last is dropped it is withdrawn.
+/// An advertised topic. Clones share it; it is withdrawn when the last is dropped.
 pub struct Publisher<M> {
     topic: Arc<str>,
     publish: Arc<Publish<M>>,
@@ -337,7 +348,7 @@ impl<M> Clone for Publisher<M> {
 }
 
 impl<M> Publisher<M> {
-    /// For implementations of [`Node`].
+    /// Creates a publisher, for implementations of [`Node`].
     pub fn new(topic: &str, publish: Arc<Publish<M>>) -> Self {
         Self {
             topic: topic.into(),
@@ -345,13 +356,14 @@ impl<M> Publisher<M> {
         }
     }
 
-    /// The absolute name of the topic, after remapping.
+    /// Returns the absolute name of the topic, after remapping.
     pub fn topic(&self) -> &str {
         &self.topic
     }
 
-    /// Hands a message to the client and returns at once. Of messages that can't be sent as fast as
-    /// they come, the last [`Qos::depth`] are kept.
+    /// Hands a message to the client and returns at once.
+    ///
+    /// If messages are published faster than they can be sent, the last [`Qos::depth`] are kept.
     ///
     /// # Errors
     /// [`codes::TRANSPORT`] if the node has shut down.
@@ -360,7 +372,7 @@ impl<M> Publisher<M> {
     }
 }
 
-/// The calls to a service. Dropping it withdraws the service.
+/// The requests to a service. Dropping them withdraws the service.
 pub struct Requests<S: Service> {
     service: String,
     queue: queue::Receiver<Request<S>>,
@@ -368,7 +380,7 @@ pub struct Requests<S: Service> {
 }
 
 impl<S: Service> Requests<S> {
-    /// For implementations of [`Node`]; see [`Subscription::new`].
+    /// Creates a stream of requests, for implementations of [`Node`]; see [`Subscription::new`].
     pub fn new(service: String, queue: queue::Receiver<Request<S>>, guard: Guard) -> Self {
         Self {
             service,
@@ -377,37 +389,37 @@ impl<S: Service> Requests<S> {
         }
     }
 
-    /// The absolute name of the service, after remapping.
+    /// Returns the absolute name of the service, after remapping.
     pub fn service(&self) -> &str {
         &self.service
     }
 
-    /// Waits for the next call; `None` when the node has shut down. Cancel-safe.
+    /// Waits for the next request; `None` after the node has shut down. Cancel-safe.
     pub async fn next(&mut self) -> Option<Request<S>> {
         self.queue.next().await
     }
 }
 
-/// One call to a service: what is asked, and the way back. Calls may be answered in any order and
-/// from any task.
+/// A request to a service, with its responder. Requests may be answered in any order and from any
+/// task.
 pub struct Request<S: Service> {
-    /// What the caller asks.
+    /// The request of the caller.
     pub request: S::Request,
-    /// Where the answer goes.
+    /// Sends the answer.
     pub responder: Responder<S>,
 }
 
-/// The way back to one caller. A caller whose responder is dropped gets no answer, as from a server
+/// Sends the answer to one caller. If it is dropped, the caller gets no answer, as from a server
 /// that died.
 pub struct Responder<S: Service>(Box<dyn FnOnce(S::Response) -> Result<(), Diagnostic> + Send>);
 
 impl<S: Service> Responder<S> {
-    /// For implementations of [`Node`].
+    /// Creates a responder, for implementations of [`Node`].
     pub fn new(send: impl FnOnce(S::Response) -> Result<(), Diagnostic> + Send + 'static) -> Self {
         Self(Box::new(send))
     }
 
-    /// Answers. Returns at once.
+    /// Sends the answer. Returns at once.
     ///
     /// # Errors
     /// [`codes::TRANSPORT`] if the node has shut down.

@@ -1,5 +1,6 @@
-//! ROS messages and services as plain structs, one module per ROS package, generated from the
-//! definitions in `interfaces/` (fields in their order, which is the wire format).
+//! ROS messages and services as plain structs, generated from the definitions in `interfaces/`.
+//!
+//! Each ROS package is a module. Fields keep their order, which is the wire format.
 //!
 //! Other crates generate their own with `urdf_usd_rosidl`.
 
@@ -16,8 +17,7 @@ use rcl_interfaces::{FloatingPointRange, IntegerRange, ParameterDescriptor, Para
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Returns the message or service of this name, if it is one of the standard ones that the node
-/// uses.
+/// Returns the standard message or service of this name, if the node uses it.
 pub fn find(name: &str) -> Option<&'static Type> {
     all().find(|interface| interface.name == name)
 }
@@ -29,7 +29,7 @@ pub fn all() -> impl Iterator<Item = &'static Type> {
 
 /// A message, a service, or a half of a service.
 pub trait Interface {
-    /// Its name and fields.
+    /// The name and fields of the type.
     const TYPE: &'static Type;
 }
 
@@ -45,14 +45,14 @@ impl<T> Payload for T where
 
 /// A message type, for topics.
 pub trait Message: Payload {
-    /// The same type as rosidl generated it.
+    /// The type that rosidl generated from the same definition.
     #[cfg(feature = "rclrs")]
     type Ros: ::rclrs::MessageIDL + super::rclrs::wire::Mirror<Self>;
 }
 
 /// A service type.
 pub trait Service: Interface + Send + Sync + 'static {
-    /// The same type as rosidl generated it.
+    /// The type that rosidl generated from the same definition.
     #[cfg(feature = "rclrs")]
     type Ros: ::rclrs::ServiceIDL<
             Request: super::rclrs::wire::Mirror<Self::Request>,
@@ -104,8 +104,8 @@ impl From<Value> for ParameterValue {
 }
 
 impl ParameterValue {
-    /// Returns the value that the field `type` selects; `None` if it is not set or of an unknown
-    /// type.
+    /// Returns the value that the field `type` selects; `None` if it is unset or its type is
+    /// unknown.
     pub fn value(self) -> Option<Value> {
         const fn number(kind: ParameterType) -> u8 {
             kind as u8
@@ -132,7 +132,7 @@ impl ParameterValue {
 }
 
 impl ParameterDescriptor {
-    /// Adds a range to it.
+    /// Adds a range to the descriptor.
     #[must_use]
     pub fn range(mut self, range: Option<Range>) -> Self {
         match range {

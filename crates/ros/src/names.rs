@@ -1,13 +1,13 @@
-//! ROS names: what is allowed, how relative and private names become absolute, and remapping, all
-//! as `rcl` does it.
+//! ROS names as `rcl` handles them: validity, expansion of relative and private names, and
+//! remapping.
 
 use std::borrow::Cow;
 
 use super::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// The longest name ROS allows for a node or a topic.
-const LONGEST: usize = 255;
+/// Maximum length of the name of a node or topic, in bytes.
+const MAX_NAME_BYTES: usize = 255;
 
 /// Joins a namespace and a name with exactly one slash: `/` + `a` → `/a`, `/ns` + `a` → `/ns/a`.
 pub fn join(namespace: &str, name: &str) -> String {
@@ -19,7 +19,7 @@ fn invalid(kind: &str, name: &str, why: &str) -> Diagnostic {
         .help("ROS names are letters, digits and `_`, in parts separated by single slashes, none beginning with a digit")
 }
 
-/// Why `token` can't be one part of a name, if so.
+/// Returns the reason why `token` can't be a part of a name, if there is one.
 fn token_fault(token: &str) -> Option<&'static str> {
     if token.is_empty() {
         return Some("a part between slashes is empty");
@@ -40,7 +40,7 @@ fn token_fault(token: &str) -> Option<&'static str> {
 pub fn check_node_name(name: &str) -> Result<(), Diagnostic> {
     match token_fault(name) {
         Some(why) => Err(invalid("node name", name, why)),
-        None if name.len() > LONGEST => Err(invalid(
+        None if name.len() > MAX_NAME_BYTES => Err(invalid(
             "node name",
             name,
             "it is longer than 255 characters",
@@ -49,7 +49,7 @@ pub fn check_node_name(name: &str) -> Result<(), Diagnostic> {
     }
 }
 
-/// Checks a namespace: absolute, `/` or `/a/b`.
+/// Checks a namespace, which is absolute: `/` or `/a/b`.
 ///
 /// # Errors
 /// [`codes::INVALID_NAME`].
@@ -65,7 +65,7 @@ fn check_absolute(kind: &str, name: &str) -> Result<(), Diagnostic> {
     let Some(parts) = name.strip_prefix('/') else {
         return Err(invalid(kind, name, "it does not begin with a slash"));
     };
-    if name.len() > LONGEST {
+    if name.len() > MAX_NAME_BYTES {
         return Err(invalid(kind, name, "it is longer than 255 characters"));
     }
     parts
@@ -84,13 +84,13 @@ pub struct NodeName {
 }
 
 impl NodeName {
-    /// `/left_arm/urdf_usd`.
+    /// Returns the fully qualified name: `/left_arm/urdf_usd`.
     pub fn fully_qualified(&self) -> String {
         join(&self.namespace, &self.name)
     }
 }
 
-/// What a remap rule is about.
+/// The subject of a remap rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemapKind {
     /// The node's name: `__node:=new`.
@@ -108,27 +108,28 @@ pub enum RemapKind {
 /// One remap rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remap {
-    /// Only for the node of this name.
+    /// The name of the only node that the rule applies to; `None` for every node.
     pub node: Option<String>,
-    /// What it is about.
+    /// The subject of the rule.
     pub kind: RemapKind,
-    /// The name replaced; empty for [`RemapKind::Node`] and [`RemapKind::Namespace`].
+    /// The name to replace; empty for [`RemapKind::Node`] and [`RemapKind::Namespace`].
     pub from: String,
     /// The new name.
     pub to: String,
 }
 
-/// How the names of one node are resolved.
+/// Resolves the names of one node.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// The node, remapped.
+    /// The node's name and namespace, after remapping.
     pub node: NodeName,
     remaps: Vec<Remap>,
 }
 
 impl Names {
-    /// The names of the node that calls itself `default_name`, under `remaps`; of several rules for
-    /// one thing the first holds.
+    /// Returns the names of the node that calls itself `default_name`, under `remaps`.
+    ///
+    /// If several rules match, the first one wins.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`] if the node's name or namespace is not allowed.
@@ -140,7 +141,7 @@ impl Names {
             remaps.iter().find(meant).map(|rule| rule.to.as_str())
         };
         let name = first(RemapKind::Node, default_name).unwrap_or(default_name);
-        // From here on the node goes by its new name, as with rcl.
+        // From here on, rules refer to the node by its new name, as in rcl.
         let namespace = first(RemapKind::Namespace, name).unwrap_or("/");
         let namespace = if namespace.starts_with('/') {
             namespace.to_owned()
@@ -163,7 +164,7 @@ impl Names {
         })
     }
 
-    /// The absolute topic that `name` means.
+    /// Returns the absolute topic of `name`.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`].
@@ -171,7 +172,7 @@ impl Names {
         self.resolve("topic name", RemapKind::Topic, name)
     }
 
-    /// The absolute service that `name` means.
+    /// Returns the absolute service of `name`.
     ///
     /// # Errors
     /// [`codes::INVALID_NAME`].
@@ -193,8 +194,9 @@ impl Names {
         Ok(absolute)
     }
 
-    /// Makes a name absolute: `~` is the node, `{node}`, `{ns}` and `{namespace}` stand for its
-    /// parts, anything relative lies in its namespace.
+    /// Makes a name absolute: `~` is the node, and `{node}`, `{ns}` and `{namespace}` are replaced.
+    ///
+    /// A relative name belongs to the node's namespace.
     fn expand(&self, kind: &str, name: &str) -> Result<String, Diagnostic> {
         let mut text = Cow::Borrowed(name);
         if name.contains('{') {
@@ -218,29 +220,30 @@ impl Names {
             if absolute == name {
                 fault
             } else {
-                said_as(fault, name)
+                with_original(fault, name)
             }
         })?;
         Ok(absolute)
     }
 }
 
-/// The same fault, naming what the person wrote too.
-fn said_as(mut fault: Diagnostic, name: &str) -> Diagnostic {
+/// Adds the name as it was written to the message of a fault.
+fn with_original(mut fault: Diagnostic, name: &str) -> Diagnostic {
     fault.message = format!("{} (from `{name}`)", fault.message);
     fault
 }
 
-/// How DDS, and Zenoh too, calls a type or (`half`) a half of a service: `std_msgs/msg/String` →
-/// `std_msgs::msg::dds_::String_`.
+/// Returns the name of a type, or of a `half` of a service, in DDS and Zenoh: `std_msgs/msg/String`
+/// → `std_msgs::msg::dds_::String_`.
 pub(super) fn dds_type(kind: &str, half: &str) -> String {
     let (space, name) = kind.rsplit_once('/').unwrap_or(("", kind));
     format!("{}::dds_::{name}{half}_", space.replace('/', "::"))
 }
 
-/// `std_msgs::msg::dds_::String_` → `std_msgs/msg/String`, and for a half of a service the
-/// service's type. What is not mangled so stays as it is.
-pub(super) fn type_of_dds(mangled: &str, half: &str) -> String {
+/// Returns the ROS name of a type in DDS: `std_msgs::msg::dds_::String_` → `std_msgs/msg/String`.
+///
+/// For a half of a service, this is the service's type. Names of another form stay as they are.
+pub(super) fn ros_type(mangled: &str, half: &str) -> String {
     let parts = mangled.rsplit_once("::dds_::");
     let named =
         parts.and_then(|(space, name)| Some((space, name.strip_suffix('_')?.strip_suffix(half)?)));
@@ -302,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_matching_remap_holds_and_both_sides_are_expanded() {
+    fn the_first_matching_remap_wins_and_both_sides_are_expanded() {
         let names = names(&[
             rule(
                 RemapKind::Any,

@@ -1,5 +1,4 @@
-//! What every ROS client here keeps itself instead of leaving it to the network: names and remaps,
-//! parameters, the clock.
+//! The state of a node that is independent of the network: names and remaps, parameters, the clock.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,8 +22,8 @@ pub struct NodeState {
     pub(super) types: Arc<Types>,
 }
 
-/// The types that a node uses, by name: those of its topics and services, and all that they refer
-/// to.
+/// The types that a node uses, by name: those of its topics and services, and all types that they
+/// refer to.
 #[derive(Default)]
 pub(super) struct Types(Mutex<BTreeMap<&'static str, &'static Type>>);
 
@@ -52,7 +51,7 @@ impl Types {
 }
 
 impl NodeState {
-    /// Of the node that calls itself `default_name`, under `args`.
+    /// Creates the state of the node that calls itself `default_name`, under `args`.
     ///
     /// # Errors
     /// [`super::codes::INVALID_NAME`].
@@ -68,9 +67,9 @@ impl NodeState {
         })
     }
 
-    /// Opens the services of the parameters and of types, and makes the clock follow `/clock`,
-    /// which `ticks` listens to, while `use_sim_time` is true. `spawn` runs tasks until the node
-    /// ends.
+    /// Opens the services for parameters and types, and makes the clock follow `use_sim_time`.
+    ///
+    /// `ticks` subscribes to `/clock`. `spawn` runs tasks until the node ends.
     pub(super) fn open(
         &self,
         node: &impl Node,

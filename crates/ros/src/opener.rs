@@ -1,8 +1,8 @@
-//! The thread that opens and closes everything the node has in the network: topics, services.
+//! The thread that opens and closes all topics and services of a node.
 //!
-//! It works in order and waits for the network as long as that takes, so that no caller and no task
-//! does. What can't be opened is tried again. Where a network replaces its session ([`Upkeep`]),
-//! everything is opened in the new one, too.
+//! It works in order, and waits for the network as long as necessary so that no caller and no task
+//! has to. It retries what can't be opened. If a network replaces its session ([`Upkeep`]), it
+//! opens everything in the new one, too.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,20 +13,20 @@ use super::faults::transport;
 use super::transport::{Attempt, Open};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// Pause before something that failed is tried again: at first, and doubled up to.
+/// Pause before the first retry; it doubles with each failure, up to [`MAX_RETRY`].
 const RETRY: Duration = Duration::from_millis(200);
 const MAX_RETRY: Duration = Duration::from_secs(30);
-/// Longest interval between two calls of [`Upkeep::tick`].
+/// Maximum interval between two calls of [`Upkeep::tick`].
 pub(super) const TICK: Duration = Duration::from_millis(200);
 
-/// When to try something again that failed.
+/// Schedules retries with exponential backoff.
 pub(super) struct Retry {
     due: Instant,
     pause: Duration,
 }
 
 impl Retry {
-    /// Schedules the first try, at once.
+    /// Schedules the first attempt, at once.
     pub fn now() -> Self {
         Self {
             due: Instant::now(),
@@ -34,7 +34,7 @@ impl Retry {
         }
     }
 
-    /// Schedules the next try after this one failed.
+    /// Schedules the next attempt after this one failed.
     #[must_use]
     pub fn again(&self) -> Self {
         let pause = (self.pause * 2).clamp(RETRY, MAX_RETRY);
@@ -44,46 +44,46 @@ impl Retry {
         }
     }
 
-    /// Whether it is time to try.
+    /// Whether the attempt is due.
     pub fn is_due(&self) -> bool {
         self.due <= Instant::now()
     }
 
-    /// Whether nothing has failed yet, so that a failure is news.
+    /// Whether no attempt has failed yet, so that a failure is news.
     pub fn is_first(&self) -> bool {
         self.pause.is_zero()
     }
 }
 
-/// Periodic work of a network, done on the thread that opens things.
+/// Periodic work of a network, done on the opener's thread.
 pub(super) trait Upkeep: Send {
-    /// Called after the thread has waited for [`TICK`] at most, before it does anything else.
+    /// Called first whenever the thread wakes, after at most [`TICK`].
     fn woke(&mut self);
 
     /// Called after each command, and every [`TICK`].
     fn tick(&mut self, ends: &mut Ends);
 }
 
-/// Everything the node wants to have open.
+/// All endpoints that the node wants to have open.
 #[derive(Default)]
 pub(super) struct Ends {
-    /// The number of the session that things are opened in.
+    /// Number of the session that endpoints are opened in.
     session: u64,
     wanted: BTreeMap<u64, End>,
-    /// What could not be opened in the current session.
+    /// Endpoints that could not be opened in the current session, by their numbers.
     failed: BTreeMap<u64, Retry>,
 }
 
-/// One thing the node wants to have open.
+/// An endpoint that the node wants to have open.
 struct End {
     name: String,
     attempt: Attempt,
-    /// What is open, by the number of its session.
+    /// The open endpoint in each session, by the number of the session.
     open: BTreeMap<u64, Open>,
 }
 
 impl Ends {
-    /// Opens everything in a new session. What is open in earlier ones stays.
+    /// Opens all endpoints in a new session. Those open in earlier sessions stay.
     pub fn reopen(&mut self, session: u64) {
         self.session = session;
         self.failed.clear();
@@ -91,7 +91,7 @@ impl Ends {
         ids.into_iter().for_each(|id| self.open(id, &Retry::now()));
     }
 
-    /// Closes what is open in an earlier session.
+    /// Closes the endpoints of an earlier session.
     pub fn close_session(&mut self, session: u64) {
         for end in self.wanted.values_mut() {
             end.open.remove(&session);
@@ -116,7 +116,7 @@ impl Ends {
         self.wanted.remove(&id);
     }
 
-    /// Tries again what is due.
+    /// Tries again to open the endpoints whose retry is due.
     fn retry(&mut self) {
         let due: Vec<u64> = self
             .failed
@@ -139,14 +139,14 @@ impl Ends {
             Ok(open) => drop(end.open.insert(self.session, open)),
             Err(error) => {
                 if retry.is_first() {
-                    tracing::warn!("{} can't be opened yet: {error}", end.name);
+                    tracing::warn!("can't open {} yet, trying again: {error}", end.name);
                 }
                 self.failed.insert(id, retry.again());
             }
         }
     }
 
-    /// Returns when the next try is due.
+    /// Returns the time of the next retry.
     fn next_due(&self) -> Option<Instant> {
         self.failed.values().map(|retry| retry.due).min()
     }
@@ -169,7 +169,7 @@ pub(super) struct Opener {
     last: AtomicU64,
 }
 
-/// Closes what was opened, when dropped.
+/// Closes an endpoint when dropped.
 pub(super) struct Opening {
     id: u64,
     commands: Sender<Command>,
@@ -177,13 +177,13 @@ pub(super) struct Opening {
 
 impl Drop for Opening {
     fn drop(&mut self) {
-        // Fails once the thread has ended, and everything with it.
+        // Fails once the thread has ended, which closed everything.
         let _ = self.commands.send(Command::Close(self.id));
     }
 }
 
-/// Ends the node if the thread panics, rather than leave it in the graph without a way to open or
-/// close anything.
+/// Ends the node if the thread panics: otherwise it would stay in the graph without a way to open
+/// or close an endpoint.
 struct EndOnPanic<F: Fn()>(F);
 
 impl<F: Fn()> Drop for EndOnPanic<F> {
@@ -217,11 +217,12 @@ impl Opener {
         })
     }
 
-    /// Opens something that is called `name` in log messages, until what is returned is dropped.
-    /// Returns at once.
+    /// Opens an endpoint until the returned handle is dropped. Returns at once.
+    ///
+    /// `name` is for log messages.
     pub(super) fn open(&self, name: &str, attempt: Attempt) -> Opening {
         let id = self.last.fetch_add(1, Ordering::Relaxed);
-        // Fails after the node has left, when nothing is opened any more.
+        // Fails only after the node has left; nothing is opened then.
         let _ = self
             .commands
             .send(Command::Open(id, name.to_owned(), attempt));
@@ -231,7 +232,8 @@ impl Opener {
         }
     }
 
-    /// Hands everything that is open to `leave`, on the thread, which ends then. Returns at once.
+    /// Passes all open endpoints to `leave`, on the thread, and then ends the thread. Returns at
+    /// once.
     pub(super) fn leave(&self, leave: impl FnOnce(Vec<Open>) + Send + 'static) {
         let _ = self.commands.send(Command::Leave(Box::new(leave)));
     }
@@ -279,7 +281,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(30);
 
     #[test]
-    fn what_can_t_be_opened_is_tried_again_and_all_is_handed_over_at_the_end() {
+    fn failures_are_retried_and_leave_gets_all_open_endpoints() {
         let (opened, opens) = channel();
         let opener = Opener::start(None, || ()).expect("a thread");
         let count = Arc::<AtomicUsize>::default();
@@ -305,7 +307,7 @@ mod tests {
         drop(late);
     }
 
-    /// Notes when it is dropped.
+    /// Records the moment when it is dropped.
     struct Noted(&'static str, Arc<Mutex<Vec<&'static str>>>);
 
     impl Drop for Noted {
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn retries_come_later_and_later() {
+    fn retries_back_off() {
         let mut retry = Retry::now();
         assert!(retry.is_due() && retry.is_first());
         let mut pauses = Vec::new();

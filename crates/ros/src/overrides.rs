@@ -1,8 +1,7 @@
-//! Parameter files and parameter values: YAML as `rcl` reads it, with the place of everything that
-//! is wrong.
+//! Parameter files and values: YAML as `rcl` reads it, with the place of every fault.
 //!
-//! The types are `rcl`'s: `yes` is a bool, `0x10` an integer, `1e3` a double, anything quoted a
-//! string; a list has one type.
+//! Types are those of `rcl`: `yes` is a bool, `0x10` an integer, `1e3` a double, quoted text a
+//! string. All items of a list have the same type.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,21 +14,21 @@ use super::parameter::Value;
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use urdf_usd_text::yaml::{self as yaml, Content, Key, Mark, Yaml};
 
-/// The largest parameter file read, in bytes.
-const LARGEST_FILE: u64 = 4 << 20;
-/// The key below which the parameters of a node stand.
+/// Maximum size of a parameter file, in bytes.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+/// Key above the parameters of a node.
 const PARAMETERS: &str = "ros__parameters";
 
-/// The value of a parameter as a person gave it.
+/// The value of a parameter as written, before its type is checked.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
-    /// A value of a type that YAML knows.
+    /// A value with a type.
     Value(Value),
     /// `[]`, a list of any type.
     EmptyList,
 }
 
-/// Which nodes a value is for.
+/// A pattern of node names that a value is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePattern(Vec<String>);
 
@@ -39,8 +38,9 @@ impl NodePattern {
         Self(vec!["**".to_owned()])
     }
 
-    /// Reads `node`, `/ns/node`, `/*/node` or `/**/node`; `*` stands for one part of a name, `**`
-    /// for any number of them.
+    /// Parses `node`, `/ns/node`, `/*/node` or `/**/node`.
+    ///
+    /// `*` matches one part of a name, `**` any number of them.
     pub fn parse(text: &str) -> Option<Self> {
         let tokens: Vec<String> = text
             .strip_prefix('/')
@@ -54,10 +54,10 @@ impl NodePattern {
         tokens.iter().all(allowed).then_some(Self(tokens))
     }
 
-    /// Whether it means the node of this fully qualified name.
+    /// Whether the pattern matches the node of this fully qualified name.
     pub fn matches(&self, fully_qualified: &str) -> bool {
-        // At which positions in the name the pattern so far can end: one pass over the pattern, no
-        // backtracking.
+        // `ends[i]`: whether the pattern so far matches the first `i` parts of the name. One pass
+        // over the pattern, without backtracking, takes time proportional to pattern × name.
         let name: Vec<&str> = fully_qualified.trim_start_matches('/').split('/').collect();
         let mut ends: Vec<bool> = iter::once(true).chain(name.iter().map(|_| false)).collect();
         for token in &self.0 {
@@ -78,7 +78,7 @@ impl NodePattern {
         ends.last() == Some(&true)
     }
 
-    /// Whether it names one node rather than a family.
+    /// Whether the pattern matches only one node.
     pub fn is_exact(&self) -> bool {
         self.0.iter().all(|token| token != "*" && token != "**")
     }
@@ -87,13 +87,13 @@ impl NodePattern {
 /// One value for a parameter of some nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Override {
-    /// For which nodes.
+    /// The nodes that the value is for.
     pub nodes: NodePattern,
-    /// The parameter, with dots between levels.
+    /// The parameter's name, with dots between levels.
     pub parameter: String,
     /// Its value.
     pub value: Given,
-    /// Where it was given.
+    /// The place where it was written.
     pub place: Place,
 }
 
@@ -112,10 +112,10 @@ pub fn read_file(path: &Path) -> Result<Vec<Override>, Diagnostic> {
     };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|e| cannot(e.to_string()))?;
-    file.take(LARGEST_FILE + 1)
+    file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|e| cannot(e.to_string()))?;
-    if bytes.len() as u64 > LARGEST_FILE {
+    if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(cannot("it is larger than 4 MiB".to_owned()));
     }
     let text =
@@ -150,10 +150,10 @@ fn read_text(text: &str, source: &Source) -> Result<Vec<Override>, Diagnostic> {
     Ok(overrides)
 }
 
-/// Reads the value in `-p name:=value`.
+/// Parses the value in `-p name:=value`.
 ///
 /// # Errors
-/// The reason, in words.
+/// The reason, as a diagnostic with the place `element`.
 pub fn read_value(text: &str, element: &str) -> Result<Given, Diagnostic> {
     let source = Source {
         place: Place {
@@ -165,7 +165,7 @@ pub fn read_value(text: &str, element: &str) -> Result<Given, Diagnostic> {
     match (documents.pop(), documents.is_empty()) {
         (Some(yaml), true) => given(yaml, &source),
         _ => Err(source
-            .fault(None, "there is no value")
+            .fault(None, "the value is missing")
             .help("write NAME:=VALUE; an empty text is NAME:=''")),
     }
 }
@@ -183,7 +183,7 @@ fn read_nodes(
                 return Err(layout(
                     source,
                     key.at,
-                    "`ros__parameters` stands outside of any node",
+                    "`ros__parameters` is outside of any node",
                 ));
             }
             let Some(pattern) = NodePattern::parse(&pattern) else {
@@ -199,7 +199,7 @@ fn read_nodes(
                 return Err(layout(
                     source,
                     yaml.at,
-                    "`ros__parameters` must hold parameters; for none write `{}`",
+                    "`ros__parameters` must be a map of parameters; `{}` if there are none",
                 ));
             };
             read_parameters(parameters, "", &pattern, source, overrides)?;
@@ -208,7 +208,7 @@ fn read_nodes(
                 return Err(layout(
                     source,
                     key.at,
-                    &format!("`{}` stands outside of `ros__parameters`", key.text),
+                    &format!("`{}` is outside of `ros__parameters`", key.text),
                 ));
             };
             nodes.push(key.text);
@@ -260,21 +260,21 @@ fn layout(source: &Source, at: Mark, why: &str) -> Diagnostic {
         .help("lay it out as\n/**:\n  ros__parameters:\n    name: value")
 }
 
-/// The value of a scalar or a list.
+/// Parses the value of a scalar or a list.
 fn given(yaml: Yaml, source: &Source) -> Result<Given, Diagnostic> {
     let at = yaml.at;
     match yaml.content {
         Content::Scalar { text, quoted } => {
             if text.is_empty() && !quoted {
                 return Err(source
-                    .fault(Some(at), "there is no value")
+                    .fault(Some(at), "the value is missing")
                     .help("give one, or remove the line; an empty text is ''"));
             }
             Ok(Given::Value(scalar(text, quoted)))
         }
         Content::List(items) => list(items, source),
         Content::Map(_) => {
-            Err(source.fault(Some(at), "a map can't be the value of a parameter here"))
+            Err(source.fault(Some(at), "a map can't be the value of a parameter in a list or argument"))
         }
     }
 }
@@ -322,7 +322,7 @@ fn nested(source: &Source, at: Mark) -> Diagnostic {
     )
 }
 
-/// The typed value of a scalar, by the rules of `rcl_yaml_param_parser`.
+/// Returns the typed value of a scalar, by the rules of `rcl_yaml_param_parser`.
 fn scalar(text: String, quoted: bool) -> Value {
     if quoted {
         return Value::String(text);
@@ -342,7 +342,8 @@ fn scalar(text: String, quoted: bool) -> Value {
     double(&text).map_or(Value::String(text), Value::Double)
 }
 
-/// An integer as C's `strtoll` with base 0 reads it: decimal, `0x` hexadecimal, leading `0` octal.
+/// Parses an integer as C's `strtoll` with base 0 does: decimal, `0x` hexadecimal, leading `0`
+/// octal.
 fn integer(text: &str) -> Option<i64> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'-' => ("-", &text[1..]),
@@ -363,7 +364,7 @@ fn integer(text: &str) -> Option<i64> {
     i64::from_str_radix(&format!("{sign}{digits}"), base).ok()
 }
 
-/// A double as C's `strtod` reads it, and YAML's `.inf` and `.nan`.
+/// Parses a double as C's `strtod` does, and YAML's `.inf` and `.nan`.
 fn double(text: &str) -> Option<f64> {
     match text {
         ".nan" | ".NaN" | ".NAN" => return Some(f64::NAN),
@@ -371,13 +372,13 @@ fn double(text: &str) -> Option<f64> {
         "-.inf" | "-.Inf" | "-.INF" => return Some(f64::NEG_INFINITY),
         _ => {}
     }
-    // Overflow is an error to strtod and infinity to Rust; a text is what rcl makes of it.
+    // Overflow is an error in `strtod`, after which rcl reads a string; Rust returns infinity.
     text.parse::<f64>()
         .ok()
         .filter(|v| v.is_finite() || !text.bytes().any(|b| b.is_ascii_digit()))
 }
 
-/// Where YAML comes from, for its faults.
+/// The source of a YAML text, for the places of its faults.
 struct Source {
     place: Place,
 }
@@ -416,11 +417,10 @@ fn documents(text: &str, source: &Source) -> Result<Vec<Yaml>, Diagnostic> {
     yaml::read(text).map_err(|fault| source.fault(Some(fault.at), fault.message).help(fault.help))
 }
 
-/// For tests and other sources of parameter text: the overrides in `text` as if it were the file
-/// `name`.
+/// Reads the overrides in `text`, as if it were the file `name`: for tests and other sources.
 ///
 /// # Errors
-/// As [`read_file`].
+/// As for [`read_file`].
 pub fn read_str(text: &str, name: &str) -> Result<Vec<Override>, Diagnostic> {
     read_text(
         text,

@@ -1,8 +1,7 @@
-//! Parameters: typed values, what may be declared about them, and the rules every change has to
-//! pass.
+//! Parameters: typed values, their declarations, and the checks that every change must pass.
 //!
-//! Free of any ROS client: clients without parameters of their own keep a [`Store`], others map
-//! [`Declaration`] to theirs.
+//! This module is independent of ROS clients: those without parameters keep a [`Store`], others map
+//! [`Declaration`] to their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -64,7 +63,7 @@ pub enum Value {
     Double(f64),
     /// Text.
     String(String),
-    /// Bytes. No parameter file can hold them; only other nodes set them.
+    /// Bytes. Parameter files can't express them; only other nodes set them.
     ByteArray(Vec<u8>),
     /// A list of bools.
     BoolArray(Vec<bool>),
@@ -77,7 +76,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Its type.
+    /// Returns the value's type.
     pub fn kind(&self) -> Type {
         match self {
             Self::Bool(_) => Type::Bool,
@@ -103,7 +102,7 @@ impl Value {
         }
     }
 
-    /// The bool, if it is one.
+    /// Returns the bool, if the value is one.
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(v) = self {
             Some(*v)
@@ -112,7 +111,7 @@ impl Value {
         }
     }
 
-    /// The integer, if it is one.
+    /// Returns the integer, if the value is one.
     pub fn as_integer(&self) -> Option<i64> {
         if let Self::Integer(v) = self {
             Some(*v)
@@ -121,7 +120,7 @@ impl Value {
         }
     }
 
-    /// The number, if it is a double.
+    /// Returns the number, if the value is a double.
     pub fn as_double(&self) -> Option<f64> {
         if let Self::Double(v) = self {
             Some(*v)
@@ -130,7 +129,7 @@ impl Value {
         }
     }
 
-    /// The text, if it is a string.
+    /// Returns the text, if the value is a string.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(v) = self {
             Some(v)
@@ -139,7 +138,7 @@ impl Value {
         }
     }
 
-    /// The texts, if it is a string array.
+    /// Returns the texts, if the value is a string array.
     pub fn as_strings(&self) -> Option<&[String]> {
         if let Self::StringArray(v) = self {
             Some(v)
@@ -165,50 +164,49 @@ impl fmt::Display for Value {
     }
 }
 
-/// The limits of a number, both included.
+/// The limits of a number, both inclusive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
-    /// Of an integer.
+    /// The limits of an integer.
     Integer {
-        /// The smallest value allowed.
+        /// The minimum value.
         from: i64,
-        /// The largest value allowed.
+        /// The maximum value.
         to: i64,
     },
-    /// Of a double.
+    /// The limits of a double.
     Double {
-        /// The smallest value allowed.
+        /// The minimum value.
         from: f64,
-        /// The largest value allowed.
+        /// The maximum value.
         to: f64,
     },
 }
 
-/// A rule of a parameter's own, beyond type and range: `Err` is the reason for refusing, in words
-/// for the person who tried.
+/// A check beyond type and range. `Err` is the reason for the refusal, written for the user.
 pub type Check = Arc<dyn Fn(&Value) -> Result<(), String> + Send + Sync>;
 
-/// What a node says about a parameter when it declares it.
+/// The declaration of a parameter.
 #[derive(Clone)]
 pub struct Declaration {
-    /// Its name, with dots between levels: `frames.tolerance_m`.
+    /// The parameter's name, with dots between levels: `frames.tolerance_m`.
     pub name: String,
-    /// Its value unless overridden; fixes its type.
+    /// The value without an override; its type is the parameter's type.
     pub default: Value,
-    /// What it is for, in a sentence, with its unit.
+    /// A sentence that describes the parameter, with its unit.
     pub description: String,
-    /// Constraints in words, beyond type and range. May be empty.
+    /// Constraints beyond type and range, in words. May be empty.
     pub constraints: String,
-    /// Whether it keeps its first value.
+    /// Whether the value is fixed at the start.
     pub read_only: bool,
     /// The limits, for numbers.
     pub range: Option<Range>,
-    /// Its own rule.
+    /// The check beyond type and range.
     pub check: Option<Check>,
 }
 
 impl Declaration {
-    /// A parameter that may be changed to any value of the type of `default`.
+    /// Declares a parameter that accepts any value of the type of `default`.
     pub fn new(name: impl Into<String>, default: Value, description: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -221,21 +219,21 @@ impl Declaration {
         }
     }
 
-    /// The same, but it keeps its first value.
+    /// Fixes the parameter's value at the start.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;
         self
     }
 
-    /// The same with limits.
+    /// Sets the limits.
     #[must_use]
     pub fn range(mut self, range: Range) -> Self {
         self.range = Some(range);
         self
     }
 
-    /// The same with a rule, and the rule in words.
+    /// Sets the check, and its description in words.
     #[must_use]
     pub fn check(
         mut self,
@@ -248,7 +246,7 @@ impl Declaration {
     }
 }
 
-/// Why a value does not fit a declaration.
+/// The reason why a value does not fit a declaration.
 struct Misfit {
     code: &'static Code,
     why: String,
@@ -256,7 +254,7 @@ struct Misfit {
 }
 
 impl Declaration {
-    /// Whether `value` may be the parameter's: its type, range and rule.
+    /// Checks type, range and rule of a value.
     fn admit(&self, value: &Value) -> Result<(), Misfit> {
         let (name, wanted, kind) = (&self.name, self.default.kind(), value.kind());
         if kind != wanted {
@@ -299,7 +297,7 @@ impl Declaration {
         })
     }
 
-    /// The value given by a person, if it may be the parameter's.
+    /// Returns an override as a value of this parameter, if it fits.
     fn first_value(&self, given: &Given) -> Result<Value, Misfit> {
         let value = match given {
             Given::Value(value) => value.clone(),
@@ -317,7 +315,7 @@ impl Declaration {
         Ok(value)
     }
 
-    /// `[]` as a value of this parameter's type.
+    /// Returns `[]` as a value of this parameter's type.
     fn empty_list(&self) -> Option<Value> {
         Some(match self.default.kind() {
             Type::ByteArray => Value::ByteArray(Vec::new()),
@@ -330,8 +328,8 @@ impl Declaration {
     }
 }
 
-/// The parameters of a node: what was declared, the values, and the rules for changing them. For
-/// clients that keep none themselves.
+/// The parameters of a node: declarations, values, and the rules for changing them, for clients
+/// that have no parameters of their own.
 #[derive(Default)]
 pub struct Store {
     parameters: BTreeMap<String, (Declaration, Value)>,
@@ -339,7 +337,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// A store that takes first values from `overrides`, by parameter name.
+    /// Creates a store whose initial values come from `overrides`, by parameter name.
     pub fn new(overrides: BTreeMap<String, Override>) -> Self {
         Self {
             overrides,
@@ -347,8 +345,9 @@ impl Store {
         }
     }
 
-    /// Declares a parameter and returns its value. Declared again, it keeps its value and its first
-    /// declaration.
+    /// Declares a parameter and returns its value.
+    ///
+    /// A second declaration has no effect.
     ///
     /// # Errors
     /// [`codes::PARAMETER_TYPE`], [`codes::PARAMETER_VALUE`] if its override does not fit, with the
@@ -379,9 +378,8 @@ impl Store {
             .map(|(declaration, value)| (declaration, value))
     }
 
-    /// The names of parameters that `name` was probably meant to be, in words; empty if it is like
-    /// none.
-    pub fn meant(&self, name: &str) -> String {
+    /// Returns "did you mean …?" with parameters of similar names; empty if there are none.
+    pub fn suggestion(&self, name: &str) -> String {
         let near = nearest(name, self.parameters.keys().map(String::as_str));
         if near.is_empty() {
             String::new()
@@ -390,22 +388,23 @@ impl Store {
         }
     }
 
-    /// Changes parameters, all or none, and returns what was changed. An empty list of whatever
-    /// type becomes one of the parameter's: the `[]` of a file that `ros2 param load` reads arrives
-    /// as a list of bools.
+    /// Changes parameters, all or none, and returns the changes.
+    ///
+    /// An empty list of any type is converted to the parameter's: the `[]` of a file that `ros2
+    /// param load` reads arrives as a list of bools.
     ///
     /// # Errors
-    /// The reason why not, in words for the person who tried.
+    /// The reason, written for the user.
     pub fn set(&mut self, mut changes: Vec<Change>) -> Result<Vec<Change>, String> {
         for Change { name, value } in &mut changes {
             let Some((declaration, _)) = self.get(name) else {
-                let meant = self.meant(name);
-                let meant = if meant.is_empty() {
-                    meant
+                let suggestion = self.suggestion(name);
+                let suggestion = if suggestion.is_empty() {
+                    suggestion
                 } else {
-                    format!("; {meant}")
+                    format!("; {suggestion}")
                 };
-                return Err(format!("there is no parameter `{name}`{meant}"));
+                return Err(format!("no parameter `{name}`{suggestion}"));
             };
             if declaration.read_only {
                 return Err(format!(
@@ -429,8 +428,10 @@ impl Store {
         Ok(changes)
     }
 
-    /// The names of parameters in the groups `prefixes` (all if empty), up to `depth` levels deep
-    /// (0: any), and the groups that those are in; as rclcpp counts.
+    /// Returns the names of parameters in the groups `prefixes` (all if empty), and the groups of
+    /// these.
+    ///
+    /// At most `depth` levels deep (0: unlimited), counted as rclcpp does.
     pub fn list(&self, prefixes: &[String], depth: u64) -> (Vec<String>, Vec<String>) {
         let shallow = |rest: &str| depth == 0 || (rest.matches('.').count() as u64) < depth;
         let wanted = |name: &str| {
@@ -461,13 +462,15 @@ impl Store {
         (names, groups)
     }
 
-    /// Overrides that no declared parameter has taken. Those of a file for many nodes count only
-    /// where the name is like one of this node's: it may be a parameter of another.
+    /// Returns the overrides that match no declared parameter.
+    ///
+    /// An override from a file for many nodes counts only if its name resembles one of this node's:
+    /// it may belong to another node.
     pub fn unused(&self) -> impl Iterator<Item = &Override> {
         self.overrides.values().filter(|o| {
             let is_for_this_node = o.nodes.is_exact() || o.place.file.is_none();
             self.get(&o.parameter).is_none()
-                && (is_for_this_node || !self.meant(&o.parameter).is_empty())
+                && (is_for_this_node || !self.suggestion(&o.parameter).is_empty())
         })
     }
 }
@@ -475,27 +478,27 @@ impl Store {
 /// An accepted change of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Which parameter.
+    /// The parameter's name.
     pub name: String,
     /// Its new value.
     pub value: Value,
 }
 
-/// The changes of a node's parameters, in order.
+/// A stream of the changes of a node's parameters, in order.
 pub struct Changes(queue::Receiver<Change>);
 
 impl Changes {
-    /// For implementations of [`super::Node`].
+    /// Creates a stream, for implementations of [`super::Node`].
     pub fn new(queue: queue::Receiver<Change>) -> Self {
         Self(queue)
     }
 
-    /// Waits for the next change; `None` when the node has shut down. Cancel-safe.
+    /// Waits for the next change; `None` after the node has shut down. Cancel-safe.
     pub async fn next(&mut self) -> Option<Change> {
         self.0.next().await
     }
 
-    /// The next change if one is waiting.
+    /// Returns the next change if one is queued.
     pub fn try_next(&mut self) -> Option<Change> {
         self.0.try_next()
     }
@@ -605,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_nothing_has_the_type_that_is_asked_for() {
+    fn an_empty_list_takes_the_type_of_its_parameter() {
         let mut store = store("");
         store
             .declare(Declaration::new(
@@ -662,7 +665,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_like_none_is_told_of_unless_it_may_be_of_another_node() {
+    fn an_unknown_name_is_reported_unless_it_may_belong_to_another_node() {
         let text = "/**:\n  ros__parameters: {rates: 1.0, camera: 1}\n";
         let read = read_str(text, "f.yaml").expect("valid");
         let mut store = Store::new(read.into_iter().map(|o| (o.parameter.clone(), o)).collect());
@@ -677,13 +680,13 @@ mod tests {
         let reason = store
             .set(vec![change("raet", Value::Double(1.0))])
             .expect_err("unknown");
-        assert_eq!(reason, "there is no parameter `raet`");
+        assert_eq!(reason, "no parameter `raet`");
         let reason = store
             .set(vec![change("rates", Value::Double(1.0))])
             .expect_err("unknown");
         assert_eq!(
             reason,
-            "there is no parameter `rates`; did you mean `rate`?"
+            "no parameter `rates`; did you mean `rate`?"
         );
     }
 }

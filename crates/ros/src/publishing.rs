@@ -1,5 +1,5 @@
-//! The task of a publisher: it takes messages out of a queue and writes them, in order, as soon as
-//! the network takes them.
+//! The task of a publisher: takes messages out of a queue and writes them in order, as fast as the
+//! network accepts them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,23 +11,24 @@ use super::faults::Recurring;
 use super::transport::Write;
 use super::{Durability, Qos, queue};
 
-/// How long to wait before a latched message that could not be sent is sent again, at first and at
-/// most.
-const AGAIN: Duration = Duration::from_millis(20);
-const AGAIN_AT_MOST: Duration = Duration::from_secs(1);
-/// How long what was published last waits for its topic to be open.
-const LAST: Duration = Duration::from_secs(2);
+/// Pause before a latched message that could not be sent is sent again; it doubles with each
+/// failure, up to [`MAX_RETRY_PAUSE`].
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// After the queue has ended: time limit until the topic is open, for the last messages.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The messages of a topic.
 struct Messages<M> {
-    /// The last ones, for a writer to come; none unless they are latched.
+    /// The last messages, for a future writer; empty unless they are latched.
     kept: VecDeque<Arc<M>>,
-    /// Those still to be written.
+    /// The messages to be written.
     due: VecDeque<Arc<M>>,
 }
 
-/// Writes what comes out of `queue` by the writer of the moment, until the queue has ended. What is
-/// latched is written again by each writer, and until it is sent.
+/// Writes the messages of `queue` with the current writer, until the queue has ended.
+///
+/// Latched messages are written again by each new writer, and retried until they are sent.
 pub(super) async fn publish<M>(
     name: String,
     qos: Qos,
@@ -42,7 +43,7 @@ pub(super) async fn publish<M>(
         due: VecDeque::new(),
     };
     let (mut faults, mut unwritable, mut wait) =
-        (Recurring::default(), Recurring::default(), AGAIN);
+        (Recurring::default(), Recurring::default(), RETRY_PAUSE);
     let take = |message: M, messages: &mut Messages<M>| {
         let message = Arc::new(message);
         for list in [
@@ -73,7 +74,7 @@ pub(super) async fn publish<M>(
         let (Some(write), Some(message)) = (write, messages.due.front().cloned()) else {
             if has_ended {
                 if messages.due.is_empty()
-                    || tokio::time::timeout(LAST, changes.changed()).await.is_err()
+                    || tokio::time::timeout(OPEN_TIMEOUT, changes.changed()).await.is_err()
                 {
                     return;
                 }
@@ -85,7 +86,7 @@ pub(super) async fn publish<M>(
                     Some(message) => take(message, &mut messages),
                     None => has_ended = true,
                 },
-                // Its sender is held here.
+                // Never fails: this function owns the sender.
                 _ = changes.changed() => changes.mark_changed(),
             }
             continue;
@@ -93,8 +94,8 @@ pub(super) async fn publish<M>(
         let sending = match write(&message) {
             Ok(sending) => sending,
             Err(why) => {
-                unwritable.tell(|n| {
-                    tracing::warn!("{name}: {n} message(s) can't be written; the last: {why}")
+                unwritable.report(|n| {
+                    tracing::warn!("{name}: {n} message(s) could not be encoded; the last: {why}")
                 });
                 messages.due.pop_front();
                 messages.kept.retain(|kept| !Arc::ptr_eq(kept, &message));
@@ -103,15 +104,15 @@ pub(super) async fn publish<M>(
         };
         let Err(why) = sending.await else {
             messages.due.pop_front();
-            wait = AGAIN;
+            wait = RETRY_PAUSE;
             continue;
         };
-        faults.tell(|n| {
+        faults.report(|n| {
             tracing::warn!("{name}: {n} message(s) could not be sent at once; the last: {why}")
         });
         if is_latched && !has_ended {
             tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(AGAIN_AT_MOST);
+            wait = (wait * 2).min(MAX_RETRY_PAUSE);
         } else {
             messages.due.pop_front();
         }

@@ -1,7 +1,7 @@
 //! The bounded queue between a ROS client's thread and the tasks that read: writing never blocks,
-//! and what is not read in time is dropped, oldest first (keep-last, as in ROS).
+//! and if the reader is slow the oldest items are dropped ("keep last" in ROS).
 //!
-//! It knows nothing of ROS.
+//! Independent of ROS.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ struct Shared<T> {
 
 impl<T> Shared<T> {
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // No code of ours panics while it holds the lock, and the state is whole at every step.
+        // No code panics while it holds the lock, and the state is consistent at every step.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -43,12 +43,12 @@ pub fn keep_last<T>(depth: usize) -> (Sender<T>, Receiver<T>) {
     (Sender(shared.clone()), Receiver(shared))
 }
 
-/// The writing end. The queue ends when all its clones are dropped.
+/// The writing end. The queue ends when all clones are dropped.
 pub struct Sender<T>(Arc<Shared<T>>);
 
 impl<T> Sender<T> {
-    /// Adds an item; if the queue was full returns the oldest, which makes room. Does nothing once
-    /// the queue is closed.
+    /// Adds an item, and returns the oldest one if the queue was full. Does nothing once the queue
+    /// is closed.
     pub fn push(&self, item: T) -> Option<T> {
         let mut state = self.0.lock();
         if state.closed {
@@ -66,13 +66,13 @@ impl<T> Sender<T> {
         oldest
     }
 
-    /// Ends the queue now: the reader gets what is in it, then `None`.
+    /// Ends the queue now: the reader gets the remaining items, then `None`.
     pub fn close(&self) {
         self.0.lock().closed = true;
         self.0.wake.notify_one();
     }
 
-    /// Whether anything pushed can still be read.
+    /// Whether the queue is closed, so that items can no longer be pushed.
     pub fn is_closed(&self) -> bool {
         self.0.lock().closed
     }
@@ -101,8 +101,9 @@ impl<T> Drop for Sender<T> {
 pub struct Receiver<T>(Arc<Shared<T>>);
 
 impl<T> Receiver<T> {
-    /// Waits for the next item; `None` once the queue has ended and is empty. Cancel-safe: an item
-    /// is taken only when returned.
+    /// Waits for the next item; `None` once the queue has ended and is empty.
+    ///
+    /// Cancel-safe: an item is taken only when it is returned.
     pub async fn next(&mut self) -> Option<T> {
         loop {
             {
@@ -114,18 +115,18 @@ impl<T> Receiver<T> {
                     return None;
                 }
             }
-            // There is one reader, so a permit left by `notify_one` between the look and this wait
-            // is ours.
+            // There is one reader, so a permit that `notify_one` stored between the check above and
+            // this wait is for this reader.
             self.0.wake.notified().await;
         }
     }
 
-    /// The next item if one is waiting.
+    /// Returns the next item if one is queued.
     pub fn try_next(&mut self) -> Option<T> {
         self.0.lock().items.pop_front()
     }
 
-    /// How many items were dropped to make room.
+    /// Returns the number of items that were dropped to make room.
     pub fn dropped(&self) -> u64 {
         self.0.lock().dropped
     }

@@ -1,6 +1,6 @@
-//! `/rosout`: what a node logs, for others to read.
+//! Publishes the node's log on `/rosout`.
 //!
-//! For clients that do not publish it themselves.
+//! Used by clients that do not publish it themselves.
 
 use super::args::LogLevel;
 use super::msg::builtin_interfaces::Time;
@@ -8,20 +8,20 @@ use super::msg::rcl_interfaces::Log;
 use super::{Node, Qos};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How many messages late listeners get, and for how long, as with `rcl`.
+/// Length of the history and lifespan for late subscribers, as in `rcl`.
 const DEPTH: usize = 1000;
 const LIFESPAN: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// One line of a log.
+/// A line of the log.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
-    /// When, by the system clock.
+    /// Time of the system clock.
     pub stamp: Time,
-    /// How bad.
+    /// Severity.
     pub level: LogLevel,
-    /// Who says so: `left.urdf_usd`.
+    /// Name of the logger: `left.urdf_usd`.
     pub logger: &'a str,
-    /// What.
+    /// The message.
     pub text: &'a str,
     /// The source file.
     pub file: &'a str,
@@ -31,7 +31,7 @@ pub struct Line<'a> {
     pub line: u32,
 }
 
-/// Opens the topic. What is returned says a line there; it neither blocks nor logs.
+/// Advertises the topic. The returned function publishes a line there; it neither blocks nor logs.
 ///
 /// # Errors
 /// [`super::codes::TRANSPORT`].
@@ -53,7 +53,7 @@ pub fn open(node: &impl Node) -> Result<impl Fn(&Line) + Send + Sync + 'static, 
             function: line.function.to_owned(),
             line: line.line,
         };
-        // Fails only when the node has left, and with it its log.
+        // Fails only after the node has left.
         let _ = publisher.publish(log);
     })
 }

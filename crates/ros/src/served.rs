@@ -1,8 +1,7 @@
-//! The parameters of a node as others see them: the six services of `rcl_interfaces`, and
-//! `/parameter_events`.
+//! The services and topic through which other nodes access parameters: the six services of
+//! `rcl_interfaces`, and `/parameter_events`.
 //!
-//! For clients that have no parameters of their own, or only some of what [`Store`] has. Every
-//! client that uses it behaves alike.
+//! Used by all clients, so that they behave alike.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,17 +17,17 @@ use super::parameter::{Change, Changes, Declaration, Store, Value};
 use super::{Node, Publisher, Qos, Request, codes, queue};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// How many changes a slow listener may leave unread.
+/// Maximum number of unread changes of a slow reader.
 const CHANGES_DEPTH: usize = 1024;
-/// The most parameters one call may name. More are answered as unknown.
-const MOST_NAMES: usize = 4096;
+/// Maximum number of parameters that one request may name; further ones are answered as unknown.
+const MAX_NAMES: usize = 4096;
 
 /// The parameters of one node.
 pub(super) struct Parameters {
     node: String,
     state: Mutex<State>,
-    /// True once all parameters are declared. Services wait for it, so no client receives a partial
-    /// list.
+    /// True once all parameters are declared. Services wait for it, so that no client receives a
+    /// partial list.
     is_complete: watch::Sender<bool>,
 }
 
@@ -88,11 +87,11 @@ impl Parameters {
                 ..o.place.clone()
             };
             let message = format!("`{}` has no parameter `{}`", self.node, o.parameter);
-            let meant = state.store.meant(&o.parameter);
-            let help = if meant.is_empty() {
-                "`ros2 param list` shows the ones it has".to_owned()
+            let suggestion = state.store.suggestion(&o.parameter);
+            let help = if suggestion.is_empty() {
+                "`ros2 param list` shows its parameters".to_owned()
             } else {
-                meant
+                suggestion
             };
             Diagnostic::new(&codes::UNKNOWN_PARAMETER, place, message).help(help)
         });
@@ -118,7 +117,7 @@ impl Parameters {
 
     fn announce(&self, state: &State, event: rcl::ParameterEvent) {
         if let Some(events) = &state.events {
-            // Fails only while the node shuts down, when nobody asks any more.
+            // Fails only while the node shuts down.
             let _ = events.publish(rcl::ParameterEvent {
                 stamp: Time::now(),
                 node: self.node.clone(),
@@ -127,7 +126,7 @@ impl Parameters {
         }
     }
 
-    /// Changes parameters, all or none, and tells everybody.
+    /// Changes parameters, all or none, and announces the changes.
     fn set(&self, parameters: Vec<rcl::Parameter>) -> rcl::SetParametersResult {
         let changes: Result<Vec<Change>, String> = parameters
             .into_iter()
@@ -191,7 +190,7 @@ impl Parameters {
                 .unwrap_or_default()
         };
         rcl::GetParametersResponse {
-            values: request.names.iter().take(MOST_NAMES).map(value).collect(),
+            values: request.names.iter().take(MAX_NAMES).map(value).collect(),
         }
     }
 
@@ -204,7 +203,7 @@ impl Parameters {
                 .map_or(0, |(_, value)| value.kind() as u8)
         };
         rcl::GetParameterTypesResponse {
-            types: request.names.iter().take(MOST_NAMES).map(kind).collect(),
+            types: request.names.iter().take(MAX_NAMES).map(kind).collect(),
         }
     }
 
@@ -232,7 +231,7 @@ impl Parameters {
             descriptors: request
                 .names
                 .iter()
-                .take(MOST_NAMES)
+                .take(MAX_NAMES)
                 .map(describe)
                 .collect(),
         }
@@ -281,7 +280,7 @@ impl Parameters {
         let parameters = self.clone();
         let mut is_complete = self.is_complete.subscribe();
         Ok(Box::pin(async move {
-            // Cannot fail: `parameters` owns the sender.
+            // Never fails: `parameters` owns the sender.
             let _ = is_complete.wait_for(|&is_complete| is_complete).await;
             while let Some(Request { request, responder }) = requests.next().await {
                 // Fails only while the node shuts down.

@@ -1,10 +1,9 @@
-//! Which ROS client a node runs on: decided when it is built, and by `RMW_IMPLEMENTATION` where
-//! there is a choice.
+//! Selects the ROS client of a node: by the features of the build, then by `RMW_IMPLEMENTATION`.
 
 use super::Args;
 use urdf_usd_diagnostic::Diagnostic;
 
-/// The client: rcl in a ROS 2 workspace, otherwise DDS or Zenoh.
+/// The client: rcl in a ROS 2 workspace.
 #[cfg(feature = "rclrs")]
 pub type Started = super::client::Client<super::rclrs::Rclrs>;
 /// The client: DDS or Zenoh.
@@ -12,7 +11,9 @@ pub type Started = super::client::Client<super::rclrs::Rclrs>;
 pub type Started = super::client::Client;
 
 /// Joins the ROS graph as the node that calls itself `default_name`, under `args` and the
-/// environment, and tells what of these has no effect.
+/// environment.
+///
+/// Warns of arguments and variables without effect.
 ///
 /// # Errors
 /// [`super::codes::INVALID_NAME`], [`super::codes::ENVIRONMENT`], [`super::codes::TRANSPORT`].
@@ -26,7 +27,7 @@ pub fn start(default_name: &str, args: &Args) -> Result<Started, Diagnostic> {
 #[cfg(feature = "rclrs")]
 use super::rclrs::start as join;
 
-/// By the network that suits `RMW_IMPLEMENTATION`.
+/// Joins through the network that matches `RMW_IMPLEMENTATION`.
 #[cfg(not(feature = "rclrs"))]
 fn join(default_name: &str, args: &Args) -> Result<Started, Diagnostic> {
     #[cfg(feature = "zenoh")]

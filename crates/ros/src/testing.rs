@@ -1,4 +1,4 @@
-//! What the tests of every network share: the same steps, whatever carries them.
+//! Steps that the tests of all networks share.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::msg::rcl_interfaces::ListParameters;
 use super::msg::std_msgs::String as Text;
 use super::{Client, Graph, Node, Qos, Sample, Subscription, codes};
 
-/// How long anything may take on a busy machine.
+/// Time limit of any operation on a busy machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until the graph is as `wanted`.
@@ -27,14 +27,14 @@ pub(super) async fn graph(node: &Client, wanted: impl Fn(&Graph) -> bool) -> Gra
     }
 }
 
-/// The next message.
+/// Returns the next message.
 pub(super) async fn sample<M>(subscription: &mut Subscription<M>) -> Option<Sample<M>> {
     tokio::time::timeout(PATIENCE, subscription.next())
         .await
         .expect("in time")
 }
 
-/// The next text.
+/// Returns the next text.
 pub(super) async fn heard(subscription: &mut Subscription<Text>) -> Option<String> {
     sample(subscription).await.map(|sample| sample.message.data)
 }
@@ -43,7 +43,7 @@ pub(super) fn text(data: impl Into<String>) -> Text {
     Text { data: data.into() }
 }
 
-/// `speaker` is in `/a` and calls `/b/heard` `said`; `listener` is in `/b`.
+/// Expects `speaker` in `/a`, with a remap of `/b/heard` to `said`, and `listener` in `/b`.
 pub(super) async fn latched_messages_reach_early_and_late_listeners(
     speaker: Client,
     listener: Client,
@@ -66,7 +66,7 @@ pub(super) async fn latched_messages_reach_early_and_late_listeners(
     assert!(heard(&mut late).await == Some(large));
 }
 
-/// They are called `one` and `other`.
+/// Expects nodes named `one` and `other`.
 pub(super) async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph(
     one: Client,
     other: Client,

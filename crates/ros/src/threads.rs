@@ -1,4 +1,4 @@
-//! The threads that a client runs its tasks on, wherever it is itself started, used and dropped.
+//! The threads that run a client's tasks, independent of the caller's runtime.
 
 use std::time::Duration;
 
@@ -8,11 +8,13 @@ use tokio::task::AbortHandle;
 use super::faults::transport;
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How long tasks may take to end at shutdown.
+/// Time limit for tasks to end at shutdown.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Two threads for the tasks of one node. When dropped, for instance because a start failed, they
-/// end without being waited for: who drops them may run asynchronous code, which must not wait.
+/// Two threads for the tasks of one node.
+///
+/// Dropping them, for instance after a failed start, ends them without waiting: the caller may be
+/// asynchronous code, which must not block.
 pub struct Threads {
     handle: Handle,
     /// `None` after the end.
@@ -20,7 +22,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Starts them.
+    /// Starts the threads.
     ///
     /// # Errors
     /// [`super::codes::TRANSPORT`].
@@ -37,12 +39,12 @@ impl Threads {
         })
     }
 
-    /// Where tasks are given to them.
+    /// Returns the handle to spawn tasks with.
     pub(super) fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// Ends all tasks and waits for that, a moment. Not where asynchronous code runs.
+    /// Ends all tasks and waits briefly for that. Must not be called from asynchronous code.
     pub(super) fn end(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(SHUTDOWN_PATIENCE);

@@ -1,9 +1,9 @@
 //! The interface of a network: a [`Transport`] carries bytes, a [`Backend`] messages. Everything
 //! else is in [`super::client`].
 //!
-//! An [`Attempt`] may wait for the network, or for a library: [`super::opener`] makes them on a
-//! thread of its own, one after the other. A future must not hold up the thread it runs on: what
-//! waits is done `apart`.
+//! An [`Attempt`] may wait for the network, or for a library: [`super::opener`] runs attempts on
+//! its thread, one after the other. A future must not block the thread it runs on: blocking
+//! operations use [`run_blocking`].
 
 use std::any::Any;
 use std::sync::Arc;
@@ -22,50 +22,53 @@ use super::types::Type;
 use super::{Graph, Observed, Qos, Sample, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// Maximum number of waiting calls to a service, and of unread answers to a client. Of more calls
-/// made at once than the usual 10, some would be lost.
-pub const CALLS: usize = 128;
+/// Maximum number of pending requests of a service, and of unread answers of a client.
+///
+/// With the usual depth of 10, some of more than 10 concurrent calls would be lost.
+pub const MAX_PENDING_CALLS: usize = 128;
 
 /// A topic or a service.
 #[derive(Clone, Debug)]
 pub struct Name {
-    /// The name as the node gives it: relative, absolute or private. For a client that expands and
-    /// remaps names itself.
+    /// The name as the node gives it: relative, absolute or private. Used by a client that expands
+    /// and remaps names itself.
     #[cfg_attr(
         not(feature = "rclrs"),
-        allow(dead_code, reason = "the others take the absolute name")
+        allow(dead_code, reason = "the other networks use the absolute name")
     )]
     pub given: String,
     /// The absolute name, after remapping.
     pub full: String,
     /// The type: `sensor_msgs/msg/LaserScan`, `std_srvs/srv/Trigger`.
     pub type_name: String,
-    /// The definition of the type, where it is known.
+    /// The definition of the type, if it is known.
     pub definition: Option<&'static Type>,
 }
 
-/// Something that is open in the network, and closed when this is dropped.
+/// An open endpoint, closed when dropped.
 pub type Open = Box<dyn Any + Send>;
 
-/// Opens a topic or service in the network's current session: once in each, and again if it fails
-/// with [`super::codes::TRANSPORT`]. It may wait for the network.
+/// Opens a topic or service in the network's current session.
+///
+/// It is called once in each session, and again if it fails with [`super::codes::TRANSPORT`]. It
+/// may wait for the network.
 pub type Attempt = Box<dyn Fn() -> Result<Open, Diagnostic> + Send>;
 
-/// Receives the messages of a topic, or why one can't be read. Never waits.
+/// Receives the messages of a topic, or the reason why one can't be read. Never waits.
 pub type MessageCallback<M> = Arc<dyn Fn(Result<Sample<M>, String>) + Send + Sync>;
 
-/// A message on its way; fails with the reason why it could not be sent.
+/// The transmission of a message; fails with the reason why it could not be sent.
 pub type Sending = BoxFuture<'static, Result<(), String>>;
 
-/// Sends a message of a topic. Fails if the message can't be encoded, so that trying again is
+/// Sends a message of a topic. Fails if the message can't be encoded, in which case a retry is
 /// useless.
 pub type Write<M> = Arc<dyn Fn(&M) -> Result<Sending, String> + Send + Sync>;
 
-/// Receives the writer of a topic when it is opened, and every one that replaces it, which writes
-/// latched messages again.
+/// Receives the writer of a topic when it is opened, and every writer that replaces it, which then
+/// writes latched messages again.
 pub type Opened<M> = Box<dyn Fn(Write<M>) + Send + Sync>;
 
-/// A call to a service.
+/// A request to a service.
 pub struct Call<Q, A> {
     /// The request.
     pub request: Q,
@@ -76,48 +79,47 @@ pub struct Call<Q, A> {
 /// Sends an answer. Fails if it can't be encoded.
 pub type Reply<A> = Box<dyn FnOnce(A) -> Result<Sending, String> + Send>;
 
-/// Receives the calls to a service, or why one can't be read. Never waits.
+/// Receives the requests of a service, or the reason why one can't be read. Never waits.
 pub type RequestCallback<Q, A> = Arc<dyn Fn(Result<Call<Q, A>, String>) + Send + Sync>;
 
 /// Time limits of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// From the call to its answer.
+    /// Time from the call to its answer.
     pub answer: Duration,
-    /// When its server has to be found: a little earlier, to distinguish a missing server from a
-    /// silent one.
+    /// Deadline for finding the server, a little earlier, so that a missing server is distinguished
+    /// from a silent one.
     pub server: Instant,
 }
 
-/// What a network gets when it joins the ROS graph.
+/// Input of a network that joins the ROS graph.
 pub struct Setup {
     /// The node.
     pub node: NodeName,
-    /// Where tasks of the network run.
+    /// Runs the tasks of the network.
     pub handle: Handle,
-    /// Has to tick after every change of the graph.
+    /// Must tick after every change of the graph.
     pub changes: watch::Sender<()>,
 }
 
-/// A network that carries messages, requests and answers as bytes: in CDR, with the four bytes in
-/// front that tell the order of bytes.
+/// A network that carries messages, requests and answers as bytes: CDR, behind the four bytes that
+/// identify the encoding.
 pub trait Transport: Send + Sync + 'static {
-    /// Returns how to listen to a topic.
+    /// Returns an attempt that subscribes to a topic.
     fn listen(self: Arc<Self>, topic: Name, qos: Qos, hear: MessageCallback<Bytes>) -> Attempt;
 
-    /// Returns how to listen to a topic whose type may have any definition.
+    /// Returns an attempt that subscribes to a topic whose type may have any definition.
     fn observe(self: Arc<Self>, topic: Name, qos: Qos, hear: MessageCallback<Bytes>) -> Attempt {
         self.listen(topic, qos, hear)
     }
 
-    /// Returns how to offer a topic.
+    /// Returns an attempt that advertises a topic.
     fn advertise(self: Arc<Self>, topic: Name, qos: Qos, opened: Opened<Bytes>) -> Attempt;
 
-    /// Returns how to offer a service, of which [`CALLS`] may wait.
+    /// Returns an attempt that offers a service; [`MAX_PENDING_CALLS`] requests may be pending.
     fn serve(self: Arc<Self>, service: Name, ask: RequestCallback<Bytes, Bytes>) -> Attempt;
 
-    /// Calls a service. The future is dropped when `limit` is over, or nobody waits for the answer
-    /// any more.
+    /// Calls a service. The future is dropped after `limit`, or when the caller drops its own.
     ///
     /// # Errors
     /// [`super::codes::TRANSPORT`], [`super::codes::NO_ANSWER`].
@@ -128,15 +130,17 @@ pub trait Transport: Send + Sync + 'static {
         limit: Limit,
     ) -> BoxFuture<'a, Result<Bytes, Diagnostic>>;
 
-    /// Returns what is known of the ROS graph, in any order.
+    /// Returns the ROS graph as known now, in any order.
     fn graph(&self) -> Graph;
 
-    /// Leaves the graph, with all that is open; `threads` are those that tasks run on.
+    /// Leaves the graph and closes all of `open`; `threads` run the tasks of the node.
     fn leave(&self, open: Vec<Open>, threads: Threads);
 }
 
-/// What a [`Transport`] does, with messages instead of bytes. Every transport is one by way of CDR;
-/// rclrs, which has no publishers of bytes, takes the messages that rosidl generated.
+/// A network that carries messages.
+///
+/// Every [`Transport`] is one, through CDR; rclrs, which has no publishers of bytes, carries the
+/// messages that rosidl generated.
 pub trait Backend: Send + Sync + 'static {
     /// See [`Transport::listen`].
     fn listen<M: Message>(&self, topic: Name, qos: Qos, hear: MessageCallback<M>) -> Attempt;
@@ -215,11 +219,11 @@ impl Backend for Arc<dyn Transport> {
         limit: Limit,
     ) -> Result<S::Response, Diagnostic> {
         let request = cdr::encode(&request)
-            .map_err(|why| transport(&format!("{} can't be called", service.full), why))?;
+            .map_err(|why| transport(&format!("can't call {}", service.full), why))?;
         let answer = (**self).call(service, request.into(), limit).await?;
         cdr::decode(&answer).map_err(|why| {
             transport(
-                &format!("the answer of {} can't be read", service.full),
+                &format!("can't read the answer of {}", service.full),
                 why,
             )
         })
@@ -250,9 +254,9 @@ fn read<M: 'static>(
     })
 }
 
-/// Runs what may wait on a thread of its own. Has to be called from a task of the node.
+/// Runs a blocking operation on a thread of its own. Must be called from a task of the node.
 #[cfg(any(test, feature = "rclrs", feature = "zenoh"))]
-pub fn apart<T: Send + 'static>(
+pub fn run_blocking<T: Send + 'static>(
     what: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> BoxFuture<'static, Result<T, String>> {
     use futures::FutureExt;

@@ -1,4 +1,4 @@
-//! Types as ROS describes them to tools, and the hash that tells two definitions of one name apart
+//! Type descriptions for tools, and the hash that distinguishes definitions of the same name
 //! (REP-2016, "RIHS01").
 //!
 //! Every generated message has its [`Type`] as a constant.
@@ -9,8 +9,10 @@ use std::io::Write;
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// A message, a service, or a half of a service; serialized, a
-/// `type_description_interfaces/msg/IndividualTypeDescription` as REP-2016 hashes it.
+/// A message, a service, or a half of a service.
+///
+/// Its serialization is a `type_description_interfaces/msg/IndividualTypeDescription` as REP-2016
+/// hashes it.
 #[derive(Debug, Serialize)]
 pub struct Type {
     /// The full name: `std_msgs/msg/Header`, `urdf_usd/srv/Convert_Request`.
@@ -18,7 +20,7 @@ pub struct Type {
     pub name: &'static str,
     /// The fields in order.
     pub fields: &'static [Field],
-    /// The text of its `.msg` or `.srv` file, where it is this program's own.
+    /// The text of its `.msg` or `.srv` file, if this program defines the type.
     #[serde(skip)]
     pub source: Option<&'static str>,
 }
@@ -31,7 +33,7 @@ pub struct Field {
     /// The type.
     #[serde(rename = "type")]
     pub kind: FieldType,
-    /// The default, as Python writes it; empty if there is none. Defaults do not change the hash.
+    /// The default value in Python syntax; empty if there is none. Defaults do not affect the hash.
     #[serde(skip)]
     pub default: &'static str,
 }
@@ -39,19 +41,19 @@ pub struct Field {
 /// The type of a field.
 #[derive(Debug, Serialize)]
 pub struct FieldType {
-    /// The number of `type_description_interfaces/msg/FieldType`.
+    /// The type's number in `type_description_interfaces/msg/FieldType`.
     pub type_id: u8,
-    /// The length of an array, or the maximum of a sequence; 0 if unlimited or a single value.
+    /// Length of an array, or maximum length of a sequence; 0 if unlimited or not a list.
     pub capacity: u64,
-    /// The maximum length of a text; 0 if unlimited.
+    /// Maximum length of a text; 0 if unlimited.
     pub string_capacity: u64,
-    /// The message that it is, if it is one.
+    /// The message type, if the field is a message.
     #[serde(rename = "nested_type_name", serialize_with = "serialize_name")]
     pub nested: Option<&'static Type>,
 }
 
 impl FieldType {
-    /// Returns the name of the message that it is; empty if it is none.
+    /// Returns the name of the field's message type; empty if the field is not a message.
     pub fn nested_name(&self) -> &'static str {
         self.nested.map_or("", |nested| nested.name)
     }
@@ -64,7 +66,7 @@ fn serialize_name<S: Serializer>(
     serializer.serialize_str(nested.map_or("", |nested| nested.name))
 }
 
-/// A type with everything that it refers to.
+/// A type with all types that it refers to.
 #[derive(Serialize)]
 struct Description {
     type_description: &'static Type,
@@ -72,7 +74,7 @@ struct Description {
 }
 
 impl Type {
-    /// Returns the types of its fields, and theirs, by name.
+    /// Returns all types that the fields refer to, directly or indirectly, by name.
     pub fn references(&'static self) -> BTreeMap<&'static str, &'static Self> {
         let mut found = BTreeMap::new();
         let mut open = vec![self];
@@ -94,7 +96,7 @@ impl Type {
         };
         let mut sha = Sha256::new();
         let mut json = serde_json::Serializer::with_formatter(HashWriter(&mut sha), Spaced);
-        // Neither writing to a hash nor these types can fail.
+        // Neither writing to a hash nor serializing these types can fail.
         let _ = description.serialize(&mut json);
         let hash = sha.finalize();
         hash.iter().fold("RIHS01_".to_owned(), |text, byte| {
@@ -111,7 +113,7 @@ impl Type {
     }
 }
 
-/// Feeds what is written into a hash.
+/// Feeds the written bytes into a hash.
 struct HashWriter<'a>(&'a mut Sha256);
 
 impl Write for HashWriter<'_> {

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Line between the request and the response of a service.
+/// The line between the request and the response of a service.
 const SEPARATOR: &str = "---";
 
-/// A definition that can't be read.
+/// A fault in a definition.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Error {
     /// The file or folder.
     pub file: PathBuf,
     /// The line, counted from 1; 0 if the file itself can't be read.
     pub line: usize,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Message or service.
+/// The kind of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A message: one part.
@@ -79,7 +79,7 @@ pub struct Field {
     pub default: Option<String>,
     /// The declaration without its comment: `string<=10 name`.
     pub declaration: String,
-    /// The comment behind it and on indented lines below.
+    /// The comment behind the declaration and on indented lines below it.
     pub comment: String,
 }
 
@@ -94,7 +94,7 @@ pub struct Constant {
     pub value: String,
     /// The declaration without its comment.
     pub declaration: String,
-    /// The comment behind it and on indented lines below.
+    /// The comment behind the declaration and on indented lines below it.
     pub comment: String,
 }
 
@@ -103,47 +103,47 @@ pub struct Constant {
 pub struct FieldType {
     /// The type of one value.
     pub base: Base,
-    /// How many of them there are.
+    /// The number of values.
     pub container: Container,
 }
 
 /// The type of one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// A number or truth value.
+    /// A number or bool.
     Primitive(Primitive),
-    /// A text with at most this many bytes, if it has a limit.
+    /// A text, with its maximum length in bytes if it has one.
     String(Option<u64>),
     /// Another message.
     Message {
-        /// Its package.
+        /// The package of the message.
         package: String,
-        /// Its name.
+        /// The name of the message.
         name: String,
     },
 }
 
-/// How many values a field holds.
+/// The number of values in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
-    /// One.
+    /// One value.
     Single,
-    /// Exactly this many.
+    /// A fixed number of values.
     Array(u64),
-    /// Any number.
+    /// Any number of values.
     Sequence,
-    /// At most this many.
+    /// A limited number of values.
     BoundedSequence(u64),
 }
 
 /// A built-in type of fixed size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Primitive {
-    /// Its name in definitions.
+    /// The type's name in definitions.
     pub name: &'static str,
-    /// Its type in Rust.
+    /// The type in Rust.
     pub rust: &'static str,
-    /// Its number in `type_description_interfaces/msg/FieldType`.
+    /// The type's number in `type_description_interfaces/msg/FieldType`.
     pub type_id: u8,
 }
 
@@ -174,12 +174,12 @@ const PRIMITIVES: [Primitive; 13] = {
 };
 
 impl Primitive {
-    /// Whether it is a floating-point number.
+    /// Whether the type is a floating-point number.
     pub fn is_float(self) -> bool {
         self.name.starts_with("float")
     }
 
-    /// Whether `text` is a value of it in Rust and in definitions alike.
+    /// Whether `text` is a literal of the type in both Rust and interface definitions.
     fn accepts(self, text: &str) -> bool {
         fn parses<T: std::str::FromStr>(text: &str) -> bool {
             text.parse::<T>().is_ok()
@@ -199,10 +199,10 @@ impl Primitive {
     }
 }
 
-/// Reads all definitions of a ROS package, those in `msg/` and `srv/` of `folder`, sorted by name.
+/// Reads all definitions of a ROS package, from `msg/` and `srv/` in `folder`, sorted by name.
 ///
 /// # Errors
-/// The first definition that can't be read.
+/// Returns the first fault.
 pub fn read_package(package: &str, folder: &Path) -> Result<Vec<Definition>, Error> {
     let mut definitions = Vec::new();
     for kind in [Kind::Message, Kind::Service] {
@@ -231,10 +231,10 @@ pub fn read_package(package: &str, folder: &Path) -> Result<Vec<Definition>, Err
 }
 
 impl Definition {
-    /// Parses the text of `file`, whose name is that of the interface.
+    /// Parses the text of `file`, whose name is the interface's.
     ///
     /// # Errors
-    /// The first line that can't be read.
+    /// Returns the first fault.
     pub fn parse(package: &str, kind: Kind, file: &Path, text: String) -> Result<Self, Error> {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         let error = |line: usize, message: String| Error {
@@ -243,10 +243,10 @@ impl Definition {
             message,
         };
         if !is_type_name(&name) {
-            return Err(error(0, format!("`{name}` is not a name of an interface")));
+            return Err(error(0, format!("`{name}` is not a valid name of an interface")));
         }
         let mut parts = vec![Part::default()];
-        // What a comment on an indented line continues.
+        // The declaration whose comment an indented line continues.
         let mut continued: Option<Last> = None;
         for (index, line) in text.lines().enumerate() {
             let at = |message| error(index + 1, message);
@@ -304,7 +304,7 @@ impl Part {
         }
     }
 
-    /// Adds what a line declares.
+    /// Adds the declaration in a line.
     fn declare(&mut self, code: &str, comment: &str, package: &str) -> Result<Last, String> {
         let (kind, rest) = code
             .split_once(char::is_whitespace)
@@ -357,7 +357,7 @@ impl Part {
 }
 
 impl Base {
-    /// Checks a constant or default; the quotes of a text are removed.
+    /// Checks a constant or default, and removes the quotes of a text.
     fn value(&self, text: &str) -> Result<String, String> {
         let value = match self {
             Self::Primitive(primitive) => primitive.accepts(text).then_some(text),
@@ -374,7 +374,7 @@ impl Base {
     }
 }
 
-/// Splits a line into code and comment, both trimmed. A `#` inside of quotes begins no comment.
+/// Splits a line into code and comment, both trimmed. A `#` within quotes does not start a comment.
 fn split_comment(line: &str) -> (&str, &str) {
     let mut quote = None;
     let start = line.find(|c: char| {
@@ -424,8 +424,7 @@ fn field_type(text: &str, package: &str) -> Result<FieldType, String> {
     Ok(FieldType { base, container })
 }
 
-/// Whether `name` starts with a character that `first` accepts, and continues with those that
-/// `others` does.
+/// Whether `first` accepts the first character of `name`, and `others` all of them.
 fn is_name(name: &str, first: fn(&char) -> bool, others: fn(char) -> bool) -> bool {
     name.chars().next().is_some_and(|c| first(&c)) && name.chars().all(others)
 }
@@ -510,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_an_error_with_its_line() {
+    fn faults_are_reported_with_their_line() {
         for (line, message_part) in [
             ("wstring a", "unknown type `wstring`"),
             ("float65 a", "unknown type `float65`"),

@@ -4,9 +4,9 @@
 //! a module with its types. The generated code needs `serde`, and implements the traits of
 //! `urdf_usd_ros::msg`.
 //!
-//! Supported is what `.msg` and `.srv` files may contain
-//! (<https://docs.ros.org/en/jazzy/Concepts/Basic/About-Interfaces.html>), except for `wstring` and
-//! for defaults of arrays. Anything else is an error with its file and line.
+//! It supports everything that `.msg` and `.srv` files may contain
+//! (<https://docs.ros.org/en/jazzy/Concepts/Basic/About-Interfaces.html>), except `wstring` and
+//! defaults of arrays. Unsupported lines are errors with file and line.
 
 mod definition;
 mod rust;

@@ -1,10 +1,10 @@
-//! The generator: Rust source text for the types of definitions.
+//! Generates Rust source text for the types of definitions.
 
 use std::fmt::Write;
 
 use crate::definition::{Base, Constant, Container, Definition, Field, FieldType, Kind, Part};
 
-/// Numbers of `type_description_interfaces/msg/FieldType`: single values, and what is added for
+/// Numbers of `type_description_interfaces/msg/FieldType`: single values, and the offsets for
 /// arrays and sequences of them.
 const NESTED: u8 = 1;
 const STRING: u8 = 17;
@@ -13,33 +13,35 @@ const ARRAY: u8 = 48;
 const BOUNDED_SEQUENCE: u8 = 96;
 const SEQUENCE: u8 = 144;
 
-/// Keywords of Rust that are valid names of fields. `rosidl_generator_rs` appends an underscore,
-/// too.
+/// Keywords of Rust that are valid names of fields. An underscore is appended, as
+/// `rosidl_generator_rs` does.
 const KEYWORDS: [&str; 28] = [
     "abstract", "as", "async", "await", "box", "const", "dyn", "enum", "final", "fn", "gen",
     "impl", "in", "let", "loop", "match", "mod", "move", "mut", "override", "pub", "ref", "static",
     "trait", "type", "unsafe", "use", "where",
 ];
 
-/// The crate that has the traits and the standard messages. It calls itself by this name, too.
+/// Path of the crate with the traits and the standard messages; it uses the same path for itself.
 const ROS: &str = "::urdf_usd_ros";
 
-/// How a package is generated.
+/// Options of the generator for one package.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Whether the types carry the text of their definitions, for the service
+    /// Whether the types contain the text of their definitions, for the service
     /// `get_type_description`.
     pub embeds_source: bool,
-    /// Whether every ROS workspace has the package, so that with the feature `rclrs` its types can
-    /// be converted to and from those that rosidl generated. Otherwise they are no messages then.
+    /// Whether every ROS workspace has the package.
+    ///
+    /// If so, the feature `rclrs` implements conversions between its types and those that rosidl
+    /// generated; if not, the types are not messages under that feature.
     pub is_in_every_workspace: bool,
 }
 
-/// A message or a half of a service, with the names that it has.
+/// A message or a half of a service, with its name in ROS.
 struct Type<'a> {
     definition: &'a Definition,
     part: &'a Part,
-    /// `Convert_Request`, as rosidl calls it.
+    /// The name that rosidl uses: `Convert_Request`.
     ros_name: String,
 }
 
@@ -62,15 +64,16 @@ impl<'a> Type<'a> {
         })
     }
 
-    /// Returns its name in Rust: `ConvertRequest`.
+    /// Returns the name in Rust: `ConvertRequest`.
     fn rust_name(&self) -> String {
         self.ros_name.replace('_', "")
     }
 }
 
-/// Writes a Rust module with the types of a package. Whether a type can be compared and copied
-/// depends on its fields: those that are defined neither in `definitions` nor in `others` are taken
-/// for types that can't.
+/// Writes a Rust module with the types of a package.
+///
+/// The fields of a type decide whether it derives comparison and `Copy`: a message defined neither
+/// in `definitions` nor in `others` derives neither.
 pub fn rust(definitions: &[Definition], others: &[Definition], options: Options) -> String {
     let mut generator = Generator {
         known: definitions.iter().chain(others).collect(),
@@ -78,7 +81,7 @@ pub fn rust(definitions: &[Definition], others: &[Definition], options: Options)
         text: String::new(),
     };
     for kind in Type::all(definitions) {
-        // Writing to a string can't fail.
+        // Writing to a string never fails.
         let _ = generator.structure(&kind);
     }
     for definition in definitions.iter().filter(|d| d.kind == Kind::Service) {
@@ -93,8 +96,8 @@ pub fn rust(definitions: &[Definition], others: &[Definition], options: Options)
     generator.text
 }
 
-/// Returns the messages of this package that stand in sequences of limited length: rosidl has no
-/// other form of these than that of the middleware.
+/// Returns the messages of this package that occur in bounded sequences; rosidl generates only the
+/// middleware's form of these.
 fn bounded_messages(definitions: &[Definition]) -> Vec<&str> {
     let fields = Type::all(definitions).flat_map(|kind| &kind.part.fields);
     let mut names: Vec<&str> = fields
@@ -136,7 +139,7 @@ impl Generator<'_> {
             writeln!(self.text, "{doc}pub {}: {kind},", rust_field(&field.name))?;
         }
         if kind.part.fields.is_empty() {
-            // As rosidl does it: structs of C have a member.
+            // As in rosidl: a struct in C needs a member.
             let doc = "#[doc = \"Always 0.\"]\n";
             writeln!(self.text, "{doc}pub {EMPTY}: u8,")?;
         }
@@ -179,8 +182,8 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// Returns the traits that can be derived: values of fixed size are copied, and compared like
-    /// the numbers that they consist of.
+    /// Returns the traits to derive: types of fixed size are `Copy`, and compared as the numbers
+    /// that they consist of.
     fn derives(&self, part: &Part, has_defaults: bool) -> String {
         let is_equal = self.all(part, |base| match base {
             Base::Primitive(primitive) => Some(!primitive.is_float()),
@@ -197,7 +200,7 @@ impl Generator<'_> {
         derives.join(", ")
     }
 
-    /// Whether all values have the same size: they hold no text and no sequence.
+    /// Whether all values have the same size, which excludes texts and sequences.
     fn is_fixed(&self, part: &Part) -> bool {
         let is_sequence = |field: &Field| {
             !matches!(
@@ -215,8 +218,8 @@ impl Generator<'_> {
             })
     }
 
-    /// Whether a property holds for all fields; where `holds` does not know, for all fields of the
-    /// message that the field is.
+    /// Whether a property holds for all fields. If `holds` returns `None`, the field is a message,
+    /// whose fields decide.
     fn all(&self, part: &Part, holds: fn(&Base) -> Option<bool>) -> bool {
         part.fields
             .iter()
@@ -326,7 +329,7 @@ impl Generator<'_> {
         let [request, response] =
             ["Request", "Response"].map(|half| described(&format!("{name}{half}")));
         let info = described(&path("service_msgs", "ServiceEventInfo", package));
-        // What rosidl adds for the introspection of services.
+        // The type that rosidl adds for service introspection.
         let event: String = [
             described_field("info", NESTED, 0, &info, ""),
             described_field("request", NESTED + BOUNDED_SEQUENCE, 1, &request, ""),
@@ -385,7 +388,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Converts field by field, so that the compiler reports where two definitions differ.
+    /// Generates a conversion field by field, so that the compiler reports differences between the
+    /// definitions.
     fn mirror(&mut self, part: &Part, ours: &str, theirs: &str) -> std::fmt::Result {
         let mirror = format!("{ROS}::rclrs::wire::Mirror");
         let empty = (part.fields.is_empty()).then(|| EMPTY.to_owned());
@@ -420,10 +424,10 @@ impl Generator<'_> {
     }
 }
 
-/// The member of a message without fields.
+/// Name of the member that rosidl adds to a message without fields.
 const EMPTY: &str = "structure_needs_at_least_one_member";
 
-/// Returns the path to a message from a module of `from`.
+/// Returns the path to a message from a module of package `from`.
 fn path(package: &str, name: &str, from: &str) -> String {
     if package == from {
         name.to_owned()
@@ -432,7 +436,7 @@ fn path(package: &str, name: &str, from: &str) -> String {
     }
 }
 
-/// Returns the expression that refers to the description of a type.
+/// Returns the expression for the description of a type.
 fn described(path: &str) -> String {
     format!("Some(<{path} as {ROS}::msg::Interface>::TYPE)")
 }
@@ -472,7 +476,7 @@ fn differs_from_zero(field: &Field) -> bool {
         })
 }
 
-/// Returns a value in Rust.
+/// Returns a literal in Rust.
 fn literal(kind: &Base, value: &str, is_owned: bool) -> String {
     match kind {
         Base::Primitive(primitive) if primitive.is_float() => float(value),
@@ -482,7 +486,7 @@ fn literal(kind: &Base, value: &str, is_owned: bool) -> String {
     }
 }
 
-/// Returns a value as Python writes it, as rosidl describes defaults.
+/// Returns a literal in Python, in which rosidl describes defaults.
 fn python(kind: &Base, value: &str) -> String {
     match (kind, value) {
         (Base::Primitive(primitive), _) if primitive.is_float() => float(value),
@@ -492,7 +496,7 @@ fn python(kind: &Base, value: &str) -> String {
     }
 }
 
-/// Returns a number with a point or an exponent.
+/// Returns a number with a decimal point or an exponent.
 fn float(value: &str) -> String {
     let number = value.parse::<f64>().unwrap_or_default();
     format!("{number:?}")

@@ -1,7 +1,6 @@
-//! The system's allocator, which can end the process with an exit code of its own when no memory is
-//! left.
+//! The system's allocator, with a dedicated exit code for exhausted memory.
 //!
-//! By default Rust aborts then, which a parent process can't tell from any other abort. See
+//! By default Rust aborts, which a parent process can't distinguish from any other abort. See
 //! `urdf_usd_worker`.
 
 use std::alloc::{GlobalAlloc, Layout, System};

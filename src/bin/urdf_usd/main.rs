@@ -6,7 +6,7 @@ mod exhausted;
 #[allow(unsafe_code)] // calls of the C library
 mod memory;
 
-/// Where the C library is another one, its allocator stays as it is.
+/// Other C libraries keep the defaults of their allocators.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 mod memory {
     pub fn keep_freed() {}

@@ -1,8 +1,8 @@
-//! The settings of glibc's allocator for this process, and the release of what it keeps.
+//! Settings of glibc's allocator for this process, and the release of free memory.
 //!
-//! A conversion frees memory and needs as much again for the next mesh. By default glibc returns it
-//! to the kernel in between, which has to unmap, map and clear the pages: up to a tenth of the
-//! time.
+//! A conversion frees memory and needs as much again for the next mesh. By default, glibc returns
+//! it to the kernel in between, which unmaps, maps and clears the pages: up to a tenth of the time
+//! of a conversion.
 
 use std::ffi::c_int;
 
@@ -14,20 +14,23 @@ unsafe extern "C" {
     safe fn malloc_trim(kept: usize) -> c_int;
 }
 
-/// Free bytes at the end of the heap beyond which they are returned at once.
+/// Number of free bytes at the end of the heap beyond which they are returned at once.
 const M_TRIM_THRESHOLD: c_int = -1;
-/// Bytes by which the heap grows beyond what is needed.
+/// Number of bytes by which the heap grows beyond what is needed.
 const M_TOP_PAD: c_int = -2;
-/// Size from which each allocation is a mapping of its own, unmapped when it is freed. 32 MiB is
-/// the maximum.
+/// Size from which each allocation is its own mapping, which is unmapped when freed. The maximum is
+/// 32 MiB.
 const M_MMAP_THRESHOLD: c_int = -3;
-/// Size up to which freed pieces go to bins where they are merged later, all at once. With 0 they
-/// are merged when they are freed, in the processor's caches: a sixth of the time of a robot of
-/// thousands of links.
+/// Size up to which freed chunks go to bins that are merged later, all at once.
+///
+/// With 0, chunks are merged when they are freed and are still in the processor's caches. For a
+/// robot of thousands of links, this saves a sixth of the time.
 const M_MXFAST: c_int = 1;
 
-/// Keeps freed memory in the process until [`release`]. Call it once, before other threads start. A
-/// parameter that can't be set only costs time.
+/// Keeps freed memory in the process until [`release`].
+///
+/// Call it once, before other threads start. If a parameter can't be set, conversions only take
+/// longer.
 pub fn keep_freed() {
     let settings = [
         (M_MMAP_THRESHOLD, 32 << 20),
@@ -58,7 +61,7 @@ mod tests {
         const PIECE: usize = 1 << 20;
         super::keep_freed();
         let before = resident();
-        // Fewer than a heap of a thread holds, which is unmapped when all of it is free.
+        // Fewer than the heap of a thread holds, because a heap that is entirely free is unmapped.
         let mut pieces: Vec<Vec<u8>> = (0..24).map(|n| vec![n + 1; PIECE]).collect();
         let last = pieces.pop();
         drop(pieces);

@@ -1,5 +1,4 @@
-//! The client on a network of this test's own, which stands still when it is told to, in all that
-//! it is asked for.
+//! Tests of the client on a fake network that blocks every operation while its gate is closed.
 
 use std::collections::BTreeMap;
 use std::sync::Condvar;
@@ -13,10 +12,10 @@ use crate::msg::rcl_interfaces::{ListParameters, ListParametersRequest, ListPara
 use crate::msg::std_msgs::String as Text;
 use crate::parameter::{Declaration, Value};
 use crate::testing::PATIENCE;
-use crate::transport::{Open, Opened, RequestCallback, apart};
+use crate::transport::{Open, Opened, RequestCallback, run_blocking};
 use crate::{PublisherId, Sample, cdr, codes};
 
-/// Whether the network stands still.
+/// Blocks operations while it is closed.
 #[derive(Default)]
 struct Gate {
     is_closed: Mutex<bool>,
@@ -29,7 +28,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Waits while it stands still.
+    /// Waits while the gate is closed.
     fn pass(&self) {
         let closed = self
             .changed
@@ -38,7 +37,7 @@ impl Gate {
     }
 }
 
-/// What the network was asked for.
+/// The operations that the network was asked for.
 #[derive(Default)]
 struct State {
     heard: BTreeMap<String, MessageCallback<Bytes>>,
@@ -55,7 +54,7 @@ struct State {
 #[derive(Clone, Default)]
 struct Fake(Arc<(Gate, Mutex<State>)>);
 
-/// Closing waits, too.
+/// An open endpoint; closing it waits for the gate, too.
 struct Closing(Fake, String);
 
 impl Drop for Closing {
@@ -83,7 +82,7 @@ impl Fake {
         Client::join("node", &Args::default(), join).expect("a node")
     }
 
-    /// Opens something, once the gate is open. `/defect` panics.
+    /// Opens an endpoint once the gate is open. The name `/defect` panics.
     fn attempt(&self, name: Name, note: impl Fn(&mut State, &str) + Send + 'static) -> Attempt {
         let fake = self.clone();
         Box::new(move || {
@@ -102,7 +101,7 @@ impl Fake {
                 name.clone(),
                 cdr::decode::<Text>(message)?.data,
             );
-            Ok(apart(move || {
+            Ok(run_blocking(move || {
                 fake.gate().pass();
                 let mut state = fake.state();
                 if state.refused > 0 {
@@ -115,7 +114,7 @@ impl Fake {
         })
     }
 
-    /// What was written to a topic.
+    /// Returns the messages written to a topic.
     fn written(&self, name: &str) -> Vec<String> {
         self.state()
             .written
@@ -162,7 +161,7 @@ impl Transport for Fake {
         _: Limit,
     ) -> BoxFuture<'a, Result<Bytes, Diagnostic>> {
         let fake = self.clone();
-        let waiting = apart(move || {
+        let waiting = run_blocking(move || {
             fake.gate().pass();
             Ok(())
         });
@@ -208,7 +207,7 @@ fn bytes(message: &impl serde::Serialize) -> Bytes {
     cdr::encode(message).expect("CDR").into()
 }
 
-/// Does something that must not wait while the network stands still.
+/// Runs `job`, which must not wait while the gate is closed.
 async fn at_once<T: Send + 'static>(
     fake: &Fake,
     what: &str,
@@ -217,7 +216,7 @@ async fn at_once<T: Send + 'static>(
     fake.gate().set(true);
     let done = tokio::time::timeout(PATIENCE, tokio::task::spawn_blocking(work)).await;
     if done.is_err() {
-        // Or the test would never end.
+        // Otherwise the test would never end.
         fake.gate().set(false);
     }
     done.unwrap_or_else(|_| panic!("{what}: it waits for the network"))
@@ -225,7 +224,7 @@ async fn at_once<T: Send + 'static>(
 }
 
 #[tokio::test]
-async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last() {
+async fn no_call_waits_for_a_blocked_network_and_queues_keep_the_last() {
     let fake = Fake::default();
     let node = Arc::new(fake.node());
     let last = "/node/set_parameters_atomically";
@@ -234,8 +233,8 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
     })
     .await;
 
-    // While all that is open is only wanted: nothing waits, and of what is published the last is
-    // kept.
+    // Every endpoint is still to be opened: no call waits, and of the published messages the last
+    // are kept.
     let opening = node.clone();
     let (mut subscription, publisher, mut requests) = at_once(&fake, "opening", move || {
         let subscription = opening
@@ -299,7 +298,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
     .await;
     assert_eq!(fake.written("/said"), ["7", "8", "9"]);
 
-    // While writes, answers and looks at the graph are under way.
+    // Writes, answers and snapshots of the graph are in progress.
     let hear = fake.state().heard["/heard"].clone();
     let before = fake.state().looks;
     let (asking, told) = (node.clone(), fake.state().changes.clone().expect("joined"));
@@ -355,7 +354,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
         "{written:?}"
     );
 
-    // While all of it is dropped.
+    // All of it is being dropped.
     at_once(&fake, "dropping", move || {
         drop((subscription, publisher, requests))
     })
@@ -370,7 +369,7 @@ async fn nothing_waits_for_a_network_that_stands_still_and_queues_keep_the_last(
 }
 
 #[tokio::test]
-async fn leaving_a_network_that_stands_still_takes_a_few_seconds_at_most() {
+async fn leaving_a_blocked_network_takes_a_few_seconds_at_most() {
     let fake = Fake::default();
     let node = fake.node();
     let mut heard = node

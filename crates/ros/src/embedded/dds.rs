@@ -1,9 +1,9 @@
-//! One participant on Cyclone DDS: its readers and writers of undecoded messages, and what
-//! discovery reports.
+//! One participant on Cyclone DDS: its readers and writers of undecoded messages, and events of
+//! discovery.
 //!
-//! Others take it for a participant of `rmw_cyclonedds_cpp`: it announces the hashes of its types,
-//! and which endpoints make up a service. Must not know nodes; nothing here outlives its
-//! participant: that is for [`super::session`] and [`super::keeper`].
+//! To others it looks like a participant of `rmw_cyclonedds_cpp`: it announces the hashes of its
+//! types, and which endpoints make up a service. This module knows no nodes, and nothing in it
+//! outlives its participant; [`super::session`] and [`super::keeper`] do.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -24,17 +24,17 @@ use crate::types::Type;
 use crate::{Durability, Qos, Reliability};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How long a write may wait for slow readers before it gives up; the writer's task tries again.
+/// Maximum time for which a write waits for slow readers; the writer's task then tries again.
 const MAX_BLOCKING: Duration = Duration::from_millis(100);
 /// Poll interval for acknowledgements, which Cyclone does not report.
 const ACKNOWLEDGEMENT_POLL: Duration = Duration::from_millis(2);
-/// Maximum size of a message: the longest description has 16 MiB, and answers repeat it.
+/// Maximum size of a message in bytes: a description may have 16 MiB, and answers repeat it.
 const MAX_MESSAGE_BYTES: usize = 32 << 20;
-/// Bytes that the unread messages of a subscription may take together, unless each has
+/// Maximum size of all unread messages of a subscription in bytes, unless each has
 /// [`MIN_LIMIT_BYTES`] or less.
 const MAX_UNREAD_BYTES: usize = 64 << 20;
 const MIN_LIMIT_BYTES: usize = 1 << 20;
-/// What GUIDs of Fast DDS and of RTI Connext begin with: their vendor identifiers (RTPS 2.5,
+/// First bytes of the GUIDs of Fast DDS and of RTI Connext: their vendor identifiers (RTPS 2.5,
 /// section 9.3.1.5).
 const OTHER_SERVICE_WIRES: [[u8; 2]; 2] = [[0x01, 0x0f], [0x01, 0x01]];
 
@@ -55,16 +55,16 @@ impl From<Gid> for rmw_dds_common::Gid {
 }
 
 impl Gid {
-    /// Returns the prefix that it shares with its participant.
+    /// Returns the prefix that the endpoint shares with its participant.
     pub(super) fn prefix(self) -> Prefix {
         let mut prefix = [0; 12];
         prefix.copy_from_slice(&self.0[..12]);
         Prefix(prefix)
     }
 
-    /// Whether services of its participant look as those of `rmw_cyclonedds_cpp` do. Fast DDS and
-    /// Connext carry the identity of a request in the inline QoS instead, which Cyclone's
-    /// programming interface does not reach.
+    /// Whether the participant carries services as `rmw_cyclonedds_cpp` does. Fast DDS and Connext
+    /// put the identity of a request into the inline QoS, which Cyclone's programming interface
+    /// does not reach.
     pub(super) fn has_our_service_wire(self) -> bool {
         !OTHER_SERVICE_WIRES
             .iter()
@@ -81,7 +81,7 @@ pub(super) struct Prefix(pub [u8; 12]);
 pub(super) struct DdsTopic {
     pub name: String,
     pub type_name: String,
-    /// The definition of the type, where this node knows it.
+    /// Definition of the type, if this node knows it.
     pub definition: Option<&'static Type>,
 }
 
@@ -102,15 +102,15 @@ pub(super) struct Endpoint {
 
 /// A message that arrived.
 pub(super) struct Arrived {
-    /// In CDR, with its header of four bytes.
+    /// The message in CDR, with its header of four bytes.
     pub payload: Bytes,
     pub writer: Gid,
-    /// When it was written, in nanoseconds by its writer's clock. Cyclone does not tell sequence
-    /// numbers; this rises like them.
+    /// Time of writing, in nanoseconds by the writer's clock. Cyclone does not expose sequence
+    /// numbers; this rises as they do.
     pub written: i64,
 }
 
-/// A change that discovery reports.
+/// An event of discovery.
 pub(super) enum Event {
     /// A reader or writer was found.
     Found,
@@ -118,9 +118,9 @@ pub(super) enum Event {
     EndLost(Gid),
     /// A participant left, or its lease ran out.
     ParticipantLost(Prefix),
-    /// An own endpoint is connected with another one.
+    /// An own endpoint is connected with one of another participant.
     Matched { own: Gid, other: Gid },
-    /// The connection has ended; the other endpoint may still be there.
+    /// The connection has ended; the other endpoint may still exist.
     Unmatched { own: Gid, other: Gid },
     /// An own endpoint can't be connected with another one of its topic.
     Incompatible {
@@ -131,7 +131,7 @@ pub(super) enum Event {
     },
 }
 
-/// Why something could not be read or written.
+/// The reason why a message could not be read or written.
 #[derive(Clone, Debug)]
 pub(super) struct Fault(String);
 
@@ -183,7 +183,8 @@ impl Dds {
         Gid(self.participant.guid())
     }
 
-    /// Subscribes to `topic`. At most `cached` messages of all publishers together wait to be read.
+    /// Subscribes to `topic`. At most `cached` messages, of all publishers together, wait to be
+    /// read.
     ///
     /// # Errors
     /// [`crate::codes::TRANSPORT`].
@@ -234,13 +235,13 @@ impl Dds {
             is_durable: qos.durability == Durability::TransientLocal,
             depth: qos.depth,
             lifespan: qos.lifespan,
-            ignores_own: !wire::is_of_ros(&topic.name),
+            ignores_own: !wire::is_ros_topic(&topic.name),
             max_bytes: max_bytes(topic, qos),
             user_data: user_data(self.gid(), topic, direction),
         }
     }
 
-    /// Hands `hear` what discovery reports, until the future is dropped.
+    /// Hands `hear` the events of discovery, until the future is dropped.
     pub(super) async fn listen(&self, mut hear: impl FnMut(Event)) {
         let mut events = self.events.lock().await;
         while let Some(event) = events.recv().await {
@@ -265,7 +266,7 @@ impl Dds {
         }
     }
 
-    /// Finds an endpoint that `own` is incompatible with; Cyclone only says that there is one.
+    /// Finds an endpoint that is incompatible with `own`; Cyclone reports only that one exists.
     fn incompatible(&self, own: cyclone::Guid) -> Option<Event> {
         let ends = self.participant.own_endpoints();
         let end = ends.iter().find(|end| end.guid == own)?;
@@ -298,7 +299,7 @@ impl Dds {
         })
     }
 
-    /// Returns the endpoints of others that discovery knows.
+    /// Returns the endpoints of other participants that discovery knows.
     pub(super) fn endpoints(&self) -> Vec<Endpoint> {
         let endpoints = self.participant.endpoints().into_iter();
         let in_ros_terms = endpoints.map(|end| Endpoint {
@@ -319,8 +320,10 @@ impl Dds {
     }
 }
 
-/// Returns the maximum size of a message of a topic: the deeper its history, the less. Texts,
-/// requests and answers may be or carry a description, however many may wait.
+/// Returns the maximum size of a message of a topic: the deeper its history, the smaller.
+///
+/// Texts, requests and answers get the full size however many may wait: each may be or carry a
+/// description.
 fn max_bytes(topic: &DdsTopic, qos: Qos) -> u32 {
     let has_text =
         !topic.name.starts_with("rt/") || topic.type_name == "std_msgs::msg::dds_::String_";
@@ -333,7 +336,7 @@ fn max_bytes(topic: &DdsTopic, qos: Qos) -> u32 {
     u32::try_from(limit).unwrap_or(u32::MAX)
 }
 
-/// Translates the quality of service that discovery tells.
+/// Translates the quality of service that discovery reports.
 fn end_qos(end: &cyclone::Endpoint) -> EndQos {
     EndQos {
         reliability: if end.is_reliable {
@@ -350,8 +353,9 @@ fn end_qos(end: &cyclone::Endpoint) -> EndQos {
     }
 }
 
-/// Returns the USER_DATA of an endpoint as `rmw_cyclonedds_cpp` writes it: for half of a service,
-/// the identifier that both halves share; and the hash of the type, where it is known.
+/// Returns the USER_DATA of an endpoint as `rmw_cyclonedds_cpp` writes it.
+///
+/// It has the identifier that both halves of a service share, and the hash of the type if known.
 fn user_data(participant: Gid, topic: &DdsTopic, direction: Direction) -> String {
     let mut data = String::new();
     let (requests, answers) = (topic.name.starts_with("rq/"), topic.name.starts_with("rr/"));
@@ -360,7 +364,7 @@ fn user_data(participant: Gid, topic: &DdsTopic, direction: Direction) -> String
         let base = topic.name[2..]
             .strip_suffix(if requests { "Request" } else { "Reply" })
             .unwrap_or_default();
-        // The participant, and a hash (FNV-1a) of the service's name.
+        // The identifier: the participant, and a hash (FNV-1a) of the service's name.
         let number = base.bytes().fold(0xcbf2_9ce4u32, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         });
@@ -390,7 +394,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Returns its identity.
+    /// Returns the reader's identity.
     pub(super) fn gid(&self) -> Gid {
         Gid(self.inner.guid())
     }
@@ -432,7 +436,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Returns its identity.
+    /// Returns the writer's identity.
     pub(super) fn gid(&self) -> Gid {
         Gid(self.inner.guid())
     }
@@ -461,14 +465,15 @@ impl Writer {
         }
     }
 
-    /// Writes the last message of all: there is no second chance.
+    /// Writes the last message before the writer is deleted. A failure has no remedy, and is
+    /// ignored.
     pub(super) fn write_last(&self, message: &Bytes) {
         let _ = self.inner.write(message);
     }
 
-    /// Waits until all readers connected now deliver what is written from then on.
+    /// Waits until all readers that are connected now deliver what is written from then on.
     ///
-    /// A reader under Cyclone takes everything written before the first heartbeat it sees for
+    /// A reader under Cyclone treats everything written before the first heartbeat that it sees as
     /// history, and does not deliver it.
     pub(super) async fn settle(&self) {
         if self
@@ -498,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_tell_of_themselves_as_those_of_rmw_cyclonedds_do() {
+    fn endpoints_announce_user_data_as_rmw_cyclonedds_does() {
         let gid = Gid([0xab; 16]);
         let text = user_data(
             gid,

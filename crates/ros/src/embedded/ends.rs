@@ -1,4 +1,4 @@
-//! Subscriptions and publishers, which are opened anew in each session.
+//! Subscriptions and publishers, which are opened again in each session.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,30 +17,33 @@ use urdf_usd_diagnostic::Diagnostic;
 
 /// Time limit of one write.
 const WRITE: Duration = Duration::from_secs(2);
-/// Maximum number of publishers of a topic whose messages are counted.
+/// Maximum number of publishers of a topic whose messages are tracked.
 const MAX_PUBLISHERS: usize = 1024;
 
-/// The messages of a topic that were heard, so that those that arrive in two sessions are handed on
-/// once. Messages are numbered by the time of their writing.
+/// Tracks the messages of a topic that were received, so that one that arrives in two sessions is
+/// delivered once.
+///
+/// The time of writing numbers the messages.
 #[derive(Default)]
 pub(super) struct SeenMessages(HashMap<Gid, Window>);
 
-/// The last messages of one publisher.
+/// The last messages of one publisher: a sliding window, as in the replay protection of IPsec (RFC
+/// 4303, section 3.4.3).
 #[derive(Default)]
 struct Window {
-    /// The highest number.
+    /// The highest number received.
     last: i64,
-    /// A bit for each of the numbers from the last one downwards, set for those that were heard.
+    /// One bit for each number from the last one downwards, set if it was received.
     bits: u128,
-    /// The last number in each session: two at most.
+    /// The last number received in each session, of at most two.
     lasts: Vec<(u64, i64)>,
 }
 
 impl SeenMessages {
-    /// Notes a message that arrived in a session; returns whether it is new.
+    /// Records a message that arrived in a session; returns whether it is new.
     pub(super) fn is_new(&mut self, session: u64, writer: Gid, number: i64) -> bool {
         if self.0.len() >= MAX_PUBLISHERS && !self.0.contains_key(&writer) {
-            // Most of them left long ago. The worst that can come of it is a message heard twice.
+            // Most of these publishers have left. At worst, a message is delivered twice.
             self.0.clear();
         }
         self.0.entry(writer).or_default().is_new(session, number)
@@ -49,7 +52,7 @@ impl SeenMessages {
 
 impl Window {
     fn is_new(&mut self, session: u64, number: i64) -> bool {
-        // Within a session numbers rise, or a publisher has begun anew under the same identity.
+        // Numbers rise within a session, unless a publisher restarted under the same identity.
         if self
             .lasts
             .iter()
@@ -125,7 +128,7 @@ impl PublisherEnd {
             Ok(async move {
                 match tokio::time::timeout(WRITE, writer.writer.write(message)).await {
                     Ok(written) => written.map_err(|fault| fault.to_string()),
-                    Err(_) => Err(format!("it takes more than {WRITE:?}")),
+                    Err(_) => Err(format!("no success within {WRITE:?}")),
                 }
             }
             .boxed())
@@ -144,13 +147,13 @@ mod tests {
     const WRITER: Gid = Gid([7; 16]);
 
     #[test]
-    fn what_two_sessions_hear_is_handed_on_once() {
+    fn a_message_of_two_sessions_is_delivered_once() {
         let mut seen = SeenMessages::default();
         for number in [1, 2, 4] {
             assert!(seen.is_new(0, WRITER, number));
         }
-        // The second session gets the latched ones again, and one that the first has not brought
-        // yet.
+        // The second session receives the latched messages again, and one that the first has not
+        // delivered yet.
         let news: Vec<_> = [2, 3, 4, 5]
             .into_iter()
             .filter(|number| seen.is_new(1, WRITER, *number))
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_publisher_may_begin_anew() {
+    fn a_publisher_may_restart() {
         let mut seen = SeenMessages::default();
         assert!((1..1000).all(|number| seen.is_new(0, WRITER, number)));
         assert!((1..10).all(|number| seen.is_new(0, WRITER, number)));
@@ -173,7 +176,7 @@ mod tests {
             brought in proptest::collection::vec((any::<bool>(), any::<bool>()), 1..120),
             turns in proptest::collection::vec(0..2usize, 0..300),
         ) {
-            // Two sessions bring the same numbers or some of them, each in order, and take turns.
+            // Both sessions deliver some of the same numbers, each in order, and alternate.
             let pick = |of: fn(&(bool, bool)) -> bool| {
                 (1i64..).zip(&brought).filter(|(_, brought)| of(brought)).map(|(number, _)| number).collect::<VecDeque<_>>()
             };

@@ -1,8 +1,7 @@
-//! The ROS graph as one session sees it: what the node tells the others of itself, and what it
-//! hears of them.
+//! The ROS graph as one session sees it: the node's announcements, and those of others.
 //!
-//! DDS discovery tells of readers and writers; which node they belong to is said on the topic
-//! `ros_discovery_info`, by every participant for its own nodes.
+//! DDS discovery reports readers and writers. The node that each belongs to is announced on the
+//! topic `ros_discovery_info`, by every participant for its own nodes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,8 +25,10 @@ pub(super) fn discovery_topic() -> DdsTopic {
     }
 }
 
-/// A connection of an own endpoint with one of another participant. An endpoint that is lost and
-/// comes back has a new connection, and nothing that was sent over the old one has to have arrived.
+/// A connection of an own endpoint with one of another participant.
+///
+/// An endpoint that is lost and comes back has a new connection; messages sent over the old one may
+/// not have arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Connection {
     pub other: Gid,
@@ -44,12 +45,12 @@ struct Known {
     nodes: HashMap<Gid, Vec<NodeEntitiesInfo>>,
     /// The endpoints of others, as last listed.
     endpoints: Vec<Endpoint>,
-    /// Own endpoints and those of others that they are connected with, with the number of the
+    /// Connected pairs of an own endpoint and one of another participant, with the number of the
     /// connection.
     matched: HashMap<(Gid, Gid), u64>,
-    /// How many connections there were.
+    /// Number of connections so far.
     connections: u64,
-    /// Those of them that deliver what is written from now on ([`super::dds::Writer::settle`]).
+    /// Connected pairs that deliver what is written from now on ([`super::dds::Writer::settle`]).
     settled: HashSet<(Gid, Gid)>,
 }
 
@@ -58,23 +59,23 @@ struct Known {
 pub(super) enum Server {
     Found,
     Missing,
-    /// Its node runs on another middleware, whose services look otherwise
+    /// Its node runs on another middleware, which carries services differently
     /// ([`Gid::has_our_service_wire`]).
     OtherWire,
 }
 
-/// The node and its neighbours.
+/// The node's own endpoints, and those of other participants.
 pub(super) struct Graph {
     node: NodeName,
     known: Mutex<Known>,
     pub(super) own_changed: Notify,
-    /// Discovery told something.
+    /// Notified after every event of discovery.
     pub(super) others_changed: Notify,
     changes: watch::Sender<()>,
 }
 
 impl Graph {
-    /// What changes ticks `changes`.
+    /// Creates a graph whose changes tick `changes`.
     pub(super) fn new(node: NodeName, changes: watch::Sender<()>) -> Arc<Self> {
         Arc::new(Self {
             node,
@@ -130,7 +131,7 @@ impl Graph {
             let ends = known
                 .own
                 .values()
-                .filter(|end| end.direction == direction && wire::is_of_ros(&end.topic.name));
+                .filter(|end| end.direction == direction && wire::is_ros_topic(&end.topic.name));
             ends.map(|end| end.gid.into()).collect()
         };
         let node = NodeEntitiesInfo {
@@ -149,7 +150,7 @@ impl Graph {
         }
     }
 
-    /// From now on the others are told that the node is not here any more.
+    /// Announces from now on that the node has left.
     pub(super) fn leave(&self) {
         self.known().has_left = true;
     }
@@ -162,7 +163,7 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// Takes up what discovery reports.
+    /// Applies an event of discovery.
     pub(super) fn hear(&self, event: Event) {
         let mut known = self.known();
         match event {
@@ -219,7 +220,7 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// The ends of the participant `prefix` that `own` is connected with.
+    /// Returns the endpoints of the participant `prefix` that `own` is connected with.
     pub(super) fn matches(&self, own: Gid, prefix: Prefix) -> Vec<Gid> {
         self.connections(own, prefix)
             .into_iter()
@@ -227,7 +228,7 @@ impl Graph {
             .collect()
     }
 
-    /// Its connections with ends of the participant `prefix`.
+    /// Returns the connections of `own` with endpoints of the participant `prefix`.
     pub(super) fn connections(&self, own: Gid, prefix: Prefix) -> Vec<Connection> {
         let known = self.known();
         let connections = known
@@ -242,7 +243,7 @@ impl Graph {
             .collect()
     }
 
-    /// Whether all of `others` take what `own` writes for news.
+    /// Whether all of `others` deliver what `own` writes from now on.
     pub(super) fn have_settled(&self, own: Gid, others: &[Gid]) -> bool {
         let known = self.known();
         others
@@ -250,7 +251,7 @@ impl Graph {
             .all(|other| known.settled.contains(&(own, *other)))
     }
 
-    /// Notes that these do.
+    /// Records that all of `others` deliver what `own` writes from now on.
     pub(super) fn note_settled(&self, own: Gid, others: &[Gid]) {
         let mut known = self.known();
         for other in others {
@@ -260,8 +261,8 @@ impl Graph {
         }
     }
 
-    /// Looks for a participant that listens to `writer` and speaks to `reader`, both endpoints of
-    /// ours: for the server of a service.
+    /// Looks for the server of a service: a participant that reads from `writer` and writes to
+    /// `reader`, both endpoints of this node.
     pub(super) fn server(&self, writer: Gid, reader: Gid) -> Server {
         let known = self.known();
         let others = |own: Gid| {
@@ -275,7 +276,7 @@ impl Graph {
             .filter(|listens| others(reader).any(|speaks| listens.prefix() == speaks.prefix()));
         match servers.next() {
             None => Server::Missing,
-            // Of several, one that can be called.
+            // Of several servers, prefer one that can be called.
             Some(first)
                 if first.has_our_service_wire() || servers.any(Gid::has_our_service_wire) =>
             {
@@ -285,8 +286,9 @@ impl Graph {
         }
     }
 
-    /// Adds all that is known to `union`: `is_current` says whether the node's own ends are in this
-    /// session.
+    /// Adds this session's view to `union`.
+    ///
+    /// `is_current` says whether the node's own endpoints are in this session.
     pub(super) fn add_to(&self, is_current: bool, union: &mut Union) {
         let known = self.known();
         let mut owners: HashMap<Gid, Arc<str>> = HashMap::new();
@@ -325,7 +327,7 @@ impl Graph {
     }
 }
 
-/// What several sessions know together.
+/// The merged view of several sessions.
 #[derive(Default)]
 pub(super) struct Union {
     own: HashSet<Prefix>,
@@ -335,7 +337,7 @@ pub(super) struct Union {
 }
 
 impl Union {
-    /// Of all but the node's own participants.
+    /// Starts a view that leaves out the node's own participants.
     pub(super) fn without(own: impl Iterator<Item = Gid>) -> Self {
         Self {
             own: own.map(Gid::prefix).collect(),
@@ -343,19 +345,19 @@ impl Union {
         }
     }
 
-    /// The graph, in any order.
+    /// Returns the graph, in any order.
     pub(super) fn graph(self) -> RosGraph {
         self.graph
     }
 }
 
-/// Adds an end in ROS terms, if it has any.
+/// Adds an endpoint in ROS terms, if it belongs to a topic or service of ROS.
 fn add_end(end: &Endpoint, node: Option<String>, graph: &mut RosGraph) {
     let is_writer = end.direction == Direction::Writer;
-    if let Some(topic) = wire::topic_of(&end.topic.name) {
+    if let Some(topic) = wire::ros_topic(&end.topic.name) {
         graph.topics.push(TopicEnd {
             topic,
-            type_name: names::type_of_dds(&end.topic.type_name, ""),
+            type_name: names::ros_type(&end.topic.type_name, ""),
             role: if is_writer {
                 TopicRole::Publisher
             } else {
@@ -365,10 +367,10 @@ fn add_end(end: &Endpoint, node: Option<String>, graph: &mut RosGraph) {
             id: is_writer.then_some(PublisherId(end.gid.0)),
             qos: Some(end.qos),
         });
-    } else if let Some(service) = wire::service_of(&end.topic.name) {
+    } else if let Some(service) = wire::ros_service(&end.topic.name) {
         graph.services.push(ServiceEnd {
             service,
-            type_name: names::type_of_dds(&end.topic.type_name, "_Request"),
+            type_name: names::ros_type(&end.topic.type_name, "_Request"),
             role: if is_writer {
                 ServiceRole::Client
             } else {
@@ -402,7 +404,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_that_comes_back_is_another_one() {
+    fn a_connection_that_comes_back_is_a_new_one() {
         let node = NodeName {
             namespace: "/".to_owned(),
             name: "n".to_owned(),
@@ -429,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_whose_services_look_otherwise_is_told_from_one_that_is_missing() {
+    fn a_server_of_another_wire_is_not_a_missing_one() {
         let node = NodeName {
             namespace: "/".to_owned(),
             name: "n".to_owned(),

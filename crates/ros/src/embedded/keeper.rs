@@ -2,10 +2,10 @@
 //!
 //! Cyclone DDS chooses its network interfaces when a participant is created. When the machine's
 //! addresses change, the node joins again with a new participant, opens all its endpoints there,
-//! and leaves the old session once what was under way there had time to end. Everything else (peers
-//! that stood still, whose lease ran out, or that come back) Cyclone handles by itself.
+//! and leaves the old session after exchanges in progress had time to end. Cyclone itself handles
+//! everything else: peers that were suspended, whose lease expired, or that come back.
 //!
-//! It works on the thread that opens the node's endpoints ([`crate::opener`]).
+//! The keeper works on the thread that opens the node's endpoints ([`crate::opener`]).
 
 use std::net::IpAddr;
 use std::sync::mpsc::channel;
@@ -24,43 +24,43 @@ use crate::opener::{Ends, Retry, TICK, Upkeep};
 use crate::transport::{Open, Setup};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// Events during a standstill of this process are heard late, and in any order; shorter ones are
-/// scheduling.
+/// Minimum length of a standstill of this process. During one, events arrive late and in any order;
+/// shorter pauses are scheduling.
 const MIN_STANDSTILL: Duration = Duration::from_millis(100);
 /// Poll interval for the addresses of this machine.
 const ADDRESS_POLL: Duration = Duration::from_secs(2);
-/// Interval at which names of static peers are resolved anew, and how long the node waits for the
-/// first time.
+/// Interval at which names of static peers are resolved again, and time limit for the first
+/// resolution.
 const RESOLVE_INTERVAL: Duration = Duration::from_secs(30);
 const FIRST_RESOLVE: Duration = Duration::from_secs(1);
-/// How long the old session stays beside the new one: exchanges under way end there, and peers
+/// How long the old session overlaps the new one: exchanges in progress end there, and peers
 /// discover the new one meanwhile.
 const OVERLAP: Duration = CATCH_UP;
-/// How long tasks may take to drop their endpoints before their session ends.
+/// Time that tasks have to drop their endpoints before their session ends.
 const CLOSE: Duration = Duration::from_millis(50);
 
-/// The addresses that a session depends on: Cyclone takes neither up later.
+/// The addresses that a session depends on: Cyclone reads both only at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Addresses {
-    /// This machine's, as far as the node uses them.
+    /// This machine's addresses, as far as the node uses them.
     pub own: Vec<IpAddr>,
-    /// Those of static peers.
+    /// The addresses of static peers.
     pub peers: Vec<IpAddr>,
 }
 
-/// Looks up the addresses as they are now. Never waits.
+/// Looks up the current addresses. Never waits.
 pub(super) type LookUp = Box<dyn Fn() -> Addresses + Send>;
 
-/// The sessions of a node. None before the node has joined, and after it has left.
+/// The sessions of a node; empty before the node has joined, and after it has left.
 #[derive(Default)]
 pub(super) struct Sessions(RwLock<State>);
 
 #[derive(Clone, Default)]
 struct State {
-    /// The current one first.
+    /// The sessions, the current one first.
     all: Vec<Arc<Session>>,
-    /// The one that endpoints are opened in: the current one, or the next one until it has all of
-    /// them.
+    /// The session that endpoints are opened in: the current one, or the next one until it has all
+    /// of them.
     open_in: Option<Arc<Session>>,
 }
 
@@ -79,12 +79,12 @@ impl Sessions {
         )
     }
 
-    /// Returns all of them, the current one first.
+    /// Returns all sessions, the current one first.
     pub(super) fn all(&self) -> Vec<Arc<Session>> {
         self.state().all
     }
 
-    /// Returns the current one.
+    /// Returns the current session.
     ///
     /// # Errors
     /// [`crate::codes::TRANSPORT`] after the node has left.
@@ -92,7 +92,7 @@ impl Sessions {
         self.state().all.into_iter().next().ok_or_else(ended)
     }
 
-    /// Returns the one to open endpoints in.
+    /// Returns the session to open endpoints in.
     ///
     /// # Errors
     /// [`crate::codes::TRANSPORT`] after the node has left.
@@ -100,8 +100,7 @@ impl Sessions {
         self.state().open_in.ok_or_else(ended)
     }
 
-    /// Returns what all of them know together: the new session may not have discovered everyone
-    /// yet.
+    /// Returns the merged graph of all sessions: the new one may not have discovered everyone yet.
     pub(super) fn graph(&self) -> Graph {
         let sessions = self.all();
         let mut union = Union::without(sessions.iter().map(|session| session.dds.gid()));
@@ -111,7 +110,7 @@ impl Sessions {
         union.graph()
     }
 
-    /// Leaves all of them, with what is open in them.
+    /// Leaves all sessions, after closing the endpoints that are open in them.
     pub(super) fn leave(&self, open: Vec<Open>) {
         let left = self.set(State::default());
         left.all.iter().for_each(|session| session.leave());
@@ -121,14 +120,14 @@ impl Sessions {
     }
 }
 
-/// A session that was not left yet.
+/// A session that has not been left yet.
 struct Live {
     session: Arc<Session>,
-    /// When it was replaced.
+    /// Time of its replacement.
     retired: Option<Instant>,
 }
 
-/// Joins the ROS graph as the session of a number, with static peers at these addresses.
+/// Joins the ROS graph as the session of this number, with static peers at these addresses.
 type Join = dyn Fn(u64, &[IpAddr]) -> Result<Arc<Session>, Diagnostic> + Send;
 
 /// Watches the addresses, and replaces the session when they change.
@@ -138,12 +137,12 @@ pub(super) struct Keeper {
     sessions: Arc<Sessions>,
     /// The current session first.
     lives: Vec<Live>,
-    /// When it last looked at the clock.
+    /// The time at the last check for a standstill.
     looked: Duration,
     look_up: LookUp,
     addresses: Addresses,
     addresses_due: Instant,
-    /// When to join again, if the current session has to be replaced.
+    /// When to join again, if the current session must be replaced.
     replacement: Option<Retry>,
 }
 
@@ -188,7 +187,7 @@ impl Keeper {
         self.sessions.clone()
     }
 
-    /// Notes a standstill if more time than `expected` has passed since the last look.
+    /// Records a standstill if more time than `expected` has passed since the last check.
     fn look(&mut self, expected: Duration) {
         let looked = std::mem::replace(&mut self.looked, now());
         if self.looked.saturating_sub(looked + expected) > MIN_STANDSTILL {
@@ -198,7 +197,7 @@ impl Keeper {
         }
     }
 
-    /// Publishes which sessions there are.
+    /// Publishes the list of sessions.
     fn publish(&self) {
         let all: Vec<_> = self.lives.iter().map(|live| live.session.clone()).collect();
         let open_in = all.first().cloned();
@@ -206,7 +205,7 @@ impl Keeper {
         self.changes.send_replace(());
     }
 
-    /// Leaves the sessions that were replaced long enough ago.
+    /// Leaves the sessions whose overlap is over.
     fn leave_retired(&mut self, ends: &mut Ends) {
         let is_over = |live: &Live| live.retired.is_some_and(|at| at.elapsed() > OVERLAP);
         if !self.lives.iter().any(is_over) {
@@ -222,7 +221,7 @@ impl Keeper {
             // Aborted tasks drop their endpoints on other threads.
             thread::sleep(CLOSE);
         }
-        // What that took is no standstill.
+        // This took time, which is not a standstill.
         self.looked = now();
     }
 
@@ -232,9 +231,9 @@ impl Keeper {
         match (self.join)(number, &self.addresses.peers) {
             Ok(session) => {
                 tracing::info!(
-                    "the addresses of this machine or of static peers have changed: joined the ROS graph anew"
+                    "the addresses of this machine or of static peers have changed: joined the ROS graph again"
                 );
-                // The old one stays current until the new one has everything that it has.
+                // The old session stays current until the new one has all of its endpoints.
                 self.sessions.set(State {
                     all: self.sessions.all(),
                     open_in: Some(session.clone()),
@@ -251,13 +250,13 @@ impl Keeper {
             Err(error) => {
                 if retry.is_first() {
                     tracing::warn!(
-                        "the addresses of this machine or of static peers have changed, and the ROS graph can't be joined anew yet: {error}"
+                        "the addresses of this machine or of static peers have changed, and joining the ROS graph again failed: {error}; trying again"
                     );
                 }
                 self.replacement = Some(retry.again());
             }
         }
-        // What that took is no standstill.
+        // This took time, which is not a standstill.
         self.looked = now();
     }
 }
@@ -285,7 +284,7 @@ impl Upkeep for Keeper {
     }
 }
 
-/// Returns the time since the machine was started, sleep included.
+/// Returns the time since the machine was started, including suspension.
 fn now() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     Duration::new(
@@ -294,8 +293,8 @@ fn now() -> Duration {
     )
 }
 
-/// Returns the look-up of a network's addresses. Names of static peers are resolved by a thread of
-/// their own, which may wait for name servers.
+/// Returns the look-up of a network's addresses. A separate thread resolves the names of static
+/// peers, because name servers may be slow.
 pub(super) fn look_up(network: &Network) -> Result<LookUp, Diagnostic> {
     if !network.has_named_peers() {
         let (network, peers) = (network.clone(), network.resolve_static_peers());
@@ -308,7 +307,7 @@ pub(super) fn look_up(network: &Network) -> Result<LookUp, Diagnostic> {
     let (told, first) = channel();
     let resolving = network.clone();
     let resolve = move || {
-        // Until the node has left.
+        // Ends when the node has left.
         while resolved.send(resolving.resolve_static_peers()).is_ok() {
             let _ = told.send(());
             thread::sleep(RESOLVE_INTERVAL);
@@ -318,7 +317,7 @@ pub(super) fn look_up(network: &Network) -> Result<LookUp, Diagnostic> {
         .name("ros-peers".to_owned())
         .spawn(resolve);
     thread.map_err(|error| transport("can't start threads", error))?;
-    // What is found later is taken up by another session.
+    // Addresses found later cause a new session.
     let _ = first.recv_timeout(FIRST_RESOLVE);
     let network = network.clone();
     Ok(Box::new(move || Addresses {
@@ -327,8 +326,8 @@ pub(super) fn look_up(network: &Network) -> Result<LookUp, Diagnostic> {
     }))
 }
 
-/// Returns the addresses of this machine that the node uses. Limited to this machine, it does not
-/// depend on any.
+/// Returns the addresses of this machine that the node uses; empty if the node is limited to this
+/// machine, because it then depends on none.
 fn own_addresses(network: &Network) -> Vec<IpAddr> {
     if !network.uses_all_interfaces() {
         return Vec::new();

@@ -1,9 +1,9 @@
-//! The node without a ROS installation: Eclipse Cyclone DDS in the program itself, on the same
-//! network as any ROS 2 node.
+//! A ROS 2 node without a ROS installation: Eclipse Cyclone DDS, linked into the program, on the
+//! same network as any ROS 2 node.
 //!
-//! Here a DDS participant becomes a ROS node: the names and wire formats of ROS, the graph, the
-//! network settings of ROS 2. What every client does is in [`super::client`]; this is a
-//! [`Transport`]. Its endpoints are opened once in each session ([`keeper`]).
+//! This module makes a ROS node of a DDS participant: names and wire formats of ROS, the graph, the
+//! network settings of ROS 2. It is a [`Transport`]; what all networks share is in
+//! [`super::client`]. Each session opens all endpoints ([`keeper`]).
 
 use std::sync::{Arc, Mutex};
 
@@ -50,7 +50,7 @@ struct Embedded {
 
 /// Joins the ROS graph as the node that calls itself `default_name`, under `args`.
 ///
-/// Blocks for some tenths of a second at most.
+/// Blocks for a few tenths of a second at most.
 ///
 /// # Errors
 /// [`codes::INVALID_NAME`], [`codes::TRANSPORT`].
@@ -77,7 +77,7 @@ fn start_with(
 }
 
 impl Embedded {
-    /// Returns an attempt that opens something in the node's session at that time.
+    /// Returns an attempt that opens an endpoint in the session current at that time.
     fn attempt(
         self: Arc<Self>,
         open: impl Fn(&Arc<Session>, &Handle) -> Result<Open, Diagnostic> + Send + 'static,

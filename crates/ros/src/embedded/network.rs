@@ -1,4 +1,4 @@
-//! Where the node may talk and how: the environment variables of ROS 2, read as `rcl` and
+//! The network settings of a node: the environment variables of ROS 2, read as `rcl` and
 //! `rmw_cyclonedds_cpp` read them, as a configuration of Cyclone DDS.
 
 use std::net::{IpAddr, ToSocketAddrs};
@@ -7,22 +7,22 @@ use crate::environment::{Environment, Reach, fault};
 use crate::faults::other_wire;
 use urdf_usd_diagnostic::Diagnostic;
 
-/// The highest domain: DDS has no ports for more.
+/// Highest domain: DDS has no ports for more.
 const LAST_DOMAIN: u16 = 232;
 
 /// The network settings of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
-    /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other.
+    /// `ROS_DOMAIN_ID`: only nodes of the same domain discover each other.
     pub domain: u16,
     /// `ROS_AUTOMATIC_DISCOVERY_RANGE`, `ROS_LOCALHOST_ONLY`.
     pub reach: Reach,
-    /// `ROS_STATIC_PEERS`: machines on which nodes are looked for, by name or address, wherever
-    /// they are.
+    /// `ROS_STATIC_PEERS`: names or addresses of machines on which to look for nodes, in addition
+    /// to `reach`.
     pub static_peers: Vec<String>,
-    /// The configuration of Cyclone DDS, in its XML, but for the static peers.
+    /// Cyclone DDS configuration in its XML, without the static peers.
     pub cyclone: String,
-    /// That services can't be exchanged with the nodes that `RMW_IMPLEMENTATION` announces.
+    /// Notice that services can't be exchanged with the nodes of `RMW_IMPLEMENTATION`.
     pub notice: Option<Diagnostic>,
 }
 
@@ -32,16 +32,16 @@ impl Network {
     /// # Errors
     /// [`crate::codes::ENVIRONMENT`].
     pub fn from_env() -> Result<Self, Diagnostic> {
-        Self::from_variables(&Environment::of_process())
+        Self::from_variables(&Environment::from_process())
     }
 
-    /// The same for nodes of this program that talk only to each other: never beyond this machine,
-    /// and whatever `RMW_IMPLEMENTATION` says of others.
+    /// Reads the settings for nodes of this program that talk only to each other: limited to this
+    /// machine, and independent of `RMW_IMPLEMENTATION`.
     ///
     /// # Errors
     /// [`crate::codes::ENVIRONMENT`].
     pub fn loopback_from_env() -> Result<Self, Diagnostic> {
-        Self::loopback(Environment::of_process())
+        Self::loopback(Environment::from_process())
     }
 
     fn loopback(variables: Environment) -> Result<Self, Diagnostic> {
@@ -76,8 +76,9 @@ impl Network {
         })
     }
 
-    /// Returns the configuration with static peers at these addresses. Cyclone refuses names that
-    /// it can't resolve, which may be found later.
+    /// Returns the configuration with static peers at these addresses.
+    ///
+    /// It contains no names, because Cyclone refuses one that can't be resolved yet.
     pub(super) fn config(&self, peers: &[IpAddr]) -> String {
         let peers: String = peers
             .iter()
@@ -93,7 +94,7 @@ impl Network {
     }
 
     /// Returns the addresses of the static peers that can be resolved now. Waits for name servers
-    /// where one is a name.
+    /// if one is a name.
     pub(super) fn resolve_static_peers(&self) -> Vec<IpAddr> {
         let found = self
             .static_peers
@@ -121,38 +122,41 @@ impl Network {
     }
 }
 
-/// Bounds on what peers can make Cyclone keep. The defaults leave them to the peers: a sample may
-/// have 2 GiB, of which 16 may be incomplete for each writer, and one fragment pins the 1 MiB of
-/// buffer that it arrived in. The longest message of the node has 16 MiB.
+/// Bounds on the memory that peers can make Cyclone hold.
+///
+/// Its defaults leave this to the peers: a sample may have 2 GiB, 16 may be incomplete for each
+/// writer, and one fragment pins the 1 MiB buffer that it arrived in. The longest message of the
+/// node has 16 MiB.
 const BOUNDS: &str = "<Internal><MaxSampleSize>33 MiB</MaxSampleSize><DefragReliableMaxSamples>4</DefragReliableMaxSamples>\
     <DefragUnreliableMaxSamples>2</DefragUnreliableMaxSamples><PrimaryReorderMaxSamples>32</PrimaryReorderMaxSamples>\
     <SecondaryReorderMaxSamples>32</SecondaryReorderMaxSamples><DeliveryQueueMaxSamples>128</DeliveryQueueMaxSamples></Internal>\
     <Sizing><ReceiveBufferSize>256 KiB</ReceiveBufferSize></Sizing>";
 
-/// The one interface of nodes that talk only to each other.
+/// Configuration of nodes that talk only to each other: one interface, loopback.
 const LOOPBACK: &str = "<CycloneDDS><Domain><General><Interfaces><NetworkInterface address=\"127.0.0.1\"/></Interfaces></General></Domain></CycloneDDS>";
 
-/// How long others keep a node that is stopped, with what they asked it, and how often it announces
-/// itself. Other nodes have a lease of 10 s; a conversion on a busy machine may starve the process
-/// for longer.
+/// Lease that this node announces: how long others keep a stopped node and its requests.
+///
+/// Other nodes announce 10 s; a conversion on a busy machine may starve the process for longer.
 const LEASE: &str = "<LeaseDuration>80s</LeaseDuration>";
 
-/// How often a node announces itself, …
-const ANNOUNCED: &str = "<SPDPInterval>8s</SPDPInterval>";
+/// Interval between announcements of the participant.
+const ANNOUNCE_INTERVAL: &str = "<SPDPInterval>8s</SPDPInterval>";
 
-/// … and how often to those of this machine alone, for as long as it is there. Cyclone 0.10, which
-/// ROS 2 Jazzy has, announces itself there to 127.0.0.1, and Cyclone 11 does not listen to
-/// announcements over an interface that it has not chosen for all else: such nodes meet by the
-/// announcements of this one, to each port that one may be at, whether or not a node was there
-/// before.
-const ANNOUNCED_HERE: &str =
+/// Interval between announcements on this machine alone, without an end.
+///
+/// Cyclone 0.10 (ROS 2 Jazzy) announces itself there to 127.0.0.1, and Cyclone 11 ignores
+/// announcements over an interface that it has not chosen for everything else. Such nodes discover
+/// each other only by the announcements of this one, which go to every port that a node may use,
+/// whether or not one answered before.
+const LOCAL_ANNOUNCE_INTERVAL: &str =
     "<SPDPInterval>1s</SPDPInterval><InitialLocatorPruneDelay>inf</InitialLocatorPruneDelay>";
 
-/// Makes Cyclone's configuration as `rcl` and `rmw_cyclonedds_cpp` of Jazzy do: our bounds, what
-/// ROS says, and on top of both what `CYCLONEDDS_URI` says.
+/// Builds Cyclone's configuration as `rcl` and `rmw_cyclonedds_cpp` of Jazzy do: our bounds, then
+/// the variables of ROS, then `CYCLONEDDS_URI`.
 ///
-/// Multicast carries discovery only: data by multicast saves nothing for a node that publishes to a
-/// few subscribers, and loses on wireless networks.
+/// Only discovery uses multicast: data by multicast saves nothing for a node with few subscribers,
+/// and loses packets on wireless networks.
 pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
     let is_localhost_only = variables.get("ROS_LOCALHOST_ONLY") == Some("1");
     let is_left_to_cyclone = !is_localhost_only
@@ -181,9 +185,9 @@ pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
         "<ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>32</MaxAutoParticipantIndex>".to_owned()
     };
     let announced = if reach == Reach::Localhost {
-        ANNOUNCED_HERE
+        LOCAL_ANNOUNCE_INTERVAL
     } else {
-        ANNOUNCED
+        ANNOUNCE_INTERVAL
     };
     format!(
         "<CycloneDDS><Domain><General><AllowMulticast>{multicast}</AllowMulticast></General>{BOUNDS}\
@@ -191,7 +195,7 @@ pub(super) fn cyclone_config(variables: &Environment, reach: Reach) -> String {
     )
 }
 
-/// Returns the machines of `ROS_STATIC_PEERS`, as far as `rcl` follows it.
+/// Returns the machines of `ROS_STATIC_PEERS`, if `rcl` would use them.
 fn static_peers(variables: &Environment, reach: Reach) -> Vec<String> {
     let is_followed = reach != Reach::Off
         && variables.get("ROS_LOCALHOST_ONLY") != Some("1")
@@ -208,10 +212,10 @@ fn static_peers(variables: &Environment, reach: Reach) -> Vec<String> {
         .collect()
 }
 
-/// Returns the notice about an RMW whose services look otherwise.
+/// Returns the notice about an RMW that carries services differently.
 ///
 /// # Errors
-/// [`crate::codes::ENVIRONMENT`] for an RMW whose nodes this build can't meet at all.
+/// [`crate::codes::ENVIRONMENT`] for an RMW whose nodes this build can't communicate with.
 fn notice(rmw: &str) -> Result<Option<Diagnostic>, Diagnostic> {
     match rmw {
         "rmw_cyclonedds_cpp" => Ok(None),
@@ -224,7 +228,7 @@ fn notice(rmw: &str) -> Result<Option<Diagnostic>, Diagnostic> {
                  run all nodes with rmw_cyclonedds_cpp or rmw_fastrtps_cpp; or connect the two with zenoh-bridge-ros2dds",
             )),
         _ => {
-            Err(fault("RMW_IMPLEMENTATION", rmw, "this build does not know it").help("rmw_cyclonedds_cpp or rmw_fastrtps_cpp"))
+            Err(fault("RMW_IMPLEMENTATION", rmw, "unknown RMW").help("use rmw_cyclonedds_cpp or rmw_fastrtps_cpp"))
         }
     }
 }
@@ -234,7 +238,7 @@ mod tests {
     use super::*;
 
     fn network(variables: &[(&str, &str)]) -> Result<Network, Diagnostic> {
-        Network::from_variables(&Environment::of(variables))
+        Network::from_variables(&Environment::from_pairs(variables))
     }
 
     #[test]
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_followed() {
+    fn variables_that_are_set_apply() {
         for (variables, reach) in [
             (&[("ROS_LOCALHOST_ONLY", "1")][..], Reach::Localhost),
             (
@@ -287,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn an_rmw_whose_services_look_otherwise_is_taken_with_a_notice() {
+    fn an_rmw_of_another_service_wire_is_accepted_with_a_notice() {
         for (rmw, is_noticed) in [
             ("rmw_cyclonedds_cpp", false),
             ("rmw_fastrtps_cpp", true),
@@ -313,21 +317,21 @@ mod tests {
         );
         let here = "<Peers><Peer address=\"localhost\"/></Peers>";
         for (variables, multicast, discovery) in [
-            (&[][..], "spdp", format!("{ANNOUNCED}{indices}")),
+            (&[][..], "spdp", format!("{ANNOUNCE_INTERVAL}{indices}")),
             (
                 &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")],
                 "false",
-                format!("{ANNOUNCED_HERE}{indices}{here}"),
+                format!("{LOCAL_ANNOUNCE_INTERVAL}{indices}{here}"),
             ),
             (
                 &[("ROS_LOCALHOST_ONLY", "1")],
                 "false",
-                format!("{ANNOUNCED_HERE}{indices}{here}"),
+                format!("{LOCAL_ANNOUNCE_INTERVAL}{indices}{here}"),
             ),
             (
                 &[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")],
                 "false",
-                format!("{ANNOUNCED}{off}"),
+                format!("{ANNOUNCE_INTERVAL}{off}"),
             ),
         ] {
             let expected = format!(
@@ -369,7 +373,7 @@ mod tests {
     fn nodes_that_talk_to_each_other_stay_on_this_machine_and_need_no_rmw() {
         for rmw in ["", "rmw_zenoh_cpp", "rmw_cyclonedds_cpp", "rmw_x"] {
             let variables = [("RMW_IMPLEMENTATION", rmw), ("CYCLONEDDS_URI", LOOPBACK)];
-            let network = Network::loopback(Environment::of(&variables)).expect(rmw);
+            let network = Network::loopback(Environment::from_pairs(&variables)).expect(rmw);
             assert_eq!(
                 network.cyclone.matches("127.0.0.1").count(),
                 1,
@@ -383,12 +387,12 @@ mod tests {
             );
             assert!(network.cyclone.ends_with(LOOPBACK), "{}", network.cyclone);
         }
-        let off = Network::loopback(Environment::of(&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]));
+        let off = Network::loopback(Environment::from_pairs(&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]));
         assert_eq!(off.map(|network| network.reach), Ok(Reach::Off));
     }
 
     #[test]
-    fn what_can_t_be_honoured_is_refused_with_the_remedy() {
+    fn unsupported_values_are_refused_with_the_remedy() {
         for (name, value) in [
             ("ROS_DOMAIN_ID", "233"),
             ("ROS_DOMAIN_ID", "-1"),

@@ -1,8 +1,8 @@
 //! Services as `rmw_cyclonedds_cpp` carries them: requests, answers, and calls to others.
 //!
-//! The identity of a request travels in front of its body. Nodes on Fast DDS and Connext put it
-//! into the inline QoS instead, which Cyclone's programming interface reaches neither to write nor
-//! to read; their requests are refused with a warning, and calls to their services fail at once
+//! The identity of a request precedes its body. Nodes on Fast DDS and Connext put it into the
+//! inline QoS instead, which Cyclone's programming interface can neither write nor read. Their
+//! requests are refused with a warning, and calls to their services fail at once
 //! ([`Gid::has_our_service_wire`]).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,23 +21,23 @@ use super::{Embedded, wire};
 use crate::faults::{Recurring, ended, no_answer, other_wire, transport};
 use crate::opener::TICK;
 use crate::threads::Task;
-use crate::transport::{CALLS, Call as ServiceCall, Limit, Name, Open, RequestCallback};
+use crate::transport::{MAX_PENDING_CALLS, Call as ServiceCall, Limit, Name, Open, RequestCallback};
 use crate::{Qos, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// How long an answer waits for the caller's reader to be discovered.
+/// Maximum time that an answer waits until the caller's reader is discovered.
 const MAX_WAIT_FOR_CALLER: Duration = CATCH_UP;
-/// How long an answer waits for more readers of the caller's participant, where it has clients
-/// whose readers are not known yet.
+/// Maximum time that an answer waits for more readers of the caller's participant, if that has
+/// clients whose readers are not known yet.
 const MAX_WAIT_FOR_ALL_READERS: Duration = Duration::from_secs(1);
-/// Answers with more bytes are not sent twice.
+/// Maximum size of an answer that is sent twice, in bytes.
 const MAX_REPEATED_BYTES: usize = 1 << 16;
-/// How long an answer waits to be acknowledged.
+/// Time limit for the acknowledgement of an answer.
 const ACKNOWLEDGEMENT_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long an answer that can't be written is tried again.
+/// Time limit for retries of an answer that can't be written.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Pause between answers that are repeated in another session: a client keeps the last few unread
-/// answers, be they for it or for others.
+/// Pause between answers that are repeated in another session: a client keeps only the last few
+/// unread answers, including those meant for others.
 const REPEAT_PAUSE: Duration = Duration::from_millis(5);
 /// Poll interval for state without change notification.
 const POLL: Duration = Duration::from_millis(100);
@@ -47,21 +47,22 @@ const SEQUENCE: i64 = 1;
 /// The identity of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Call {
-    /// The caller's writer, which tells its participant.
+    /// The caller's writer, which identifies its participant.
     caller: Gid,
-    /// The identity of the client in the header.
+    /// Identity of the client in the header.
     client: u64,
     sequence: i64,
 }
 
-/// Length of the CDR header, and with the identity of the call behind it: two integers of 8 bytes.
-/// Nothing in CDR is aligned to more, so the body's own alignment begins anew behind them.
+/// Length of the CDR header in bytes, and length together with the identity of the call: two
+/// integers of 8 bytes. CDR aligns nothing to more than 8, so the alignment of the body starts
+/// again behind them.
 const CDR_HEADER: usize = 4;
 const CALL_HEADER: usize = CDR_HEADER + 16;
 
 impl Call {
-    /// Puts the identity in front of a request or answer. Both are little-endian, as all that this
-    /// node writes.
+    /// Puts the identity in front of a request or answer. Both are little-endian, as is everything
+    /// that this node writes.
     fn pack(self, body: &Bytes) -> Bytes {
         let (header, body) = body.split_at(CDR_HEADER.min(body.len()));
         [
@@ -101,14 +102,14 @@ pub(super) struct ServerEnd {
     ask: RequestCallback<Bytes, Bytes>,
     seen: Mutex<SeenMessages>,
     refused: Mutex<Recurring>,
-    /// Where answers go in each session, the newest first.
+    /// The writers of answers in each session, the newest session first.
     answers: Mutex<Vec<Answers>>,
     /// Held while an answer is repeated in another session.
     repeating: tokio::sync::Mutex<()>,
     changes: watch::Sender<()>,
 }
 
-/// Where answers go in one session.
+/// The writer of answers in one session.
 #[derive(Clone)]
 struct Answers {
     session: Arc<Session>,
@@ -124,15 +125,16 @@ impl Answers {
             .connections(self.writer.writer.gid(), call.caller.prefix())
     }
 
-    /// Whether an answer that was sent here will arrive: the session delivers, and a reader of the
-    /// caller is still connected.
+    /// Whether an answer sent here will arrive: the session delivers, and a reader of the caller is
+    /// still connected.
     fn delivers(&self, call: Call) -> bool {
         self.session.delivers() && !self.readers(call).is_empty()
     }
 
-    /// Whether the caller's reader is known here. Requests do not name it: of its participant, as
-    /// many readers of answers have to be connected as there are writers of requests, unless that
-    /// takes too long.
+    /// Whether the caller's reader is known here.
+    ///
+    /// Requests do not name it. Therefore as many readers of answers as writers of requests must be
+    /// connected, of the caller's participant, unless that takes too long.
     fn knows(&self, call: Call, is_late: bool) -> bool {
         let readers = self.readers(call).len();
         readers > 0
@@ -145,12 +147,12 @@ impl Answers {
                         .len())
     }
 
-    /// Sends an answer; whether it was acknowledged.
+    /// Sends an answer; returns whether it was acknowledged.
     ///
-    /// A reader under Cyclone takes everything written before the first heartbeat it sees for
+    /// A reader under Cyclone treats everything written before the first heartbeat that it sees as
     /// history, and does not deliver it. A caller that is not known to have seen one is therefore
-    /// answered twice, the second time after it has acknowledged something; it ignores an answer
-    /// that it has. A long answer waits for the acknowledgement instead.
+    /// answered twice, the second time after it has acknowledged something; it ignores the
+    /// duplicate. A long answer waits for the acknowledgement instead.
     async fn send(&self, call: Call, packed: &Bytes) -> Result<bool, Diagnostic> {
         let (graph, writer) = (&self.session.graph, &self.writer.writer);
         let write = || async {
@@ -174,7 +176,7 @@ impl Answers {
                 write().await?;
                 acknowledged().await
             };
-            // Unknown while some other reader holds the acknowledgement up.
+            // Unknown while another reader delays the acknowledgement.
             if has_settled {
                 graph.note_settled(writer.gid(), &readers);
             }
@@ -185,7 +187,7 @@ impl Answers {
 }
 
 impl ServerEnd {
-    /// Offers `service`; every change of the graph ticks `changes`.
+    /// Creates the server of `service`; every change of the graph ticks `changes`.
     pub(super) fn new(
         service: &Name,
         ask: RequestCallback<Bytes, Bytes>,
@@ -205,14 +207,14 @@ impl ServerEnd {
         })
     }
 
-    /// Opens it in a session.
+    /// Opens the server in a session.
     pub(super) fn open(
         self: Arc<Self>,
         session: &Arc<Session>,
         handle: &Handle,
     ) -> Result<Open, Diagnostic> {
-        let reader = session.reader(&self.requests, Qos::reliable(CALLS))?;
-        let writer = Arc::new(session.writer(&self.replies, Qos::reliable(CALLS))?);
+        let reader = session.reader(&self.requests, Qos::reliable(MAX_PENDING_CALLS))?;
+        let writer = Arc::new(session.writer(&self.replies, Qos::reliable(MAX_PENDING_CALLS))?);
         self.answers().insert(
             0,
             Answers {
@@ -243,7 +245,7 @@ impl ServerEnd {
     }
 }
 
-/// Removes a session's way of answers when that session ends.
+/// Removes a session's writer of answers when that session ends.
 struct Closing {
     served: Weak<ServerEnd>,
     number: u64,
@@ -267,7 +269,7 @@ impl ServerEnd {
     fn hear(self: &Arc<Self>, arrived: &Arrived) {
         if !arrived.writer.has_our_service_wire() {
             let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-            refused.tell(|n| tracing::warn!("{n} request(s) refused: {}", other_wire(&self.name)));
+            refused.report(|n| tracing::warn!("{n} request(s) refused: {}", other_wire(&self.name)));
             return;
         }
         let served = Arc::downgrade(self);
@@ -275,7 +277,7 @@ impl ServerEnd {
             let reply = move |response| {
                 let served = served
                     .upgrade()
-                    .ok_or("the service is not offered any more")?;
+                    .ok_or("the service is no longer offered")?;
                 Ok(async move {
                     served.answer(call, &response).await;
                     Ok(())
@@ -289,16 +291,16 @@ impl ServerEnd {
         }));
     }
 
-    /// Answers a call in whichever session the caller is known, until it is acknowledged.
+    /// Answers a call in whichever session knows the caller, until the answer is acknowledged.
     ///
-    /// A process that stood still hears late, and in any order, that one client of a participant
-    /// has gone and another is there, or that all participants were lost, whatever they have sent
-    /// meanwhile, and come back. The answer may then have gone to readers that are gone, or to
-    /// none, so it is repeated over each connection made after that.
+    /// A process that was suspended learns late, and in any order, that a client has left and
+    /// another has come, or that all participants were lost and came back, whatever they sent
+    /// meanwhile. The answer may have gone to readers that no longer exist, or to none, so it is
+    /// repeated over each connection made after that.
     ///
-    /// An answer without acknowledgement may still arrive: Cyclone does not tell whose
-    /// acknowledgement is missing, and it may be that of another reader that stands still. So it is
-    /// sent in another session only once the first no longer delivers.
+    /// An answer without acknowledgement may still arrive: Cyclone does not report whose
+    /// acknowledgement is missing, and it may be that of another, suspended reader. The answer is
+    /// therefore sent in another session only once the first no longer delivers.
     async fn answer(&self, call: Call, response: &Bytes) {
         let packed = call.pack(response);
         let (start, mut changes, mut faults) = (
@@ -306,9 +308,9 @@ impl ServerEnd {
             self.changes.subscribe(),
             Recurring::default(),
         );
-        // The sessions in which it may be under way.
+        // The sessions in which the answer may be in flight.
         let mut sent: Vec<Sent> = Vec::new();
-        // The sessions that did not take it this time.
+        // The sessions in which writing failed this time.
         let mut refused: Vec<u64> = Vec::new();
         loop {
             let (is_late, is_over) = (
@@ -335,7 +337,7 @@ impl ServerEnd {
                     .any(|reader| sent.has_missed(reader)),
                 None => answers.knows(call, is_late) || (is_over && sent.is_empty()),
             };
-            // The other sessions are released: they may end meanwhile.
+            // The other sessions are released here, so that they can end meanwhile.
             let next = all.into_iter().find(is_wanted);
             if let Some(answers) = next {
                 if !sent.is_empty() {
@@ -346,13 +348,13 @@ impl ServerEnd {
                 let is_heard = match answers.send(call, &packed).await {
                     Ok(is_heard) => is_heard,
                     Err(error) => {
-                        faults.tell(|_| tracing::warn!("{}: {error}", self.name));
+                        faults.report(|_| tracing::warn!("{}: {error}", self.name));
                         refused.push(answers.session.number);
                         continue;
                     }
                 };
-                // Cyclone may be giving the readers up, which counts as acknowledged, and is
-                // reported later, as the standstill is.
+                // Cyclone may be about to drop the readers: it counts that as acknowledged, and
+                // reports it later, as it does a standstill.
                 tokio::time::sleep(2 * TICK).await;
                 let was_away = answers.session.has_just_stood_still();
                 if is_heard && !was_away {
@@ -366,7 +368,7 @@ impl ServerEnd {
                 });
             } else if is_over && (refused.is_empty() || start.elapsed() > WRITE_TIMEOUT) {
                 return tracing::debug!(
-                    "{}: whether the caller has its answer is not known",
+                    "{}: the answer may not have reached the caller",
                     self.name
                 );
             } else {
@@ -383,7 +385,7 @@ struct Sent {
     session: u64,
     /// The connections with the caller's readers at that time.
     readers: Vec<Connection>,
-    /// Whether the process stood still before, so that these may not be all, or none.
+    /// Whether the process was suspended before, so that `readers` may be incomplete.
     was_away: bool,
 }
 
@@ -412,14 +414,14 @@ impl Embedded {
         let (session, writer, reader) = 'found: loop {
             let session = self.sessions.current()?;
             let (requests, replies) = wire::service(called);
-            // Creating endpoints waits for the library's locks.
+            // Creating endpoints waits for the library's locks, so it runs on a blocking thread.
             let opening = self.handle.spawn_blocking(move || {
                 let writer = session.writer(&requests, Qos::reliable(1))?;
-                let reader = session.reader(&replies, Qos::reliable(CALLS))?;
+                let reader = session.reader(&replies, Qos::reliable(MAX_PENDING_CALLS))?;
                 Ok((session, writer, reader))
             });
             let (session, writer, reader) = opening.await.map_err(|_| ended())??;
-            // A new session discovers everyone anew.
+            // A new session starts discovery again, so the call starts again there.
             while self.sessions.current()?.number == session.number {
                 match session.graph.server(writer.writer.gid(), reader.gid()) {
                     Server::Found => break 'found (session, writer, reader),
@@ -439,7 +441,7 @@ impl Embedded {
             sequence: SEQUENCE,
         };
         let sent = writer.writer.write(call.pack(&request)).await;
-        sent.map_err(|fault| transport(&format!("{service} can't be called"), fault))?;
+        sent.map_err(|fault| transport(&format!("can't call {service}"), fault))?;
         let mut answers = std::pin::pin!(reader.stream());
         while let Some(answer) = answers.next().await {
             match answer
@@ -454,7 +456,7 @@ impl Embedded {
                 Ok(_) => {}
                 Err(error) => {
                     return Err(transport(
-                        &format!("the answer of {service} can't be read"),
+                        &format!("can't read the answer of {service}"),
                         error,
                     ));
                 }
@@ -465,7 +467,7 @@ impl Embedded {
     }
 }
 
-/// Returns the identity of a client in the header: unique to it, from both halves of its GUID.
+/// Returns the identity of a client in the header: unique, from both halves of its GUID.
 fn client(gid: Gid) -> u64 {
     let bytes = u128::from_le_bytes(gid.0);
     (bytes >> 64) as u64 ^ bytes as u64

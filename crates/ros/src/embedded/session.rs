@@ -1,8 +1,8 @@
 //! One stay of the node in the ROS graph: a participant, the node's readers and writers on it, and
-//! the endpoints they are connected with.
+//! the endpoints that they are connected with.
 //!
-//! A node has one session after the other ([`super::keeper`]); for some seconds it may have
-//! two. Whoever needs the network for one exchange holds its session for as long.
+//! A node has one session after the other ([`super::keeper`]), and two for some seconds when it
+//! changes between them. An exchange holds the session that it started in.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,36 +24,37 @@ use crate::threads::Task;
 use crate::{Qos, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
-/// Changes of endpoints within this time are announced together.
+/// Window in which changes of endpoints are announced together.
 const DEBOUNCE: Duration = Duration::from_millis(10);
 /// Pause before a failed announcement of the node's endpoints is repeated.
 const ANNOUNCE_RETRY: Duration = Duration::from_secs(1);
-/// How many participants' announcements of their nodes may wait to be read: all share one instance
-/// of a keyless topic.
+/// Maximum number of unread announcements of participants, all of which share one instance of a
+/// keyless topic.
 const MAX_WAITING_INFOS: usize = 4096;
-/// How long it takes at most to hear what was missed: Cyclone repeats what was not acknowledged
-/// every 8 s at the latest.
+/// Maximum time until lost messages are repeated: Cyclone repeats unacknowledged data at the latest
+/// after 8 s.
 pub(super) const CATCH_UP: Duration = Duration::from_secs(20);
 
 /// The session.
 pub(super) struct Session {
     /// Counts the sessions of a node from 0.
     pub number: u64,
-    // Dropped before its participant.
+    // Declared before `dds`, so that it is dropped before its participant.
     infos: Writer,
     pub dds: Dds,
     pub graph: Arc<Graph>,
-    /// When this process was last found to have stood still.
+    /// When this process was last found to have been suspended.
     stood_still: Mutex<Option<Instant>>,
     /// Whether this machine's addresses have changed since the session began, so that peers may be
-    /// out of reach.
+    /// unreachable.
     has_moved: AtomicBool,
     tasks: Mutex<Vec<Task>>,
 }
 
 impl Session {
-    /// Joins the ROS graph, with static peers at these addresses. Every change in it ticks
-    /// `changes`.
+    /// Joins the ROS graph, with static peers at these addresses.
+    ///
+    /// Every change of the graph ticks `changes`.
     ///
     /// # Errors
     /// [`crate::codes::TRANSPORT`].
@@ -101,8 +102,8 @@ impl Session {
             .push(task);
     }
 
-    /// Ends its tasks, and announces that the node has left. The participant leaves when the
-    /// session is dropped.
+    /// Ends the session's tasks, and announces that the node has left. The participant leaves when
+    /// the session is dropped.
     pub(super) fn leave(&self) {
         self.graph.leave();
         self.tasks
@@ -112,7 +113,7 @@ impl Session {
         self.infos.write_last(&self.info());
     }
 
-    /// Announces that the node is in another session now. Exchanges that are under way here may be
+    /// Announces that the node has moved to another session. Exchanges in progress here may be
     /// completed.
     pub(super) fn retire(&self) {
         self.graph.leave();
@@ -137,7 +138,7 @@ impl Session {
         Ok(SessionWriter { writer, _end: end })
     }
 
-    /// Notes that this process stood still, until now.
+    /// Records that this process was suspended until now.
     pub(super) fn note_standstill(&self) {
         *self
             .stood_still
@@ -145,8 +146,8 @@ impl Session {
             .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether this process stood still a while ago, so that it may still hear in any order what
-    /// happened meanwhile.
+    /// Whether this process was suspended recently, so that events of that time may still arrive,
+    /// in any order.
     pub(super) fn has_just_stood_still(&self) -> bool {
         self.stood_still
             .lock()
@@ -154,12 +155,12 @@ impl Session {
             .is_some_and(|at| at.elapsed() < CATCH_UP)
     }
 
-    /// Notes that the addresses of this machine have changed.
+    /// Records that the addresses of this machine have changed.
     pub(super) fn note_moved(&self) {
         self.has_moved.store(true, Ordering::Relaxed);
     }
 
-    /// Whether what is written here reaches the endpoints it is connected with, as far as is known.
+    /// Whether messages written here reach connected endpoints, as far as is known.
     pub(super) fn delivers(&self) -> bool {
         !self.has_moved.load(Ordering::Relaxed)
     }
@@ -181,13 +182,13 @@ impl Session {
         }
     }
 
-    /// Hands the graph what discovery reports.
+    /// Hands the graph the events of discovery.
     async fn follow_discovery(self: Arc<Self>) {
         self.dds.listen(|event| self.graph.hear(event)).await;
     }
 
     /// Reads the endpoints of others after every change. Listing them waits for the library's
-    /// thread, and so runs on a thread of its own.
+    /// thread, and so runs on a blocking thread.
     async fn follow_endpoints(self: Arc<Self>) {
         loop {
             let session = self.clone();
@@ -201,7 +202,7 @@ impl Session {
         }
     }
 
-    /// Reads which nodes other participants announce.
+    /// Reads the nodes that other participants announce.
     async fn follow_nodes(self: Arc<Self>, reader: Reader) {
         let mut infos = std::pin::pin!(reader.stream());
         while let Some(info) = infos.next().await {
@@ -210,7 +211,8 @@ impl Session {
                     .map(|info| (info, arrived.writer.prefix()))
             });
             match info {
-                // A participant speaks for itself alone: those it could make up would never leave.
+                // A participant may announce only its own nodes: others would never leave the
+                // graph.
                 Ok((info, sender)) if Gid::from(info.gid).prefix() == sender => {
                     self.graph.hear_nodes(info)
                 }
@@ -241,7 +243,7 @@ impl SessionReader {
         while let Some(message) = messages.next().await {
             match message {
                 Ok(arrived) => hear(arrived),
-                Err(fault) => faults.tell(|n| {
+                Err(fault) => faults.report(|n| {
                     tracing::warn!("{name}: {n} message(s) could not be read; the last: {fault}")
                 }),
             }
@@ -261,13 +263,13 @@ pub(super) struct SessionWriter {
 }
 
 /// Writes until it succeeds, pausing for [`ANNOUNCE_RETRY`] after a failure. Failures are logged
-/// less and less often.
+/// with exponentially falling frequency ([`Recurring`]).
 async fn retry_write<W: Future<Output = Result<(), E>>, E: std::fmt::Display>(
     faults: &mut Recurring,
     write: impl Fn() -> W,
 ) {
     while let Err(error) = write().await {
-        faults.tell(|n| {
+        faults.report(|n| {
             tracing::warn!("{n} announcement(s) of this node's endpoints failed; the last: {error}")
         });
         tokio::time::sleep(ANNOUNCE_RETRY).await;
@@ -305,7 +307,7 @@ mod tests {
     fn what_fails_without_end_is_logged_less_and_less_often() {
         let (mut faults, mut logged) = (Recurring::default(), Vec::new());
         for _ in 0..6000 {
-            faults.tell(|n| logged.push(n));
+            faults.report(|n| logged.push(n));
         }
         assert_eq!((logged.len(), logged.last()), (13, Some(&4096)));
     }

@@ -1,4 +1,4 @@
-//! Two nodes of this process, over real DDS on loopback.
+//! Tests with two nodes in this process, over real DDS on loopback.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,14 +22,14 @@ use crate::testing::{self, PATIENCE, graph, heard, text};
 use crate::{Durability, Reliability, Request, codes};
 use crate::{Node, Subscription};
 
-/// A node alone with the others of its test: each test has a domain of its own.
+/// Starts a node in the domain of its test.
 fn node(name: &str, test: u16, line: &str) -> Client {
     let (args, _) = Args::parse(line.split_whitespace().map(str::to_owned)).expect("arguments");
     start(name, &args, &network(test)).expect("a node")
 }
 
-/// The DDS domain of a test, which no other test of this machine has until this process ends: the
-/// Python tests take theirs by the same files (test/conftest.py), from the other end.
+/// Returns the DDS domain of a test, locked until this process ends. The Python tests lock theirs
+/// by the same files, from the other end of the range (test/conftest.py).
 fn domain(test: u16) -> u16 {
     static TAKEN: Mutex<BTreeMap<u16, (u16, File)>> = Mutex::new(BTreeMap::new());
     let user = std::fs::metadata("/proc/self").expect("this process").uid();
@@ -62,7 +62,7 @@ fn network(test: u16) -> Network {
         reach: Reach::Localhost,
         static_peers: Vec::new(),
         cyclone: network::cyclone_config(
-            &crate::environment::Environment::of(&variables),
+            &crate::environment::Environment::from_pairs(&variables),
             Reach::Localhost,
         ),
         notice: None,
@@ -90,7 +90,7 @@ async fn large_messages_arrive_and_slow_readers_get_the_last() {
     let large = "é".repeat(1 << 20);
     publisher.publish(text(large.clone())).expect("said");
     assert!(heard(&mut subscription).await == Some(large));
-    // Nobody reads meanwhile: of what arrives, the last is kept.
+    // No reads meanwhile: of the messages that arrive, the last is kept.
     for n in 0..50 {
         publisher.publish(text(n.to_string())).expect("said");
     }
@@ -346,7 +346,7 @@ async fn parameters_of_other_nodes_are_asked_for() {
             "",
         ))
         .expect("declared");
-    // Services wait until all parameters are declared.
+    // Services answer only once all parameters are declared.
     let early = caller
         .call::<GetParameters>(
             "/server/get_parameters",
@@ -359,7 +359,7 @@ async fn parameters_of_other_nodes_are_asked_for() {
         codes::NO_ANSWER.id
     );
     assert_eq!(server.finish_declaring(), []);
-    // All at once, each gets its own answer; one does not wait for it.
+    // Concurrent calls: each gets its own answer, and one does not wait for it.
     let call = |asked: GetParametersRequest| {
         caller.call::<GetParameters>("/server/get_parameters", asked, PATIENCE)
     };
@@ -394,7 +394,7 @@ async fn parameters_of_other_nodes_are_asked_for() {
 }
 
 #[tokio::test]
-async fn what_a_dead_publisher_said_is_not_heard_later() {
+async fn messages_of_a_dead_publisher_are_not_delivered_later() {
     let (speaker, listener) = (node("speaker", 7, ""), node("listener", 7, ""));
     let publisher = speaker
         .advertise::<Text>("/t", Qos::latched(1))
@@ -404,7 +404,7 @@ async fn what_a_dead_publisher_said_is_not_heard_later() {
         .subscribe::<Text>("/t", Qos::latched(1))
         .expect("subscription");
     assert_eq!(heard(&mut first).await.as_deref(), Some("old"));
-    // Subscribed again while the publisher is there: the latched message is heard again.
+    // A new subscription while the publisher exists receives the latched message again.
     drop(first);
     let mut again = listener
         .subscribe::<Text>("/t", Qos::latched(1))
@@ -451,7 +451,7 @@ async fn the_subscriptions_of_a_fleet_come_and_go() {
 }
 
 #[tokio::test]
-async fn who_comes_late_meets_a_node_that_has_closed_many_ends() {
+async fn a_late_node_discovers_one_that_has_closed_many_endpoints() {
     let (fleet, other) = (node("fleet", 10, ""), node("other", 10, ""));
     let mut service = fleet.serve::<ListParameters>("~/convert").expect("service");
     tokio::spawn(async move {
@@ -499,7 +499,7 @@ async fn who_comes_late_meets_a_node_that_has_closed_many_ends() {
 }
 
 #[tokio::test]
-async fn after_a_change_of_addresses_a_node_joins_anew_and_hears_and_says_all() {
+async fn after_a_change_of_addresses_a_node_joins_again_and_loses_no_message() {
     let machine: Arc<Mutex<Vec<IpAddr>>> = Arc::default();
     let start = |name: &str| {
         let machine = machine.clone();
@@ -524,8 +524,8 @@ async fn after_a_change_of_addresses_a_node_joins_anew_and_hears_and_says_all() 
         .lock()
         .expect("no panic")
         .push(Ipv4Addr::new(192, 0, 2, 7).into());
-    // The publisher of the new session is there beside the old one, which has to end what is under
-    // way.
+    // The publisher of the new session coexists with the old one, which completes what is in
+    // progress.
     graph(&node, |graph| sessions(graph).len() == 2).await;
     publisher.publish(text("two")).expect("said");
     let two = Some("two".to_owned());
@@ -539,7 +539,7 @@ async fn after_a_change_of_addresses_a_node_joins_anew_and_hears_and_says_all() 
     while !texts.contains(&three) {
         texts.push(heard(&mut subscription).await);
     }
-    // Messages that arrive in both sessions are delivered once, but for what the new writer
+    // Messages that arrive in both sessions are delivered once, except those that the new writer
     // repeats.
     assert!(texts.len() <= 4, "{texts:?}");
 }

@@ -1,4 +1,4 @@
-//! The names of topics, services and types in ROS and in DDS.
+//! Translates names of topics, services and types between ROS and DDS.
 
 use super::dds::DdsTopic;
 use crate::names;
@@ -31,15 +31,15 @@ pub(super) fn service(service: &Name) -> (DdsTopic, DdsTopic) {
     )
 }
 
-/// `rt/tf` → `/tf`.
-pub(super) fn topic_of(dds: &str) -> Option<String> {
+/// Returns the ROS topic of a DDS topic: `rt/tf` → `/tf`.
+pub(super) fn ros_topic(dds: &str) -> Option<String> {
     dds.strip_prefix("rt")
         .filter(|name| name.starts_with('/'))
         .map(str::to_owned)
 }
 
-/// `rq/resetRequest` → `/reset`.
-pub(super) fn service_of(dds: &str) -> Option<String> {
+/// Returns the ROS service of a DDS topic: `rq/resetRequest` → `/reset`.
+pub(super) fn ros_service(dds: &str) -> Option<String> {
     dds.strip_prefix("rq")
         .filter(|name| name.starts_with('/'))?
         .strip_suffix("Request")
@@ -47,7 +47,7 @@ pub(super) fn service_of(dds: &str) -> Option<String> {
 }
 
 /// Whether a DDS topic is a ROS topic or half of a ROS service.
-pub(super) fn is_of_ros(dds: &str) -> bool {
+pub(super) fn is_ros_topic(dds: &str) -> bool {
     ["rt/", "rq/", "rr/"]
         .iter()
         .any(|prefix| dds.starts_with(prefix))
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn names_survive_the_way_to_dds_and_back() {
+    fn names_round_trip_through_dds() {
         for kind in [
             "std_msgs/msg/String",
             "a_b/action/Fibonacci_FeedbackMessage",
@@ -76,8 +76,8 @@ mod tests {
             let dds = topic(&name("/x/y", kind));
             assert_eq!(
                 (
-                    topic_of(&dds.name).as_deref(),
-                    names::type_of_dds(&dds.type_name, "").as_str()
+                    ros_topic(&dds.name).as_deref(),
+                    names::ros_type(&dds.type_name, "").as_str()
                 ),
                 (Some("/x/y"), kind)
             );
@@ -97,24 +97,24 @@ mod tests {
                 "std_srvs::srv::dds_::Trigger_Response_"
             )
         );
-        assert_eq!(service_of(&requests.name).as_deref(), Some("/left/reset"));
+        assert_eq!(ros_service(&requests.name).as_deref(), Some("/left/reset"));
         assert_eq!(
-            names::type_of_dds(&requests.type_name, "_Request"),
+            names::ros_type(&requests.type_name, "_Request"),
             "std_srvs/srv/Trigger"
         );
         assert_eq!(
-            names::type_of_dds("p::action::dds_::Fibonacci_SendGoal_Request_", "_Request"),
+            names::ros_type("p::action::dds_::Fibonacci_SendGoal_Request_", "_Request"),
             "p/action/Fibonacci_SendGoal"
         );
         for foreign in ["DCPSTopic", "rt", "rtx/y", "ros_discovery_info"] {
             assert_eq!(
-                (topic_of(foreign), service_of(foreign), is_of_ros(foreign)),
+                (ros_topic(foreign), ros_service(foreign), is_ros_topic(foreign)),
                 (None, None, false),
                 "{foreign}"
             );
         }
         for foreign in ["ShapeType", "a::dds_::B", "a::b"] {
-            assert_eq!(names::type_of_dds(foreign, ""), foreign);
+            assert_eq!(names::ros_type(foreign, ""), foreign);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The ROS graph as rcl tells it.
+//! The ROS graph as reported by rcl.
 
 use ::rclrs::{
     LogSeverity, Logger, Node, QoSDurabilityPolicy, QoSHistoryPolicy, QoSReliabilityPolicy,
@@ -8,18 +8,17 @@ use ::rclrs::{
 use crate::graph::{EndQos, Graph, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 use crate::{Durability, Reliability, names};
 
-/// What rcl calls a node that discovery has told no name of.
+/// The name that rcl gives a node whose name discovery has not reported.
 const UNKNOWN: &str = "_NODE_NAME_UNKNOWN_";
 
-/// Silences what rclrs says of every endpoint: that its history is unknown, since discovery does
-/// not carry it.
+/// Silences a warning of rclrs about every endpoint: discovery does not report the history policy.
 pub(super) fn quiet() {
     if let Ok(logger) = Logger::new("QoSProfile.conversion") {
         let _ = logger.set_level(LogSeverity::Fatal);
     }
 }
 
-/// All that is known at this moment, in any order. What vanishes while it is looked at is left out.
+/// Returns a snapshot of the graph, in any order. Endpoints that vanish meanwhile are left out.
 pub(super) fn look(node: &Node) -> Graph {
     let nodes = node.get_node_names().unwrap_or_default();
     let mut graph = Graph::default();
@@ -87,7 +86,7 @@ fn topic_end(topic: &str, role: TopicRole, end: TopicEndpointInfo) -> TopicEnd {
         type_name: end.topic_type,
         role,
         node: (end.node_name != UNKNOWN).then(|| names::join(&end.node_namespace, &end.node_name)),
-        // rclrs does not tell.
+        // rclrs does not report it.
         id: None,
         qos: reliability
             .zip(durability)

@@ -1,15 +1,14 @@
-//! The node in a ROS 2 workspace: rcl and whatever RMW the workspace has, through `rclrs`.
+//! The node in a ROS 2 workspace: rcl and the workspace's RMW, through `rclrs`.
 //!
-//! Only this module and its children name that crate. rcl gets the command line as it was given,
-//! except for parameters: rclrs can neither ask before one changes, nor change `use_sim_time`, and
-//! it panics if that is not a bool. So parameters and ROS time come from the node itself, as with
-//! every client here. What the node logs is published as by every client, too: rcl writes only what
-//! it has to say itself, to the terminal.
+//! Only this module and its children use that crate. rcl gets the command line as given, but
+//! without parameters: rclrs can neither check a parameter before it changes nor change
+//! `use_sim_time`, and it panics if that is not a bool. Parameters and ROS time are therefore this
+//! crate's, as with every network. So is the node's log on `/rosout`: rcl writes only its own
+//! messages, to the terminal.
 //!
-//! What every client does is in [`super::client`]; here is a [`Backend`]: rclrs has no publishers
-//! of bytes, so messages are those that rosidl generated. It takes them on one thread and runs
-//! callbacks on another one. All that ours do there is to put what came into a queue. What rcl may
-//! wait in is asked [`apart`] in tasks.
+//! This is a [`Backend`], because rclrs has no publishers of bytes: messages are those that rosidl
+//! generated. rclrs takes them on one thread and runs callbacks on another. Our callbacks only push
+//! into a queue. Operations in which rcl may wait run [`run_blocking`] in tasks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,32 +34,32 @@ use super::faults::{ended, no_answer, transport};
 use super::msg::{Message, Service};
 use super::threads::Threads;
 use super::transport::{
-    Attempt, Backend, CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback,
-    Setup, apart,
+    Attempt, Backend, MAX_PENDING_CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback,
+    Setup, run_blocking,
 };
 use super::{Durability, Graph, Observed, PublisherId, Qos, Reliability, Sample, codes};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 use wire::Mirror;
 
-/// How often the graph is looked at although rcl has told of no change: it may tell before the
-/// change can be seen.
+/// Interval between snapshots of the graph without a notification: rcl may notify before the change
+/// is visible.
 const GRAPH_PERIOD: Duration = Duration::from_secs(5);
-/// How long a spinning thread that fails waits before it tries again.
+/// Pause of the spinning thread after a failure.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The ROS graph, over rcl.
 #[derive(Clone)]
 pub struct Rclrs(Arc<Mutex<Option<Live>>>);
 
-/// What ends with the node: what listens to the graph, the node, the thread. Fields are dropped in
-/// order.
+/// The state that ends with the node, in order of dropping: the guard of the graph's events, the
+/// node, the thread.
 struct Live {
     _listening: Open,
     node: client::Node,
     _spinning: Spinning,
 }
 
-/// The thread that all callbacks run on.
+/// The thread on which all callbacks run.
 struct Spinning {
     commands: Arc<client::ExecutorCommands>,
     is_over: Arc<AtomicBool>,
@@ -76,7 +75,7 @@ impl Spinning {
             .spawn(move || {
                 while !over.load(Ordering::Acquire) {
                     for error in executor.spin(SpinOptions::default()) {
-                        tracing::warn!("a message or a call could not be taken: {error}");
+                        tracing::warn!("could not take a message or a request: {error}");
                         std::thread::sleep(PAUSE);
                     }
                 }
@@ -97,7 +96,7 @@ impl Drop for Spinning {
             return;
         };
         while !thread.is_finished() {
-            // Again and again: a `spin` that begins right now forgets that it was told to end.
+            // Repeated, because a `spin` that begins at this moment resets the request to end.
             self.commands.halt_spinning();
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -109,8 +108,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An error with what rcl said of it.
-fn whole(error: &client::RclrsError) -> String {
+/// Returns an error with the detail that rcl gives.
+fn with_source(error: &client::RclrsError) -> String {
     std::error::Error::source(error)
         .map_or_else(|| error.to_string(), |source| format!("{error} {source}"))
 }
@@ -133,9 +132,9 @@ impl Rclrs {
         Setup { changes, .. }: Setup,
     ) -> Result<Self, Diagnostic> {
         let context = Context::new(arguments(&args.given), InitOptions::new()).map_err(|error| {
-            let what = format!("rcl can't be started: {}", whole(&error));
+            let what = format!("can't start rcl: {}", with_source(&error));
             Diagnostic::new(&codes::ENVIRONMENT, Place::default(), what).help(
-                "look at ROS_DOMAIN_ID and RMW_IMPLEMENTATION, and whether that RMW is installed in the workspace sourced",
+                "check ROS_DOMAIN_ID and RMW_IMPLEMENTATION, and that this RMW is installed in the sourced workspace",
             )
         })?;
         let executor = context.create_basic_executor();
@@ -160,7 +159,7 @@ impl Rclrs {
         })))))
     }
 
-    /// The node, unless it has left.
+    /// Returns the node, unless it has left.
     fn node(&self) -> Result<client::Node, Diagnostic> {
         locked(&self.0)
             .as_ref()
@@ -169,9 +168,11 @@ impl Rclrs {
     }
 }
 
-/// What rcl is told: the command line without parameters, and to leave the log file and `/rosout`
-/// to us. A log level is the node's; that of rcl and the RMW is only what is said for a logger of
-/// theirs, or debugging would drown in every message taken.
+/// Returns the arguments for rcl: the command line without parameters, and flags that leave the log
+/// file and `/rosout` to this crate.
+///
+/// The general log level applies to the node alone; rcl and the RMW get only levels set for their
+/// loggers, because at debug level they log every message taken.
 fn arguments(given: &[String]) -> Vec<String> {
     let mut kept = vec!["bridge".to_owned()];
     let mut given = given.iter();
@@ -256,7 +257,7 @@ impl Backend for Rclrs {
             let publisher = open.clone();
             opened(Arc::new(move |message: &M| {
                 let (publisher, message) = (publisher.clone(), M::Ros::from_ours(message.clone()));
-                Ok(apart(move || {
+                Ok(run_blocking(move || {
                     publisher
                         .publish(message)
                         .map_err(|error| error.to_string())
@@ -276,7 +277,7 @@ impl Backend for Rclrs {
             let ask = ask.clone();
             let hear = move |request: <S::Ros as ServiceIDL>::Request| {
                 let (answer, answered) = tokio::sync::oneshot::channel::<S::Response>();
-                // rclrs sends it by its own thread.
+                // rclrs sends it on its own thread.
                 let reply = move |response| {
                     let given = answer
                         .send(response)
@@ -290,13 +291,13 @@ impl Backend for Rclrs {
                 async move {
                     match answered.await {
                         Ok(response) => Mirror::from_ours(response),
-                        // There will be no answer, and rclrs knows no other way to say so. Nothing
-                        // can wake this, so it is dropped at once.
+                        // There will be no answer, and rclrs offers no other way to say so. Nothing
+                        // can wake this future, so it is dropped at once.
                         Err(_) => std::future::pending().await,
                     }
                 }
             };
-            let depth = u32::try_from(CALLS).unwrap_or(u32::MAX);
+            let depth = u32::try_from(MAX_PENDING_CALLS).unwrap_or(u32::MAX);
             let open = this
                 .node()?
                 .create_async_service::<S::Ros, _>(service.given.as_str().keep_last(depth), hear);
@@ -313,7 +314,7 @@ impl Backend for Rclrs {
     ) -> Result<S::Response, Diagnostic> {
         let failed = |error: String| transport(&format!("can't call {}", service.full), error);
         let (node, given) = (self.node()?, service.given.clone());
-        let open = apart(move || {
+        let open = run_blocking(move || {
             node.create_client::<S::Ros>(given.as_str())
                 .map_err(|error| error.to_string())
         });
@@ -321,12 +322,12 @@ impl Backend for Rclrs {
         match tokio::time::timeout_at(limit.server.into(), open.notify_on_service_ready()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return Err(ended()),
-            Err(_) => return Err(no_answer(&service.full, limit.answer, "nobody offers it")),
+            Err(_) => return Err(no_answer(&service.full, limit.answer, "no node offers it")),
         }
         let request = <S::Ros as ServiceIDL>::Request::from_ours(request);
-        let asking = apart(move || {
+        let asking = run_blocking(move || {
             let answer = open.call(request).map_err(|error| error.to_string())?;
-            // The answer comes as long as its client is there.
+            // The answer arrives only while its client exists.
             Ok((answer, open))
         });
         let answered: (client::Promise<<S::Ros as ServiceIDL>::Response>, _) =
@@ -344,7 +345,7 @@ impl Backend for Rclrs {
     fn leave(&self, open: Vec<Open>, mut threads: Threads) {
         threads.end();
         drop(open);
-        // With the lock free: this may take a while.
+        // After the lock is released, because this may take a while.
         let live = locked(&self.0).take();
         drop(live);
     }

@@ -1,5 +1,5 @@
-//! Topics whose type is known by name only: the workspace has their type support, and tells where
-//! the header is.
+//! Subscriptions to topics whose type is known only by name: the workspace's type support says
+//! where the header is.
 
 use ::rclrs::{
     DynamicMessage, DynamicMessageView, MessageInfo, MessageTypeName, Node, SimpleValue, Value,
@@ -43,7 +43,7 @@ pub(super) fn observe(
     Ok(Box::new(open))
 }
 
-/// What the message begins with, if that is a header.
+/// Returns the header, if the message begins with one.
 fn header(message: &DynamicMessage) -> Option<Header> {
     let first = message.structure().fields.first()?;
     let Value::Simple(SimpleValue::Message(header)) = message.get(&first.name)? else {

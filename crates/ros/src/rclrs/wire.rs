@@ -1,7 +1,7 @@
 //! Conversion between the plain structs of [`crate::msg`] and those that rosidl generated.
 //!
-//! `urdf_usd_rosidl` implements it for every message, field by field, so that the compiler reports
-//! where two definitions differ.
+//! `urdf_usd_rosidl` generates it for every message, field by field, so that the compiler reports
+//! differences between the two definitions.
 
 use ::rclrs::rosidl_runtime_rs::{BoundedSequence, SequenceAlloc};
 

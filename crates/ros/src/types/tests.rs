@@ -1,5 +1,5 @@
-//! Against the hashes that rosidl 4.6.5 (ROS 2 Jazzy) wrote beside the installed interfaces,
-//! `share/PACKAGE/{msg,srv}/NAME.json`.
+//! Compares type hashes with those that rosidl 4.6.5 (ROS 2 Jazzy) wrote beside the installed
+//! interfaces, `share/PACKAGE/{msg,srv}/NAME.json`.
 
 use super::*;
 use crate::msg::{self, Interface};

@@ -1,5 +1,5 @@
-//! The ROS graph, from the liveliness tokens that every node under `rmw_zenoh_cpp` has for itself
-//! and its ends.
+//! The ROS graph, built from liveliness tokens: every node under `rmw_zenoh_cpp` declares one for
+//! itself and one for each endpoint.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,14 +10,14 @@ use tokio::sync::watch;
 use super::wire::{self, End, Kind, ParsedToken};
 use crate::graph::{Graph as All, ServiceEnd, ServiceRole, TopicEnd, TopicRole};
 
-/// The nodes and their ends that there are.
+/// The nodes and endpoints that are alive, by token.
 pub(super) struct Graph {
     known: Mutex<BTreeMap<String, ParsedToken>>,
     changes: watch::Sender<()>,
 }
 
 impl Graph {
-    /// None yet. What changes ticks `changes`.
+    /// Creates an empty graph whose changes tick `changes`.
     pub(super) fn new(changes: watch::Sender<()>) -> Self {
         Self {
             known: Mutex::default(),
@@ -29,9 +29,9 @@ impl Graph {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A token that appeared, or vanished.
-    pub(super) fn hear(&self, token: &str, is_there: bool) {
-        if !is_there {
+    /// Records that a token appeared or vanished.
+    pub(super) fn hear(&self, token: &str, is_alive: bool) {
+        if !is_alive {
             self.known().remove(token);
         } else if let Some(parsed) = wire::read(token) {
             self.known().insert(token.to_owned(), parsed);
@@ -41,7 +41,7 @@ impl Graph {
         self.changes.send_replace(());
     }
 
-    /// The hash of a topic's type, from its ends.
+    /// Returns the hash of a topic's type, from its endpoints.
     pub(super) fn hash(&self, topic: &str, type_name: &str) -> Option<String> {
         let known = self.known();
         let mut ends = known.values().filter_map(|token| token.end.as_ref());
@@ -49,11 +49,11 @@ impl Graph {
             .map(|(end, _)| end.hash.clone())
     }
 
-    /// Waits until somebody serves what the `client` calls, but not for longer than `patience`:
-    /// then tells why not.
+    /// Waits for a server that `client` can call, up to `patience`.
     pub(super) async fn server(&self, client: &End, patience: Duration) -> Result<(), String> {
         let mut changes = self.changes.subscribe();
-        // Whether there is one with the same definition of the type; `None` without any.
+        // Whether there is a server with the same definition of the type; `None` without any
+        // server.
         let find = || {
             let known = self.known();
             let ends = known
@@ -69,15 +69,15 @@ impl Graph {
         let wait = async { while find() != Some(true) && changes.changed().await.is_ok() {} };
         match (tokio::time::timeout(patience, wait).await, find()) {
             (Ok(()), _) => Ok(()),
-            (Err(_), None) => Err("nobody offers it".to_owned()),
+            (Err(_), None) => Err("no node offers it".to_owned()),
             (Err(_), Some(_)) => Err(format!(
-                "it is offered with another definition of {}",
+                "its server has another definition of {}",
                 client.type_name
             )),
         }
     }
 
-    /// All that is known, in any order.
+    /// Returns the whole graph, in any order.
     pub(super) fn all(&self) -> All {
         let mut all = All::default();
         for (token, ParsedToken { node, end }) in &*self.known() {
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_server_of_another_definition_is_none() {
+    async fn a_server_with_another_definition_is_not_found() {
         let (graph, patience) = (Graph::new(watch::channel(()).0), Duration::from_millis(50));
         let hear = |hash| {
             graph.hear(
@@ -141,7 +141,7 @@ mod tests {
                 .server(&client, patience)
                 .await
                 .expect_err("no server"),
-            "nobody offers it"
+            "no node offers it"
         );
         hear("RIHS01_cd");
         let other = graph

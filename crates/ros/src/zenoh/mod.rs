@@ -1,13 +1,12 @@
-//! The node on Zenoh, speaking as `rmw_zenoh_cpp` does: with any node that runs with that RMW, and
-//! no ROS installation.
+//! A ROS 2 node on Zenoh, compatible with `rmw_zenoh_cpp`, without a ROS installation.
 //!
-//! Only this module and its children name the crate. A topic or service is a key expression with
-//! its type and the type's hash in it, a node and each of its ends a liveliness token, and messages
-//! are CDR ([`wire`]). The session connects to the router of the machine and, through what that
-//! tells, directly to all others ([`settings`]).
+//! Only this module and its children use the crate `zenoh`. A topic or service is a key expression
+//! that contains its type and the type's hash; a node and each of its endpoints is a liveliness
+//! token; messages are CDR ([`wire`]). The session connects to the router of the machine and, by
+//! its gossip, directly to all others ([`settings`]).
 //!
-//! What every client does is in [`super::client`]; here is a [`Transport`]. Zenoh may wait for the
-//! network in all that it is asked for, so in tasks it is asked [`apart`].
+//! This is a [`Transport`]; what all networks share is in [`super::client`]. Any operation of Zenoh
+//! may block on the network, so tasks run them with [`run_blocking`].
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,8 +38,8 @@ use super::client::Client;
 use super::faults::{no_answer, transport};
 use super::threads::Threads;
 use super::transport::{
-    Attempt, CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup,
-    Transport, apart,
+    Attempt, MAX_PENDING_CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup,
+    Transport, run_blocking,
 };
 use super::types::Type;
 use super::{Durability, Qos, Reliability, Sample};
@@ -48,15 +47,15 @@ use graph::Graph;
 use urdf_usd_diagnostic::Diagnostic;
 use wire::{Attached, End, Kind, Origin};
 
-/// How long a publisher of latched topics waits until it tells how many messages there were, for
-/// those who missed the last one. As in `rmw_zenoh_cpp`.
+/// Interval at which a publisher of a latched topic announces the number of its last message, for
+/// subscribers that missed it. As in `rmw_zenoh_cpp`.
 const HEARTBEAT: Duration = Duration::from_millis(500);
-/// How long the answer of a publisher of latched messages may take: as all queries
+/// Time limit for a publisher's reply with its latched messages: that of all queries
 /// (`queries_default_timeout`).
 const HISTORY_PATIENCE: Duration = Duration::from_secs(600);
 /// How much longer than its caller Zenoh waits for an answer.
 const CALL_MARGIN: Duration = Duration::from_secs(1);
-/// How long between two looks for a router.
+/// Interval between checks for a router.
 const ROUTER_PERIOD: Duration = Duration::from_secs(1);
 
 /// The ROS graph, over Zenoh.
@@ -64,16 +63,16 @@ struct Zenoh {
     origin: Origin,
     handle: Handle,
     graph: Arc<Graph>,
-    /// How many ends the node has had.
+    /// Number of endpoints that the node has opened so far.
     ends: AtomicU64,
     session: Session,
-    /// What is open as long as the node: its own token, and what listens to those of others.
+    /// Open as long as the node: its own token, and the subscription to those of others.
     own: Mutex<Vec<Open>>,
 }
 
 /// Joins the ROS graph as the node that calls itself `default_name`, under `args`.
 ///
-/// Blocks until the router is connected, or found missing: some tenths of a second.
+/// Blocks for some tenths of a second, until the router is connected or found missing.
 ///
 /// # Errors
 /// [`super::codes::INVALID_NAME`], [`super::codes::TRANSPORT`].
@@ -91,13 +90,13 @@ impl Zenoh {
             handle,
             changes,
         } = setup;
-        // Zenoh waits in a way that a thread that runs asynchronous code, which this may be, must
-        // not.
+        // On a thread of its own: Zenoh blocks in a way that panics on a thread of an asynchronous
+        // runtime, which this thread may be.
         let config = settings.config.clone();
         let session = std::thread::spawn(move || ::zenoh::open(config).wait()).join();
-        let session = session.map_err(|_| transport("can't open the Zenoh session", "it gave up"))?.map_err(|error| {
+        let session = session.map_err(|_| transport("can't open the Zenoh session", "it panicked"))?.map_err(|error| {
             transport("can't open the Zenoh session", error)
-                .help("look at ZENOH_SESSION_CONFIG_URI and ZENOH_CONFIG_OVERRIDE: is every address to listen to one of this machine?")
+                .help("check ZENOH_SESSION_CONFIG_URI and ZENOH_CONFIG_OVERRIDE: is every address to listen on one of this machine?")
         })?;
         let origin = Origin {
             domain: settings.domain,
@@ -135,7 +134,7 @@ impl Zenoh {
     }
 }
 
-/// Tells if there is no router: nodes find each other through it.
+/// Warns if there is no router: nodes discover each other through it.
 async fn look_for_router(session: Session, checks: u64) {
     for check in 0..checks {
         if session.info().routers_zid().await.next().is_some() {
@@ -143,26 +142,26 @@ async fn look_for_router(session: Session, checks: u64) {
         }
         if check == 0 {
             tracing::warn!(
-                "no Zenoh router answers yet, and without one nodes do not find each other: start it with `ros2 run rmw_zenoh_cpp rmw_zenohd`"
+                "no Zenoh router answers yet; without one, nodes do not discover each other: start it with `ros2 run rmw_zenoh_cpp rmw_zenohd`"
             );
         }
         tokio::time::sleep(ROUTER_PERIOD).await;
     }
     if session.info().routers_zid().await.next().is_none() {
         tracing::warn!(
-            "no Zenoh router was found; it will be connected when it appears (ZENOH_ROUTER_CHECK_ATTEMPTS={checks})"
+            "found no Zenoh router; this node connects when one appears (ZENOH_ROUTER_CHECK_ATTEMPTS={checks})"
         );
     }
 }
 
 impl Zenoh {
-    /// The token of a new end.
+    /// Returns the token of a new endpoint.
     fn token(&self, end: &End, qos: Qos) -> String {
         self.origin
             .end(self.ends.fetch_add(1, Ordering::Relaxed) + 1, end, qos)
     }
 
-    /// Lets others know of an end while what is returned is there.
+    /// Declares an endpoint to others until the returned token is dropped.
     fn declare(&self, token: String) -> ::zenoh::Result<LivelinessToken> {
         self.session.liveliness().declare_token(token).wait()
     }
@@ -179,7 +178,7 @@ impl Zenoh {
                 .attachment()
                 .and_then(|bytes| Attached::from_bytes(&bytes.to_bytes()));
             let attached = attached.ok_or_else(|| {
-                "it has no number and sender attached, as ROS nodes do it".to_owned()
+                "its attachment lacks the sequence number and sender that ROS nodes add".to_owned()
             });
             hear(attached.map(|attached| Sample {
                 message: bytes(sample.payload()),
@@ -213,12 +212,12 @@ impl Zenoh {
     }
 }
 
-/// An end whose type the node knows.
+/// Describes an endpoint whose type the node knows.
 fn end(kind: Kind, name: &Name) -> Result<End, Diagnostic> {
     let Name {
         full, type_name, ..
     } = name;
-    let unknown = || transport(full, format!("the definition of {type_name} is not known"));
+    let unknown = || transport(full, format!("unknown definition of {type_name}"));
     let hash = name.definition.map(Type::hash).ok_or_else(unknown)?;
     Ok(End {
         kind,
@@ -232,15 +231,15 @@ fn bytes(payload: &::zenoh::bytes::ZBytes) -> Bytes {
     payload.to_bytes().into_owned().into()
 }
 
-/// What a query asks.
+/// Reads the request in a query.
 fn asked(query: Query) -> Result<Call<Bytes, Bytes>, String> {
     let attached = query
         .attachment()
         .and_then(|bytes| Attached::from_bytes(&bytes.to_bytes()));
-    let attached = attached.ok_or("it has no number and caller attached, as ROS nodes do it")?;
+    let attached = attached.ok_or("its attachment lacks the sequence number and caller that ROS nodes add")?;
     let request = bytes(query.payload().ok_or("it is empty")?);
     let reply = move |answer: Bytes| {
-        Ok(apart(move || {
+        Ok(run_blocking(move || {
             let (key, attached) = (
                 query.key_expr().clone(),
                 Attached::now(attached.number, attached.sender).to_bytes(),
@@ -258,10 +257,11 @@ fn asked(query: Query) -> Result<Call<Bytes, Bytes>, String> {
     })
 }
 
-/// Drops something where that may wait.
-struct Apart<T: Send + 'static>(Option<T>, Handle);
+/// Drops a value on a blocking thread, because closing an endpoint of Zenoh may wait for the
+/// network.
+struct DropBlocking<T: Send + 'static>(Option<T>, Handle);
 
-impl<T: Send + 'static> Drop for Apart<T> {
+impl<T: Send + 'static> Drop for DropBlocking<T> {
     fn drop(&mut self) {
         let thing = self.0.take();
         self.1.spawn_blocking(move || drop(thing));
@@ -334,7 +334,7 @@ impl Zenoh {
         opened(Arc::new(move |message: &Bytes| {
             let (writer, message) = (writer.clone(), message.clone());
             let number = count.fetch_add(1, Ordering::Relaxed) + 1;
-            Ok(apart(move || {
+            Ok(run_blocking(move || {
                 let attached = Attached::now(number, identity).to_bytes();
                 writer
                     .put(message)
@@ -359,7 +359,7 @@ impl Zenoh {
                 .complete(true);
             let queryable = queryable.callback(move |query| ask(asked(query))).wait()?;
             Ok(Box::new((
-                self.declare(self.token(&end, Qos::reliable(CALLS)))?,
+                self.declare(self.token(&end, Qos::reliable(MAX_PENDING_CALLS)))?,
                 queryable,
             )) as Open)
         };
@@ -396,21 +396,21 @@ impl Transport for Zenoh {
     ) -> BoxFuture<'a, Result<Bytes, Diagnostic>> {
         async move {
             let end = end(Kind::Client, service)?;
-            let what = format!("{} can't be called", end.name);
+            let what = format!("can't call {}", end.name);
             let failed = |error: String| transport(&what, error);
             let (key, token) = (
                 end.key(self.origin.domain),
-                self.token(&end, Qos::reliable(CALLS)),
+                self.token(&end, Qos::reliable(MAX_PENDING_CALLS)),
             );
             let attached = Attached::now(1, wire::identity(&token)).to_bytes();
             let (session, handle) = (self.session.clone(), self.handle.clone());
-            let declared = apart(move || {
+            let declared = run_blocking(move || {
                 let token = session
                     .liveliness()
                     .declare_token(token)
                     .wait()
                     .map_err(|error| error.to_string())?;
-                Ok(Apart(Some(token), handle))
+                Ok(DropBlocking(Some(token), handle))
             });
             let _token = declared.await.map_err(failed)?;
             let left = limit.server.saturating_duration_since(Instant::now());
@@ -419,10 +419,10 @@ impl Transport for Zenoh {
                 .await
                 .map_err(|why| no_answer(&end.name, limit.answer, &why))?;
             let session = self.session.clone();
-            // Later than the caller's own patience ends: which of the two is told must not be
-            // chance.
+            // Later than the caller's time limit, so that the same one of the two errors is always
+            // reported.
             let timeout = limit.answer.saturating_add(CALL_MARGIN);
-            let answers = apart(move || {
+            let answers = run_blocking(move || {
                 let get = session
                     .get(key)
                     .target(QueryTarget::AllComplete)
@@ -434,7 +434,7 @@ impl Transport for Zenoh {
                 return Err(no_answer(
                     &end.name,
                     limit.answer,
-                    "its server is there, but silent",
+                    "a node offers it, but does not answer",
                 ));
             };
             let sample = reply.result().map_err(|error| {
@@ -456,7 +456,7 @@ impl Transport for Zenoh {
             &mut *self.own.lock().unwrap_or_else(PoisonError::into_inner),
         ));
         if let Err(error) = self.session.close().wait() {
-            tracing::debug!("the session did not close in good order: {error}");
+            tracing::debug!("the session did not close cleanly: {error}");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! How the session is set up: the environment variables of `rmw_zenoh_cpp`, and what it sets unless
-//! told otherwise.
+//! The session's settings: the environment variables of `rmw_zenoh_cpp`, and its defaults.
 
 use ::zenoh::Config;
 
@@ -7,10 +6,12 @@ use crate::codes;
 use crate::environment::{Environment, Reach, fault};
 use urdf_usd_diagnostic::{Diagnostic, Place};
 
-/// What the configuration that `rmw_zenoh_cpp` installs for sessions has other than Zenoh's own
-/// default: talk to the router of this machine, and to others that it tells of, but look for nobody
-/// by multicast; keep time stamps, which latched topics need; and bear that hundreds of nodes start
-/// at once.
+/// Differences between the session configuration that `rmw_zenoh_cpp` installs and Zenoh's
+/// defaults.
+///
+/// It connects to the router of this machine and to others that the router announces, without
+/// multicast; adds time stamps, which latched topics need; and copes with hundreds of nodes that
+/// start at once.
 const DEFAULTS: &[(&str, &str)] = &[
     ("mode", r#""peer""#),
     ("connect/endpoints", r#"["tcp/localhost:7447"]"#),
@@ -39,7 +40,7 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("transport/shared_memory/enabled", "false"),
 ];
 
-/// What makes a session that nobody can reach.
+/// Settings of a session that no other can reach.
 const ALONE: &[(&str, &str)] = &[
     ("connect/endpoints", "[]"),
     ("listen/endpoints", "[]"),
@@ -50,23 +51,23 @@ const ALONE: &[(&str, &str)] = &[
 /// The settings of a session.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// `ROS_DOMAIN_ID`: only nodes of one domain hear each other.
+    /// `ROS_DOMAIN_ID`: only nodes of the same domain discover each other.
     pub(super) domain: u32,
     pub(super) config: Config,
-    /// How often to look for a router before saying that there is none:
-    /// `ZENOH_ROUTER_CHECK_ATTEMPTS`. `None`: not at all.
+    /// `ZENOH_ROUTER_CHECK_ATTEMPTS`: number of checks for a router before warning that there is
+    /// none. `None`: no check.
     pub(super) router_checks: Option<u64>,
-    /// Settings that were understood but can't be followed, to be told to the person.
+    /// Warnings about settings that are valid but have no effect here.
     pub without_effect: Vec<Diagnostic>,
 }
 
 impl Settings {
-    /// The settings in the process's environment.
+    /// Reads the settings from the process's environment.
     ///
     /// # Errors
     /// [`codes::ENVIRONMENT`].
     pub fn from_env() -> Result<Self, Diagnostic> {
-        Self::from_variables(&Environment::of_process())
+        Self::from_variables(&Environment::from_process())
     }
 
     pub(super) fn from_variables(variables: &Environment) -> Result<Self, Diagnostic> {
@@ -75,7 +76,7 @@ impl Settings {
         let mut config = match variables.get("ZENOH_SESSION_CONFIG_URI") {
             Some(path) => Config::from_file(path).map_err(|error| {
                 fault("ZENOH_SESSION_CONFIG_URI", path, &error.to_string()).help(
-                    "a file of Zenoh's configuration in JSON5; start from the one that rmw_zenoh_cpp installs, or unset it",
+                    "give a Zenoh configuration file in JSON5, such as the one that rmw_zenoh_cpp installs, or unset it",
                 )
             })?,
             None => configured(Config::default(), DEFAULTS)?,
@@ -94,7 +95,7 @@ impl Settings {
             });
             set.map_err(|why| {
                 fault("ZENOH_CONFIG_OVERRIDE", pair, &why)
-                    .help(r#"KEY=VALUE pairs between semicolons, as in connect/endpoints=["tcp/10.0.0.1:7447"]"#)
+                    .help(r#"write KEY=VALUE pairs separated by semicolons, as in connect/endpoints=["tcp/10.0.0.1:7447"]"#)
             })?;
         }
         let is_alone = variables.reach()? == Reach::Off;
@@ -103,7 +104,7 @@ impl Settings {
         }
         if let Some(peers) = variables.get("ROS_STATIC_PEERS") {
             let message = format!(
-                "ROS_STATIC_PEERS={peers} is not followed: rmw_zenoh_cpp has no static peers"
+                "ROS_STATIC_PEERS={peers} has no effect: rmw_zenoh_cpp has no static peers"
             );
             let told = Diagnostic::new(&codes::WITHOUT_EFFECT, Place::default(), message);
             without_effect.push(told.help(
@@ -117,11 +118,11 @@ impl Settings {
                 Ok(attempts) => u64::try_from(attempts).ok(),
                 Err(_) => {
                     let fault = fault("ZENOH_ROUTER_CHECK_ATTEMPTS", text, "not a whole number");
-                    return Err(fault.help("how many seconds to look for a router; 0: until there is one; -1: not at all"));
+                    return Err(fault.help("give the seconds to look for a router; 0: until there is one; -1: not at all"));
                 }
             },
         };
-        // Who is to be alone misses no router.
+        // A node without discovery needs no router.
         let router_checks = router_checks.filter(|_| !is_alone);
         Ok(Self {
             domain: variables.domain(u32::MAX)?,
@@ -137,7 +138,7 @@ fn configured(mut config: Config, settings: &[(&str, &str)]) -> Result<Config, D
         let set = config.insert_json5(key, value);
         set.map_err(|error| {
             crate::faults::transport(
-                &format!("this version of Zenoh does not take {key}={value}"),
+                &format!("this version of Zenoh does not accept {key}={value}"),
                 error,
             )
         })?;
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
 
     fn settings(variables: &[(&str, &str)]) -> Result<Settings, Diagnostic> {
-        Settings::from_variables(&Environment::of(variables))
+        Settings::from_variables(&Environment::from_pairs(variables))
     }
 
     fn value(settings: &Settings, key: &str) -> String {
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_followed() {
+    fn variables_that_are_set_apply() {
         let found = settings(&[
             ("ROS_DOMAIN_ID", "300"),
             (
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_to_be_alone_looks_for_nobody_whatever_else_is_set() {
+    fn discovery_off_overrides_all_other_settings() {
         let alone = settings(&[
             ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"),
             ("ZENOH_CONFIG_OVERRIDE", "scouting/multicast/enabled=true"),
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_t_be_honoured_is_refused_with_the_remedy() {
+    fn unsupported_values_are_refused_with_the_remedy() {
         for (name, value) in [
             ("ROS_DOMAIN_ID", "-1"),
             ("ROS_SECURITY_ENABLE", "true"),

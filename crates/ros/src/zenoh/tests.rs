@@ -1,6 +1,7 @@
-//! Two nodes of this process, and the router between them, over real Zenoh on loopback. With more
-//! than one thread, as a session needs that is closed where asynchronous code runs: here the
-//! router's.
+//! Tests with two nodes in this process and a router between them, over real Zenoh on loopback.
+//!
+//! They use several threads, because the router's session is closed in asynchronous code, which
+//! needs them.
 
 use std::net::TcpListener;
 
@@ -56,7 +57,7 @@ impl Net {
             self.address
         );
         let variables =
-            Environment::of(&[("ZENOH_CONFIG_OVERRIDE", &connect), ("ROS_DOMAIN_ID", "79")]);
+            Environment::from_pairs(&[("ZENOH_CONFIG_OVERRIDE", &connect), ("ROS_DOMAIN_ID", "79")]);
         start(
             name,
             &args,
@@ -85,7 +86,7 @@ async fn a_node_that_leaves_ends_its_streams_and_is_gone_from_the_graph() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_dropped_is_withdrawn() {
+async fn dropped_endpoints_are_withdrawn() {
     let net = Net::new();
     let (one, other) = (net.node("one", ""), net.node("other", ""));
     let publisher = one
@@ -127,7 +128,7 @@ async fn services_are_called_and_answered() {
         .await
         .expect_err("none");
     assert!(
-        no_server.code == codes::NO_ANSWER.id && no_server.message.contains("nobody offers it"),
+        no_server.code == codes::NO_ANSWER.id && no_server.message.contains("no node offers it"),
         "{no_server}"
     );
     let mut calls = server
@@ -276,7 +277,7 @@ async fn topics_of_any_type_are_observed_and_the_graph_tells_their_ends() {
         (served.type_name.as_str(), served.role),
         ("rcl_interfaces/srv/GetParameters", ServiceRole::Server)
     );
-    // A type that nobody has told of can still be waited for.
+    // A subscription may wait for a topic whose type no node has announced.
     let mut later = observer
         .observe("/odd", "odd_msgs/msg/Odd", Qos::latched(1))
         .expect("subscription");

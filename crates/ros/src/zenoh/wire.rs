@@ -1,8 +1,8 @@
-//! How ROS looks in Zenoh, as `rmw_zenoh_cpp` lays it down in its design document: key expressions
-//! of topics and services, liveliness tokens of nodes and their ends, and what is attached to every
-//! message.
+//! The representation of ROS in Zenoh, as in the design document of `rmw_zenoh_cpp`: key
+//! expressions of topics and services, liveliness tokens of nodes and endpoints, and the attachment
+//! of every message.
 //!
-//! Only text and bytes: nothing here speaks to the network.
+//! Only text and bytes: nothing here accesses the network.
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -10,14 +10,14 @@ use crate::graph::EndQos;
 use crate::names::{self, NodeName};
 use crate::{Durability, PublisherId, Qos, Reliability};
 
-/// The depth that a token leaves out.
+/// The history depth that a token omits.
 const DEPTH: usize = 42;
 
-/// What stands for the hash of a type that nobody has told of.
+/// Placeholder for the hash of an unknown type.
 pub(super) const NO_HASH: &str =
     "RIHS01_0000000000000000000000000000000000000000000000000000000000000000";
 
-/// What a token is about.
+/// The kind of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Publisher,
@@ -46,7 +46,7 @@ pub(super) struct End {
 }
 
 impl End {
-    /// What data travels under.
+    /// Returns the key expression of the endpoint's data.
     pub(super) fn key(&self, domain: u32) -> String {
         format!(
             "{domain}/{}/{}/{}",
@@ -57,10 +57,10 @@ impl End {
     }
 }
 
-/// A node in a session: what its tokens begin with.
+/// A node in a session: the beginning of its tokens.
 pub(super) struct Origin {
     pub domain: u32,
-    /// The session.
+    /// The session's identifier.
     pub session: String,
     pub node: NodeName,
 }
@@ -74,12 +74,12 @@ impl Origin {
         )
     }
 
-    /// The node's token.
+    /// Returns the node's token.
     pub(super) fn node(&self) -> String {
         self.token(0, "NN")
     }
 
-    /// The token of the node's `number`th end, from 1.
+    /// Returns the token of the node's `number`th endpoint, from 1.
     pub(super) fn end(&self, number: u64, end: &End, qos: Qos) -> String {
         let End {
             kind,
@@ -100,22 +100,22 @@ impl Origin {
         )
     }
 
-    /// What all tokens of the domain match.
+    /// Returns the key expression that matches all tokens of the domain.
     pub(super) fn all(&self) -> String {
         format!("@ros2_lv/{}/**", self.domain)
     }
 }
 
-/// What a token tells.
+/// The contents of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ParsedToken {
     /// The node's fully qualified name.
     pub node: String,
-    /// The end that it is about; `None` for the node itself.
+    /// The endpoint; `None` if the token is the node's own.
     pub end: Option<(End, EndQos)>,
 }
 
-/// Reads a token; `None` if it is none of ROS.
+/// Parses a token; `None` if it does not belong to ROS.
 pub(super) fn read(token: &str) -> Option<ParsedToken> {
     let mut parts = token.split('/');
     let mut next = || parts.next().filter(|part| !part.is_empty());
@@ -138,7 +138,7 @@ pub(super) fn read(token: &str) -> Option<ParsedToken> {
     let end = End {
         kind: *kind,
         name,
-        type_name: names::type_of_dds(&type_name, ""),
+        type_name: names::ros_type(&type_name, ""),
         hash,
     };
     Some(ParsedToken {
@@ -147,7 +147,7 @@ pub(super) fn read(token: &str) -> Option<ParsedToken> {
     })
 }
 
-/// What an end is known by: derived from its token, and the same in every session.
+/// Returns the identity of an endpoint: derived from its token, and the same in every session.
 pub(super) fn identity(token: &str) -> PublisherId {
     PublisherId(xxh3_128(token.as_bytes()).to_le_bytes())
 }
@@ -160,9 +160,10 @@ fn demangle(name: &str) -> String {
     name.replace('%', "/")
 }
 
-/// `reliability:durability:history,depth:deadline:lifespan:liveliness`, each in the numbers of
-/// `rmw`, and left out where it is the default: reliable, volatile, keep-last, without limits of
-/// time.
+/// Writes `reliability:durability:history,depth:deadline:lifespan:liveliness`.
+///
+/// Each part is a number of `rmw`, and empty for the default: reliable, volatile, keep-last,
+/// without time limits.
 fn qos_text(qos: Qos) -> String {
     let reliability = if qos.reliability == Reliability::BestEffort {
         "2"
@@ -209,23 +210,23 @@ fn read_qos(text: &str) -> Option<EndQos> {
     })
 }
 
-/// What is attached to a message, a request or an answer.
+/// The attachment of a message, a request or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Attached {
-    /// Counts the messages of a publisher, or the requests of a client; an answer has the number of
-    /// its request.
+    /// Sequence number of a publisher's messages or a client's requests; an answer has the number
+    /// of its request.
     pub number: i64,
-    /// When it was sent, in nanoseconds since 1970.
+    /// Time of sending, in nanoseconds since 1970.
     pub stamp: i64,
-    /// The publisher or client; an answer has the client's.
+    /// The publisher or client; in an answer, the client that asked.
     pub sender: PublisherId,
 }
 
-/// The length of a sender's identity.
+/// Length of a sender's identity, in bytes.
 const IDENTITY: u8 = 16;
 
 impl Attached {
-    /// To something that is sent now.
+    /// Returns the attachment of a message that is sent now.
     pub(super) fn now(number: i64, sender: PublisherId) -> Self {
         let since = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_token_says_is_read_back() {
+    fn tokens_round_trip() {
         let scan = end(
             Kind::Publisher,
             "/left/scan",
@@ -411,7 +412,8 @@ mod tests {
         }
     }
 
-    /// What `ros2 topic info -v` printed of a publisher under rmw_zenoh_cpp 0.2.10, and its token.
+    /// The output of `ros2 topic info -v` for a publisher under rmw_zenoh_cpp 0.2.10, and its
+    /// token.
     #[test]
     fn identities_are_those_of_rmw_zenoh() {
         let token = "@ros2_lv/72/5f3dc59f792bbfd515bf7f14b6e5867e/0/4/MP/%/%/_ros2cli_2866/%chatter/std_msgs::msg::dds_::String_/\
