@@ -1,5 +1,5 @@
-//! Has release builds name the commit that they are made of. Builds for development would be made
-//! again after every commit.
+//! Puts the commit into release builds. Development builds have none: they would be rebuilt after
+//! every commit.
 
 use std::env;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn main() {
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         (output.status.success() && !text.is_empty()).then_some(text)
     };
-    // A source without its git, or within the git of something else, has no commit of its own.
+    // Sources without git, or within another repository, have no commit of their own.
     let is_own = git(&["rev-parse", "--show-prefix"]).as_deref() == Some("crates/cli/");
     let Some(commit) = is_own
         .then(|| git(&["log", "-1", "--format=%h %cs"]))

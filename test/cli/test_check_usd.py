@@ -212,7 +212,7 @@ def test_what_cannot_be_read_is_told(tmp_path):
     huge = tmp_path / "huge.usda"
     with huge.open("wb") as file:
         file.truncate(5 << 30)
-    words = {folder: "holds no", pipe: "no regular file", zero: "no regular file", secret: "ermission denied", deep: "256 deep", huge: "4 GiB"}
+    words = {folder: "contains no", pipe: "not a regular file", zero: "not a regular file", secret: "ermission denied", deep: "256 deep", huge: "4 GiB"}
     for path in (folder, pipe, zero, empty, binary, package, secret, deep, huge, tmp_path / "gone.usda"):
         for form in ("text", "json", "sarif"):
             done = run("check", path, "--format", form, timeout=60, obeys_permissions=True)

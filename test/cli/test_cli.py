@@ -54,7 +54,7 @@ def test_no_command():
         (["convert", URDF, "--bodies", "loose"], ["loose", "flat"]),
         (["convert", URDF, "--mesh-up-axis", "w"], ["ignore", "honor"]),
         (["convert", URDF, "--mesh-up-axis", "w"], ["ignore", "honor"]),
-        (["convert", URDF, "--srdf-file", "/dev"], ["--srdf-file", "no regular file"]),
+        (["convert", URDF, "--srdf-file", "/dev"], ["--srdf-file", "not a regular file"]),
         (["convert", URDF, "--time-limit", "-1"], ["--time-limit", "86400"]),
         (["convert", URDF, "--formats", "glb", "--check"], ["--check", "usdz"]),
         (["convert", URDF, "--simready-metadata", "author=A"], ["--simready"]),
@@ -421,8 +421,8 @@ def test_an_asset_is_opened_by_its_folder(asset, tmp_path):
         checked = [json.loads(run("check", "--format", "json", path).stdout) for path in (folder, file)]
         assert checked[0] == checked[1]
     (copy / "report.json").unlink()
-    message(run("inspect", copy), 1, "copy of arm holds neither an asset nor a robot description")
-    message(run("check", copy), 1, "holds no copy of arm.usda")
+    message(run("inspect", copy), 1, "copy of arm contains neither an asset nor a robot description")
+    message(run("check", copy), 1, "contains no copy of arm.usda")
 
 
 def test_inspect_nothing(tmp_path):

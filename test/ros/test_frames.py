@@ -343,7 +343,7 @@ def test_the_command_line_says_the_same(peer, play, arm, domain):
     player = play()
     result = check_live(arm, domain, "--timeout", "40")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert "6 of 6 frames as the asset says" in result.stdout and "/tf_static" in result.stdout
+    assert "6 of 6 frames match the asset" in result.stdout and "/tf_static" in result.stdout
     player.bend = only("tool", (None, lambda t: moved(t, x=0.02)))
     result = check_live(arm / "arm.usda", domain, "--timeout", "40", "--format", "json")
     assert result.returncode == 1, result.stdout + result.stderr

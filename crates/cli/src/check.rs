@@ -1,6 +1,7 @@
-//! `urdf_usd check`: what an asset breaks of the rules (REP-158 for OpenUSD, EXT_robot_kinematics
-//! for glTF), or where a running robot differs from it; for people, for programs, and for code
-//! scanning.
+//! `urdf_usd check`: checks an asset against the rules (REP-158 for OpenUSD, EXT_robot_kinematics
+//! for glTF), or a running robot against its asset.
+//!
+//! Prints findings as text, JSON or SARIF.
 
 mod live;
 
@@ -13,10 +14,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::conversion::Under;
+use super::conversion::CommandLimits;
 use super::findings::print_results;
 use super::packages::{Packages, in_package};
-use super::{failed, plural, print_json, sarif, wrong};
+use super::{failed, plural, print_json, sarif, usage_error};
 use crate::codes;
 use urdf_usd_convert::{self as convert, REPORT, Report, Status};
 use urdf_usd_diagnostic::{
@@ -27,65 +28,65 @@ use urdf_usd_rep158::{self as rep158, VariantChoice};
 use urdf_usd_resolve::Opened;
 use urdf_usd_tf_check::Limits;
 
-/// A GLB can't be larger, and a .gltf need not be.
+/// Maximum size of a glTF file in bytes: a GLB can't be larger, and a .gltf need not be.
 const MAX_BYTES: u64 = 1 << 32;
-/// How much of a file tells what it is, in bytes.
+/// Number of bytes that identify the format of a file.
 const BEGINNING: u64 = 512;
 
-/// An excerpt of a line that is longer would help nobody.
+/// Maximum length in bytes of a line of which an excerpt is shown: a longer one helps no reader.
 const MAX_LINE: usize = 240;
 
 /// The command's arguments.
 #[derive(Args)]
 pub struct Check {
-    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), a .glb or .gltf file, or an
-    /// asset's folder, whose OpenUSD files come first; also as package://PACKAGE/FILE
+    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), a .glb or .gltf file, or the
+    /// folder of an asset, in which OpenUSD files take precedence. package://PACKAGE/FILE is
+    /// accepted, too
     #[arg(required_unless_present = "explain")]
     asset: Option<PathBuf>,
-    /// Say what a code means: what the rule demands, what comes of breaking it, and an example
+    /// Explain a code: what the rule requires, what breaking it causes, and an example
     #[arg(long, value_name = "CODE")]
     explain: Option<String>,
-    /// Hold the frames of an OpenUSD asset against the TF and joint states of the robot that runs
+    /// Compare the frames of an OpenUSD asset with TF and joint states of the running robot
     #[arg(long)]
     live: bool,
-    /// How long to wait for frames, in s
+    /// Maximum time to wait for frames, in s
     #[arg(long, value_name = "SECONDS", default_value_t = 15.0, requires = "live", value_parser = positive)]
     timeout: f64,
-    /// How far a frame may be from where the asset says, in m
+    /// Maximum distance between a frame and its place in the asset, in m
     #[arg(long, value_name = "METRES", default_value_t = 0.001, requires = "live", value_parser = positive)]
     position_tolerance: f64,
-    /// How far a frame may be turned from what the asset says, in rad
+    /// Maximum angle between a frame and its orientation in the asset, in rad
     #[arg(long, value_name = "RADIANS", default_value_t = 0.01, requires = "live", value_parser = positive)]
     angle_tolerance: f64,
-    /// A code that alone is looked at (may be given several times): * at its end stands for any
-    /// characters
+    /// Check only this code (may be given several times); a * at its end matches any characters
     #[arg(long, value_name = "CODE", conflicts_with = "live")]
     select: Vec<String>,
-    /// What is not looked at (may be given several times): codes, in which * at the end stands for
-    /// any characters; with --live frames, in which * stands for any characters, ? for one
+    /// Ignore these findings (may be given several times): codes, in which * at the end matches any
+    /// characters; with --live frames, in which * matches any characters and ? one
     #[arg(long, value_name = "PATTERN")]
     ignore: Vec<String>,
-    /// A variant of an OpenUSD asset that is selected instead of the asset's own choice (may be
-    /// given several times): of the set on all prims that have it, or on one
+    /// Select a variant of an OpenUSD asset instead of its own selection (may be given several
+    /// times): on all prims with that variant set, or on one prim
     #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}", conflicts_with = "live")]
     variant: Vec<VariantChoice>,
-    /// Look at each variant of an OpenUSD asset, one after the other, and not at the selected ones
+    /// Check every variant of an OpenUSD asset, one after the other, instead of the selected ones
     /// only
     #[arg(long, conflicts_with = "live")]
     all_variants: bool,
     #[command(flatten)]
     packages: Packages,
     #[command(flatten)]
-    pub(super) limits: Under,
-    /// `--ros-args …`, as for any ROS 2 node; whatever follows, up to `--`, is one of them
+    pub(super) limits: CommandLimits,
+    /// Arguments of ROS, as for any ROS 2 node; all that follow, up to `--`, belong to it
     #[arg(long, num_args = 0.., allow_hyphen_values = true, value_terminator = "--", value_name = "ARGS", requires = "live")]
     ros_args: Vec<OsString>,
-    /// How to print what was found: for people, for programs, or for code scanning (SARIF 2.1.0)
+    /// The output format: text for people, JSON for programs, or SARIF 2.1.0 for code scanning
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// The least severity that is shown; errors always fail
+    /// The lowest severity that is shown; hidden errors still fail the check
     #[arg(long, value_enum, default_value_t)]
-    severity: Least,
+    severity: MinSeverity,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
@@ -97,24 +98,24 @@ enum Format {
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
-enum Least {
+enum MinSeverity {
     #[default]
     Info,
     Warning,
     Error,
 }
 
-impl From<Least> for Severity {
-    fn from(least: Least) -> Self {
+impl From<MinSeverity> for Severity {
+    fn from(least: MinSeverity) -> Self {
         match least {
-            Least::Info => Self::Info,
-            Least::Warning => Self::Warning,
-            Least::Error => Self::Error,
+            MinSeverity::Info => Self::Info,
+            MinSeverity::Warning => Self::Warning,
+            MinSeverity::Error => Self::Error,
         }
     }
 }
 
-/// Of all findings, whether shown or not.
+/// Number of findings of each severity, shown or not.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Counts {
     pub(super) error: usize,
@@ -145,14 +146,14 @@ struct Findings<'a> {
     counts: Counts,
 }
 
-/// Checks, prints, and says by the exit code whether there is an error.
+/// Runs the check and prints its findings; the exit code says whether there are errors.
 pub fn run(arguments: &Check) -> ExitCode {
     if let Some(code) = &arguments.explain {
         let Some(text) = codes::explain(code) else {
             return unknown_code(code);
         };
         match &arguments.asset {
-            // What programs read is on standard output alone.
+            // Machine-readable output must be alone on standard output.
             Some(_) => eprintln!("{text}"),
             None => print!("{text}"),
         }
@@ -162,7 +163,7 @@ pub fn run(arguments: &Check) -> ExitCode {
     };
     let resolver = match arguments.packages.resolver() {
         Ok(resolver) => resolver,
-        Err(message) => return wrong(&message),
+        Err(message) => return usage_error(&message),
     };
     let asset = match in_package(asset, &resolver) {
         Ok(asset) => asset,
@@ -211,21 +212,21 @@ pub fn run(arguments: &Check) -> ExitCode {
         interfaces: resolver.interfaces(),
         packages: Some(resolver),
     };
-    if let Err(message) = kind_is_known(&asset) {
+    if let Err(message) = check_extension(&asset) {
         return failed(&message);
     }
     let found = if is_usd(&asset) {
-        of_usd(&asset, &options)
+        check_usd(&asset, &options)
     } else if options.all_variants || !options.variants.is_empty() {
-        return wrong("--variant and --all-variants are about OpenUSD assets");
+        return usage_error("--variant and --all-variants apply only to OpenUSD assets");
     } else {
-        of_gltf(&asset, &options)
+        check_gltf(&asset, &options)
     };
     let (mut diagnostics, text) = match found {
         Ok(found) => found,
         Err(message) => return failed(&message),
     };
-    tell_conversion(&asset);
+    print_conversion_note(&asset);
     let counts = Counts::of(&diagnostics);
     let least = arguments.severity.into();
     diagnostics.retain(|diagnostic| diagnostic.severity >= least);
@@ -248,8 +249,8 @@ pub fn run(arguments: &Check) -> ExitCode {
     }
 }
 
-/// Says if the asset is sound but not whole: what the conversion had to leave out breaks no rule.
-fn tell_conversion(asset: &Path) {
+/// Notes that the asset is incomplete: geometry that the conversion left out breaks no rule.
+fn print_conversion_note(asset: &Path) {
     let Some(report) = asset
         .parent()
         .and_then(|directory| Report::read(directory).ok())
@@ -273,14 +274,14 @@ fn tell_conversion(asset: &Path) {
     let _ = writeln!(std::io::stderr(), "{}", escape_controls(&note));
 }
 
-/// What was found, and the bytes that the places of glTF's findings are in.
+/// The findings, and the bytes of the glTF file that their places refer to.
 type Found = Result<(Vec<Diagnostic>, Vec<u8>), String>;
 
-fn of_gltf(asset: &Path, options: &rep158::Options) -> Found {
-    let (file, bytes) = regular(asset)?;
+fn check_gltf(asset: &Path, options: &rep158::Options) -> Found {
+    let (file, bytes) = open_regular(asset)?;
     if bytes > MAX_BYTES {
         return Err(format!(
-            "{} has {bytes} bytes, more than a GLB can hold",
+            "{} has {bytes} bytes, more than the 4 GiB of a GLB",
             asset.display()
         ));
     }
@@ -293,8 +294,8 @@ fn of_gltf(asset: &Path, options: &rep158::Options) -> Found {
     Ok((found, bytes))
 }
 
-fn of_usd(asset: &Path, options: &rep158::Options) -> Found {
-    regular(asset)?;
+fn check_usd(asset: &Path, options: &rep158::Options) -> Found {
+    open_regular(asset)?;
     let (stage, found) = rep158::check_stage(asset, options).map_err(|error| error.to_string())?;
     let names_type = |name: &String| name.starts_with("ros:") && name.ends_with(":type");
     if options.interfaces.is_none()
@@ -318,8 +319,8 @@ pub(super) fn is_usd(asset: &Path) -> bool {
     matches!(extension.as_str(), "usd" | "usda" | "usdc" | "usdz")
 }
 
-/// Whether the name of a file says what it is; otherwise its beginning tells what to do with it.
-fn kind_is_known(asset: &Path) -> Result<(), String> {
+/// Checks that the extension of a file matches its contents, and otherwise explains what to do.
+fn check_extension(asset: &Path) -> Result<(), String> {
     let is_gltf = asset.extension().is_some_and(|extension| {
         ["glb", "gltf"]
             .iter()
@@ -329,24 +330,24 @@ fn kind_is_known(asset: &Path) -> Result<(), String> {
         return Ok(());
     }
     let mut start = Vec::new();
-    let (file, _) = regular(asset)?;
+    let (file, _) = open_regular(asset)?;
     file.take(BEGINNING)
         .read_to_end(&mut start)
         .map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
     match convert::Format::of(&start) {
         convert::Format::Glb | convert::Format::Gltf => Ok(()),
         convert::Format::Usd => Err(format!(
-            "{} is an OpenUSD file, but its name does not say so: OpenUSD opens .usd, .usda, .usdc and .usdz only",
+            "{} is an OpenUSD file without its extension: rename it to .usd, .usda, .usdc or .usdz, which OpenUSD requires",
             asset.display()
         )),
         convert::Format::Urdf => Err(format!(
-            "{} is neither an OpenUSD asset nor a glTF file; `urdf_usd convert` makes both of a URDF",
+            "{} is neither an OpenUSD asset nor a glTF file; `urdf_usd convert` creates both from a URDF",
             asset.display()
         )),
     }
 }
 
-/// Says that there is no such code: the command line is wrong.
+/// Reports an unknown code as an error of usage.
 fn unknown_code(code: &str) -> ExitCode {
     let all = codes::GROUPS
         .iter()
@@ -354,30 +355,32 @@ fn unknown_code(code: &str) -> ExitCode {
         .map(|code| code.id);
     let help = did_you_mean(nearest(code, all))
         .unwrap_or_else(|| "docs/diagnostics.md lists all codes".to_owned());
-    wrong(&format!("there is no code \"{code}\": {help}"))
+    usage_error(&format!("unknown code \"{code}\": {help}"))
 }
 
 fn positive(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|number: &f64| *number >= 0.0)
-        .ok_or_else(|| "it is not a number from 0 up".to_owned())
+        .ok_or_else(|| "give a number of at least 0".to_owned())
 }
 
-/// An open file with its size in bytes.
-fn regular(asset: &Path) -> Result<(File, u64), String> {
+/// Opens a regular file; returns it with its size in bytes.
+fn open_regular(asset: &Path) -> Result<(File, u64), String> {
     let cannot = |error: std::io::Error| format!("cannot read {}: {error}", asset.display());
     match Opened::at(asset) {
         Ok(opened) => Ok((opened.file, opened.meta.len())),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Err(format!(
-            "{} is no regular file; give a .usda, .usd, .usdc, .usdz, .glb or .gltf file",
+            "{} is not a regular file; give a .usda, .usd, .usdc, .usdz, .glb or .gltf file",
             asset.display()
         )),
         Err(error) => Err(cannot(error)),
     }
 }
 
-/// `text`: of a glTF file; the layers of OpenUSD are read for their excerpts.
+/// Prints findings as text.
+///
+/// `text` is the content of a glTF file; excerpts of OpenUSD are read from its layers.
 fn print_text(asset: &Path, text: &[u8], mut diagnostics: Vec<Diagnostic>, counts: Counts) {
     let hidden = counts.error + counts.warning + counts.info - diagnostics.len();
     let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
@@ -395,7 +398,7 @@ fn print_text(asset: &Path, text: &[u8], mut diagnostics: Vec<Diagnostic>, count
         if has_excerpt(place) {
             continue;
         }
-        // Without an excerpt, the element says where it is; a line without a number has none.
+        // Without an excerpt, the message contains the element, and the line if it is known.
         let position = if place.line > 0 {
             format!("line {}, column {}, ", place.line, place.column)
         } else {
@@ -417,7 +420,7 @@ fn print_text(asset: &Path, text: &[u8], mut diagnostics: Vec<Diagnostic>, count
         plural(counts.error, "error"),
         plural(counts.warning, "warning"),
     );
-    // A closed pipe (`| head`) is the reader's choice.
+    // A closed pipe (`| head`) is not an error.
     let _ = writeln!(
         std::io::stdout(),
         "{}: {errors}, {warnings}{hidden}",

@@ -1,8 +1,8 @@
-//! Every code that a diagnostic can have, for documentation and for programs that filter by code.
+//! All diagnostic codes, for the documentation and for programs that filter by code.
 
 use urdf_usd_diagnostic::Code;
 
-/// The codes of all modules, grouped by what they are about.
+/// The codes of all crates, grouped by subject.
 pub const GROUPS: &[(&str, &[&Code])] = &[
     ("The pipeline", urdf_usd_convert::codes::ALL),
     ("References to files", urdf_usd_resolve::codes::ALL),
@@ -18,7 +18,7 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("Kinematics", urdf_usd_kinematics::codes::ALL),
     ("OpenUSD", urdf_usd_usd_write::codes::ALL),
     ("Reading OpenUSD", urdf_usd_usd_read::codes::ALL),
-    ("Mending OpenUSD assets", urdf_usd_fix::codes::ALL),
+    ("Fixing OpenUSD assets", urdf_usd_fix::codes::ALL),
     (
         "The Isaac robot schema, and named poses",
         urdf_usd_isaac::codes::ALL,
@@ -26,11 +26,11 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("glTF", urdf_usd_gltf_write::codes::ALL),
     ("Reading glTF", urdf_usd_gltf_read::codes::ALL),
     (
-        "REP-158, as `urdf_usd check` holds it",
+        "REP-158, as `urdf_usd check` checks it",
         urdf_usd_rep158::codes::ALL,
     ),
     (
-        "EXT_robot_kinematics, as `urdf_usd check` holds it",
+        "EXT_robot_kinematics, as `urdf_usd check` checks it",
         urdf_usd_gltf_check::codes::ALL,
     ),
     ("ROS", urdf_usd_ros::codes::ALL),
@@ -39,8 +39,9 @@ pub const GROUPS: &[(&str, &[&Code])] = &[
     ("HTTP and watched files", urdf_usd_serve::codes::ALL),
 ];
 
-/// Explains a code in Markdown: the rule that reports it, or else its meaning and outcome. Returns
-/// `None` for an unknown code.
+/// Explains a code in Markdown: its rule if it has one, otherwise its meaning and outcome.
+///
+/// Returns `None` for an unknown code.
 pub fn explain(id: &str) -> Option<String> {
     if let Some(rule) = urdf_usd_gltf_check::RULES
         .iter()
@@ -52,7 +53,7 @@ pub fn explain(id: &str) -> Option<String> {
         .iter()
         .find(|rule| rule.code.id == id)
     {
-        return Some(of_rep158(rule));
+        return Some(explain_rep158(rule));
     }
     let Code {
         id,
@@ -61,12 +62,12 @@ pub fn explain(id: &str) -> Option<String> {
         outcome,
     } = find(id)?;
     Some(format!(
-        "{id} ({severity})\n\nWhat is wrong: {meaning}\n\nWhat happens: {outcome}\n"
+        "{id} ({severity})\n\nWhat is wrong: {meaning}\n\nWhat follows: {outcome}\n"
     ))
 }
 
-/// A rule of REP-158, with the number of its section.
-fn of_rep158(rule: &urdf_usd_rep158::Rule) -> String {
+/// Explains a rule of REP-158, with the number of its section.
+fn explain_rep158(rule: &urdf_usd_rep158::Rule) -> String {
     rule.to_string().replacen(
         "The specification (",
         &format!("REP-158 {} (", rule.section.1),
@@ -74,7 +75,7 @@ fn of_rep158(rule: &urdf_usd_rep158::Rule) -> String {
     )
 }
 
-/// The code with this id.
+/// Returns the code with this id.
 pub fn find(id: &str) -> Option<&'static Code> {
     GROUPS
         .iter()
@@ -112,19 +113,19 @@ mod tests {
         }
     }
 
-    /// `docs/diagnostics.md` says what the code says. `UPDATE_DOCS=1 cargo test` writes it anew.
+    /// `docs/diagnostics.md` matches the codes. `UPDATE_DOCS=1 cargo test` rewrites it.
     #[test]
     fn the_documentation_lists_every_code() {
         let mut text = String::from(
             "# Diagnostics\n\nEvery finding has a severity, a stable code, a message, its place (file, line, \
-            column, element) and what to do. An *error* means that something of the input is missing from the output; a *warning*, \
-            that the output stands on a repair, a default or an assumption; an *info*, that something is worth knowing.\n\nThis page is \
-            made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_cli codes`.\n",
+            column, element) and a remedy. An *error* means that a part of the input is missing from the output; a *warning*, \
+            that the output relies on a repair, a default or an assumption; an *info* is for your information.\n\nThis page is \
+            generated from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_cli codes`.\n",
         );
         for (group, codes) in GROUPS {
             let _ = write!(
                 text,
-                "\n## {group}\n\n| code | severity | what it means | what happens |\n|---|---|---|---|\n"
+                "\n## {group}\n\n| code | severity | meaning | what follows |\n|---|---|---|---|\n"
             );
             for code in *codes {
                 let _ = writeln!(
@@ -137,7 +138,7 @@ mod tests {
         assert_page("diagnostics.md", &text);
     }
 
-    /// Writes a page of `docs` if that is asked for, and looks whether it is what is written.
+    /// Compares a page of `docs` with `text`, after rewriting it if `UPDATE_DOCS` is set.
     fn assert_page(name: &str, text: &str) {
         let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
         if std::env::var_os("UPDATE_DOCS").is_some() {
@@ -150,17 +151,16 @@ mod tests {
         );
     }
 
-    /// `docs/rules.md` has the rules as the source has them. `UPDATE_DOCS=1 cargo test` writes it
-    /// anew.
+    /// `docs/rules.md` matches the rules. `UPDATE_DOCS=1 cargo test` rewrites it.
     #[test]
     fn the_documentation_explains_every_rule() {
         let mut text = String::from(
-            "# Rules\n\nWhat `urdf_usd check` looks at: for each rule the sentence of the specification, what is wrong where it is \
-            broken and what comes of that, and an example. `urdf_usd check --explain CODE` prints the same. In a glTF file it looks at \
-            [the rules of EXT_robot_kinematics](#ext_robot_kinematics), in an OpenUSD asset at [those of REP-158](#rep-158).\n\nThis \
-            page is made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_cli codes`.\n\n## EXT_robot_kinematics\n\n\
-            The specification is [here](EXT_robot_kinematics/README.md). The places in the examples are JSON pointers into \
-            [sampler.gltf](EXT_robot_kinematics/test/sampler.gltf), which follows all rules; those that do not begin with `/` are below \
+            "# Rules\n\nThe rules of `urdf_usd check`: each with the sentence of the specification, what is wrong if it is broken, what \
+            follows, and an example. `urdf_usd check --explain CODE` prints the same. A glTF file is checked against \
+            [the rules of EXT_robot_kinematics](#ext_robot_kinematics), an OpenUSD asset against [those of REP-158](#rep-158).\n\nThis \
+            page is generated from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_cli codes`.\n\n## EXT_robot_kinematics\n\n\
+            The specification is [here](EXT_robot_kinematics/README.md). Places in the examples are JSON pointers into \
+            [sampler.gltf](EXT_robot_kinematics/test/sampler.gltf), which follows all rules; pointers that do not begin with `/` are relative to \
             `/extensions/EXT_robot_kinematics/`.\n",
         );
         for rule in urdf_usd_gltf_check::RULES {
@@ -182,11 +182,11 @@ mod tests {
             );
         }
         text.push_str(
-            "\n## REP-158\n\nThe examples are files of an asset, the first of which is opened. Where the text of one does not begin with \
-            `#usda`, it follows a header with the metadata that REP-158 asks for.\n",
+            "\n## REP-158\n\nEach example is a list of files, the first of which is the entry. A file that does not begin with \
+            `#usda` is shown without its header, which has the metadata that REP-158 requires.\n",
         );
         for rule in urdf_usd_rep158::RULES {
-            let explained = super::of_rep158(rule);
+            let explained = super::explain_rep158(rule);
             let (_, rest) = explained.split_once('\n').unwrap();
             let _ = write!(
                 text,

@@ -1,4 +1,4 @@
-//! The options of a conversion as arguments of a command, made from their table.
+//! Conversion options as command-line arguments, generated from their table.
 
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
@@ -11,7 +11,7 @@ use urdf_usd_convert::options::TABLE;
 use urdf_usd_resolve as resolve;
 use urdf_usd_worker::Limits;
 
-/// The options of a conversion as they were given.
+/// Conversion options, as given on the command line.
 pub(super) struct Conversion(pub(super) Options);
 
 impl Args for Conversion {
@@ -24,10 +24,10 @@ impl Args for Conversion {
     }
 }
 
-/// Limits of a command, declared by the options of a conversion.
-pub(super) struct Under(pub(super) Limits);
+/// Time and memory limits of any command, declared by the options of a conversion.
+pub(super) struct CommandLimits(pub(super) Limits);
 
-impl Under {
+impl CommandLimits {
     fn rows() -> impl Iterator<Item = &'static Opt<Options>> {
         TABLE
             .iter()
@@ -35,15 +35,15 @@ impl Under {
     }
 }
 
-impl Args for Under {
+impl Args for CommandLimits {
     fn augment_args(command: Command) -> Command {
-        // The help texts in the table speak of conversions.
+        // The help texts in the table are worded for conversions.
         let help = |option: &Opt<Options>| match option.about.name {
             "time_limit" => {
-                "How long it may take (view: each conversion), in s; then it ends without a result. 0.0: as long as it needs"
+                "Time limit (view: of each conversion), in s; past it, the command ends without a result. 0.0: no limit"
             }
             _ => {
-                "How much memory it may take (view: each conversion), in MiB; if it needs more, it ends without a result. 0: as much as it needs"
+                "Memory limit (view: of each conversion), in MiB; past it, the command ends without a result. 0: no limit"
             }
         };
         command.args(Self::rows().map(|option| argument(option).help(help(option))))
@@ -54,7 +54,7 @@ impl Args for Under {
     }
 }
 
-impl FromArgMatches for Under {
+impl FromArgMatches for CommandLimits {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut under = Self(Limits::default());
         under.update_from_arg_matches(matches)?;
@@ -76,7 +76,7 @@ impl FromArgMatches for Under {
     }
 }
 
-/// One option as an argument.
+/// Returns an option as an argument.
 fn argument(option: &Opt<Options>) -> Arg {
     let (about, default) = (&option.about, option.get(&Options::default()).to_string());
     let help = help(about);
@@ -90,7 +90,7 @@ fn argument(option: &Opt<Options>) -> Arg {
         Kind::Choice(names) => argument.value_parser(PossibleValuesParser::new(names())),
         Kind::Choices(_) => argument.value_delimiter(',').action(ArgAction::Append),
         kind if kind.is_list() => argument.action(ArgAction::Append),
-        // A number may be negative: then it is out of range, not a flag.
+        // A negative number is reported as out of range, not as an unknown flag.
         _ => argument.allow_negative_numbers(true),
     }
     .value_name(if about.value_name.is_empty() {
@@ -101,7 +101,7 @@ fn argument(option: &Opt<Options>) -> Arg {
     .default_values(Some(default).filter(|text| !text.is_empty()))
 }
 
-/// What help says of an option.
+/// Returns the help text of an option.
 fn help(about: &About) -> String {
     let sentences = about.help.strip_suffix('.').unwrap_or(about.help);
     let list = match about.kind {
@@ -128,7 +128,7 @@ impl FromArgMatches for Conversion {
     }
 }
 
-/// Applies the options given.
+/// Applies the options that are given.
 fn set_given(
     rows: impl Iterator<Item = &'static Opt<Options>>,
     options: &mut Options,
@@ -149,7 +149,7 @@ fn set_given(
     Ok(())
 }
 
-/// The value that was given for an option.
+/// Returns the value that is given for an option.
 fn given(option: &Opt<Options>, matches: &ArgMatches) -> Result<Value, String> {
     let name = option.about.name;
     if matches!(option.about.kind, Kind::Switch) {
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Values that an option takes.
+    /// Returns a strategy for valid values of an option.
     fn values(option: &'static Opt<Options>) -> BoxedStrategy<Value> {
         let word = "[a-z][a-z0-9_]{0,8}";
         let folder = || "/[a-z]{1,8}(/[a-z]{1,8})?";
@@ -266,7 +266,7 @@ mod tests {
     }
 
     fn declared(text: &str) -> (Store, Parameters) {
-        // The node's defaults have limits.
+        // The node's defaults set limits.
         let limits = [("time_limit", "0.0"), ("memory_limit", "0")];
         let unlimited = limits
             .iter()
@@ -287,7 +287,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(8))]
 
-        /// A value comes to the same on the command line under each of its flags, in a parameter
+        /// A value has the same effect on the command line under each of its flags, in a parameter
         /// file, and as a change of a running node's parameter.
         #[test]
         fn a_value_comes_to_the_same_on_every_way(all in TABLE.iter().map(values).collect::<Vec<_>>()) {
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Each way says why a value can't be had.
+    /// Each interface explains why a value is refused.
     #[test]
     fn every_way_says_why_not() {
         for (name, value, part) in [
@@ -336,7 +336,11 @@ mod tests {
                 Value::Text("a b".into()),
                 "letters, digits",
             ),
-            ("srdf_file", Value::Text("/dev".into()), "no regular file"),
+            (
+                "srdf_file",
+                Value::Text("/dev".into()),
+                "not a regular file",
+            ),
             (
                 "simready_metadata",
                 Value::List(vec!["mass=1".into()]),
@@ -354,7 +358,7 @@ mod tests {
             let shown = parse(&arguments(&option.about, &option.about.flag(), &value))
                 .expect_err(name)
                 .to_string();
-            // clap says itself which choices there are.
+            // clap itself lists the choices.
             assert!(
                 shown.contains(part) || shown.contains("possible values"),
                 "{shown}"

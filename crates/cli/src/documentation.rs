@@ -1,5 +1,5 @@
-//! `docs/cli.md`, made from the command line itself: a test holds it against that, and writes it
-//! anew with `UPDATE_DOCS=1`.
+//! Generates `docs/cli.md` from the command line; a test compares it, and rewrites it with
+//! `UPDATE_DOCS=1`.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use clap::{Arg, Command, CommandFactory as _};
 
 use super::Cli;
 
-/// Text for a table or a paragraph of Markdown.
+/// Escapes text for a table or a paragraph of Markdown.
 fn plain(text: impl ToString) -> String {
     text.to_string()
         .replace('|', "\\|")
@@ -15,7 +15,7 @@ fn plain(text: impl ToString) -> String {
         .replace('<', "\\<")
 }
 
-/// How an argument is written: `-o`, `--output-dir DIR`.
+/// Returns the spelling of an argument: `-o`, `--output-dir DIR`.
 fn spelling(argument: &Arg) -> String {
     let values: Vec<String> = argument
         .get_value_names()
@@ -23,7 +23,7 @@ fn spelling(argument: &Arg) -> String {
         .flatten()
         .map(ToString::to_string)
         .collect();
-    // Also in code, a bar ends the cell of a table.
+    // A bar ends the cell of a table even within code.
     let values = if argument.get_action().takes_values() {
         values.join(" ").replace('|', "\\|")
     } else {
@@ -43,7 +43,7 @@ fn spelling(argument: &Arg) -> String {
     }
 }
 
-/// The options of a command alone, or those that every command has.
+/// Returns table rows for a command's own options, or for the global ones.
 fn rows(command: &Command, is_global: bool) -> String {
     let mut text = String::new();
     let shown = |argument: &&Arg| {
@@ -85,7 +85,7 @@ fn rows(command: &Command, is_global: bool) -> String {
     text
 }
 
-/// What a command is for, and its options.
+/// Writes the section of a command: its description and options.
 fn section(text: &mut String, name: &str, command: &Command) {
     let about = command
         .get_long_about()
@@ -97,7 +97,7 @@ fn section(text: &mut String, name: &str, command: &Command) {
     if !rows.is_empty() {
         let _ = write!(
             text,
-            "\n| option | default | what it does |\n|---|---|---|\n{rows}"
+            "\n| option | default | description |\n|---|---|---|\n{rows}"
         );
     }
 }
@@ -105,11 +105,11 @@ fn section(text: &mut String, name: &str, command: &Command) {
 fn page() -> String {
     let mut text = String::from(
         "# The command line\n\n\
-         `urdf_usd COMMAND --help` shows the same. Exit code 0: done, with warnings or without. 1: not done, or not all of it (`convert`\n\
-         writes the asset without what has errors, and ends with 1); the messages say why. 2: the command line was wrong. Results go to standard output, messages for people to standard error.\n\n\
+         `urdf_usd COMMAND --help` prints the same text. Exit code 0: success, possibly with warnings. 1: failure, or partial success (`convert`\n\
+         writes an incomplete asset and ends with 1 if parts of the robot have errors); messages give the reason. 2: usage error. Results go to standard output, messages for people to standard error.\n\n\
          Options of `convert` are [parameters of the node](parameters.md), too: `--gltf-physics` is the parameter `gltf.physics`. A flag\n\
-         that may be repeated is singular, its parameter plural: `--package` is the parameter `packages`.\n\n\
-         This page is made from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_cli documentation`.\n",
+         that may be given several times has a name in the singular, and its parameter in the plural: `--package` is the parameter `packages`.\n\n\
+         This page is generated from the source: `UPDATE_DOCS=1 cargo test --ignore-rust-version -p urdf_usd_cli documentation`.\n",
     );
     let mut command = Cli::command();
     command.build();
@@ -117,7 +117,7 @@ fn page() -> String {
     let rows = rows(&command, true);
     let _ = write!(
         text,
-        "\n## Options of all commands\n\n| option | default | what it does |\n|---|---|---|\n{rows}"
+        "\n## Options of all commands\n\n| option | default | description |\n|---|---|---|\n{rows}"
     );
     for command in command.get_subcommands().filter(own) {
         section(&mut text, command.get_name(), command);
@@ -141,7 +141,7 @@ fn the_page_is_made_from_the_command_line() {
     let file = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         file == page(),
-        "docs/cli.md is not what the command line says: run the test with UPDATE_DOCS=1"
+        "docs/cli.md does not match the command line: run the test with UPDATE_DOCS=1"
     );
     for option in urdf_usd_convert::options::TABLE {
         assert!(

@@ -1,5 +1,5 @@
-//! The lines of a source around the place of a finding, as a terminal may show them: long lines are
-//! cut to what is around the place, and nothing in them acts on the terminal.
+//! Excerpts of a source around the place of a finding, made safe for a terminal: long lines are cut
+//! around the place, and control characters are escaped.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,16 +10,16 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 use urdf_usd_diagnostic::{acts_on_a_terminal, escape_controls};
 use urdf_usd_resolve::Opened;
 
-/// The most characters of a line that are shown.
+/// Maximum number of characters shown of a line.
 const MAX_LINE: usize = 240;
 
-/// The largest file that excerpts are taken from: as much as a description may have.
+/// Maximum size of a file that excerpts are taken from, in bytes: that of a description.
 const MAX_BYTES: u64 = urdf_usd_urdf::MAX_TEXT as u64;
 
-/// What stands for the part of a line that is cut off.
+/// Placeholder for the part of a line that is cut off.
 const CUT: char = '…';
 
-/// The text of `file`, if it is one that excerpts can be taken from.
+/// Returns the text of `file`, if it is suitable for excerpts.
 pub fn source(file: &Path) -> Option<Arc<str>> {
     let mut text = String::new();
     Opened::at(file)
@@ -31,23 +31,25 @@ pub fn source(file: &Path) -> Option<Arc<str>> {
     (text.len() as u64 <= MAX_BYTES).then(|| text.into())
 }
 
-/// Some lines of a text, with a place in one of them.
+/// A few lines of a text, with a place in one of them.
 #[derive(Debug)]
 pub struct Excerpt {
     name: String,
-    /// The lines as they are shown.
+    /// The lines as shown.
     text: String,
-    /// The number of the first of them, from 0.
+    /// The number of the first line, from 0.
     first: usize,
-    /// Line and column of the place in the source, from 0.
+    /// The line and column of the place in the source, from 0.
     place: (usize, usize),
-    /// Where the place is in `text`.
+    /// The offset of the place in `text`, in bytes.
     pub offset: usize,
 }
 
 impl Excerpt {
-    /// The line `line` of `text` with those beside it; the place is its `column`. Both count from
-    /// 1, columns in characters. `name` says where the text is from.
+    /// Creates an excerpt of the line `line` of `text` and its neighbours.
+    ///
+    /// The place is at `column` of that line. Both count from 1, columns in characters. `name` is
+    /// the name of the text.
     pub fn new(name: &str, text: &str, line: u32, column: u32) -> Self {
         let (at, column) = (
             line.saturating_sub(1) as usize,
@@ -61,7 +63,7 @@ impl Excerpt {
             .skip(first)
             .take(at - first + 2)
         {
-            // What follows the last line break is no line.
+            // The empty text after the last line break is not a line.
             if number > at && line.is_empty() {
                 break;
             }
@@ -84,9 +86,10 @@ impl Excerpt {
     }
 }
 
-/// Appends to `out` what is shown of `line`, and tells where in `out` its character `column` is.
+/// Appends the part of `line` around `column` to `out`; returns the offset of that character in
+/// `out`.
 fn window(line: &str, column: usize, out: &mut String) -> usize {
-    // Of a line without end no more than the window is looked at twice.
+    // A very long line is counted once; only the window is examined again.
     let length = line.chars().count();
     let start = if length <= MAX_LINE {
         0
@@ -115,8 +118,8 @@ fn window(line: &str, column: usize, out: &mut String) -> usize {
 }
 
 impl SourceCode for Excerpt {
-    /// The whole excerpt as the surroundings of any span; without surroundings, only where the
-    /// place is.
+    /// Returns the whole excerpt as the surroundings of any span, or only the place if no
+    /// surroundings are wanted.
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,

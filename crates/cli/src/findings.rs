@@ -1,5 +1,5 @@
-//! Findings as people read them: those of one code and cause as one, with the line of the source
-//! that the first is about, the worst last, where the eye is.
+//! Prints findings for people: those of the same code and cause are grouped, with an excerpt of the
+//! source for the first, and the most severe last, next to the prompt.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,27 +10,28 @@ use std::sync::{Arc, OnceLock};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic};
 
 use super::excerpt::{self, Excerpt};
-use super::terminal::{Amount, amount, is_coloured};
+use super::terminal::{Verbosity, is_coloured, verbosity};
 use urdf_usd_convert::STDIN;
 use urdf_usd_diagnostic::{
     Diagnostic, Group, Severity, escape_controls, escape_controls_in_list, groups,
 };
 
-/// How many findings come with an excerpt of the source; each costs as much time as the source is
-/// long.
+/// Maximum number of findings that are shown with an excerpt; each takes time proportional to the
+/// length of its source.
 const MAX_EXCERPTS: usize = 100;
-/// How many of the things that the other findings of a group are about are named.
+/// Maximum number of subjects of a group's other findings that are named.
 const MAX_SUBJECTS: usize = 6;
-/// How many of the other errors of a group are told in a line each.
+/// Maximum number of other errors of a group that get their own line.
 const MAX_LINES: usize = 4;
 
-/// How many characters of what is only worth knowing are shown.
+/// Maximum number of characters of an informational finding.
 const MAX_NOTE: usize = 220;
 
-/// What came from standard input, for excerpts.
+/// The text read from standard input, for excerpts.
 pub(super) static STANDARD_INPUT: OnceLock<Arc<str>> = OnceLock::new();
 
-/// Shows findings on standard error; `expanded` is what xacro made of the source, if it is xacro.
+/// Prints findings on standard error; `expanded` is the output of xacro if the source is a xacro
+/// file.
 pub(super) fn print_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&str>) {
     let mut out = std::io::stderr();
     let is_coloured = is_coloured(&out);
@@ -39,24 +40,30 @@ pub(super) fn print_diagnostics(diagnostics: &[Diagnostic], expanded: Option<&st
         expanded,
         &mut out,
         (is_coloured, true),
-        amount(),
+        verbosity(),
     );
 }
 
-/// Shows findings as the result of a command, on standard output.
+/// Prints findings as the result of a command, on standard output.
 pub(super) fn print_results(diagnostics: &[Diagnostic]) {
     let mut out = std::io::stdout();
     let is_coloured = is_coloured(&out);
-    show(diagnostics, None, &mut out, (is_coloured, false), amount());
+    show(
+        diagnostics,
+        None,
+        &mut out,
+        (is_coloured, false),
+        verbosity(),
+    );
 }
 
-/// Writes findings to `out`; `is_brief`: those that are only worth knowing in a line each.
+/// Writes findings to `out`; `is_brief` shortens informational ones to a line each.
 pub(super) fn show(
     diagnostics: &[Diagnostic],
     expanded: Option<&str>,
     out: &mut dyn Write,
     (is_coloured, is_brief): (bool, bool),
-    amount: Amount,
+    verbosity: Verbosity,
 ) {
     let theme = if is_coloured {
         GraphicalTheme::unicode()
@@ -72,9 +79,9 @@ pub(super) fn show(
     };
     let wanted = diagnostics
         .iter()
-        .filter(|finding| amount != Amount::Quiet || finding.severity == Severity::Error);
+        .filter(|finding| verbosity != Verbosity::Quiet || finding.severity == Severity::Error);
     let mut text = String::new();
-    if amount == Amount::Verbose {
+    if verbosity == Verbosity::Verbose {
         let mut all: Vec<&Diagnostic> = wanted.collect();
         all.sort_by_key(|finding| finding.severity);
         all.into_iter()
@@ -90,11 +97,11 @@ pub(super) fn show(
             }
         }
     }
-    // A closed pipe (`| head`) is the reader's choice.
+    // A closed pipe (`| head`) is not an error.
     let _ = out.write_all(text.as_bytes());
 }
 
-/// What is only worth knowing, in a line.
+/// Returns an informational finding as one line.
 fn note(group: &Group<'_>) -> String {
     let text: String = group.to_string().chars().take(MAX_NOTE).collect();
     let cut = if group.to_string().chars().nth(MAX_NOTE).is_some() {
@@ -105,7 +112,7 @@ fn note(group: &Group<'_>) -> String {
     format!("note: {}{cut}\n", escape_controls(&text))
 }
 
-/// What to do about a group, and what else is in it.
+/// Returns the help text of a group, with a summary of its other findings.
 fn help(group: &Group<'_>) -> String {
     let mut help = group.first.help.clone();
     let mut add = |line: &str| {
@@ -116,7 +123,7 @@ fn help(group: &Group<'_>) -> String {
     if more == 0 {
         return help;
     }
-    // Errors of one code may be of different kinds; those of one cause are not.
+    // Errors of one code may differ in kind, unless they share a cause.
     if group.severity() == Severity::Error && group.first.cause.is_empty() {
         for other in group.others.iter().take(MAX_LINES) {
             let message = other
@@ -135,7 +142,7 @@ fn help(group: &Group<'_>) -> String {
     let (subjects, unnamed) = group.other_subjects(MAX_SUBJECTS);
     let mut line = format!("{more} more");
     if !subjects.is_empty() {
-        // Of files their names: the first is told in full.
+        // Files are named without their folders: the first finding has the whole path.
         let names: Vec<&str> = subjects
             .iter()
             .map(|subject| subject.rsplit('/').next().unwrap_or(subject))
@@ -151,7 +158,7 @@ fn help(group: &Group<'_>) -> String {
     help
 }
 
-/// `line 7: `, if the place has a line.
+/// Returns `line 7: `, if the place has a line.
 fn position(finding: &Diagnostic) -> String {
     if finding.place.line > 0 {
         format!("line {}: ", finding.place.line)
@@ -160,7 +167,7 @@ fn position(finding: &Diagnostic) -> String {
     }
 }
 
-/// What is needed to show findings one after the other.
+/// Settings and state for rendering findings one after the other.
 struct Shown<'a> {
     handler: GraphicalReportHandler,
     expanded: Option<&'a str>,
@@ -169,7 +176,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// Adds a finding to `out`.
+    /// Appends a finding to `out`.
     fn render(&mut self, diagnostic: &Diagnostic, title: &str, help: &str, out: &mut String) {
         let file = diagnostic
             .place
@@ -177,15 +184,15 @@ impl Shown<'_> {
             .as_deref()
             .filter(|_| diagnostic.place.line > 0 && self.excerpts < MAX_EXCERPTS);
         let text = file.and_then(|file| self.text(file, diagnostic.place.expanded));
-        // A path that the message names is not told twice.
-        let is_told = diagnostic.place.line == 0
+        // A path that is part of the message is not repeated.
+        let is_in_message = diagnostic.place.line == 0
             && diagnostic
                 .place
                 .file
                 .as_ref()
                 .is_some_and(|file| diagnostic.message.contains(&*file.to_string_lossy()));
         let message = match text {
-            None if !is_told => format!("{}: {}", diagnostic.place, diagnostic.message),
+            None if !is_in_message => format!("{}: {}", diagnostic.place, diagnostic.message),
             _ => diagnostic.message.clone(),
         };
         let mut shown = MietteDiagnostic::new(escape_controls_in_list(&message))
@@ -226,7 +233,7 @@ impl Shown<'_> {
         }
     }
 
-    /// The text that a place is in.
+    /// Returns the text that a place refers to.
     fn text(&mut self, file: &Path, is_expanded: bool) -> Option<Arc<str>> {
         if is_expanded {
             return self.expanded.map(Arc::from);
@@ -263,7 +270,7 @@ mod tests {
         Diagnostic::new(code, place, format!("{what} is wrong\n  in detail")).help("mend it")
     }
 
-    fn shown(amount: Amount, is_coloured: bool) -> String {
+    fn shown(verbosity: Verbosity, is_coloured: bool) -> String {
         let mut found: Vec<Diagnostic> = (1..9)
             .map(|line| finding(&MASS, line, &format!("m{line}")))
             .collect();
@@ -278,14 +285,14 @@ mod tests {
             finding(&PACKAGE, 4, "q").because("no package p", "p/b.stl"),
         ]);
         let mut out = Vec::new();
-        show(&found, None, &mut out, (is_coloured, true), amount);
+        show(&found, None, &mut out, (is_coloured, true), verbosity);
         String::from_utf8(out).expect("text")
     }
 
     #[test]
     fn findings_of_a_kind_are_one_and_errors_come_last() {
-        insta::assert_snapshot!(shown(Amount::Usual, false));
-        let all = shown(Amount::Verbose, false);
+        insta::assert_snapshot!(shown(Verbosity::Normal, false));
+        let all = shown(Verbosity::Verbose, false);
         assert!(ALL.iter().all(|code| all.contains(code.id)), "{all}");
         assert_eq!(
             (
@@ -296,7 +303,7 @@ mod tests {
             "{all}"
         );
         assert!(all.rfind("test-mass") < all.find("test-link"));
-        let errors = shown(Amount::Quiet, false);
+        let errors = shown(Verbosity::Quiet, false);
         assert!(
             !errors.contains("test-mass") && errors.contains("test-link ×2"),
             "{errors}"
@@ -306,8 +313,8 @@ mod tests {
     #[test]
     fn colours_are_only_where_they_are_wanted() {
         assert!(
-            shown(Amount::Usual, true).contains('\x1b')
-                && !shown(Amount::Usual, false).contains('\x1b')
+            shown(Verbosity::Normal, true).contains('\x1b')
+                && !shown(Verbosity::Normal, false).contains('\x1b')
         );
     }
 }

@@ -1,5 +1,5 @@
-//! `urdf_usd fix`: any OpenUSD asset → one that follows REP-158, beside the list of what was mended
-//! and what is left.
+//! `urdf_usd fix`: rewrites any OpenUSD asset to follow REP-158, and lists what was fixed and what
+//! remains.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::check::{Counts, is_usd};
-use super::conversion::Under;
+use super::conversion::CommandLimits;
 use super::packages::{Packages, in_package};
 use super::terminal::say;
-use super::{failed, plural, print_diagnostics, print_json, wrong};
+use super::{failed, plural, print_diagnostics, print_json, usage_error};
 use urdf_usd_convert::{self as convert, SourceInfo};
 use urdf_usd_diagnostic::{Severity, escape_controls};
 use urdf_usd_fix as fix;
@@ -21,35 +21,35 @@ use urdf_usd_resolve::{Opened, Resolver};
 /// The command's arguments.
 #[derive(Args)]
 pub struct Fix {
-    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), or its folder; also as
-    /// package://PACKAGE/FILE
+    /// The entry file of an OpenUSD asset (.usda, .usd, .usdc, .usdz), or its folder.
+    /// package://PACKAGE/FILE is accepted, too
     asset: PathBuf,
-    /// The directory for the asset's own directory, which is called as its default prim. What is
-    /// read is never written over
+    /// The directory in which to create the asset's directory, named after its default prim. Source
+    /// files are never overwritten
     #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
     pub(super) output: PathBuf,
-    /// A variant that becomes the default (may be given several times): of the set on all prims
-    /// that have it, or on one
+    /// Make this variant the default (may be given several times): on all prims with that variant
+    /// set, or on one prim
     #[arg(long, value_name = "SET=NAME|/PRIM{SET=NAME}")]
     variant: Vec<VariantChoice>,
     #[command(flatten)]
     packages: Packages,
-    /// Another folder that layers, textures and other files may be copied from. Without any: only
-    /// packages, the asset's own folder and the package that is in (may be given several times)
+    /// Allow copying layers, textures and other files from this folder (may be given several
+    /// times), in addition to packages, the asset's folder and the package that contains it
     #[arg(long, value_name = "DIR")]
     allowed_root: Vec<PathBuf>,
     #[command(flatten)]
-    pub(super) limits: Under,
+    pub(super) limits: CommandLimits,
     /// Print the report as JSON to standard output
     #[arg(long)]
     json: bool,
 }
 
-/// Mends, writes, checks what was written, and says what is left.
+/// Fixes the asset, writes it, checks the result, and prints what remains.
 pub fn run(arguments: &Fix) -> ExitCode {
     let resolver = match arguments.packages.options_with(&arguments.allowed_root) {
         Ok(options) => Arc::new(Resolver::new(options)),
-        Err(message) => return wrong(&message),
+        Err(message) => return usage_error(&message),
     };
     let entry = in_package(&arguments.asset, &resolver)
         .and_then(|asset| convert::entry(&asset, &["usda", "usd", "usdc", "usdz"]));
@@ -57,7 +57,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Ok(entry) if is_usd(&entry) => entry,
         Ok(entry) => {
             return failed(&format!(
-                "{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz",
+                "{} is not an OpenUSD file: give a .usda, .usd, .usdc or .usdz",
                 entry.display()
             ));
         }
@@ -143,8 +143,8 @@ pub fn run(arguments: &Fix) -> ExitCode {
     }
 }
 
-/// Whether `directory` may be written: nothing that was read is in it, and nothing of other
-/// people's.
+/// Checks that `directory` may be replaced: it contains no source file, and nothing that this
+/// program did not write.
 fn may_write(directory: &Path, used: &[PathBuf]) -> Result<(), String> {
     let Ok(there) = directory.canonicalize() else {
         return Ok(());
@@ -156,13 +156,13 @@ fn may_write(directory: &Path, used: &[PathBuf]) -> Result<(), String> {
     if let Some(file) = used.iter().find(is_in) {
         let (directory, file) = (directory.display(), file.display());
         return Err(format!(
-            "{directory} holds {file}, which is read: choose another directory with -o, nothing is written over its source"
+            "{directory} contains {file}, a source of the asset: choose another directory with -o; sources are never overwritten"
         ));
     }
     let is_empty = std::fs::read_dir(&there).is_ok_and(|mut entries| entries.next().is_none());
     if !is_empty && convert::Report::read(&there).is_err() {
         return Err(format!(
-            "{} is there, and not as an asset that this program wrote: choose another directory with -o",
+            "{} exists, and is not an asset written by this program: choose another directory with -o",
             directory.display()
         ));
     }

@@ -1,5 +1,4 @@
-//! Which robot description a folder means: the only one in it, or the one that a person names. It
-//! reads no robot.
+//! Finds the robot description in a folder: the only one, or the one that is named.
 
 use std::fs;
 use std::io::Read;
@@ -8,25 +7,27 @@ use std::path::{Path, PathBuf};
 use urdf_usd_diagnostic::{did_you_mean, nearest};
 use urdf_usd_resolve::Opened;
 
-/// How many folders deep robots are looked for, from the one that was named.
+/// Maximum depth of the search below the folder.
 const DEPTH: usize = 5;
-/// How many files and folders are looked at for robots.
-const MOST_ENTRIES: usize = 20_000;
-/// How many robots of a folder are listed.
-const MOST_LISTED: usize = 30;
-/// How much of a file tells whether it is a robot, in bytes.
+/// Maximum number of files and folders that are examined.
+const MAX_ENTRIES: usize = 20_000;
+/// Maximum number of robots that are listed in a message.
+const MAX_LISTED: usize = 30;
+/// Number of bytes at the beginning of a file that identify a robot.
 const BEGINNING: u64 = 64 << 10;
 
-/// The description that is meant by a folder: of the robot with this name (its file, with or
-/// without endings), or of the only one.
+/// Returns the robot description in a folder.
+///
+/// `robot` selects one by its file name, with or without extensions; without it, the only one is
+/// returned.
 ///
 /// # Errors
-/// The sentence to show, with a list of the robots: there is none, there are several, or none of
-/// them is called so; or it is no folder.
+/// Returns a message that lists the robots if there is none, if there are several, or if none has
+/// this name; or a message that `folder` is not a folder.
 pub(super) fn description_in(folder: &Path, robot: Option<&str>) -> Result<PathBuf, String> {
     if !folder.is_dir() {
         return Err(format!(
-            "{} is no folder: --robot NAME says which robot of a folder is meant",
+            "{} is not a folder: --robot NAME selects a robot of a folder",
             folder.display()
         ));
     }
@@ -40,17 +41,17 @@ pub(super) fn description_in(folder: &Path, robot: Option<&str>) -> Result<PathB
     let listed = || {
         let mut list: Vec<String> = robots
             .iter()
-            .take(MOST_LISTED)
+            .take(MAX_LISTED)
             .map(|robot| format!("\n  {}", short(robot)))
             .collect();
-        if robots.len() > MOST_LISTED {
-            list.push(format!("\n  and {} more", robots.len() - MOST_LISTED));
+        if robots.len() > MAX_LISTED {
+            list.push(format!("\n  and {} more", robots.len() - MAX_LISTED));
         }
         list.concat()
     };
     if robots.is_empty() {
         return Err(format!(
-            "{} holds neither an asset nor a robot description: give a .urdf, .xacro, OpenUSD, .glb or .gltf file",
+            "{} contains neither an asset nor a robot description: give a .urdf, .xacro, OpenUSD, .glb or .gltf file",
             folder.display()
         ));
     }
@@ -58,7 +59,7 @@ pub(super) fn description_in(folder: &Path, robot: Option<&str>) -> Result<PathB
         return match &robots[..] {
             [only] => Ok(only.clone()),
             several => Err(format!(
-                "{} holds {} robots: say which with --robot NAME{}",
+                "{} contains {} robots: choose one with --robot NAME{}",
                 folder.display(),
                 several.len(),
                 listed()
@@ -71,7 +72,7 @@ pub(super) fn description_in(folder: &Path, robot: Option<&str>) -> Result<PathB
     match (found.next(), found.next()) {
         (Some(one), None) => Ok(one.clone()),
         (Some(_), Some(_)) => Err(format!(
-            "several robots are called {wanted:?}: give one by its path{}",
+            "several robots are named {wanted:?}: give the path of one{}",
             listed()
         )),
         _ => {
@@ -79,7 +80,7 @@ pub(super) fn description_in(folder: &Path, robot: Option<&str>) -> Result<PathB
             let meant = did_you_mean(nearest(wanted, all))
                 .map_or_else(String::new, |meant| format!("; {meant}"));
             Err(format!(
-                "{} holds no robot {wanted:?}{meant}{}",
+                "{} contains no robot {wanted:?}{meant}{}",
                 folder.display(),
                 listed()
             ))
@@ -87,7 +88,7 @@ pub(super) fn description_in(folder: &Path, robot: Option<&str>) -> Result<PathB
     }
 }
 
-/// What a robot's file may be called: `arm.urdf.xacro`, `arm.urdf`, `arm`.
+/// Returns the names that a robot's file is known by: `arm.urdf.xacro`, `arm.urdf`, `arm`.
 fn names(file: &Path) -> Vec<String> {
     let name = file
         .file_name()
@@ -106,15 +107,16 @@ fn names(file: &Path) -> Vec<String> {
     names
 }
 
-/// The robot descriptions below a folder, in order. Hidden folders and links are left out, and
-/// xacro files that only define macros.
+/// Returns the robot descriptions below a folder, in order.
+///
+/// Hidden folders, symbolic links, and xacro files that only define macros are skipped.
 fn robots_in(folder: &Path) -> Vec<PathBuf> {
     let (mut robots, mut entries) = (Vec::new(), 0);
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             entries += 1;
-            if entries > MOST_ENTRIES {
+            if entries > MAX_ENTRIES {
                 break;
             }
             let path = entry.path();
@@ -132,7 +134,7 @@ fn robots_in(folder: &Path) -> Vec<PathBuf> {
     robots
 }
 
-/// Whether a file is called as descriptions are, and its robot has a name: files of macros have
+/// Returns whether a file has an extension of descriptions and a named robot; files of macros have
 /// none.
 fn is_robot(path: &Path) -> bool {
     if !path
@@ -209,7 +211,7 @@ mod tests {
             found(Some("griper"))
         );
         write("other/gripper.urdf", "<robot name='gripper'/>");
-        assert!(found(Some("gripper")).contains("give one by its path"));
+        assert!(found(Some("gripper")).contains("give the path of one"));
         let file = folder.path().join("urdf/gripper.urdf");
         assert!(
             description_in(&file, Some("gripper"))

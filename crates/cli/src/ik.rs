@@ -1,4 +1,4 @@
-//! `urdf_usd ik`: joint positions that bring links to targets.
+//! `urdf_usd ik`: finds joint positions that bring links to targets.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use nalgebra::{Point3, Quaternion, UnitQuaternion};
 use serde_json::{Map, json};
 
 use super::pose::{Positions, Subject, coordinates, joints, numbers, read};
-use super::{print_diagnostics, print_json, wrong};
+use super::{print_diagnostics, print_json, usage_error};
 use urdf_usd_diagnostic::{Diagnostic, escape_controls};
 use urdf_usd_kinematics::ik::{Goal, Lm, Outcome, Problem, Restarts, Starts, Target, solve};
 use urdf_usd_kinematics::{Mechanism, codes, names};
@@ -19,29 +19,29 @@ use urdf_usd_robot::{JointId, Pose, Robot};
 pub struct Ik {
     #[command(flatten)]
     subject: Subject,
-    /// The link to bring to the target (may be given several times, each with its target)
+    /// The link to bring to the target (may be given several times, each with its own target)
     #[arg(long = "tip", value_name = "LINK", required = true)]
     tips: Vec<String>,
-    /// Where the tip's frame is wanted in the frame of the base: x,y,z in metres and the quaternion
-    /// qx,qy,qz,qw; or x,y,z alone, however it is turned
+    /// The target pose of the tip's frame in the base's frame: x,y,z in metres and the quaternion
+    /// qx,qy,qz,qw; or x,y,z alone for any orientation
     #[arg(long = "target", value_name = "X,Y,Z[,QX,QY,QZ,QW]", required = true, allow_hyphen_values = true, value_parser = goal)]
     targets: Vec<Goal>,
-    /// The link in whose frame targets are [default: the root link]
+    /// The link in whose frame targets are given [default: the root link]
     #[arg(long, value_name = "LINK")]
     base: Option<String>,
     #[command(flatten)]
     start: Positions,
-    /// A joint that stays where it starts (may be given several times)
+    /// Keep a joint at its starting position (may be given several times)
     #[arg(long = "fix", value_name = "JOINT")]
     fixed: Vec<String>,
-    /// Keep joints off their limits by so many radians or metres
+    /// Keep joints this far from their limits, in rad or m
     #[arg(long, value_name = "MARGIN", default_value_t = 0.0, value_parser = not_negative)]
     margin: f64,
-    /// How often it is tried: first from the positions that are set, or from the best of 512 if
-    /// none are, then from random ones
+    /// Maximum number of attempts: the first from the given positions, or from the best of 512
+    /// random ones if none are given; the others from random positions
     #[arg(long, value_name = "N", default_value_t = Restarts::default().attempts as u32, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     attempts: u32,
-    /// What random positions follow from
+    /// The seed of the random positions
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Print JSON: `joints` (radians, metres), `reached`, `error` (`position` in metres, `angle` in
@@ -55,14 +55,14 @@ fn goal(text: &str) -> Result<Goal, String> {
         [x, y, z] => Ok(Goal::Position(Point3::new(*x, *y, *z))),
         [x, y, z, qx, qy, qz, qw] => {
             let turn = UnitQuaternion::try_new(Quaternion::new(*qw, *qx, *qy, *qz), 1e-9)
-                .ok_or("the quaternion has no length")?;
+                .ok_or("the quaternion has length zero")?;
             Ok(Goal::Pose(Pose::from_parts(
                 nalgebra::Translation3::new(*x, *y, *z),
                 turn,
             )))
         }
         other => Err(format!(
-            "it has {} numbers, not 3 (x,y,z) or 7 (x,y,z,qx,qy,qz,qw)",
+            "found {} numbers instead of 3 (x,y,z) or 7 (x,y,z,qx,qy,qz,qw)",
             other.len()
         )),
     }
@@ -73,14 +73,14 @@ fn not_negative(text: &str) -> Result<f64, String> {
         .parse::<f64>()
         .ok()
         .filter(|number| *number >= 0.0 && number.is_finite());
-    number.ok_or_else(|| "it is no number from zero".to_owned())
+    number.ok_or_else(|| "give a number of at least 0".to_owned())
 }
 
 /// Runs the command.
 pub fn run(arguments: &Ik) -> ExitCode {
     if arguments.tips.len() != arguments.targets.len() {
         let (tips, targets) = (arguments.tips.len(), arguments.targets.len());
-        return wrong(&format!(
+        return usage_error(&format!(
             "{tips} --tip and {targets} --target: give one --target for each --tip, in the same order"
         ));
     }
@@ -108,7 +108,7 @@ pub fn run(arguments: &Ik) -> ExitCode {
         let message = format!(
             "not reached in {attempts} attempts: {position:.6} m and {angle:.6} rad are left"
         );
-        let help = "bring the target within reach, give it as x,y,z alone if its rotation does not matter, or more --attempts";
+        let help = "move the target within reach, give x,y,z alone if the orientation does not matter, or allow more --attempts";
         found.push(Diagnostic::new(&codes::NOT_REACHED, robot.place.clone(), message).help(help));
     }
     print_diagnostics(&found, None);
@@ -116,11 +116,11 @@ pub fn run(arguments: &Ik) -> ExitCode {
     if arguments.json {
         let error = json!({ "position": outcome.position, "angle": outcome.angle });
         let joints = Map::from_iter(joints);
-        let told = json!({
+        let outcome_json = json!({
             "robot": robot.name(), "joints": joints, "reached": outcome.is_reached, "error": error,
             "iterations": outcome.iterations, "attempts": outcome.attempts, "diagnostics": found,
         });
-        let code = print_json(&told);
+        let code = print_json(&outcome_json);
         return if outcome.is_reached {
             code
         } else {
@@ -129,7 +129,7 @@ pub fn run(arguments: &Ik) -> ExitCode {
     }
     let mut out = std::io::stdout().lock();
     for (name, position) in &joints {
-        // A closed pipe (`| head`) is the reader's choice.
+        // A closed pipe (`| head`) is not an error.
         let _ = writeln!(
             out,
             "{}",
@@ -146,7 +146,7 @@ pub fn run(arguments: &Ik) -> ExitCode {
     }
 }
 
-/// Coordinates, how near they come, and the joints that were of use.
+/// The coordinates, the outcome, and the joints that influence the targets.
 type Solved = (Vec<f64>, Outcome, Vec<JointId>);
 
 fn solved(
@@ -179,8 +179,8 @@ fn solved(
         .unmoved()
         .and_then(|index| arguments.tips.get(index))
     {
-        let message = format!("nothing moves \"{tip}\" for the base");
-        let help = "name another --base or --tip, or let go of a joint (--fix)";
+        let message = format!("no joint moves \"{tip}\" relative to the base");
+        let help = "choose another --base or --tip, or remove a --fix";
         return Err(Diagnostic::new(&codes::NO_MOTION, robot.place.clone(), message).help(help));
     }
     let restarts = Restarts {

@@ -1,5 +1,5 @@
-//! `urdf_usd isaac`: the Isaac robot schema on assets of anybody's: shown, authored, checked,
-//! migrated.
+//! `urdf_usd isaac`: shows, authors, checks and migrates the Isaac robot schema on any OpenUSD
+//! asset.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::check::{Counts, is_usd};
+use super::deferred::Deferred;
 use super::findings::print_results;
-use super::later::Later;
 use super::packages::{Packages, in_package};
-use super::{failed, plural, print_diagnostics, print_json, wrong};
+use super::{failed, plural, print_diagnostics, print_json, usage_error};
 use urdf_usd_convert as convert;
 use urdf_usd_diagnostic::{Diagnostic, Severity, escape_controls};
 use urdf_usd_isaac::{self as isaac, Edit, Label, LinkTree, Saved, Sites, View};
@@ -22,42 +22,44 @@ use urdf_usd_resolve::Resolver;
 /// The commands.
 #[derive(Subcommand)]
 pub enum Isaac {
-    /// Print the tree of a robot's links, with those of the robots within it
+    /// Print the tree of a robot's links, including robots nested within it
     ///
-    /// Links are those of the robot's list, and those that joints reach and the list lacks. Exit
-    /// code 0: printed. 1: the asset can't be read, or no robot can be told. 2: the command line
-    /// was wrong.
-    Tree(Later<Tree>),
+    /// Includes links that the robot's list names, and links that joints reach but the list lacks.
+    ///
+    /// Exit code 0: printed. 1: the asset can't be read, or has no identifiable robot. 2: usage
+    /// error.
+    Tree(Deferred<Tree>),
     /// Make an asset a robot of the Isaac schema: mark its links, joints and sites, and list them
     /// breadth-first from the base
     ///
-    /// Lists that the asset has are replaced. Nothing is written into its files: what is authored
-    /// is in the layer isaac.usda, with the entry NAME.isaac.usda, which includes that layer and
-    /// the asset. Exit code 0: written. 1: not written. 2: the command line was wrong.
-    Populate(Later<Populate>),
-    /// Bring the lists of a robot up to date: what is valid keeps its order, what is not there
-    /// goes, what is new is appended
+    /// Replaces existing lists. The asset's files stay unchanged: opinions go to the layer
+    /// isaac.usda, and the new entry NAME.isaac.usda includes that layer and the asset.
     ///
-    /// Files and exit codes are those of populate.
-    Recalculate(Later<Populate>),
-    /// Hold an asset against the Isaac robot schema: its lists, links, joints, sites and named
-    /// poses, and what is deprecated
+    /// Exit code 0: written. 1: not written. 2: usage error.
+    Populate(Deferred<Populate>),
+    /// Update the lists of a robot: valid entries keep their order, missing ones are removed, new
+    /// ones are appended
     ///
-    /// Exit code 0: no error, warnings or not. 1: an error, or the asset can't be read. 2: the
-    /// command line was wrong.
-    Validate(Later<Validate>),
-    /// Migrate what is deprecated: IsaacReferencePointAPI, attributes for the place of each axis of
-    /// a joint, and lists of robots that hide those of weaker layers
+    /// Files and exit codes are the same as for populate.
+    Recalculate(Deferred<Populate>),
+    /// Check an asset against the Isaac robot schema: lists, links, joints, sites, named poses, and
+    /// deprecated features
     ///
-    /// Files and exit codes are those of populate.
-    Migrate(Later<Migrate>),
+    /// Exit code 0: no errors, possibly warnings. 1: errors, or the asset can't be read. 2: usage
+    /// error.
+    Validate(Deferred<Validate>),
+    /// Migrate deprecated features: IsaacReferencePointAPI, attributes for the place of each joint
+    /// axis, and lists of robots that hide those of weaker layers
+    ///
+    /// Files and exit codes are the same as for populate.
+    Migrate(Deferred<Migrate>),
 }
 
-/// The asset, and where packages are.
+/// The asset, and the locations of packages.
 #[derive(Args)]
 struct Asset {
-    /// The entry file of an OpenUSD asset of anybody's (.usda, .usd, .usdc, .usdz), or its folder,
-    /// of which the overlay is meant if there is one; also as package://PACKAGE/FILE
+    /// The entry file of any OpenUSD asset (.usda, .usd, .usdc, .usdz), or its folder, in which an
+    /// overlay takes precedence. package://PACKAGE/FILE is accepted, too
     asset: PathBuf,
     #[command(flatten)]
     packages: Packages,
@@ -71,7 +73,7 @@ struct Asset {
 pub struct Tree {
     #[command(flatten)]
     asset: Asset,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
     /// default prim]
     #[arg(long, value_name = "PRIM")]
     robot: Option<String>,
@@ -82,19 +84,18 @@ pub struct Tree {
 pub struct Populate {
     #[command(flatten)]
     asset: Asset,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
     /// default prim]
     #[arg(long, value_name = "PRIM")]
     robot: Option<String>,
-    /// The directory for the asset's own directory NAME, which gets the overlay's files [default:
-    /// beside the asset]
+    /// The directory in which to create the asset's directory NAME for the overlay's files
+    /// [default: beside the asset]
     #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Make no sites of the Xforms in links that have nothing in them; sites that the asset has are
-    /// listed all the same
+    /// Do not create sites from the empty Xforms in links; existing sites are still listed
     #[arg(long)]
     no_sites: bool,
-    /// Put sites at the end of the list of links, not after their link
+    /// Put sites at the end of the list of links instead of after their link
     #[arg(long)]
     sites_last: bool,
 }
@@ -104,12 +105,12 @@ pub struct Populate {
 pub struct Migrate {
     #[command(flatten)]
     asset: Asset,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
     /// default prim]
     #[arg(long, value_name = "PRIM")]
     robot: Option<String>,
-    /// The directory for the asset's own directory NAME, which gets the overlay's files [default:
-    /// beside the asset]
+    /// The directory in which to create the asset's directory NAME for the overlay's files
+    /// [default: beside the asset]
     #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -133,25 +134,29 @@ pub fn run(command: &Isaac) -> ExitCode {
     done.unwrap_or_else(|code| code)
 }
 
-/// The endings of an asset's entries.
+/// Extensions of an asset's entries.
 pub(super) const ENTRIES: [&str; 4] = ["usda", "usd", "usdc", "usdz"];
-/// The same where the overlay comes first: of a folder, what these commands author is shown,
-/// checked and changed.
+/// Extensions of entries, the overlay first: these commands show, check and change what they
+/// author.
 const WITH_OVERLAY: [&str; 5] = ["isaac.usda", "usda", "usd", "usdc", "usdz"];
 
-/// The entry file of an OpenUSD asset as it is given, of a folder that with the first of `endings`,
-/// and what knows packages; or the exit code after saying what is wrong.
+/// Finds the entry file of an OpenUSD asset, and a resolver for its packages.
+///
+/// In a folder, the file with the first of `endings`. On failure, prints the error and returns the
+/// exit code.
 pub(super) fn entry(
     asset: &Path,
     endings: &[&str],
     packages: &Packages,
 ) -> Result<(PathBuf, std::sync::Arc<Resolver>), ExitCode> {
-    let resolver = packages.resolver().map_err(|message| wrong(&message))?;
+    let resolver = packages
+        .resolver()
+        .map_err(|message| usage_error(&message))?;
     let entry = in_package(asset, &resolver).and_then(|asset| convert::entry(&asset, endings));
     let entry = entry.map_err(|message| failed(&message))?;
     if !is_usd(&entry) {
         return Err(failed(&format!(
-            "{} is no OpenUSD file: give a .usda, .usd, .usdc or .usdz",
+            "{} is not an OpenUSD file: give a .usda, .usd, .usdc or .usdz",
             entry.display()
         )));
     }
@@ -198,7 +203,7 @@ fn tree(arguments: &Tree) -> Result<ExitCode, ExitCode> {
             &serde_json::json!({ "robot": path(robot), "links": links }),
         ));
     }
-    // A closed pipe (`| head`) is the reader's choice.
+    // A closed pipe (`| head`) is not an error.
     let _ = write!(std::io::stdout(), "{}", tree.print(&stage));
     Ok(ExitCode::SUCCESS)
 }
@@ -279,7 +284,7 @@ fn migrate(arguments: &Migrate) -> Result<ExitCode, ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An asset with its overlay, opened to be changed.
+/// Opens an asset with its overlay for editing.
 fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
     let (entry, resolver) = entry(&asset.asset, &WITH_OVERLAY, &asset.packages)?;
     Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
@@ -319,7 +324,7 @@ fn validate(asset: &Asset) -> Result<ExitCode, ExitCode> {
             plural(counts.error, "error"),
             plural(counts.warning, "warning"),
         );
-        // A closed pipe (`| head`) is the reader's choice.
+        // A closed pipe (`| head`) is not an error.
         let _ = writeln!(out, "{}: {errors}, {warnings}", escape_controls(&entry));
         ExitCode::SUCCESS
     };

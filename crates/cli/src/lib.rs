@@ -1,12 +1,13 @@
-//! The command line: what people type, what they are told, and the exit code.
+//! The command line: arguments, messages and exit codes.
 //!
-//! 0: done (warnings allowed unless `--strict`). 1: not done, or not all of it. 2: the command line
-//! was wrong. Results go to standard output; messages for people go to standard error. This crate
-//! decides nothing about robots.
+//! Exit code 0: success (with warnings, unless `--strict`). 1: failure, or partial success. 2:
+//! usage error. Results go to standard output; messages for people go to standard error. This crate
+//! makes no decisions about robots.
 
 mod check;
 mod codes;
 mod conversion;
+mod deferred;
 #[cfg(test)]
 mod documentation;
 mod excerpt;
@@ -15,7 +16,6 @@ mod fix;
 mod folder;
 mod ik;
 mod isaac;
-mod later;
 mod named_poses;
 mod packages;
 mod pose;
@@ -36,13 +36,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use self::conversion::{Conversion, Under};
+use self::conversion::{CommandLimits, Conversion};
+use self::deferred::Deferred;
 use self::findings::print_diagnostics;
 use self::folder::description_in;
-use self::later::Later;
 use self::packages::Packages;
 use self::progress::Bar;
-use self::terminal::{ERROR, Manners, say, say_as};
+use self::terminal::{ERROR, OutputOptions, say, say_as};
 use urdf_usd_convert::{
     self as convert, Job, Options, OutputFormat, Report, STDIN, Source, Status,
 };
@@ -61,10 +61,10 @@ use {
     urdf_usd_usd_read as usd_read,
 };
 
-/// The command line was wrong.
+/// Exit code of a usage error.
 const USAGE: u8 = 2;
 
-/// Robots out of ROS, into OpenUSD (REP-158) and glTF (EXT_robot_kinematics).
+/// Convert robots from ROS to OpenUSD (REP-158) and glTF (EXT_robot_kinematics).
 #[derive(Parser)]
 #[command(
     name = "urdf_usd",
@@ -76,7 +76,7 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    manners: Manners,
+    output: OutputOptions,
 }
 
 #[derive(Subcommand)]
@@ -84,92 +84,91 @@ enum Command {
     /// Convert a robot (URDF, xacro, OpenUSD, glTF) to OpenUSD layers, binary glTF and other
     /// formats
     ///
-    /// Exit code 0: converted, with warnings or without. 1: converted with errors: the asset is
-    /// written, and something of the robot is not in it, such as a mesh that is missing; or not
-    /// converted, with --strict also for warnings: nothing is written. 2: the command line was
-    /// wrong.
-    Convert(Later<Convert>),
+    /// Exit code 0: converted, possibly with warnings. 1: converted with errors: the asset is
+    /// written, but incomplete, for instance because a mesh is missing; or not converted (with
+    /// --strict also because of warnings): nothing is written. 2: usage error.
+    Convert(Deferred<Convert>),
     /// Show the link tree, joints, masses, frames and interfaces of any OpenUSD asset with rigid
-    /// bodies, of a URDF or xacro as it would be converted, or the robots in a glTF file
-    Inspect(Later<Inspect>),
-    /// Hold an OpenUSD asset against the rules of REP-158, a glTF file against those of
+    /// bodies, of a URDF or xacro file as converted, or the robots in a glTF file
+    Inspect(Deferred<Inspect>),
+    /// Check an OpenUSD asset against the rules of REP-158, a glTF file against those of
     /// EXT_robot_kinematics, or with --live a running robot against its OpenUSD asset
     ///
-    /// What the specification says must be so and is not is an error, what should be so a warning,
-    /// what may be so at most an info; docs/rules.md has all rules. Of a glTF file, accessors,
-    /// meshes, images and the rest of core glTF are not looked at: the Khronos glTF validator
-    /// checks those.
+    /// Breaking a requirement of the specification is an error, breaking a recommendation a
+    /// warning, and anything optional at most an info; docs/rules.md lists all rules. Of a glTF
+    /// file, only the extension is checked; the Khronos glTF validator checks accessors, meshes,
+    /// images and the rest of core glTF.
     ///
-    /// With --live a node listens to TF and joint states for some seconds and says of every frame
-    /// that the asset declares (REP-158 §2.7) whether it is there, under the right parent, on the
-    /// right topic and in the right place, and if not, why.
+    /// With --live, a node listens to TF and joint states for some seconds. For every frame that
+    /// the asset declares (REP-158 §2.7), it reports whether the frame exists, under the right
+    /// parent, on the right topic and in the right place, and if not, why.
     ///
-    /// Exit code 0: no error, warnings or not; live: all frames are as the asset says. 1: an error,
-    /// or the file can't be read; live: some are not. 2: the command line was wrong.
-    Check(Later<check::Check>),
-    /// Make an OpenUSD asset follow REP-158, whoever made it
+    /// Exit code 0: no errors, possibly warnings; live: all frames match the asset. 1: errors, or
+    /// the file can't be read; live: some frames differ. 2: usage error.
+    Check(Deferred<check::Check>),
+    /// Rewrite any OpenUSD asset to follow REP-158
     ///
-    /// Transforms become translations and rotations, lengths metres, z points up, scale goes into
-    /// the geometry; layers are split by what they are about, what belongs to one simulator goes
-    /// into a layer of its own, and limits, joint names, collider settings, contact materials and
-    /// metadata that are missing are authored. Files that the asset needs are collected, textures
-    /// are 8-bit PNG or JPEG. Prims keep their paths. What can't be mended is listed.
+    /// Transforms become translations and rotations, lengths metres, z points up, and scale is
+    /// applied to the geometry. Layers are split by subject; opinions of one simulator get their
+    /// own layer. Missing limits, joint names, collider settings, contact materials and metadata
+    /// are authored. Files that the asset needs are collected; textures become 8-bit PNG or JPEG.
+    /// Prims keep their paths. What can't be fixed is listed.
     ///
-    /// Exit code 0: written, and no rule that must be kept is broken. 1: written, and some are; or
-    /// not written, with the reason. 2: the command line was wrong.
-    Fix(Later<fix::Fix>),
+    /// Exit code 0: written, and all required rules are kept. 1: written, but some are broken; or
+    /// not written, with the reason. 2: usage error.
+    Fix(Deferred<fix::Fix>),
     /// Check an XRDF (NVIDIA cuMotion, cuRobo) against a robot, or write one for a robot
     #[command(subcommand)]
     Xrdf(xrdf::Xrdf),
-    /// Show, author, check and migrate the Isaac robot schema on an OpenUSD asset of anybody's; the
-    /// asset's own files stay as they are
+    /// Show, author, check and migrate the Isaac robot schema on any OpenUSD asset; the asset's own
+    /// files stay unchanged
     #[command(subcommand)]
     Isaac(isaac::Isaac),
-    /// Print where the links of a robot are for given joint positions: metres, quaternions x y z w
-    /// (forward kinematics). Its commands keep the named poses of an OpenUSD asset
+    /// Print the poses of a robot's links for given joint positions (forward kinematics): metres,
+    /// quaternions x y z w. Its subcommands manage the named poses of an OpenUSD asset
     ///
-    /// Joints that are not set are at zero, or at the limit next to it; those that follow others
-    /// (mimic) follow. Poses are those of the link's frame in the frame of --base, which has x
-    /// forward, y left and z up where the robot follows REP 103.
+    /// Joints that are not set are at zero, or at the limit nearest to it; mimic joints follow
+    /// their leaders. Poses are those of the link's frame in the frame of --base, which has x
+    /// forward, y left and z up if the robot follows REP 103.
     ///
-    /// Exit code 0: printed. 1: the robot can't be read, or has no such joint or link. 2: the
-    /// command line was wrong.
+    /// Exit code 0: printed. 1: the robot can't be read, or has no such joint or link. 2: usage
+    /// error.
     Pose(pose::Pose),
     /// Find joint positions, in radians and metres, that bring a link to a target (inverse
     /// kinematics)
     ///
-    /// Several links at once: give --tip and --target several times, in the same order. Positions
-    /// are within the joints' limits; joints that follow others (mimic) are within theirs, too. The
-    /// same seed gives the same result.
+    /// For several links, give --tip and --target several times, in the same order. Positions are
+    /// within the limits of all joints, including mimic joints. The same seed gives the same
+    /// result.
     ///
     /// Exit code 0: every target is reached. 1: one is not, and the nearest positions are printed;
-    /// or the robot can't be read, or has no such joint or link. 2: the command line was wrong.
-    Ik(Later<ik::Ik>),
-    /// Write the OpenUSD schemas of what assets apply beyond OpenUSD's own, for
-    /// `PXR_PLUGINPATH_NAME`
+    /// or the robot can't be read, or has no such joint or link. 2: usage error.
+    Ik(Deferred<ik::Ik>),
+    /// Write the OpenUSD schemas that assets use beyond OpenUSD's own, for `PXR_PLUGINPATH_NAME`
     Schema(Schema),
-    /// Show a robot in a browser, and what becomes of it when its files change; no ROS needed
+    /// Show a robot in a browser, and update it when its files change; no ROS needed
     ///
-    /// A description is converted into the cache ($XDG_CACHE_HOME/urdf_usd), and again whenever it
-    /// or a mesh of it changes. Of an asset, every revision that is written in its place is shown.
-    View(Later<view::View>),
-    /// Run the ROS 2 node (the executable `bridge` is the same)
+    /// Converts a description into the cache ($XDG_CACHE_HOME/urdf_usd), and again whenever it or
+    /// one of its meshes changes. For an asset, shows every new revision.
+    View(Deferred<view::View>),
+    /// Run the ROS 2 node (the executable `bridge` does the same)
     #[command(disable_help_flag = true)]
     Bridge {
-        /// `--ros-args …`, as for any ROS 2 node
+        /// Arguments of ROS, `--ros-args …`, as for any ROS 2 node
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Run the node with a sample robot that moves, on loopback, no ROS needed
-    Demo(Later<demo::Options>),
-    /// Print the completions of a shell, to be sourced by it or kept where it looks for them
+    /// Run the node with a sample robot that moves, on loopback; no ROS needed
+    Demo(Deferred<demo::Options>),
+    /// Print a shell's completion script, to be sourced or installed
     Completions {
-        /// The shell
+        /// The shell to complete for
         shell: Shell,
     },
-    /// Print the manual page, which `man -l -` shows
+    /// Print the manual page, for `man -l -`
     Man {
-        /// Write the pages of all commands there instead (urdf_usd.1, urdf_usd-convert.1, …)
+        /// Write the pages of all commands to this directory instead (urdf_usd.1,
+        /// urdf_usd-convert.1, …)
         #[arg(short = 'o', long = "output", value_name = "DIR")]
         output: Option<PathBuf>,
     },
@@ -179,19 +178,19 @@ enum Command {
 struct Convert {
     /// A URDF file; a xacro file (`.xacro`), which the installed program xacro expands; an OpenUSD
     /// file (`.usd`, `.usda`, `.usdc`, `.usdz`); a glTF file with EXT_robot_kinematics (`.glb`,
-    /// `.gltf`); an asset's directory, or the folder of a ROS package with one robot; `-` reads any
-    /// file but xacro from standard input
+    /// `.gltf`); the directory of an asset, or the folder of a ROS package with one robot. `-`
+    /// reads any of these files but xacro from standard input
     input: PathBuf,
-    /// Which robot of a folder: the name of its file, with or without its ending
+    /// Choose a robot of a folder by the name of its file, with or without its extension
     #[arg(long, value_name = "NAME")]
     robot: Option<String>,
-    /// Arguments of the xacro file, as xacro takes them
+    /// Arguments of the xacro file, in xacro's syntax
     #[arg(value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
     xacro_arguments: Vec<xacro::Argument>,
     /// An argument of the xacro file (may be given several times)
     #[arg(long = "xacro-arg", value_name = "NAME:=VALUE", value_parser = xacro::Argument::parse)]
     xacro_args: Vec<xacro::Argument>,
-    /// The directory for the asset's own directory
+    /// The directory in which to create the asset's directory
     #[arg(
         short = 'o',
         long = "output-dir",
@@ -201,8 +200,8 @@ struct Convert {
     output: PathBuf,
     #[command(flatten)]
     conversion: Conversion,
-    /// Neither use nor keep what earlier conversions made of the same meshes (in
-    /// $XDG_CACHE_HOME/urdf_usd, at most URDF_USD_CACHE_MB MiB)
+    /// Neither read nor write the cache of earlier conversions (in $XDG_CACHE_HOME/urdf_usd, at
+    /// most URDF_USD_CACHE_MB MiB)
     #[arg(long)]
     no_cache: bool,
     /// Print the report as JSON to standard output
@@ -213,10 +212,10 @@ struct Convert {
 #[derive(Args)]
 struct Inspect {
     /// An OpenUSD file of any layout (.usd, .usda, .usdc, .usdz), a .glb or .gltf file with
-    /// EXT_robot_kinematics, a URDF or xacro file, an asset's directory, or the folder of a ROS
-    /// package; `-` reads any but xacro from standard input
+    /// EXT_robot_kinematics, a URDF or xacro file, the directory of an asset, or the folder of a
+    /// ROS package. `-` reads any of these files but xacro from standard input
     asset: PathBuf,
-    /// Which robot of a folder: the name of its file, with or without its ending
+    /// Choose a robot of a folder by the name of its file, with or without its extension
     #[arg(long, value_name = "NAME")]
     robot: Option<String>,
     /// An argument of the xacro file (may be given several times)
@@ -229,7 +228,7 @@ struct Inspect {
     #[arg(long = "variant", value_name = "SET=NAME")]
     variants: Vec<usd_read::VariantChoice>,
     #[command(flatten)]
-    limits: Under,
+    limits: CommandLimits,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -237,14 +236,15 @@ struct Inspect {
 
 #[derive(Args)]
 struct Schema {
-    /// The directory for plugInfo.json and generatedSchema.usda; name it in PXR_PLUGINPATH_NAME
+    /// The directory for plugInfo.json and generatedSchema.usda, to be named in PXR_PLUGINPATH_NAME
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     output: PathBuf,
 }
 
-/// Runs the command line `arguments`, the first of which is the program's name. `program` is the
-/// calling program, if it may be started again as a child process; without it, limits hold only
-/// where the work checks them.
+/// Runs the command line `arguments`, the first of which is the program's name.
+///
+/// `program` is the calling program, if it can be started again as a child process; without it,
+/// limits apply only where the work itself checks them.
 pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Program>) -> ExitCode {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let first = arguments.get(1).and_then(|first| first.to_str());
@@ -259,7 +259,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Prog
     if is_limited {
         arguments.remove(1);
     }
-    // Help and what is wrong with the arguments are coloured, too.
+    // Before parsing, so that clap's help and errors are coloured, too.
     anstream::ColorChoice::from(terminal::colour_of(&arguments)).write_global();
     let parsed = command()
         .try_get_matches_from(&arguments)
@@ -267,12 +267,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, program: Option<&Prog
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are no errors; clap knows which stream and code each takes.
+            // Help and version are not errors; clap chooses their stream and exit code.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
         }
     };
-    cli.manners.obey();
+    cli.output.apply_to_process();
     if let Some((program, under)) = program.zip(cli.command.limited()) {
         if !is_limited {
             return under.run(program, arguments.get(1..).unwrap_or_default());
@@ -307,25 +307,25 @@ struct Limited<'a> {
     /// The activity, for messages.
     name: &'static str,
     /// Whether the command checks its time limit itself.
-    knows: bool,
-    /// Output directory, if it writes an asset.
+    checks_time: bool,
+    /// Output directory, if the command writes an asset.
     output: Option<&'a Path>,
     /// Whether failures are printed as JSON to standard output.
     json: bool,
 }
 
 impl Command {
-    /// The limits of the command, if it has any.
+    /// Returns the limits of the command, if it has any.
     fn limited(&self) -> Option<Limited<'_>> {
         let reading = |limits, name| Limited {
             limits,
             name,
-            knows: false,
+            checks_time: false,
             output: None,
             json: false,
         };
         let limited = match self {
-            Self::Convert(Later(convert)) => {
+            Self::Convert(Deferred(convert)) => {
                 let Options {
                     time_limit: time,
                     memory_limit: memory,
@@ -335,14 +335,14 @@ impl Command {
                 Limited {
                     limits: Limits { time, memory },
                     name: "the conversion",
-                    knows: true,
+                    checks_time: true,
                     output,
                     json,
                 }
             }
-            Self::Inspect(Later(inspect)) => reading(inspect.limits.0, "inspecting it"),
-            Self::Check(Later(check)) => reading(check.limits.0, "checking it"),
-            Self::Fix(Later(fix)) => Limited {
+            Self::Inspect(Deferred(inspect)) => reading(inspect.limits.0, "inspecting it"),
+            Self::Check(Deferred(check)) => reading(check.limits.0, "checking it"),
+            Self::Fix(Deferred(fix)) => Limited {
                 output: Some(&fix.output),
                 ..reading(fix.limits.0, "fixing it")
             },
@@ -353,19 +353,23 @@ impl Command {
 }
 
 impl Limited<'_> {
-    /// Runs the command in a child process, and reports it if the child was killed or crashed.
+    /// Runs the command in a child process, and reports if the child was killed or crashed.
     fn run(&self, program: &Program, arguments: &[OsString]) -> ExitCode {
-        let diagnostic =
-            match limited::run(program, arguments, self.limits, (self.name, self.knows)) {
-                Ok(code) => return ExitCode::from(code),
-                Err(diagnostic) => diagnostic,
-            };
+        let diagnostic = match limited::run(
+            program,
+            arguments,
+            self.limits,
+            (self.name, self.checks_time),
+        ) {
+            Ok(code) => return ExitCode::from(code),
+            Err(diagnostic) => diagnostic,
+        };
         self.output
             .iter()
             .for_each(|output| convert::clear_away(output));
         terminal::end_line();
         match self.output {
-            Some(_) => not_converted(&[diagnostic], None, self.json),
+            Some(_) => report_failure(&[diagnostic], None, self.json),
             None => {
                 print_diagnostics(&[diagnostic], None);
                 ExitCode::FAILURE
@@ -375,7 +379,7 @@ impl Limited<'_> {
 }
 
 /// Reports why nothing was written.
-fn not_converted(diagnostics: &[Diagnostic], expanded: Option<&str>, json: bool) -> ExitCode {
+fn report_failure(diagnostics: &[Diagnostic], expanded: Option<&str>, json: bool) -> ExitCode {
     print_diagnostics(diagnostics, expanded);
     let why = match diagnostics.iter().any(|d| d.severity == Severity::Error) {
         true => String::new(),
@@ -391,7 +395,7 @@ fn not_converted(diagnostics: &[Diagnostic], expanded: Option<&str>, json: bool)
     ExitCode::FAILURE
 }
 
-/// The command line as it is taken apart.
+/// Returns the parser of the command line.
 fn command() -> clap::Command {
     Cli::command()
         .version(version::SHORT)
@@ -404,7 +408,7 @@ fn manual(directory: Option<&Path>) -> ExitCode {
         let mut text = Vec::new();
         return match clap_mangen::Man::new(command()).render(&mut text) {
             Ok(()) => print(&text),
-            Err(error) => failed(&format!("the manual page cannot be made: {error}")),
+            Err(error) => failed(&format!("cannot generate the manual page: {error}")),
         };
     };
     let written = std::fs::create_dir_all(directory)
@@ -424,7 +428,7 @@ fn manual(directory: Option<&Path>) -> ExitCode {
     }
 }
 
-/// Prints a result. A closed pipe (`| head`) is the reader's choice.
+/// Prints a result. A closed pipe (`| head`) is not an error.
 fn print(text: &[u8]) -> ExitCode {
     let _ = std::io::stdout().write_all(text);
     ExitCode::SUCCESS
@@ -435,37 +439,35 @@ fn convert(arguments: &Convert) -> ExitCode {
     let (formats, extent) = (&options.formats, options.gltf);
     let is_gltf = formats.contains_any(&[OutputFormat::Glb, OutputFormat::Gltf]);
     if (options.dated || extent != gltf_write::Extent::default()) && !is_gltf {
-        return wrong(
-            "--gltf-… options are about the glTF; name \"glb\" or \"gltf\" among --formats",
+        return usage_error(
+            "--gltf-… options need a glTF output: add \"glb\" or \"gltf\" to --formats",
         );
     }
     if options.simready_metadata != convert::Simready::default() && !options.simready {
-        return wrong(
-            "--simready-metadata says what the metadata of --simready is; give --simready, too",
-        );
+        return usage_error("--simready-metadata needs --simready");
     }
     for (option, is_given) in [
         ("--overlays", !options.overlays.is_empty()),
         ("--simready", options.simready),
     ] {
         if is_given && !formats.contains(OutputFormat::Usd) {
-            return wrong(&format!(
-                "{option} adds to the OpenUSD layers; name \"usd\" among --formats"
+            return usage_error(&format!(
+                "{option} needs OpenUSD layers: add \"usd\" to --formats"
             ));
         }
     }
     if options.urdf != convert::UrdfOptions::default() && !formats.contains(OutputFormat::Urdf) {
-        return wrong(
-            "--mesh-format and --urdf-… options are about the URDF; name \"urdf\" among --formats",
+        return usage_error(
+            "--mesh-format and --urdf-… options need a URDF output: add \"urdf\" to --formats",
         );
     }
     if options.check && !formats.contains_any(&[OutputFormat::Usd, OutputFormat::Usdz]) {
-        return wrong(
-            "--check is about the OpenUSD asset; name \"usd\" or \"usdz\" among --formats",
+        return usage_error(
+            "--check needs an OpenUSD output: add \"usd\" or \"usdz\" to --formats",
         );
     }
-    if let Some(message) = no_folder(&options.resolve) {
-        return wrong(&message);
+    if let Some(message) = invalid_folder(&options.resolve) {
+        return usage_error(&message);
     }
     let xacro_arguments: Vec<xacro::Argument> = arguments
         .xacro_args
@@ -486,9 +488,9 @@ fn convert(arguments: &Convert) -> ExitCode {
         ..Job::new(source, &arguments.output)
     };
     let mut bar = Bar::default();
-    let store = match kept(arguments.no_cache) {
+    let store = match open_cache(arguments.no_cache) {
         Ok(store) => store,
-        Err(message) => return wrong(&message),
+        Err(message) => return usage_error(&message),
     };
     let expanded = Arc::new(Mutex::new(None));
     let keep = {
@@ -499,7 +501,7 @@ fn convert(arguments: &Convert) -> ExitCode {
     };
     let context = convert::Context {
         store,
-        begin: Some(work_here),
+        begin: Some(join_thread_pool),
         progress: bar.listener(),
         expanded: Some(Box::new(keep)),
         ..convert::Context::default()
@@ -525,25 +527,27 @@ fn convert(arguments: &Convert) -> ExitCode {
                 printed
             }
         }
-        Err(failure) => not_converted(&failure.diagnostics, expanded.as_deref(), arguments.json),
+        Err(failure) => report_failure(&failure.diagnostics, expanded.as_deref(), arguments.json),
     }
 }
 
-/// Makes this thread one of those that share work: else it would wait for them, and each time that
-/// work is handed over takes as long as a small file. There is one more in any case, so that what
-/// other threads hand over is never left.
-fn work_here() {
+/// Adds this thread to the thread pool: otherwise it would wait for the pool, and each hand-over
+/// takes as long as a small file.
+///
+/// The pool has at least one more thread, so that work that other threads hand over is never left
+/// undone.
+fn join_thread_pool() {
     let threads =
         std::thread::available_parallelism().map_or(2, |processors| processors.get().max(2));
-    // There may be such threads already; then they do the work.
+    // Fails if a pool already exists, which then does the work.
     let _ = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .use_current_thread()
         .build_global();
 }
 
-/// The file that is converted: of an asset's directory its entry, of another folder the robot in
-/// it.
+/// Returns the file to convert: the entry of an asset's directory, or the robot in any other
+/// folder.
 fn input(path: &Path, robot: Option<&str>) -> Result<PathBuf, String> {
     if robot.is_none() {
         if !path.is_dir() {
@@ -556,8 +560,9 @@ fn input(path: &Path, robot: Option<&str>) -> Result<PathBuf, String> {
     description_in(path, robot)
 }
 
-/// What is to be read: standard input for `-`, else what [`input`] says. Tells what is wrong, and
-/// gives the exit code then.
+/// Returns the source to read: standard input for `-`, otherwise the file that [`input`] finds.
+///
+/// On failure, prints the error and returns the exit code.
 fn source(
     path: &Path,
     robot: Option<&str>,
@@ -575,20 +580,20 @@ fn source(
         });
     }
     if robot.is_some() {
-        return Err(wrong(
-            "--robot NAME says which robot of a folder is meant, and standard input is none",
+        return Err(usage_error(
+            "--robot NAME selects a robot of a folder; it does not apply to standard input",
         ));
     }
     if let Some(argument) = xacro_arguments.first() {
-        return Err(wrong(&format!(
-            "{argument}: arguments are for xacro files; standard input is never expanded"
+        return Err(usage_error(&format!(
+            "{argument}: only xacro files take arguments, and xacro can't be read from standard input"
         )));
     }
     standard_input().map_err(|message| failed(&message))
 }
 
-/// Says which folder that was given is none.
-fn no_folder(options: &resolve::Options) -> Option<String> {
+/// Returns an error for the first given folder that is not a directory.
+fn invalid_folder(options: &resolve::Options) -> Option<String> {
     let resolve::Options {
         packages,
         package_paths,
@@ -614,15 +619,15 @@ fn no_folder(options: &resolve::Options) -> Option<String> {
     ))
 }
 
-/// Where this person's conversions keep what took time; `URDF_USD_CACHE_MB` bounds it.
-fn kept(no_cache: bool) -> Result<Store, String> {
+/// Opens the user's cache of conversions; `URDF_USD_CACHE_MB` limits its size.
+fn open_cache(no_cache: bool) -> Result<Store, String> {
     let limit = match std::env::var("URDF_USD_CACHE_MB") {
         Ok(text) => text
             .trim()
             .parse::<u64>()
             .map_err(|_| {
                 format!(
-                    "URDF_USD_CACHE_MB: {text:?} is no number of MiB, such as 2048; 0 keeps nothing"
+                    "URDF_USD_CACHE_MB: {text:?} is not a number of MiB, such as 2048; 0 disables the cache"
                 )
             })?
             .saturating_mul(1 << 20),
@@ -634,8 +639,8 @@ fn kept(no_cache: bool) -> Result<Store, String> {
     })
 }
 
-/// What is on standard input: URDF, OpenUSD or glTF. Relative references start from the working
-/// directory.
+/// Reads URDF, OpenUSD or glTF from standard input. Relative references are resolved from the
+/// working directory.
 fn standard_input() -> Result<Source, String> {
     let (mut bytes, mut input) = (Vec::new(), std::io::stdin().lock());
     let failed = |error: std::io::Error| format!("cannot read standard input: {error}");
@@ -653,12 +658,12 @@ fn standard_input() -> Result<Source, String> {
         .map_err(failed)?;
     if bytes.len() as u64 > most {
         return Err(format!(
-            "standard input has more than {} MiB, which no robot needs",
+            "standard input has more than {} MiB, the maximum for a robot",
             most >> 20
         ));
     }
     let directory = std::env::current_dir()
-        .map_err(|error| format!("cannot tell the working directory: {error}"))?;
+        .map_err(|error| format!("cannot determine the working directory: {error}"))?;
     let file = directory.join(STDIN);
     if !is_urdf {
         return Ok(Source::Bytes {
@@ -687,7 +692,7 @@ fn inspect(arguments: &Inspect) -> ExitCode {
     };
     let packages = match arguments.packages.options() {
         Ok(packages) => packages,
-        Err(message) => return wrong(&message),
+        Err(message) => return usage_error(&message),
     };
     match source {
         Source::File(file) if is_ending(&file, &["glb", "gltf"]) => {
@@ -700,7 +705,7 @@ fn inspect(arguments: &Inspect) -> ExitCode {
     }
 }
 
-/// Whether a file's name has one of these endings.
+/// Returns whether a file has one of these extensions.
 fn is_ending(file: &Path, endings: &[&str]) -> bool {
     file.extension().is_some_and(|extension| {
         endings
@@ -709,13 +714,13 @@ fn is_ending(file: &Path, endings: &[&str]) -> bool {
     })
 }
 
-/// Shows what the conversion makes of a description.
+/// Shows the conversion of a description.
 fn inspect_converted(source: Source, packages: resolve::Options, arguments: &Inspect) -> ExitCode {
     let folder = match tempfile::tempdir() {
         Ok(folder) => folder,
-        Err(error) => return failed(&format!("no temporary folder: {error}")),
+        Err(error) => return failed(&format!("cannot create a temporary folder: {error}")),
     };
-    // Simplified meshes are of no use here.
+    // Simplified meshes are not needed here.
     let options = Options {
         formats: convert::Formats::only(OutputFormat::Usd),
         resolve: packages.clone(),
@@ -723,7 +728,7 @@ fn inspect_converted(source: Source, packages: resolve::Options, arguments: &Ins
         ..Options::default()
     };
     let context = convert::Context {
-        store: kept(false).unwrap_or_default(),
+        store: open_cache(false).unwrap_or_default(),
         ..convert::Context::default()
     };
     match convert::convert(
@@ -765,7 +770,7 @@ fn inspect_usd(entry: &Path, packages: resolve::Options, arguments: &Inspect) ->
         }
         Ok((summary, diagnostics)) => {
             print_diagnostics(&diagnostics, None);
-            // A closed pipe (`| head`) is the reader's choice.
+            // A closed pipe (`| head`) is not an error.
             let _ = write!(std::io::stdout(), "{summary}");
             ExitCode::SUCCESS
         }
@@ -788,7 +793,7 @@ fn inspect_gltf(path: &Path, json: bool) -> ExitCode {
     if json {
         print_json(&summary);
     } else {
-        // A closed pipe (`| head`) is the reader's choice.
+        // A closed pipe (`| head`) is not an error.
         let _ = write!(std::io::stdout(), "{summary}");
     }
     if is_empty {
@@ -829,7 +834,7 @@ fn print_json(value: &impl serde::Serialize) -> ExitCode {
             let _ = writeln!(std::io::stdout(), "{}", escape_controls_in_json(&text));
             ExitCode::SUCCESS
         }
-        Err(error) => failed(&format!("the result cannot be printed as JSON: {error}")),
+        Err(error) => failed(&format!("cannot print the result as JSON: {error}")),
     }
 }
 
@@ -893,7 +898,7 @@ fn failed(message: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn wrong(message: &str) -> ExitCode {
+fn usage_error(message: &str) -> ExitCode {
     let _ = writeln!(
         anstream::stderr(),
         "{ERROR}error:{ERROR:#} {}\n\nFor more information, try '--help'.",

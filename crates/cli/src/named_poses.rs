@@ -1,4 +1,4 @@
-//! `urdf_usd pose store|list|get|delete|apply|export|import`: the named poses of an asset.
+//! `urdf_usd pose store|list|get|delete|apply|export|import`: manages the named poses of an asset.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
+use super::deferred::Deferred;
 use super::isaac::{ENTRIES, entry, written};
-use super::later::Later;
 use super::packages::Packages;
-use super::{failed, plural, print_diagnostics, print_json, wrong};
+use super::{failed, plural, print_diagnostics, print_json, usage_error};
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity, escape_controls};
 use urdf_usd_isaac::poses::stored::entry_with_poses;
 use urdf_usd_isaac::poses::{self, PoseError, Poses, Units, apply};
@@ -19,7 +19,7 @@ use urdf_usd_isaac::{Edit, Label, Saved};
 use urdf_usd_resolve::Resolver;
 use urdf_usd_robot::{JointKind, NamedPose};
 
-/// The largest file of poses that is read, in bytes.
+/// Maximum size of a file of poses, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The commands.
@@ -27,58 +27,59 @@ const MAX_BYTES: u64 = 64 << 20;
 pub enum NamedPoses {
     /// List the named poses of an asset
     ///
-    /// Exit code 0: listed, even if there are none. 1: the asset can't be read. 2: the command line
-    /// was wrong.
-    List(Later<List>),
+    /// Exit code 0: listed, even if there are none. 1: the asset can't be read. 2: usage error.
+    List(Deferred<List>),
     /// Print a named pose: the position of each joint that it sets, in radians or metres, and the
     /// links of its chain
     ///
-    /// Exit code 0: printed. 1: there is no such pose, or the asset can't be read. 2: the command
-    /// line was wrong.
-    Get(Later<Get>),
-    /// Store a named pose on an asset, in place of one of that name
+    /// Exit code 0: printed. 1: no such pose, or the asset can't be read. 2: usage error.
+    Get(Deferred<Get>),
+    /// Store a named pose on an asset, replacing any of the same name
     ///
-    /// Nothing is written into the asset's files: the pose is in the layer poses.usda, with the
-    /// entry NAME.poses.usda, which includes that layer and the asset. A robot without
-    /// IsaacRobotAPI gets it there, with lists of its links and joints. A pose outside limits is
-    /// stored and marked as not valid. Exit code 0: stored. 1: not stored. 2: the command line was
-    /// wrong.
-    Store(Later<Store>),
-    /// Take a named pose off an asset
+    /// The asset's files stay unchanged: the pose goes to the layer poses.usda, and the new entry
+    /// NAME.poses.usda includes that layer and the asset. If the robot lacks IsaacRobotAPI, the
+    /// layer adds it, with lists of links and joints. A pose outside of limits is stored and marked
+    /// as invalid.
     ///
-    /// Files are those of store: what the asset's own files have is hidden by the layer poses.usda.
-    /// Exit code 0: deleted. 1: there is no such pose, or nothing can be written. 2: the command
-    /// line was wrong.
-    Delete(Later<Delete>),
-    /// Write the asset with its robot in a named pose: every body where it is then, joints that the
-    /// pose does not set at zero or at the limit next to it
+    /// Exit code 0: stored. 1: not stored. 2: usage error.
+    Store(Deferred<Store>),
+    /// Delete a named pose of an asset
     ///
-    /// Drives get the pose as their target. The places are in the layer posed.usda, with the entry
-    /// NAME.posed.usda; a pose that was applied before is replaced. Exit code 0: written. 1: there
-    /// is no such pose, or nothing can be written. 2: the command line was wrong.
-    Apply(Later<Apply>),
-    /// Write all named poses of an asset to a JSON file, in the form that Isaac Sim's Robot Poser
+    /// Files are the same as for store: the layer poses.usda hides a pose in the asset's own files.
+    ///
+    /// Exit code 0: deleted. 1: no such pose, or it can't be written. 2: usage error.
+    Delete(Deferred<Delete>),
+    /// Write the asset with its robot in a named pose: every body moves to its place, and joints
+    /// that the pose does not set are at zero or at the limit nearest to it
+    ///
+    /// Drives get the pose as their target. Transforms go to the layer posed.usda, with the new
+    /// entry NAME.posed.usda; they replace a pose that was applied before.
+    ///
+    /// Exit code 0: written. 1: no such pose, or it can't be written. 2: usage error.
+    Apply(Deferred<Apply>),
+    /// Write all named poses of an asset to a JSON file, in the format that Isaac Sim's Robot Poser
     /// imports
     ///
-    /// Exit code 0: written. 1: not written. 2: the command line was wrong.
-    Export(Later<Export>),
-    /// Store the poses of a JSON file on an asset, in place of those of the same names
+    /// Exit code 0: written. 1: not written. 2: usage error.
+    Export(Deferred<Export>),
+    /// Store the poses of a JSON file on an asset, replacing those of the same names
     ///
-    /// The file is in the form that export writes; joints and links are named by the paths of their
-    /// prims or by their own names. A pose that names what the robot does not have is left out.
-    /// Files are those of store. Exit code 0: all stored. 1: some or none. 2: the command line was
-    /// wrong.
-    Import(Later<Import>),
+    /// The file has the format that export writes; joints and links are named by the paths of their
+    /// prims or by their names. A pose that names an unknown joint or link is skipped. Files are
+    /// the same as for store.
+    ///
+    /// Exit code 0: all stored. 1: some or none stored. 2: usage error.
+    Import(Deferred<Import>),
 }
 
-/// An asset, and where packages are.
+/// An asset, and the locations of packages.
 #[derive(Args)]
 struct Asset {
-    /// The folder of an OpenUSD asset, with the poses that are stored there; or one of its entry
-    /// files (.usda, .usd, .usdc, .usdz), also as package://PACKAGE/FILE. An entry has its own
-    /// poses: NAME.usda those of the robot, NAME.poses.usda also those that were stored
+    /// The folder of an OpenUSD asset, including poses stored there; or one of its entry files
+    /// (.usda, .usd, .usdc, .usdz). package://PACKAGE/FILE is accepted, too. An entry has its own
+    /// poses: NAME.usda those of the robot, NAME.poses.usda also those stored later
     asset: PathBuf,
-    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, or else the
+    /// The path of the robot's topmost prim [default: the first with IsaacRobotAPI, otherwise the
     /// default prim]
     #[arg(long, value_name = "PRIM")]
     robot: Option<String>,
@@ -86,21 +87,21 @@ struct Asset {
     packages: Packages,
 }
 
-/// Which pose.
+/// The name of a pose, and its group if that is ambiguous.
 #[derive(Args)]
-struct Which {
+struct PoseName {
     /// The name of the pose
     name: String,
-    /// The group of joints that it is about, where several groups have a pose of that name
+    /// The group of joints that the pose belongs to, if several groups have a pose of this name
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
 }
 
-/// Where the overlay goes.
+/// The output directory, and the format of the result.
 #[derive(Args)]
 struct Output {
-    /// The directory for the asset's own directory NAME, which gets the overlay's files [default:
-    /// beside the asset]
+    /// The directory in which to create the asset's directory NAME for the overlay's files
+    /// [default: beside the asset]
     #[arg(short = 'o', long = "output-dir", value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the result as JSON to standard output
@@ -124,7 +125,7 @@ pub struct Get {
     #[command(flatten)]
     asset: Asset,
     #[command(flatten)]
-    which: Which,
+    which: PoseName,
     /// Print JSON to standard output
     #[arg(long)]
     json: bool,
@@ -136,24 +137,23 @@ pub struct Store {
     #[command(flatten)]
     asset: Asset,
     #[command(flatten)]
-    which: Which,
+    which: PoseName,
     /// The position of a joint, in radians or metres (may be given several times)
     #[arg(long = "set", value_name = "JOINT=POSITION", value_parser = setting)]
     set: Vec<(String, f64)>,
-    /// A pose of the asset to start from: its joints keep their positions, but for those that --set
+    /// Start from this pose of the asset: its joints keep their positions, except those that --set
     /// names
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
-    /// The link that the pose's chain begins with: joints up to --end that nothing sets are at zero
-    /// or at the limit next to it [default: the link nearest to the joints that is above all of
-    /// them]
+    /// The first link of the pose's chain; joints up to --end that are not set are at zero or at
+    /// the limit nearest to it [default: the nearest common ancestor of the joints]
     #[arg(long, value_name = "LINK", requires = "end")]
     start: Option<String>,
-    /// The link that the pose's chain ends with [default: what the last joint moves, or the tool
+    /// The last link of the pose's chain [default: the link that the last joint moves, or the tool
     /// frame in it]
     #[arg(long, value_name = "LINK", requires = "start")]
     end: Option<String>,
-    /// A joint that inverse kinematics leaves alone (may be given several times)
+    /// Exclude a joint from inverse kinematics (may be given several times)
     #[arg(long, value_name = "JOINT")]
     fixed: Vec<String>,
     #[command(flatten)]
@@ -166,7 +166,7 @@ pub struct Delete {
     #[command(flatten)]
     asset: Asset,
     #[command(flatten)]
-    which: Which,
+    which: PoseName,
     #[command(flatten)]
     output: Output,
 }
@@ -177,7 +177,7 @@ pub struct Apply {
     #[command(flatten)]
     asset: Asset,
     #[command(flatten)]
-    which: Which,
+    which: PoseName,
     #[command(flatten)]
     output: Output,
 }
@@ -187,9 +187,9 @@ pub struct Apply {
 pub struct Export {
     #[command(flatten)]
     asset: Asset,
-    /// The file to write; `-`: standard output
+    /// The file to write; `-` for standard output
     file: PathBuf,
-    /// Write angles in degrees, not radians; lengths are metres
+    /// Write angles in degrees instead of radians; lengths are in metres
     #[arg(long)]
     degrees: bool,
 }
@@ -199,7 +199,7 @@ pub struct Export {
 pub struct Import {
     #[command(flatten)]
     asset: Asset,
-    /// The JSON file; `-`: standard input
+    /// The JSON file to read; `-` for standard input
     file: PathBuf,
     #[command(flatten)]
     output: Output,
@@ -209,11 +209,11 @@ fn setting(text: &str) -> Result<(String, f64), String> {
     let (joint, value) = text
         .rsplit_once('=')
         .filter(|(joint, _)| !joint.is_empty())
-        .ok_or("it is not JOINT=POSITION")?;
+        .ok_or("write JOINT=POSITION")?;
     let value = value.parse::<f64>().ok().filter(|value| value.is_finite());
     Ok((
         joint.to_owned(),
-        value.ok_or("the position is no number of radians or metres")?,
+        value.ok_or("the position is not a number of radians or metres")?,
     ))
 }
 
@@ -224,15 +224,15 @@ pub fn run(command: &NamedPoses) -> ExitCode {
         NamedPoses::Get(arguments) => get(&arguments.0),
         NamedPoses::Store(arguments) => store(&arguments.0),
         NamedPoses::Delete(arguments) => delete(&arguments.0),
-        NamedPoses::Apply(arguments) => put_on(&arguments.0),
+        NamedPoses::Apply(arguments) => apply_pose(&arguments.0),
         NamedPoses::Export(arguments) => export(&arguments.0),
         NamedPoses::Import(arguments) => import(&arguments.0),
     };
     done.unwrap_or_else(|code| code)
 }
 
-/// The entry that has the poses.
-fn entry_of(asset: &Asset) -> Result<(PathBuf, Arc<Resolver>), ExitCode> {
+/// Finds the entry that contains the poses.
+fn find_entry(asset: &Asset) -> Result<(PathBuf, Arc<Resolver>), ExitCode> {
     let (entry, resolver) = entry(&asset.asset, &ENTRIES, &asset.packages)?;
     let entry = if asset.asset.is_dir() {
         entry_with_poses(&entry)
@@ -243,7 +243,7 @@ fn entry_of(asset: &Asset) -> Result<(PathBuf, Arc<Resolver>), ExitCode> {
 }
 
 fn stage(asset: &Asset) -> Result<urdf_usd_rep158::Stage, ExitCode> {
-    let (entry, resolver) = entry_of(asset)?;
+    let (entry, resolver) = find_entry(asset)?;
     let options = urdf_usd_usd_read::ReadOptions {
         packages: Some(resolver),
         ..Default::default()
@@ -252,7 +252,7 @@ fn stage(asset: &Asset) -> Result<urdf_usd_rep158::Stage, ExitCode> {
 }
 
 fn edit(asset: &Asset, label: Label, output: Option<&Path>) -> Result<Edit, ExitCode> {
-    let (entry, resolver) = entry_of(asset)?;
+    let (entry, resolver) = find_entry(asset)?;
     Edit::open(&entry, label, output, Some(resolver)).map_err(|error| failed(&error.to_string()))
 }
 
@@ -260,15 +260,15 @@ fn save(edit: &Edit) -> Result<Saved, ExitCode> {
     edit.save().map_err(|error| failed(&error.to_string()))
 }
 
-impl Which {
+impl PoseName {
     fn find<'p>(&self, poses: &'p Poses<'_>) -> Result<&'p NamedPose, ExitCode> {
         let pose = poses.get(&self.name, self.group.as_deref());
-        pose.map_err(|error| told(&error))
+        pose.map_err(|error| report_error(&error))
     }
 }
 
-/// Says why there is no pose, with what is to be done.
-fn told(error: &PoseError) -> ExitCode {
+/// Prints why there is no such pose, and what to do; returns the exit code.
+fn report_error(error: &PoseError) -> ExitCode {
     if let PoseError::Wrong(found) = error {
         print_diagnostics(std::slice::from_ref(found), None);
         return ExitCode::FAILURE;
@@ -277,10 +277,10 @@ fn told(error: &PoseError) -> ExitCode {
 }
 
 fn open<'a>(stage: &'a urdf_usd_rep158::Stage, asset: &Asset) -> Result<Poses<'a>, ExitCode> {
-    Poses::of(stage, asset.robot.as_deref()).map_err(|error| told(&error))
+    Poses::of(stage, asset.robot.as_deref()).map_err(|error| report_error(&error))
 }
 
-/// A pose for programs: positions in radians and metres by the joints' names.
+/// Describes a pose for programs: positions in radians and metres, by the names of joints.
 fn described(poses: &Poses<'_>, pose: &NamedPose) -> Json {
     let stored = poses.stored(pose);
     let joints: serde_json::Map<String, Json> = pose
@@ -330,7 +330,7 @@ fn list(arguments: &List) -> Result<ExitCode, ExitCode> {
             pose.name,
             plural(pose.positions.len(), "joint")
         );
-        // A closed pipe (`| head`) is the reader's choice.
+        // A closed pipe (`| head`) is not an error.
         let _ = writeln!(out, "{}", escape_controls(&line));
     }
     if all.is_empty() {
@@ -352,12 +352,12 @@ fn get(arguments: &Get) -> Result<ExitCode, ExitCode> {
     }
     let stored = poses.stored(pose);
     let mut out = std::io::stdout().lock();
-    // A closed pipe (`| head`) is the reader's choice.
+    // A closed pipe (`| head`) is not an error.
     let mut line = |text: String| {
         let _ = writeln!(out, "{}", escape_controls(&text));
     };
     let end = |path: &Option<String>| path.clone().unwrap_or_else(|| "?".to_owned());
-    let validity = if stored.is_valid { "" } else { ", not valid" };
+    let validity = if stored.is_valid { "" } else { ", invalid" };
     line(format!(
         "{}: from {} to {}{validity}",
         pose.name,
@@ -395,16 +395,16 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
         output,
     } = arguments;
     if set.is_empty() && from.is_none() && start.is_none() {
-        return Err(wrong(
-            "nothing says what the pose is: give --set JOINT=POSITION, --from NAME, or --start and --end",
+        return Err(usage_error(
+            "the pose is empty: give --set JOINT=POSITION, --from NAME, or --start and --end",
         ));
     }
     if which.name.is_empty() {
-        return Err(wrong("a pose has a name"));
+        return Err(usage_error("the name of a pose can't be empty"));
     }
     let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
-    let of = |error: PoseError| told(&error);
+    let of = |error: PoseError| report_error(&error);
     let mut positions: std::collections::BTreeMap<_, Vec<f64>> = std::collections::BTreeMap::new();
     let (mut chain, mut held) = (None, Vec::new());
     if let Some(from) = from {
@@ -420,7 +420,7 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
         let between = poses.joints_between(ends.0, ends.1);
         if between.is_empty() {
             return Err(failed(&format!(
-                "no joint that moves is between {start} and {end}: give a link and one that hangs on it"
+                "no movable joint is between {start} and {end}: give a link and one of its descendants"
             )));
         }
         for joint in between {
@@ -480,7 +480,7 @@ fn delete(arguments: &Delete) -> Result<ExitCode, ExitCode> {
     Ok(printed(output, &json!({ "saved": saved, "pose": name })))
 }
 
-fn put_on(arguments: &Apply) -> Result<ExitCode, ExitCode> {
+fn apply_pose(arguments: &Apply) -> Result<ExitCode, ExitCode> {
     let Apply {
         asset,
         which,
@@ -521,7 +521,7 @@ fn export(arguments: &Export) -> Result<ExitCode, ExitCode> {
     let text =
         serde_json::to_string_pretty(&exported).map_err(|error| failed(&error.to_string()))? + "\n";
     if arguments.file == Path::new("-") {
-        // A closed pipe (`| head`) is the reader's choice.
+        // A closed pipe (`| head`) is not an error.
         let _ = std::io::stdout().write_all(text.as_bytes());
         return Ok(ExitCode::SUCCESS);
     }
@@ -546,7 +546,7 @@ fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
         file,
         output,
     } = arguments;
-    let text = text_of(file).map_err(|message| failed(&message))?;
+    let text = read_text(file).map_err(|message| failed(&message))?;
     let mut edit = edit(asset, Label::Poses, output.output.as_deref())?;
     let poses = open(&edit.stage, asset)?;
     let (read, mut found) = match poses::import(&poses, &text, file) {
@@ -560,7 +560,7 @@ fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
     found.extend(more);
     if stored.is_empty() {
         print_diagnostics(&found, None);
-        return Err(failed("no pose of the file is stored"));
+        return Err(failed("stored no pose of the file"));
     }
     let saved = save(&edit)?;
     print_diagnostics(&found, None);
@@ -581,7 +581,7 @@ fn import(arguments: &Import) -> Result<ExitCode, ExitCode> {
     })
 }
 
-fn text_of(file: &Path) -> Result<String, String> {
+fn read_text(file: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", file.display());
     let mut text = String::new();
     let mut input: Box<dyn Read> = match file == Path::new("-") {
@@ -595,7 +595,7 @@ fn text_of(file: &Path) -> Result<String, String> {
         .map_err(failed)?;
     if text.len() as u64 > MAX_BYTES {
         return Err(format!(
-            "{} has more than {} MiB, which no file of poses needs",
+            "{} has more than {} MiB, the maximum for a file of poses",
             file.display(),
             MAX_BYTES >> 20
         ));

@@ -1,5 +1,6 @@
-//! `urdf_usd pose`: where links are for given joint positions. Also what it shares with `urdf_usd
-//! ik`: the robot and where its joints are.
+//! `urdf_usd pose`: prints the poses of links for given joint positions.
+//!
+//! Also shares with `urdf_usd ik` how a robot and its joint positions are read.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::named_poses::{self, NamedPoses};
 use super::packages::Packages;
-use super::{plural, print_diagnostics, print_json, source, wrong};
+use super::{plural, print_diagnostics, print_json, source, usage_error};
 use urdf_usd_convert::{self as convert, Context, Job, STDIN, Tiers, read_robot};
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
 use urdf_usd_kinematics::{Mechanism, Transform, codes, names};
@@ -18,16 +19,16 @@ use urdf_usd_robot::kinematics::position_count;
 use urdf_usd_robot::{JointId, LinkId, NamedPose, Robot};
 use urdf_usd_urdf::xacro;
 
-/// More bytes of positions are not read.
-const MOST_BYTES: u64 = 16 << 20;
+/// Maximum size of a file of positions, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 
-/// A robot and what it takes to read it.
+/// A robot, and how to read it.
 #[derive(Args)]
 pub(super) struct Subject {
-    /// A URDF, xacro, OpenUSD or glTF file, an asset's directory, or the folder of a ROS package;
-    /// `-` reads any but xacro from standard input
+    /// A URDF, xacro, OpenUSD or glTF file, the directory of an asset, or the folder of a ROS
+    /// package. `-` reads any of these files but xacro from standard input
     robot: PathBuf,
-    /// Which robot of the folder, by the name of its file
+    /// Choose a robot of a folder by the name of its file
     #[arg(long = "robot", id = "which", value_name = "NAME")]
     which: Option<String>,
     /// The robot's SRDF, for its named poses
@@ -40,26 +41,26 @@ pub(super) struct Subject {
     packages: Packages,
 }
 
-/// A joint's positions by its name.
+/// The positions of a joint, with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Setting {
     joint: String,
     positions: Vec<f64>,
 }
 
-/// `JOINT=VALUE`, or as many values as the joint has positions, with commas.
+/// Parses `JOINT=VALUE`, with comma-separated values if the joint has several positions.
 fn setting(text: &str) -> Result<Setting, String> {
     let (joint, values) = text
         .rsplit_once('=')
         .filter(|(joint, _)| !joint.is_empty())
-        .ok_or("it is not JOINT=VALUE")?;
+        .ok_or("write JOINT=VALUE")?;
     Ok(Setting {
         joint: joint.to_owned(),
         positions: numbers(values)?,
     })
 }
 
-/// The settings in a file, one in a line.
+/// Reads a file with one setting per line.
 fn settings(file: &Path) -> Result<Vec<Setting>, Diagnostic> {
     let is_input = file == Path::new("-");
     let problem = |line: usize, message: String| {
@@ -68,18 +69,18 @@ fn settings(file: &Path) -> Result<Vec<Setting>, Diagnostic> {
             ..Place::file(if is_input { Path::new(STDIN) } else { file })
         };
         Diagnostic::new(&codes::POSITIONS, place, message)
-            .help("give a line JOINT=VALUE for each joint, as `urdf_usd ik` prints them")
+            .help("write a line JOINT=VALUE for each joint, as `urdf_usd ik` prints them")
     };
     let mut text = String::new();
     let read = if is_input {
         std::io::stdin()
             .lock()
-            .take(MOST_BYTES)
+            .take(MAX_BYTES)
             .read_to_string(&mut text)
     } else {
-        std::fs::File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
+        std::fs::File::open(file).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
     };
-    read.map_err(|error| problem(0, format!("{} cannot be read: {error}", file.display())))?;
+    read.map_err(|error| problem(0, format!("cannot read {}: {error}", file.display())))?;
     let lines = text
         .lines()
         .enumerate()
@@ -91,7 +92,7 @@ fn settings(file: &Path) -> Result<Vec<Setting>, Diagnostic> {
         .collect()
 }
 
-/// Finite numbers with commas between them.
+/// Parses finite numbers, separated by commas.
 pub(super) fn numbers(text: &str) -> Result<Vec<f64>, String> {
     let number = |text: &str| {
         text.trim()
@@ -99,53 +100,54 @@ pub(super) fn numbers(text: &str) -> Result<Vec<f64>, String> {
             .ok()
             .filter(|number| number.is_finite())
     };
-    let number = |text: &str| number(text).ok_or_else(|| format!("\"{text}\" is no finite number"));
+    let number =
+        |text: &str| number(text).ok_or_else(|| format!("\"{text}\" is not a finite number"));
     text.split(',').map(number).collect()
 }
 
-/// Where joints are.
+/// Joint positions.
 #[derive(Args)]
 pub(super) struct Positions {
-    /// A joint's position in radians (revolute, continuous) or metres (prismatic); may be given
-    /// several times. A planar joint has two, metres along the two directions of its plane; a
-    /// floating one six: x, y, z in metres, roll, pitch, yaw in radians. `ik` begins its search
-    /// there, and --fix keeps a joint there
+    /// Set a joint's position, in radians (revolute, continuous) or metres (prismatic); may be
+    /// given several times. A planar joint has two positions, metres along the two directions of
+    /// its plane; a floating one has six: x, y, z in metres, then roll, pitch, yaw in radians. For
+    /// `ik` it is the starting position, where --fix keeps the joint
     #[arg(long = "set", value_name = "JOINT=VALUE[,VALUE]...", value_parser = setting)]
     set: Vec<Setting>,
-    /// A file with a line JOINT=VALUE for each joint, as `urdf_usd ik` prints them, for the joints
-    /// that --set does not set; `-` reads standard input. Joints that follow others may stand
-    /// there, too
+    /// Read positions from a file with a line JOINT=VALUE for each joint, as `urdf_usd ik` prints
+    /// them; `-` reads standard input. --set takes precedence. The file may contain mimic joints
     #[arg(long, value_name = "FILE")]
     set_from: Option<PathBuf>,
-    /// A named pose of the robot or its SRDF for the joints that --set and --set-from do not set
+    /// Use a named pose of the robot or its SRDF for joints that neither --set nor --set-from sets
     #[arg(long = "named", value_name = "NAME")]
     named: Option<String>,
-    /// The group of joints that the named pose is of, where several groups have one of that name
+    /// The group of joints that the named pose belongs to, if several groups have one of that name
     #[arg(long, value_name = "GROUP", requires = "named")]
     group: Option<String>,
 }
 
 impl Positions {
-    /// Whether any are.
+    /// Returns whether any position is given.
     pub(super) fn is_given(&self) -> bool {
         !self.set.is_empty() || self.set_from.is_some() || self.named.is_some()
     }
 }
 
-/// `pose`: with a command of its own for named poses, or without.
+/// The command `pose`, with or without a subcommand for named poses.
 pub enum Pose {
-    /// A command for the named poses of an asset.
+    /// A subcommand for the named poses of an asset.
     Named(NamedPoses),
-    /// Where links are.
-    Of(Box<Posing>),
+    /// No subcommand: prints the poses of links.
+    Print(Box<PrintPoses>),
 }
 
-// The robot has to be given where there is no command of its own, which clap's macros can't say.
+// The robot is required only without a subcommand, which clap's macros can't express.
 impl FromArgMatches for Pose {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         match matches.subcommand() {
             Some(_) => NamedPoses::from_arg_matches(matches).map(Self::Named),
-            None => Posing::from_arg_matches(matches).map(|posing| Self::Of(Box::new(posing))),
+            None => PrintPoses::from_arg_matches(matches)
+                .map(|arguments| Self::Print(Box::new(arguments))),
         }
     }
 
@@ -157,7 +159,7 @@ impl FromArgMatches for Pose {
 
 impl Args for Pose {
     fn augment_args(command: Command) -> Command {
-        NamedPoses::augment_subcommands(Posing::augment_args(command))
+        NamedPoses::augment_subcommands(PrintPoses::augment_args(command))
             .args_conflicts_with_subcommands(true)
             .subcommand_negates_reqs(true)
     }
@@ -167,26 +169,26 @@ impl Args for Pose {
     }
 }
 
-/// `pose` without a command of its own.
+/// The arguments of `pose` without a subcommand.
 #[derive(Args)]
-pub struct Posing {
+pub struct PrintPoses {
     #[command(flatten)]
     subject: Subject,
     #[command(flatten)]
     positions: Positions,
-    /// A link whose pose is printed (may be given several times) [default: all links]
+    /// Print only this link's pose (may be given several times) [default: all links]
     #[arg(long = "frame", value_name = "LINK")]
     frames: Vec<String>,
-    /// The link in whose frame poses are [default: the root link]
+    /// The link in whose frame poses are printed [default: the root link]
     #[arg(long, value_name = "LINK")]
     base: Option<String>,
-    /// Print JSON: positions of all joints in radians and metres, for each link its translation in
-    /// metres and its quaternion x y z w
+    /// Print JSON: positions of all joints in radians and metres, and for each link its translation
+    /// in metres and its quaternion x y z w
     #[arg(long)]
     json: bool,
 }
 
-/// Reads the robot; or says what is wrong, and gives the exit code.
+/// Reads the robot; on failure, prints the error and returns the exit code.
 pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCode> {
     let source = source(
         &subject.robot,
@@ -196,7 +198,7 @@ pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCo
     let resolve = subject
         .packages
         .options()
-        .map_err(|message| wrong(&message))?;
+        .map_err(|message| usage_error(&message))?;
     let options = convert::Options {
         resolve,
         srdf: subject.srdf.clone(),
@@ -213,7 +215,7 @@ pub(super) fn read(subject: &Subject) -> Result<(Robot, Vec<Diagnostic>), ExitCo
     })
 }
 
-/// The coordinates of a mechanism that are asked for, and what there is to say of them.
+/// Returns the coordinates of a mechanism at the given positions, with findings about them.
 pub(super) fn coordinates(
     robot: &Robot,
     mechanism: &Mechanism,
@@ -240,7 +242,7 @@ pub(super) fn coordinates(
                     .filter_map(|pose| pose.group.as_deref())
                     .collect();
                 let message = format!("several groups have a named pose \"{name}\"");
-                let help = format!("say which with --group: {}", groups.join(", "));
+                let help = format!("choose one with --group: {}", groups.join(", "));
                 return Err(
                     Diagnostic::new(&codes::UNKNOWN_POSE, robot.place.clone(), message).help(help),
                 );
@@ -257,7 +259,7 @@ pub(super) fn coordinates(
             }
         };
         for (joint, positions) in &pose.positions {
-            tell_limits(robot, mechanism, *joint, positions, found);
+            report_limits(robot, mechanism, *joint, positions, found);
             put(mechanism, *joint, positions, &mut q);
         }
     }
@@ -286,7 +288,7 @@ pub(super) fn coordinates(
                 positions.len()
             );
             return Err(problem(&codes::POSITIONS, message)
-                .help("give as many values as it has positions, with commas between them"));
+                .help("give one value for each position, separated by commas"));
         }
         if let Some(mimic) = about.mimic() {
             let leader = robot.joints()[mimic.joint].name();
@@ -297,14 +299,14 @@ pub(super) fn coordinates(
             let message = format!("joint \"{name}\" closes a loop and moves nothing");
             return Err(problem(&codes::FOLLOWS, message).help("leave it out"));
         }
-        tell_limits(robot, mechanism, id, positions, found);
+        report_limits(robot, mechanism, id, positions, found);
         put(mechanism, id, positions, &mut q);
     }
     Ok(q)
 }
 
-/// Tells of positions of a joint that are outside its limits.
-fn tell_limits(
+/// Reports positions of a joint that are outside its limits.
+fn report_limits(
     robot: &Robot,
     mechanism: &Mechanism,
     id: JointId,
@@ -339,8 +341,9 @@ fn put(mechanism: &Mechanism, joint: JointId, positions: &[f64], q: &mut [f64]) 
         .for_each(|(to, from)| *to = *from);
 }
 
-/// The positions of joints by name, in the order of the robot: a number, or several where the joint
-/// has several. Joints that don't move are left out.
+/// Returns the positions of joints by name, in the order of the robot.
+///
+/// Each is a number, or a list if the joint has several positions. Fixed joints are left out.
 pub(super) fn joints(
     robot: &Robot,
     mechanism: &Mechanism,
@@ -368,11 +371,11 @@ pub(super) fn joints(
 pub fn run(arguments: &Pose) -> ExitCode {
     match arguments {
         Pose::Named(command) => named_poses::run(command),
-        Pose::Of(posing) => print(posing),
+        Pose::Print(arguments) => print(arguments),
     }
 }
 
-fn print(arguments: &Posing) -> ExitCode {
+fn print(arguments: &PrintPoses) -> ExitCode {
     let (robot, mut found) = match read(&arguments.subject) {
         Ok(read) => read,
         Err(code) => return code,
@@ -419,12 +422,12 @@ fn print(arguments: &Posing) -> ExitCode {
             t.x, t.y, t.z, q.x, q.y, q.z, q.w
         );
     }
-    // A closed pipe (`| head`) is the reader's choice.
+    // A closed pipe (`| head`) is not an error.
     let _ = std::io::stdout().write_all(escape_lines(&text).as_bytes());
     ExitCode::SUCCESS
 }
 
-/// Without the sign of what is printed as zero.
+/// Removes the sign of a number that is printed as zero.
 fn plain(number: f64) -> f64 {
     if number.abs() < 5e-7 { 0.0 } else { number }
 }
@@ -435,12 +438,12 @@ fn escape_lines(text: &str) -> String {
         .collect()
 }
 
-/// Positions of joints, the base's name, and poses by link.
+/// The positions of joints, the name of the base, and poses by link.
 type Poses = (Vec<(String, Value)>, String, Vec<(String, Transform)>);
 
 fn poses(
     robot: &Robot,
-    arguments: &Posing,
+    arguments: &PrintPoses,
     found: &mut Vec<Diagnostic>,
 ) -> Result<Poses, Diagnostic> {
     let mechanism = Mechanism::of(robot);
@@ -454,7 +457,7 @@ fn poses(
         .iter()
         .map(|name| names::link(robot, name))
         .collect::<Result<Vec<_>, _>>()?;
-    // Of links that are not asked for by name, those of other trees are left out.
+    // Without a selection, links of other trees are left out.
     let in_tree = |link: &LinkId| mechanism.root(*link) == mechanism.root(base);
     let wanted: Vec<LinkId> = if wanted.is_empty() {
         robot

@@ -1,4 +1,4 @@
-//! How far a conversion is: a bar on a terminal, a line every few seconds elsewhere.
+//! Progress of a conversion: a bar on a terminal, or a line every few seconds elsewhere.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::terminal::{Amount, amount};
-use urdf_usd_convert::Tell;
+use super::terminal::{Verbosity, verbosity};
+use urdf_usd_convert::OnProgress;
 use urdf_usd_diagnostic::escape_controls;
 
-/// How long a conversion may take before it is told how far it is.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the bar moves, so that nobody takes it for dead while one mesh takes long.
-const TICK: Duration = Duration::from_millis(120);
-/// How often there is a line where there is no terminal.
-const LINES: Duration = Duration::from_secs(5);
+/// Time that a conversion runs before its progress is shown.
+const SHOW_DELAY: Duration = Duration::from_millis(500);
+/// Interval at which the bar moves, so that it looks alive while one mesh takes long.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(120);
+/// Interval between lines if there is no terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How far a conversion is, as it is told.
+/// The progress of a conversion.
 #[derive(Clone, Debug, Default)]
 struct State {
     step: &'static str,
@@ -29,7 +29,7 @@ struct State {
 }
 
 impl State {
-    /// `simplifying meshes and making hulls: 22 % (body.dae)`.
+    /// Returns the line to show: `simplifying meshes and making hulls: 22 % (body.dae)`.
     fn line(&self) -> String {
         let percent = self.done.saturating_mul(100).checked_div(self.all);
         let percent = percent.map_or_else(String::new, |percent| format!(": {percent} %"));
@@ -42,10 +42,10 @@ impl State {
     }
 }
 
-/// The thread that shows how far it is; it ends when its sender is dropped.
+/// The thread that shows progress; it ends when its sender is dropped.
 type Shown = Mutex<Option<(Sender<()>, JoinHandle<()>)>>;
 
-/// Shows from now on how far a conversion is that has `started` some time ago.
+/// Starts to show the progress of a conversion that began at `started`.
 fn show(bar: ProgressBar, state: Arc<Mutex<State>>, started: Instant) -> Option<Shown> {
     let (over, wait) = channel();
     let begun = thread::Builder::new()
@@ -53,13 +53,13 @@ fn show(bar: ProgressBar, state: Arc<Mutex<State>>, started: Instant) -> Option<
         .spawn(move || {
             let goes_on = |time| wait.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
             if std::io::stderr().is_terminal() {
-                if goes_on(PATIENCE.saturating_sub(started.elapsed())) {
+                if goes_on(SHOW_DELAY.saturating_sub(started.elapsed())) {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
-                    bar.enable_steady_tick(TICK);
+                    bar.enable_steady_tick(REDRAW_INTERVAL);
                 }
                 return;
             }
-            while goes_on(LINES) {
+            while goes_on(LINE_INTERVAL) {
                 let state = state.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let _ = writeln!(
                     std::io::stderr(),
@@ -72,12 +72,12 @@ fn show(bar: ProgressBar, state: Arc<Mutex<State>>, started: Instant) -> Option<
     begun.ok().map(|thread| Mutex::new(Some((over, thread))))
 }
 
-/// Tells how far a conversion is until it is cleared.
+/// Shows the progress of a conversion until it is cleared.
 pub(super) struct Bar {
     bar: ProgressBar,
     state: Arc<Mutex<State>>,
-    /// What shows it, once there is something to show. Without a thread nobody is told; the
-    /// conversion goes on.
+    /// The thread that shows progress, once there is any. If it can't be started, the conversion
+    /// goes on without.
     thread: Arc<OnceLock<Option<Shown>>>,
 }
 
@@ -97,9 +97,9 @@ impl Default for Bar {
 }
 
 impl Bar {
-    /// What tells of the progress that it hears of; `None` where nobody wants to know.
-    pub(super) fn listener(&mut self) -> Option<Box<Tell>> {
-        if amount() == Amount::Quiet {
+    /// Returns a callback that receives progress; `None` with `--quiet`.
+    pub(super) fn listener(&mut self) -> Option<Box<OnProgress>> {
+        if verbosity() == Verbosity::Quiet {
             return None;
         }
         let (bar, state, thread) = (self.bar.clone(), self.state.clone(), self.thread.clone());
@@ -118,13 +118,13 @@ impl Bar {
             bar.set_length(all.max(1));
             bar.set_position(if all == 0 { 1 } else { done });
             *state.lock().unwrap_or_else(PoisonError::into_inner) = now;
-            // Not before there is something to tell: mostly nothing has changed, and it is over in
-            // less time than a thread begins in.
+            // The thread starts with the first progress: usually the cache is valid, and the
+            // conversion takes less time than starting a thread.
             thread.get_or_init(|| show(bar.clone(), state.clone(), started));
         }))
     }
 
-    /// Ends it: nothing of it is left on the terminal.
+    /// Ends the progress and removes it from the terminal.
     pub(super) fn clear(mut self) {
         self.end();
     }

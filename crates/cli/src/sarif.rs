@@ -1,5 +1,4 @@
-//! Findings as SARIF 2.1.0, the format that code scanning takes. It knows diagnostics and codes,
-//! not what was checked.
+//! Writes findings as SARIF 2.1.0, the format of code scanning.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -10,16 +9,17 @@ use serde_json::{Map, Value, json};
 use crate::codes;
 use urdf_usd_diagnostic::{Diagnostic, Place, Severity};
 
-/// What stays as it is in the segment of a URI (RFC 3986, unreserved characters).
+/// Characters that are percent-encoded in a segment of a URI: all but the unreserved ones of RFC
+/// 3986.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// A log with one run, which has all of `diagnostics`.
+/// Returns a log with one run that contains all of `diagnostics`.
 pub fn log(diagnostics: &[Diagnostic]) -> Value {
-    // By the order in which the rules come up.
+    // Rules are numbered in order of their first appearance.
     let mut index = BTreeMap::new();
     let mut rules = Vec::new();
     for diagnostic in diagnostics {
@@ -107,7 +107,8 @@ fn location(place: &Place) -> Value {
     location.into()
 }
 
-/// `file` as a URI: relative to the working directory where it is below it, otherwise absolute.
+/// Returns `file` as a URI, relative to the working directory if it is below it and absolute
+/// otherwise.
 fn uri(file: &Path) -> String {
     let here = std::env::current_dir().ok();
     let relative = here

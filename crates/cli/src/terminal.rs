@@ -1,8 +1,7 @@
-//! How much people are told, and in which colours: `--color`, `--quiet`, `--verbose`, and what the
-//! environment says of them.
+//! Verbosity and colours: `--color`, `--quiet`, `--verbose`, and environment variables.
 //!
-//! `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed as clap obeys them in its
-//! help (crate anstream).
+//! `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM=dumb` have the same effect as on clap's help
+//! (crate anstream).
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -16,15 +15,15 @@ use clap::{Args, ValueEnum};
 
 use urdf_usd_diagnostic::Severity;
 
-/// Something failed.
+/// Style of errors.
 pub(super) const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// Something was assumed.
+/// Style of warnings.
 pub(super) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Options of every command.
+/// Output options of all commands.
 #[derive(Args)]
-pub(super) struct Manners {
-    /// Whether output is coloured. auto: on terminals, unless NO_COLOR is set; also elsewhere if
+pub(super) struct OutputOptions {
+    /// Whether to colour output. auto: on terminals, unless NO_COLOR is set; elsewhere only if
     /// CLICOLOR_FORCE is set
     #[arg(
         long,
@@ -34,75 +33,76 @@ pub(super) struct Manners {
         default_value_t,
         hide_possible_values = false
     )]
-    pub(super) color: When,
-    /// Show every finding, with the line of its source; otherwise those of one kind and cause are
-    /// shown as one
+    pub(super) color: ColorMode,
+    /// Print every finding, with an excerpt of its source; without it, findings of the same kind
+    /// and cause are grouped
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
-    /// Show errors only: no warnings, no progress, and nothing of what went well
+    /// Print errors only: no warnings, no progress, no messages of success
     #[arg(short, long, global = true)]
     quiet: bool,
 }
 
-/// When output is coloured.
+/// When to colour output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum When {
+pub(super) enum ColorMode {
     #[default]
     Auto,
     Always,
     Never,
 }
 
-impl From<When> for ColorChoice {
-    fn from(when: When) -> Self {
+impl From<ColorMode> for ColorChoice {
+    fn from(when: ColorMode) -> Self {
         match when {
-            When::Auto => Self::Auto,
-            When::Always => Self::Always,
-            When::Never => Self::Never,
+            ColorMode::Auto => Self::Auto,
+            ColorMode::Always => Self::Always,
+            ColorMode::Never => Self::Never,
         }
     }
 }
 
-/// How much people are told.
+/// The verbosity of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Amount {
+pub(super) enum Verbosity {
     /// Errors only.
     Quiet,
     /// Findings in groups.
     #[default]
-    Usual,
+    Normal,
     /// Every finding.
     Verbose,
 }
 
-static AMOUNT: OnceLock<Amount> = OnceLock::new();
+static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
 
-/// How much people are told.
-pub(super) fn amount() -> Amount {
-    AMOUNT.get().copied().unwrap_or_default()
+/// Returns the verbosity.
+pub(super) fn verbosity() -> Verbosity {
+    VERBOSITY.get().copied().unwrap_or_default()
 }
 
-impl Manners {
-    /// Has them obeyed from now on.
-    pub(super) fn obey(&self) {
+impl OutputOptions {
+    /// Applies the options to the process.
+    pub(super) fn apply_to_process(&self) {
         ColorChoice::from(self.color).write_global();
-        let amount = match (self.quiet, self.verbose) {
-            (true, _) => Amount::Quiet,
-            (false, true) => Amount::Verbose,
-            (false, false) => Amount::Usual,
+        let verbosity = match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
         };
-        let _ = AMOUNT.set(amount);
+        let _ = VERBOSITY.set(verbosity);
     }
 }
 
-/// What `--color` says among arguments that are not taken apart yet, for the help and for what is
-/// wrong with them. Arguments of the node are ROS's.
-pub(super) fn colour_of(arguments: &[OsString]) -> When {
+/// Finds `--color` among arguments that are not parsed yet, for clap's help and errors.
+///
+/// Arguments after `--ros-args` belong to ROS.
+pub(super) fn colour_of(arguments: &[OsString]) -> ColorMode {
     let own = arguments
         .iter()
         .take_while(|argument| *argument != "--" && *argument != "--ros-args");
     let own: Vec<&OsStr> = own.map(OsString::as_os_str).collect();
-    let parse = |text: &str| When::from_str(text, false).ok();
+    let parse = |text: &str| ColorMode::from_str(text, false).ok();
     let given =
         own.iter()
             .enumerate()
@@ -114,12 +114,12 @@ pub(super) fn colour_of(arguments: &[OsString]) -> When {
     given.unwrap_or_default()
 }
 
-/// Whether what is written to `stream` is coloured.
+/// Returns whether output to `stream` is coloured.
 pub(super) fn is_coloured(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }
 
-/// Terminates the progress line that a dead child left behind.
+/// Ends the progress line that a dead child process left behind.
 pub(super) fn end_line() {
     let mut stream = std::io::stderr();
     if stream.is_terminal() {
@@ -127,22 +127,22 @@ pub(super) fn end_line() {
     }
 }
 
-/// Tells people a line on standard error, unless they want errors only.
+/// Prints a line on standard error, unless `--quiet` is set.
 pub(super) fn say(line: impl Display) {
-    if amount() != Amount::Quiet {
+    if verbosity() != Verbosity::Quiet {
         let _ = writeln!(anstream::stderr(), "{line}");
     }
 }
 
-/// Tells people a line on standard error in the colour of `severity`; also those who want errors
-/// only, if it is one.
+/// Prints a line on standard error in the colour of `severity`; with `--quiet` only if it is an
+/// error.
 pub(super) fn say_as(severity: Severity, line: impl Display) {
     let style = match severity {
         Severity::Error => ERROR,
         Severity::Warning => WARNING,
         Severity::Info => Style::new(),
     };
-    if severity == Severity::Error || amount() != Amount::Quiet {
+    if severity == Severity::Error || verbosity() != Verbosity::Quiet {
         let _ = writeln!(anstream::stderr(), "{style}{line}{style:#}");
     }
 }
@@ -158,17 +158,17 @@ mod tests {
         };
         assert_eq!(
             colour(&["urdf_usd", "convert", "--color", "never"]),
-            When::Never
+            ColorMode::Never
         );
         assert_eq!(
             colour(&["urdf_usd", "--color=never", "convert", "--color=always"]),
-            When::Always
+            ColorMode::Always
         );
-        assert_eq!(colour(&["urdf_usd", "convert", "--color"]), When::Auto);
-        assert_eq!(colour(&["urdf_usd", "--color=pink"]), When::Auto);
+        assert_eq!(colour(&["urdf_usd", "convert", "--color"]), ColorMode::Auto);
+        assert_eq!(colour(&["urdf_usd", "--color=pink"]), ColorMode::Auto);
         assert_eq!(
             colour(&["urdf_usd", "bridge", "--ros-args", "--color=always"]),
-            When::Auto
+            ColorMode::Auto
         );
     }
 }

@@ -1,13 +1,13 @@
-//! What `--version` says.
+//! The output of `--version`.
 
 /// The version alone.
 pub(super) const SHORT: &str = env!("CARGO_PKG_VERSION");
 
-/// The commit that a release build was made of, with its date; development builds have none, since
-/// every commit would have the program built again.
+/// The commit of a release build, with its date. Development builds have none, because every commit
+/// would cause a rebuild.
 const COMMIT: Option<&str> = option_env!("URDF_USD_COMMIT");
 
-/// The version, the commit and what is built in.
+/// Returns the version, the commit and the features.
 pub(super) fn long() -> String {
     let commit = COMMIT.map_or_else(String::new, |commit| format!(" ({commit})"));
     let build = if cfg!(debug_assertions) {

@@ -1,6 +1,6 @@
-//! `urdf_usd view`: what a person calls a robot → an asset that the viewer shows. A description is
-//! converted into the cache, and again whenever it or a file of it changes; of a folder, the robot
-//! in it.
+//! `urdf_usd view`: finds or makes the asset that the viewer shows.
+//!
+//! A description is converted into the cache, and again whenever it or one of its files changes.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -11,13 +11,13 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
-use super::conversion::Under;
+use super::conversion::CommandLimits;
 use super::findings::print_diagnostics;
 use super::folder::description_in;
 use super::packages::Packages;
 use super::progress::Bar;
 use super::terminal::say_as;
-use super::{failed, kept, wrong};
+use super::{failed, open_cache, usage_error};
 use crate::viewer::{self, Subject};
 use urdf_usd_convert::{
     self as convert, Context, Failure, Formats, Job, Options, OutputFormat, REPORT, Report, Source,
@@ -29,21 +29,21 @@ use urdf_usd_urdf::xacro;
 use urdf_usd_usd_read as usd_read;
 use urdf_usd_worker::{Limits, Program, Workers};
 
-/// How long what was made for the viewer is kept after it was last shown.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Maximum age of a conversion for the viewer, since it was last shown.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The command's arguments.
 #[derive(Args)]
 pub(super) struct View {
-    /// A URDF or xacro file, an OpenUSD file, a .glb or .gltf file, an asset's directory, or the
-    /// folder of a ROS package with one robot
+    /// A URDF or xacro file, an OpenUSD file, a .glb or .gltf file, the directory of an asset, or
+    /// the folder of a ROS package with one robot
     asset: PathBuf,
-    /// Which robot of a folder: the name of its file, with or without its ending
+    /// Choose a robot of a folder by the name of its file, with or without its extension
     #[arg(long, value_name = "NAME")]
     robot: Option<String>,
     /// Select a variant of an OpenUSD asset, SET=NAME or /PRIM{SET=NAME} (may be given several
     /// times): visual_representation=mesh_low, collision_fidelity=trimesh. The asset is then
-    /// converted into the cache; its own glTF has the meshes of its source
+    /// converted into the cache, because its own glTF contains the meshes of its source
     #[arg(long = "variant", value_name = "SET=NAME")]
     variants: Vec<usd_read::VariantChoice>,
     /// An argument of the xacro file (may be given several times)
@@ -51,26 +51,27 @@ pub(super) struct View {
     xacro_args: Vec<xacro::Argument>,
     #[command(flatten)]
     packages: Packages,
-    /// Don't open the browser. It is opened only where there is a screen and the output goes to a
-    /// terminal
+    /// Do not open the browser. Without it, the browser opens only if there is a screen and the
+    /// output is a terminal
     #[arg(long)]
     no_open: bool,
     #[command(flatten)]
-    limits: Under,
+    limits: CommandLimits,
     #[command(flatten)]
     server: viewer::Options,
 }
 
-/// What is to be shown.
+/// The subject of the viewer.
 enum Shown {
-    /// What is a drawing already.
+    /// A file or asset that the viewer can draw.
     Drawing(PathBuf),
-    /// What is converted first.
+    /// A description that must be converted first.
     Description(PathBuf),
 }
 
-/// Serves the viewer until interrupted. `program`, if given, is started as the worker that
-/// converts.
+/// Serves the viewer until interrupted.
+///
+/// `program`, if given, is started as the worker that converts.
 pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
     let shown = match find(
         &arguments.asset,
@@ -95,7 +96,7 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
             };
             let maker = match Maker::new(&file, arguments, by) {
                 Ok(maker) => maker,
-                Err(message) => return wrong(&message),
+                Err(message) => return usage_error(&message),
             };
             match maker.first() {
                 Some(directory) => viewer::main(
@@ -111,7 +112,7 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
     }
 }
 
-/// What of `path` is shown.
+/// Finds the file or asset to show for `path`.
 fn find(
     path: &Path,
     robot: Option<&str>,
@@ -130,7 +131,7 @@ fn find(
             .is_some_and(|folder| folder.join(REPORT).is_file());
         return match ending.as_str() {
             "urdf" | "xacro" | "xml" => Ok(Shown::Description(path.to_owned())),
-            // A layer of an asset stands for it; OpenUSD files of others are read as robots.
+            // A layer of an asset shows the asset; other OpenUSD files are read as robots.
             "usd" | "usda" | "usdc" | "usdz" if !is_of_asset && Subject::find(path).is_err() => {
                 Ok(Shown::Description(path.to_owned()))
             }
@@ -150,12 +151,12 @@ fn find(
     description_in(path, robot).map(Shown::Description)
 }
 
-/// Converts a description into the cache, as often as it is asked to.
+/// Converts a description into the cache.
 struct Maker {
     job: Job,
     /// Worker pool for conversions.
     workers: Arc<Workers>,
-    /// Where there is no cache: a folder until the program ends.
+    /// Without a cache, a folder that is deleted when the program ends.
     _temporary: Option<tempfile::TempDir>,
 }
 
@@ -174,7 +175,7 @@ impl Maker {
         );
         let (output, temporary) = match Store::directory().map(|cache| cache.join("view")) {
             Some(cache) => (
-                own_folder(&cache, key.get(..16).unwrap_or(&key), &file)?,
+                cache_folder(&cache, key.get(..16).unwrap_or(&key), &file)?,
                 None,
             ),
             None => {
@@ -183,7 +184,7 @@ impl Maker {
                 (folder.path().to_owned(), Some(folder))
             }
         };
-        // What is looked at is the picture; layers are made by `convert`.
+        // The viewer needs the glTF only; `convert` makes layers.
         let formats = Formats::only(OutputFormat::Glb);
         let Limits {
             time: time_limit,
@@ -207,8 +208,8 @@ impl Maker {
                 arguments: arguments_of_xacro.clone(),
             }
         };
-        // What is wrong with the cache is told before anything is done.
-        kept(false)?;
+        // Reports faults of the cache before the first conversion.
+        open_cache(false)?;
         Ok(Self {
             job: Job {
                 options,
@@ -219,8 +220,8 @@ impl Maker {
         })
     }
 
-    /// Converts for the first time, and tells people. Returns the asset's directory; `None` if
-    /// there is none.
+    /// Converts for the first time, and prints the outcome. Returns the asset's directory; `None`
+    /// if there is none.
     fn first(&self) -> Option<PathBuf> {
         let mut bar = Bar::default();
         let expanded = Arc::new(Mutex::new(None));
@@ -231,7 +232,7 @@ impl Maker {
             }
         };
         let context = Context {
-            store: kept(false).unwrap_or_default(),
+            store: open_cache(false).unwrap_or_default(),
             progress: bar.listener(),
             expanded: Some(Box::new(keep)),
             ..Context::default()
@@ -255,7 +256,7 @@ impl Maker {
             }
             Err(failure) => {
                 print_diagnostics(&failure.diagnostics, expanded.as_deref());
-                say_as(Severity::Error, "there is nothing to show");
+                say_as(Severity::Error, "nothing to show");
                 None
             }
         }
@@ -266,21 +267,21 @@ impl Maker {
         self.workers.convert(
             &self.job,
             &Context {
-                store: kept(false).unwrap_or_default(),
+                store: open_cache(false).unwrap_or_default(),
                 ..Context::default()
             },
         )
     }
 }
 
-/// The folder in the cache for what is made of `file`. Those that nobody looked at for long go.
-fn own_folder(cache: &Path, key: &str, file: &Path) -> Result<PathBuf, String> {
-    /// Says what the folder was made from, and by its time when that was last shown.
+/// Creates the folder in the cache for conversions of `file`, and deletes those not shown for long.
+fn cache_folder(cache: &Path, key: &str, file: &Path) -> Result<PathBuf, String> {
+    /// File in the folder that contains the source; its modification time is when that was last
+    /// shown.
     const MARK: &str = "source.txt";
     let folder = cache.join(key);
-    let cannot = |error: std::io::Error| {
-        format!("the cache {} cannot be written: {error}", folder.display())
-    };
+    let cannot =
+        |error: std::io::Error| format!("cannot write to the cache {}: {error}", folder.display());
     fs::create_dir_all(&folder).map_err(cannot)?;
     fs::write(folder.join(MARK), file.display().to_string()).map_err(cannot)?;
     for old in fs::read_dir(cache)
@@ -295,16 +296,16 @@ fn own_folder(cache: &Path, key: &str, file: &Path) -> Result<PathBuf, String> {
         if marked.is_ok_and(|time| {
             SystemTime::now()
                 .duration_since(time)
-                .is_ok_and(|age| age > KEPT)
+                .is_ok_and(|age| age > MAX_AGE)
         }) {
-            // Another process may remove it, too.
+            // Another process may delete it at the same time.
             let _ = fs::remove_dir_all(old);
         }
     }
     Ok(folder)
 }
 
-/// Opens the browser where somebody sees it.
+/// Opens the browser if a user is likely to see it.
 fn open_browser(url: &str) {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if !std::io::stdout().is_terminal() {
@@ -326,8 +327,7 @@ fn open_browser(url: &str) {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    // Without such a program people click the address. A program that has ended is waited for, so
-    // that the system forgets it.
+    // Without a browser, users click the address. The thread reaps the child process when it ends.
     if let Ok(mut browser) = begun {
         let _ = std::thread::Builder::new()
             .name("browser".to_owned())
@@ -342,15 +342,15 @@ mod tests {
     #[test]
     fn folders_of_the_cache_go_when_nobody_looked_at_them_for_long() {
         let cache = tempfile::tempdir().unwrap();
-        let old = own_folder(cache.path(), "old", Path::new("/a.urdf")).unwrap();
-        let long_ago = SystemTime::now() - KEPT - Duration::from_secs(60);
+        let old = cache_folder(cache.path(), "old", Path::new("/a.urdf")).unwrap();
+        let long_ago = SystemTime::now() - MAX_AGE - Duration::from_secs(60);
         fs::File::options()
             .write(true)
             .open(old.join("source.txt"))
             .unwrap()
             .set_modified(long_ago)
             .unwrap();
-        let new = own_folder(cache.path(), "new", Path::new("/b.urdf")).unwrap();
+        let new = cache_folder(cache.path(), "new", Path::new("/b.urdf")).unwrap();
         assert!(new.is_dir() && !old.exists());
     }
 }

@@ -1,9 +1,7 @@
-//! `urdf_usd view`: the viewer for one asset, without ROS. What is written in the asset's place
-//! takes its place in the viewer.
+//! `urdf_usd view`: serves the viewer for one asset, without ROS, and shows its new revisions.
 //!
-//! It reads `report.json` and which files there are; it must not know ROS, nor what is in USD.
-//! Where the asset is made from something that changes, whoever started it says how it is made
-//! again.
+//! It reads `report.json` and lists files; it knows nothing of ROS or USD. If the asset is
+//! converted from a source, the caller passes the conversion.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,36 +25,37 @@ use urdf_usd_serve::watch::{Event, Watch};
 use urdf_usd_serve::{Presence, RobotState, RobotView, Server, Site, codes, hash, is_servable};
 use urdf_usd_worker::Workers;
 
-/// The largest text of a glTF that is read.
+/// Maximum size of a glTF's JSON, in bytes.
 const MAX_JSON: u64 = 512 << 20;
 
-/// The port unless one is named.
+/// Default port.
 const PORT: u16 = 8642;
-/// How long threads that still read are waited for.
+/// Time limit for threads that still read at the end.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What the command is told.
+/// Options of the viewer's server.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// The IP address to serve on; any other than this machine's own loopback lets others on the
-    /// network read the asset
+    /// The IP address to serve on; any other than the loopback address lets others on the network
+    /// read the asset
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
-    /// The TCP port; 0: any that is free [default: 8642, or any that is free if that is taken]
+    /// The TCP port; 0 for any free one [default: 8642, or any free one if that is taken]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Let whoever reaches --address store and delete named poses, also from other machines; on
-    /// this machine alone they may always
+    /// Let other machines that reach --address store and delete named poses; this machine may
+    /// always
     #[arg(long)]
     allow_writing: bool,
 }
 
-/// Makes the asset again.
+/// Converts the asset again.
 pub(crate) type Make = Arc<dyn Fn() -> Result<Report, Failure> + Send + Sync>;
 
-/// Serves the viewer for `asset` until it is interrupted. `make` is called at once and whenever a
-/// file changes that it used; `open` gets the address; `drawing`: the worker pool for variants, and
-/// its memory limit in MiB.
+/// Serves the viewer for `asset` until interrupted.
+///
+/// `make` is called at once and whenever a file that it used changes; `open` gets the address;
+/// `drawing` is the worker pool for variants, and its memory limit in MiB.
 pub(crate) fn main(
     options: &Options,
     asset: &Path,
@@ -85,7 +84,7 @@ async fn run(
     let mut interrupted = Interrupted::new()?;
     let subject = Subject::find(asset)?;
     let looking = subject.clone();
-    // Slow storage is waited for where it can be interrupted.
+    // On a blocking thread, so that an interrupt ends the wait for slow storage.
     let robot = tokio::select! {
         looked = tokio::task::spawn_blocking(move || looking.look(None)) => match looked {
             Ok(robot) => robot?,
@@ -103,7 +102,7 @@ async fn run(
         robot.name, robot.message
     ));
     let mut out = std::io::stdout();
-    // Whoever closed the output does not want to read it.
+    // A closed pipe is not an error.
     let _ = writeln!(out, "{url}").and_then(|()| out.flush());
     site.show(robot.clone(), Vec::new());
     open.iter().for_each(|open| open(&url));
@@ -114,7 +113,7 @@ async fn run(
     }
 }
 
-/// Takes the port that was asked for, or the usual one, or any if that is taken.
+/// Binds the requested port, the default one, or any if that is taken.
 async fn bind(options: &Options) -> Result<Server, Diagnostic> {
     let at = |port| SocketAddr::new(options.address, port);
     let is_taken = || {
@@ -126,12 +125,12 @@ async fn bind(options: &Options) -> Result<Server, Diagnostic> {
         .unwrap_or_else(|| if is_taken() { 0 } else { PORT });
     Server::bind(at(port)).await.map_err(|diagnostic| {
         diagnostic.help(
-            "choose another with --port (0: any that is free), or an --address of this machine: 127.0.0.1, or 0.0.0.0 for all",
+            "choose another --port (0: any free one), or an --address of this machine: 127.0.0.1, or 0.0.0.0 for all",
         )
     })
 }
 
-/// Shows what becomes of the asset, until the future is dropped.
+/// Watches the asset and shows its changes, until the future is dropped.
 async fn follow(
     subject: Subject,
     mut shown: RobotView,
@@ -142,10 +141,10 @@ async fn follow(
     let watch = Watch::start(sender).map_err(|error| {
         fault(
             &subject.watched(),
-            format!("no thread for watching files: {error}"),
+            format!("cannot start a thread to watch files: {error}"),
         )
     })?;
-    // What the asset was made from when it was last made.
+    // The source files of the last conversion.
     let mut sources = BTreeSet::new();
     let mut failure: Option<Failure> = None;
     if let Some(make) = make.clone()
@@ -185,7 +184,7 @@ async fn follow(
             return Ok(());
         };
         let now = match &failure {
-            Some(failure) => not_made(&shown, &failure.diagnostics),
+            Some(failure) => keep_after_failure(&shown, &failure.diagnostics),
             None => now.unwrap_or_else(|diagnostic| failed(&shown, &diagnostic)),
         };
         if now != shown {
@@ -216,13 +215,13 @@ fn tell(site: &Site, before: &RobotView, now: &RobotView) {
     say(&format!("{name}: {message}"));
 }
 
-/// Tells people a line.
+/// Prints a line on standard error.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", escape_controls(line));
 }
 
-/// What was shown stays, with why there is nothing new.
-fn not_made(shown: &RobotView, diagnostics: &[Diagnostic]) -> RobotView {
+/// Returns the view that is shown, with the reason why there is no new revision.
+fn keep_after_failure(shown: &RobotView, diagnostics: &[Diagnostic]) -> RobotView {
     let revision = shown.revision.map_or_else(String::new, |revision| {
         format!(" (revision {revision} stays)")
     });
@@ -234,7 +233,7 @@ fn not_made(shown: &RobotView, diagnostics: &[Diagnostic]) -> RobotView {
     }
 }
 
-/// What was shown stays, with what is the matter now.
+/// Returns the view that is shown, with a diagnostic.
 fn failed(shown: &RobotView, diagnostic: &Diagnostic) -> RobotView {
     RobotView {
         state: RobotState::Error,
@@ -248,18 +247,18 @@ fn fault(path: &Path, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(&codes::VIEW, Place::file(path), message)
 }
 
-/// What is viewed.
+/// The subject of the viewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// An asset that `urdf_usd convert` or the node wrote, under the name of its directory, which
-    /// may be a copy's.
+    /// An asset that `urdf_usd convert` or the node wrote. Its key is the name of its directory,
+    /// which may be a copy.
     Asset { directory: PathBuf, key: String },
-    /// A glTF file, with the files that it refers to; nothing else of its folder is served.
-    Alone { directory: PathBuf, file: String },
+    /// A single glTF file, with the files that it refers to; nothing else in its folder is served.
+    SingleFile { directory: PathBuf, file: String },
 }
 
 impl Subject {
-    /// What a person calls `asset`.
+    /// Finds the subject that `asset` names.
     pub(crate) fn find(asset: &Path) -> Result<Self, Diagnostic> {
         let path = asset
             .canonicalize()
@@ -277,16 +276,16 @@ impl Subject {
         };
         let ending = text(Path::new(&file).extension()).to_ascii_lowercase();
         let found = match ending.as_str() {
-            "glb" | "gltf" => Self::Alone { directory, file },
+            "glb" | "gltf" => Self::SingleFile { directory, file },
             "" | "usda" if file.is_empty() || ending == "usda" => {
                 if directory.join(REPORT).is_file() {
-                    // Any layer of an asset stands for it: overlays have entries of their own.
+                    // Any layer of an asset shows the asset, including the entries of overlays.
                     let key = text(directory.file_name());
                     Self::Asset { directory, key }
                 } else {
                     let file = named(&directory, name.as_ref(), &["glb", "gltf"]);
                     let file = file.ok_or_else(|| no_drawable(&directory, &name))?;
-                    Self::Alone {
+                    Self::SingleFile {
                         directory,
                         file: text(file.file_name()),
                     }
@@ -295,16 +294,12 @@ impl Subject {
             _ => {
                 let help = "give an asset's directory, its entry layer (NAME.usda), or a .glb file; a URDF is converted first: \
                             urdf_usd convert ROBOT.urdf";
-                return Err(fault(
-                    asset,
-                    format!("{} is none of what can be viewed", asset.display()),
-                )
-                .help(help));
+                return Err(fault(asset, format!("cannot view {}", asset.display())).help(help));
             }
         };
         let served = match &found {
             Self::Asset { key, .. } => key,
-            Self::Alone { file, .. } => file,
+            Self::SingleFile { file, .. } => file,
         };
         if !is_servable(served) {
             let help = "rename it: without a dot in front, without backslashes, in UTF-8";
@@ -313,19 +308,19 @@ impl Subject {
         Ok(found)
     }
 
-    /// The file that says what is new.
+    /// The file whose change announces a new revision.
     fn watched(&self) -> PathBuf {
         match self {
             Self::Asset { directory, .. } => directory.join(REPORT),
-            Self::Alone { directory, file } => directory.join(file),
+            Self::SingleFile { directory, file } => directory.join(file),
         }
     }
 
-    /// All files that tell what is new: of an asset its list; of a file alone, the file and all
-    /// that it names, there or not.
+    /// Returns all files whose change may matter: the report of an asset; a single file and all
+    /// files that it refers to, existing or not.
     fn used(&self) -> BTreeSet<PathBuf> {
         let mut used = BTreeSet::from([self.watched()]);
-        if let Self::Alone { directory, file } = self
+        if let Self::SingleFile { directory, file } = self
             && is_gltf(file)
             && let Ok(model) = Model::read(&directory.join(file))
         {
@@ -334,27 +329,27 @@ impl Subject {
         used
     }
 
-    /// The asset as it is now; `before`: as it was seen last.
+    /// Returns the current view of the subject; `before` is the previous one.
     fn look(&self, before: Option<&RobotView>) -> Result<RobotView, Diagnostic> {
         match self {
             Self::Asset { directory, key } => asset(directory, key),
-            Self::Alone { directory, file } => alone(directory, file, before),
+            Self::SingleFile { directory, file } => single_file(directory, file, before),
         }
     }
 }
 
 fn no_drawable(directory: &Path, name: &str) -> Diagnostic {
-    // Where a report says that it is an asset, it is made again in its place; a folder of something
-    // else gets no advice to write there.
+    // A folder with a report is an asset, which can be converted again in place; for any other
+    // folder, the advice must not be to write there.
     let place = directory
         .parent()
         .filter(|_| directory.join(REPORT).is_file());
     let output = place.map_or_else(String::new, |parent| format!(" -o {}", parent.display()));
-    fault(directory, format!("{} holds no {name}.glb, which is what a viewer draws", directory.display()))
+    fault(directory, format!("{} contains no {name}.glb, which the viewer needs", directory.display()))
         .help(format!("view the robot's own file (urdf_usd view ROBOT.urdf), or convert it: urdf_usd convert ROBOT.urdf{output} --formats usd,glb"))
 }
 
-/// What is in a file of JSON.
+/// Reads a JSON file of limited size.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let Opened { file, meta, .. } = Opened::at(path)?;
     if meta.len() > MAX_JSON {
@@ -368,11 +363,11 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// An asset with its report.
+/// Returns the view of an asset, from its report.
 fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
     let path = directory.join(REPORT);
     let unreadable = |error: &dyn std::fmt::Display| {
-        fault(&path, format!("{} cannot be read: {error}", path.display()))
+        fault(&path, format!("cannot read {}: {error}", path.display()))
             .help("convert the robot again")
     };
     let report = Report::read(directory).map_err(|error| unreadable(&error))?;
@@ -409,20 +404,20 @@ fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
     })
 }
 
-/// A glTF file without a report: revisions are counted from when it was opened.
-fn alone(
+/// Returns the view of a single glTF file. Revisions count its changes since it was opened.
+fn single_file(
     directory: &Path,
     file: &str,
     before: Option<&RobotView>,
 ) -> Result<RobotView, Diagnostic> {
     let path = directory.join(file);
     let unreadable = |error: &dyn std::fmt::Display| {
-        fault(&path, format!("{} cannot be read: {error}", path.display()))
+        fault(&path, format!("cannot read {}: {error}", path.display()))
     };
     let mut files = vec![file_view(directory, file).map_err(|error| unreadable(&error))?];
     if is_gltf(file) {
         let model = Model::read(&path).map_err(|error| unreadable(&error))?;
-        // What is missing is told by whoever asks for it.
+        // The caller reports missing files.
         files.extend(
             model
                 .files()
@@ -438,7 +433,7 @@ fn alone(
             return Err(fault(
                 &path,
                 format!(
-                    "{} is no binary glTF: it does not begin with \"glTF\"",
+                    "{} is not a binary glTF: it does not begin with \"glTF\"",
                     path.display()
                 ),
             ));
@@ -471,7 +466,7 @@ fn alone(
     })
 }
 
-/// The files that a glTF document refers to.
+/// The references to files in a glTF document.
 #[derive(Deserialize)]
 struct Model {
     #[serde(default)]
@@ -490,13 +485,13 @@ fn is_gltf(file: &str) -> bool {
 }
 
 impl Model {
-    /// Reads a document; why not, in words.
+    /// Reads a document; fails with the reason.
     fn read(path: &Path) -> Result<Self, String> {
         let text = read(path).map_err(|error| error.to_string())?;
-        serde_json::from_slice(&text).map_err(|error| format!("no glTF: {error}"))
+        serde_json::from_slice(&text).map_err(|error| format!("not a glTF document: {error}"))
     }
 
-    /// Those in its folder and below, in order.
+    /// Returns the referenced files in its folder and below, in order.
     fn files(&self) -> BTreeSet<String> {
         let uris = self
             .buffers
@@ -522,7 +517,7 @@ fn file_view(directory: &Path, path: &str) -> std::io::Result<FileInfo> {
     })
 }
 
-/// Seconds since 1970 when a file was written.
+/// Returns the modification time of a file, in seconds since 1970.
 fn written(path: &Path) -> f64 {
     let modified = fs::metadata(path).and_then(|meta| meta.modified()).ok();
     modified
@@ -578,7 +573,7 @@ mod tests {
         );
         assert!(!robot.only_listed);
         assert_eq!(look(&arm.join("arm.usda")).unwrap(), robot);
-        // An overlay's entry, and a copy under another name.
+        // The entry of an overlay, and a copy under another name.
         fs::write(arm.join("arm.newton.usda"), "#usda 1.0").unwrap();
         assert_eq!(look(&arm.join("arm.newton.usda")).unwrap(), robot);
         let copy = arm.with_file_name("copy of arm");
@@ -614,7 +609,7 @@ mod tests {
         assert_eq!(subject.look(Some(&robot)).unwrap().revision, Some(1));
         fs::write(arm.join("arm.glb"), "glTF2").unwrap();
         assert_eq!(subject.look(Some(&robot)).unwrap().revision, Some(2));
-        // A directory without a report is its file alone.
+        // A directory without a report is a single file.
         fs::remove_file(arm.join("report.json")).unwrap();
         assert_eq!(Subject::find(&arm).unwrap(), subject);
     }
@@ -639,7 +634,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             ["arm.gltf", "a b.bin"]
         );
-        // What is not there yet may come.
+        // A missing file may appear later.
         let used = Subject::find(&arm.join("arm.gltf")).unwrap().used();
         assert_eq!(
             used,
@@ -672,7 +667,7 @@ mod tests {
         fs::write(arm.join("report.json"), only_usd).unwrap();
         assert!(error(&arm).contains("no my arm.glb"));
         fs::write(arm.join("report.json"), "{").unwrap();
-        assert!(error(&arm).contains("report.json cannot be read"));
+        assert!(error(&arm).contains("cannot read"));
     }
 
     #[test]

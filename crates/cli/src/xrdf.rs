@@ -1,4 +1,4 @@
-//! `urdf_usd xrdf`: an XRDF held against a robot, or written for one.
+//! `urdf_usd xrdf`: checks an XRDF against a robot, or writes one for a robot.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::later::Later;
+use super::deferred::Deferred;
 use super::packages::Packages;
-use super::{Bar, failed, kept, plural, print_diagnostics, print_json, source, wrong};
+use super::{Bar, failed, open_cache, plural, print_diagnostics, print_json, source, usage_error};
 use urdf_usd_convert::xrdf::{Limit, Options, Written, check, save, write};
 use urdf_usd_convert::{self as convert, Context, Failure, Formats, Job, OutputFormat, Tiers};
 use urdf_usd_diagnostic::{Severity, escape_controls};
@@ -17,38 +17,38 @@ use urdf_usd_geometry::spheres::{MOST_SPHERES, Wanted};
 /// The commands.
 #[derive(Subcommand)]
 pub enum Xrdf {
-    /// Hold an XRDF against a robot: whether it follows the specification, and what it names is
-    /// there
+    /// Check an XRDF against a robot: that it follows the specification, and that the robot has
+    /// everything that it names
     ///
-    /// Exit code 0: no error, warnings or not (unless --strict). 1: an error, or a file can't be
-    /// read. 2: the command line was wrong.
-    Check(Later<Check>),
+    /// Exit code 0: no errors, possibly warnings (unless --strict). 1: errors, or a file can't be
+    /// read. 2: usage error.
+    Check(Deferred<Check>),
     /// Write an XRDF for a robot: spheres that cover its collision geometry, pairs of links that
-    /// need no check for collision, and what is known or said of its configuration space, tools and
-    /// default positions
+    /// need no collision check, and its configuration space, tools and default positions as far as
+    /// they are known or given
     ///
-    /// Every point on and in the collision geometry of a link is in one of its spheres, and no
-    /// sphere stands out of it by more than --error; of meshes with holes, what the surface goes
-    /// around is inside. Pairs of links need no check if they are neighbours or rigid to each
-    /// other, if an SRDF says so, if they touch at the default positions (which is told), or if
-    /// their spheres never or always touch in --samples random configurations. The same robot and
-    /// options give the same file.
+    /// The spheres of a link contain every point on and in its collision geometry, and exceed it by
+    /// at most --error; for meshes with holes, the region that the surface encloses counts as
+    /// inside. A pair of links needs no collision check if the links are neighbours or rigidly
+    /// connected, if an SRDF excludes it, if they touch at the default positions (which is
+    /// reported), or if their spheres never or always touch in --samples random configurations. The
+    /// same robot and options give the same file.
     ///
-    /// Exit code 0: written. 1: not written. 2: the command line was wrong.
-    Write(Later<Create>),
+    /// Exit code 0: written. 1: not written. 2: usage error.
+    Write(Deferred<Create>),
 }
 
-/// A robot and what belongs to it.
+/// A robot and its accompanying files.
 #[derive(Args)]
 struct Robot {
-    /// A URDF, xacro, OpenUSD or glTF file, an asset's directory, or the folder of a ROS package;
-    /// `-` reads any but xacro from standard input
+    /// A URDF, xacro, OpenUSD or glTF file, the directory of an asset, or the folder of a ROS
+    /// package. `-` reads any of these files but xacro from standard input
     robot: PathBuf,
-    /// Which robot of the folder, by the name of its file
+    /// Choose a robot of a folder by the name of its file
     #[arg(long = "robot", id = "which", value_name = "NAME")]
     which: Option<String>,
-    /// The robot's SRDF: named poses, end effectors, and pairs of links that need no check for
-    /// collision
+    /// The robot's SRDF: named poses, end effectors, and pairs of links that need no collision
+    /// check
     #[arg(long, value_name = "FILE")]
     srdf: Option<PathBuf>,
     #[command(flatten)]
@@ -63,9 +63,9 @@ struct Robot {
 pub struct Check {
     #[command(flatten)]
     robot: Robot,
-    /// The XRDF
+    /// The XRDF file
     xrdf: PathBuf,
-    /// Warnings count as errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
 }
@@ -75,39 +75,40 @@ pub struct Check {
 pub struct Create {
     #[command(flatten)]
     robot: Robot,
-    /// The file to write; `-`: standard output
+    /// The file to write; `-` for standard output
     #[arg(short = 'o', long, value_name = "FILE")]
     output: PathBuf,
-    /// An XRDF to start from: what it says stays, but for what the other options say
+    /// Start from this XRDF: its contents stay, except what other options set
     #[arg(long, value_name = "FILE")]
     xrdf: Option<PathBuf>,
-    /// Cover each link with at most so many spheres, which stand out as little as possible
+    /// Cover each link with at most this many spheres, which exceed its geometry as little as
+    /// possible
     #[arg(long, value_name = "N", conflicts_with = "error", value_parser = clap::value_parser!(u32).range(1..=MOST_SPHERES as i64))]
     spheres: Option<u32>,
-    /// Cover each link with spheres that stand out by at most so many metres, as few as possible
-    /// [default: 0.02, unless the robot has spheres]
+    /// Cover each link with as few spheres as possible that exceed its geometry by at most this
+    /// many metres [default: 0.02, unless the robot has spheres]
     #[arg(long, value_name = "METRES", value_parser = above_zero)]
     error: Option<f64>,
     /// A joint of the configuration space, in its order (may be given several times) [default: all
-    /// that have one position of their own]
+    /// joints with one position that are not mimic joints]
     #[arg(long = "joint", value_name = "NAME")]
     joints: Vec<String>,
-    /// The largest acceleration of all joints or of one, rad/s² or m/s² (may be given several
+    /// The maximum acceleration of all joints or of one, in rad/s² or m/s² (may be given several
     /// times)
     #[arg(long, value_name = "[JOINT=]VALUE", value_parser = limit)]
     acceleration_limit: Vec<Limit>,
-    /// The largest jerk of all joints or of one, rad/s³ or m/s³ (may be given several times)
+    /// The maximum jerk of all joints or of one, in rad/s³ or m/s³ (may be given several times)
     #[arg(long, value_name = "[JOINT=]VALUE", value_parser = limit)]
     jerk_limit: Vec<Limit>,
-    /// A link that is a tool frame, the first the end effector (may be given several times)
+    /// A link that is a tool frame; the first is the end effector (may be given several times)
     /// [default: those of the robot or its SRDF]
     #[arg(long = "tool-frame", value_name = "LINK")]
     tool_frames: Vec<String>,
-    /// The named pose whose positions are the default [default: default, home or ready]
+    /// The named pose with the default positions [default: default, home or ready]
     #[arg(long, value_name = "NAME")]
     pose: Option<String>,
-    /// How many random configurations are looked at for pairs of links that never or always touch;
-    /// 0: none
+    /// The number of random configurations in which to look for pairs of links that never or always
+    /// touch; 0: none
     #[arg(long, value_name = "N", default_value_t = Options::SAMPLES as u32, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     samples: u32,
 }
@@ -117,7 +118,7 @@ fn above_zero(text: &str) -> Result<f64, String> {
         .parse::<f64>()
         .ok()
         .filter(|number| *number > 0.0 && number.is_finite());
-    number.ok_or_else(|| "it is no number above zero".to_owned())
+    number.ok_or_else(|| "give a number above 0".to_owned())
 }
 
 fn limit(text: &str) -> Result<Limit, String> {
@@ -140,15 +141,15 @@ pub fn run(command: &Xrdf) -> ExitCode {
     }
 }
 
-/// What is to be done with a robot; or what is wrong.
+/// Returns the conversion job for a robot; on failure, prints the error and returns the exit code.
 fn job(robot: &Robot, xrdf: Option<&Path>) -> Result<Job, ExitCode> {
     let source = source(&robot.robot, robot.which.as_deref(), Vec::new())?;
     let resolve = robot
         .packages
         .options()
-        .map_err(|message| wrong(&message))?;
+        .map_err(|message| usage_error(&message))?;
     let xrdf = xrdf.map(Path::to_owned);
-    // Simplified meshes are of no use, nor are images of a glTF.
+    // Neither simplified meshes nor images of a glTF are needed.
     let formats = Formats::only(OutputFormat::Usd);
     let options = convert::Options {
         resolve,
@@ -217,7 +218,7 @@ fn run_check(arguments: &Check) -> ExitCode {
 fn run_write(arguments: &Create) -> ExitCode {
     let to_standard_output = arguments.output == Path::new("-");
     if to_standard_output && arguments.robot.json {
-        return wrong("--json prints the report to standard output; name a file with -o");
+        return usage_error("--json prints the report to standard output; name a file with -o");
     }
     let job = match job(&arguments.robot, arguments.xrdf.as_deref()) {
         Ok(job) => job,
@@ -236,9 +237,9 @@ fn run_write(arguments: &Create) -> ExitCode {
         pose: arguments.pose.clone(),
         samples: arguments.samples as usize,
     };
-    let store = match kept(false) {
+    let store = match open_cache(false) {
         Ok(store) => store,
-        Err(message) => return wrong(&message),
+        Err(message) => return usage_error(&message),
     };
     let mut bar = Bar::default();
     let context = Context {
@@ -254,7 +255,7 @@ fn run_write(arguments: &Create) -> ExitCode {
     };
     print_diagnostics(&written.diagnostics, None);
     if to_standard_output {
-        // A closed pipe (`| head`) is the reader's choice.
+        // A closed pipe (`| head`) is not an error.
         let _ = std::io::stdout().write_all(written.text.as_bytes());
     } else if let Err(message) = save(&written, &arguments.output) {
         return failed(&message);
@@ -281,14 +282,14 @@ fn outcome(written: &Written, output: &Path) -> String {
     let fitted = if written.links.is_empty() {
         String::new()
     } else {
-        format!(" that stand out by at most {error:.1} mm")
+        format!(" that exceed the geometry by at most {error:.1} mm")
     };
     let (spheres, pairs) = (
         plural(written.spheres, "sphere"),
         plural(written.ignored, "pair"),
     );
     format!(
-        "{} wrote {}: {spheres}{fitted}, {pairs} of links without a check for collision",
+        "{} wrote {}: {spheres}{fitted}, {pairs} of links without a collision check",
         written.robot,
         output.display()
     )

@@ -1,4 +1,4 @@
-//! Which file of an asset is opened.
+//! Finds the entry file of an asset.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::Report;
 
 impl Report {
-    /// The asset's file that has the asset's name and this ending (`usda`, `glb`), if it was
-    /// written.
+    /// Returns the path of the asset's file with the asset's name and this extension (`usda`,
+    /// `glb`), if it was written.
     pub fn file(&self, ending: &str) -> Option<PathBuf> {
         let name = format!("{}.{ending}", self.name);
         self.files
@@ -17,12 +17,13 @@ impl Report {
     }
 }
 
-/// The file to open of what a person calls an asset: a file is meant itself, a directory by the
-/// file that has its name, or the one that its robot had when it was converted, with the first of
-/// `endings` that there is.
+/// Returns the file to open for the path `asset`.
+///
+/// A file stands for itself. In a directory, it is the first existing file, in the order of
+/// `endings`, that has the directory's name or the name that the robot had when it was converted.
 ///
 /// # Errors
-/// The sentence to show: there is nothing, or no such file in the directory.
+/// Returns a message for the user if the path does not exist, or the directory has no such file.
 pub fn entry(asset: &Path, endings: &[&str]) -> Result<PathBuf, String> {
     if !asset.is_dir() {
         return if asset.exists() {
@@ -35,7 +36,7 @@ pub fn entry(asset: &Path, endings: &[&str]) -> Result<PathBuf, String> {
         .canonicalize()
         .map_err(|error| format!("cannot open {}: {error}", asset.display()))?;
     let name = directory.file_name().unwrap_or_default();
-    // A copy has another name than what is in it.
+    // A copied directory may have another name than its files.
     let converted = || {
         Report::read(asset)
             .ok()
@@ -46,14 +47,14 @@ pub fn entry(asset: &Path, endings: &[&str]) -> Result<PathBuf, String> {
         .ok_or_else(|| {
             let wanted = Path::new(name).with_added_extension(endings.first().unwrap_or(&""));
             format!(
-                "{} holds no {}: give the asset's file itself",
+                "{} contains no {}: give the path of the asset's file",
                 asset.display(),
                 wanted.display()
             )
         })
 }
 
-/// The file of this name in a directory with the first of `endings` that there is.
+/// Returns the existing file of this name in a directory with the first of `endings`.
 pub fn named(directory: &Path, name: &OsStr, endings: &[&str]) -> Option<PathBuf> {
     endings
         .iter()
@@ -93,7 +94,7 @@ mod tests {
             (report.file("usda"), report.file("usdz")),
             (Some(usda.clone()), None)
         );
-        // As it is read back.
+        // The report as read back.
         let read = Report::read(&arm).unwrap();
         assert_eq!(
             (&read.name, &read.directory, read.file("glb")),
@@ -104,7 +105,7 @@ mod tests {
         fs::rename(&arm, &copy).unwrap();
         assert_eq!(entry(&copy, &["usda"]), Ok(copy.join("my_ arm.usda")));
         let none = entry(&copy, &["usdz"]).unwrap_err();
-        assert!(none.contains("holds no copy.1.usdz"), "{none}");
+        assert!(none.contains("contains no copy.1.usdz"), "{none}");
         assert!(
             entry(&arm, &["usda"])
                 .unwrap_err()

@@ -1,4 +1,4 @@
-//! What an asset breaks of REP-158, found before it is published.
+//! Checks an asset against REP-158 before it is published.
 
 use std::fs;
 use std::io;
@@ -12,11 +12,12 @@ use urdf_usd_robot::CacheEvicted;
 
 use super::{codes, publish};
 
-/// What the OpenUSD files break of the rules, in every variant. `directory`: where they will be.
+/// Checks the OpenUSD files against the rules, in every variant. `directory` is their future
+/// location.
 ///
 /// # Errors
 /// If the content of a file is no longer in the cache.
-pub(super) fn found(
+pub(super) fn check(
     files: &publish::Files,
     name: &str,
     directory: &Path,
@@ -29,17 +30,17 @@ pub(super) fn found(
     let Some(entry) = entry else {
         return Ok(Vec::new());
     };
-    checked(files, &entry, directory, resolve).or_else(|error| {
+    run_check(files, &entry, directory, resolve).or_else(|error| {
         publish::unless_evicted(&error)?;
-        let message = format!("the asset could not be held against REP-158: {error}");
-        let help = "free room in the folder for temporary files (TMPDIR)";
+        let message = format!("could not check the asset against REP-158: {error}");
+        let help = "free space in the folder for temporary files (TMPDIR)";
         Ok(vec![
             Diagnostic::new(&codes::UNCHECKED, Place::default(), message).help(help),
         ])
     })
 }
 
-fn checked(
+fn run_check(
     files: &publish::Files,
     entry: &str,
     directory: &Path,
@@ -47,7 +48,7 @@ fn checked(
 ) -> io::Result<Vec<Diagnostic>> {
     let folder = tempfile::tempdir()?;
     let here = folder.path().canonicalize()?;
-    // Neither the glTF nor the URDF is a part of it.
+    // The check skips the glTF and the URDF, which are not parts of the OpenUSD asset.
     let is_apart = |path: &str| {
         path.starts_with("meshes/")
             || [".glb", ".gltf", ".bin", ".urdf"]
@@ -59,8 +60,7 @@ fn checked(
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         publish::write(content, &path)?;
     }
-    // Which types the sourced workspace does not have, the conversion tells itself
-    // (`ros-type-missing`).
+    // The conversion itself reports types that the sourced workspace lacks (`ros-type-missing`).
     let packages = Some(Arc::new(resolve::Resolver::new(resolve.clone())));
     let options = rep158::Options {
         all_variants: true,
@@ -85,14 +85,14 @@ fn checked(
 
 #[cfg(test)]
 mod tests {
-    use super::found;
+    use super::check;
     use crate::{Context, Job, Options, Source, convert};
 
     #[test]
     fn findings_name_the_files_that_will_be() {
         let text = "#usda 1.0\n(\n    defaultPrim = \"r\"\n    subLayers = [@./gone.usda@]\n)\ndef \"r\" {\n}\n";
         let files = [("r.usda".to_owned(), text.as_bytes().to_vec().into())].into();
-        let found = found(
+        let found = check(
             &files,
             "r",
             "/assets/r".as_ref(),

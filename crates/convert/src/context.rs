@@ -1,5 +1,6 @@
-//! What a conversion has at hand beside its job, and whom it tells how far it is. Nothing of it
-//! changes the outcome.
+//! The environment of a conversion beside its job: cache, callbacks, cancellation.
+//!
+//! Nothing in it affects the outcome.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -16,84 +17,83 @@ use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::Store;
 use urdf_usd_store::time_limit::TimeLimit;
 
-/// Shows a text.
-pub type Show = dyn Fn(&str) + Send + Sync;
+/// Callback that receives a text.
+pub type OnText = dyn Fn(&str) + Send + Sync;
 
-/// Tells how far a conversion is.
-pub type Tell = dyn Fn(Progress<'_>) + Send + Sync;
+/// Callback that receives the progress of a conversion.
+pub type OnProgress = dyn Fn(Progress<'_>) + Send + Sync;
 
-/// What a conversion has at hand.
+/// The environment of a conversion.
 #[derive(Default)]
 pub struct Context {
-    /// Where work that takes time is kept from one conversion to the next.
+    /// Cache that conversions share.
     pub store: Store,
-    /// Called before the work of a conversion begins; not if nothing has to be done.
+    /// Called before the work of a conversion begins; not if the result is already current.
     pub begin: Option<fn()>,
-    /// Called from several threads as the work goes on.
-    pub progress: Option<Box<Tell>>,
-    /// Called with what xacro made of the source, if it is xacro: the text that places with
-    /// [`expanded`] are in.
+    /// Called from several threads with the progress of the work.
+    pub progress: Option<Box<OnProgress>>,
+    /// Called with xacro's output if the source is a xacro file; places with [`expanded`] refer to
+    /// that text.
     ///
     /// [`expanded`]: urdf_usd_diagnostic::Place::expanded
-    pub expanded: Option<Box<Show>>,
-    /// Becomes true when nobody wants the outcome any more: the conversion then ends with
-    /// `convert-cancelled` as soon as it can.
+    pub expanded: Option<Box<OnText>>,
+    /// Set to true to cancel: the conversion then ends with `convert-cancelled` as soon as it can.
     pub cancelled: Arc<AtomicBool>,
 }
 
-/// What the parts of one conversion work with.
+/// The environment that all steps of one conversion share.
 #[derive(Clone, Copy)]
 pub(super) struct Work<'a> {
     pub(super) job: &'a Job,
     pub(super) context: &'a Context,
     pub(super) files: &'a Arc<Files>,
-    /// [`Context::store`], or one that stands in for it after an eviction ([`retry_if_evicted`]).
+    /// [`Context::store`], or its replacement after an eviction ([`retry_if_evicted`]).
     pub(super) store: &'a Store,
     pub(super) limit: &'a TimeLimit,
 }
 
-/// Items to work on, all cores at once.
+/// Items to process in parallel.
 pub(super) struct Batch<'a, T, Size, Name> {
     pub(super) step: Step,
     pub(super) items: &'a [T],
-    /// What progress is counted in.
+    /// Returns the size of an item, the unit of progress.
     pub(super) size: Size,
-    /// Tells items apart for users.
+    /// Returns the name of an item, for users.
     pub(super) name: Name,
 }
 
-/// How far a conversion is.
+/// The progress of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// What is being done.
+    /// The current step.
     pub step: Step,
-    /// With what: the largest of what is being worked on. Empty if it can't be told.
+    /// The largest item in progress; empty if unknown.
     pub name: &'a str,
-    /// How much of it is done …
+    /// The amount that is done.
     pub done: usize,
-    /// … of how much, in the same measure; 0 if that is not known.
+    /// The total amount, in the same unit; 0 if unknown.
     pub all: usize,
 }
 
-/// What takes time in a conversion.
+/// The steps of a conversion that take time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Step {
-    /// Waiting for the program xacro; not counted.
+    /// Running the program xacro; not counted.
     Expand,
     /// Loading meshes; counted in bytes.
     Load,
-    /// Simplifying meshes and making their hulls; counted in triangles.
+    /// Simplifying meshes and computing their hulls; counted in triangles.
     Derive,
     /// Covering links with spheres; counted in links.
     Cover,
-    /// Looking in random configurations which links touch; not counted.
+    /// Testing in random configurations which links touch; not counted.
     Touch,
     /// Writing the files; not counted.
     Write,
 }
 
 impl Step {
-    /// What is being done, in words.
+    /// Describes the step for users.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Expand => "expanding the xacro file",
@@ -106,11 +106,11 @@ impl Step {
     }
 }
 
-/// What took longest of a step, for the message that the time is up.
+/// The slowest item of a step, for the message about exceeded time limits.
 #[derive(Default)]
-struct Longest(Mutex<Option<(Duration, String)>>);
+struct SlowestItem(Mutex<Option<(Duration, String)>>);
 
-impl Longest {
+impl SlowestItem {
     fn note(&self, took: Duration, name: impl FnOnce() -> String) {
         let mut longest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if longest.as_ref().is_none_or(|(before, _)| *before < took) {
@@ -129,9 +129,10 @@ impl Longest {
 /// The reason why a conversion ends early.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// Something is wrong with the job, or the time is up.
+    /// The job is faulty, or the time limit is exceeded.
     Found(Vec<Diagnostic>),
-    /// The cache lost what the conversion had found in it: it starts over without the cache.
+    /// The cache evicted an entry that the conversion depends on: it must start over without the
+    /// cache.
     Evicted(CacheEvicted),
 }
 
@@ -154,24 +155,28 @@ impl From<CacheEvicted> for Stop {
 }
 
 impl Stop {
-    /// The same with what was `found` before it, as `told` says it.
+    /// Prepends what was `found` before; `finish` completes the list.
     pub(super) fn after(
         self,
         found: Vec<Diagnostic>,
-        told: impl FnOnce(Vec<Diagnostic>) -> Vec<Diagnostic>,
+        finish: impl FnOnce(Vec<Diagnostic>) -> Vec<Diagnostic>,
     ) -> Self {
         match self {
-            Self::Found(stop) => Self::Found(told(found.into_iter().chain(stop).collect())),
+            Self::Found(stop) => Self::Found(finish(found.into_iter().chain(stop).collect())),
             Self::Evicted(evicted) => Self::Evicted(evicted),
         }
     }
 }
 
-/// Does `work` with a store. If the store evicts what it gave, `work` starts over with one that
-/// gives nothing and keeps all in memory.
+/// Runs `work` with a store. If the store evicts an entry that it handed out, runs it once more
+/// with a store that keeps everything in memory.
+///
+/// A handle from the cache is a promise that a trim by another process can break, and copying every
+/// entry up front would cost what the cache saves. Starting over is safe because nothing is
+/// published before the end.
 ///
 /// # Errors
-/// What stopped `work`.
+/// Returns the reason why `work` stopped.
 pub(super) fn retry_if_evicted<T>(
     store: &Store,
     work: impl Fn(&Store) -> Result<T, Stop>,
@@ -192,9 +197,9 @@ pub(super) fn retry_if_evicted<T>(
 }
 
 impl Context {
-    /// Tells that a step begins whose progress is not counted.
+    /// Reports the start of a step whose progress is not counted.
     pub(super) fn begin_step(&self, step: Step) {
-        self.tell(Progress {
+        self.report_progress(Progress {
             step,
             name: "",
             done: 0,
@@ -202,14 +207,17 @@ impl Context {
         });
     }
 
-    /// Says how far the conversion is.
-    pub(super) fn tell(&self, now: Progress<'_>) {
+    /// Reports progress.
+    pub(super) fn report_progress(&self, now: Progress<'_>) {
         self.progress.iter().for_each(|progress| progress(now));
     }
 
-    /// `work` on each item of a batch, all cores at once, the largest first so that none is left
-    /// alone with it at the end. The results are in the order of the items; if the time is up, they
-    /// are not all there, and `limit` says so.
+    /// Runs `work` on each item of a batch, on all cores.
+    ///
+    /// The largest items go first: in arbitrary order, one core could start the largest last and
+    /// work alone at the end (longest-processing-time scheduling, Graham 1969). Results are in the
+    /// order of the items. If the time limit is exceeded, results are missing, and `limit` reports
+    /// it.
     pub(super) fn all<T: Sync, R: Send + Sync>(
         &self,
         limit: &TimeLimit,
@@ -227,10 +235,10 @@ impl Context {
         let mut order: Vec<(&T, &OnceLock<R>)> = items.iter().zip(&results).collect();
         order.sort_by_key(|(item, _)| Reverse(size(item)));
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let (finished, longest) = (AtomicUsize::new(0), Longest::default());
-        // What is being worked on, by its place in the order.
+        let (finished, longest) = (AtomicUsize::new(0), SlowestItem::default());
+        // Items in progress, by their rank in the order.
         let active: Mutex<BTreeSet<usize>> = Mutex::default();
-        let tell = |begun: Option<usize>, ended: Option<usize>| {
+        let report = |begun: Option<usize>, ended: Option<usize>| {
             let Some(progress) = &self.progress else {
                 return;
             };
@@ -269,13 +277,13 @@ impl Context {
                     if limit.is_over(part) {
                         break;
                     }
-                    tell(Some(rank), None);
+                    report(Some(rank), None);
                     let started = Instant::now();
                     result.get_or_init(|| work(item));
                     finished.fetch_add(1, Ordering::Relaxed);
                     longest.note(started.elapsed(), || name(item));
                     done.fetch_add(size(item), Ordering::Relaxed);
-                    tell(None, Some(rank));
+                    report(None, Some(rank));
                 }
             });
         results

@@ -1,4 +1,4 @@
-//! The robot as a URDF or SDF, with mesh files and images in `meshes/` beside it.
+//! Writes the robot as URDF or SDF, with mesh files and images beside it in `meshes/`.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -21,11 +21,12 @@ use urdf_usd_sdf as sdf;
 use urdf_usd_urdf::write::FileNames;
 use urdf_usd_urdf::{self as urdf, References};
 
-/// The folder of mesh files and images.
+/// Name of the folder of mesh files and images.
 pub(super) const FOLDER: &str = "meshes";
-/// The most bytes of a file's name without its ending.
+/// Maximum length of a file name without its extension, in bytes.
 const MAX_STEM: usize = 100;
-/// What is written as it is in a file URI (RFC 3986 §3.3).
+/// Characters that are percent-encoded in the path of a file URI: all but those that RFC 3986 §3.3
+/// allows.
 const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -33,23 +34,23 @@ const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// What the mesh files of a URDF are.
+/// The format of a URDF's mesh files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum MeshFormat {
-    /// Binary STL: triangles alone.
+    /// Binary STL: triangles only.
     Stl,
     /// OBJ with its material library and images.
     Obj,
-    /// Binary glTF: all that a mesh shows, in one file.
+    /// Binary glTF: geometry and looks in one file.
     #[default]
     Glb,
 }
 
 impl MeshFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::Stl, Self::Obj, Self::Glb];
 
-    /// How people write it; the ending of its files, too.
+    /// Returns the name for users, which is also the file extension.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stl => "stl",
@@ -72,7 +73,7 @@ impl FromStr for MeshFormat {
         let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
         known.ok_or_else(|| {
             format!(
-                "{text:?} is none of {}",
+                "{text:?} is not one of {}",
                 Self::ALL.map(Self::as_str).join(", ")
             )
         })
@@ -82,12 +83,11 @@ impl FromStr for MeshFormat {
 /// How a URDF refers to its mesh files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct UrdfOptions {
-    /// What the mesh files are.
+    /// The format of the mesh files.
     pub mesh_format: MeshFormat,
-    /// The ROS package that the folder of the asset will be; `None`: files are named from the
-    /// folder of the URDF.
+    /// The ROS package that will contain the asset's folder; `None` for paths relative to the URDF.
     pub package: Option<String>,
-    /// Whether files are named by where they are written, if they are in no package.
+    /// Whether files without a package are named by their absolute `file://` URI.
     pub file_uris: bool,
 }
 
@@ -95,7 +95,7 @@ impl UrdfOptions {
     /// Checks the name of a package (REP-144).
     ///
     /// # Errors
-    /// Why it is none, in words.
+    /// Returns the reason, for the user, if the name is invalid.
     pub fn check_package(name: &str) -> Result<(), String> {
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name
@@ -105,47 +105,47 @@ impl UrdfOptions {
             Ok(())
         } else {
             Err(format!(
-                "{name:?} is no name of a ROS package, such as my_robot_description"
+                "{name:?} is not a valid ROS package name, such as my_robot_description"
             ))
         }
     }
 }
 
-/// A mesh file: a mesh, and what shows where it has no material of its own.
+/// A mesh file: a mesh, and the material for parts without their own.
 struct MeshFile<'a> {
     stem: String,
     mesh: &'a Arc<LazyMesh>,
     look: Option<MaterialId>,
-    /// What refers to it first.
+    /// The first reference to the file.
     place: &'a Place,
 }
 
 impl MeshFile<'_> {
-    /// Returns the material that shows where the mesh has none of its own.
+    /// Returns the material of parts of the mesh that have none.
     fn look<'r>(&self, robot: &'r Robot) -> Option<&'r Material> {
         self.look.map(|look| &robot.materials()[look])
     }
 }
 
-/// The mesh files and images beside a URDF or SDF.
+/// The mesh files and images that accompany a URDF or SDF.
 struct Beside {
-    /// The robot, whose materials are as the files want them.
+    /// The robot, with the materials that the files need.
     robot: Robot,
-    /// What materials are called otherwise.
+    /// Findings about renamed materials.
     renamed: Vec<Diagnostic>,
     /// The names of the mesh files.
     meshes: Vec<String>,
-    /// Which mesh files visuals have ...
+    /// The mesh file of each visual.
     visuals: Uses,
-    /// ... and which collisions have.
+    /// The mesh file of each collision shape.
     collisions: Uses,
-    /// The images of materials' colours.
+    /// The images of the materials' colours.
     textures: ArenaMap<Material, Option<String>>,
     outputs: publish::Files,
     diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes the URDF and the SDF, as far as they are asked for, and the files that both refer to.
+/// Writes the URDF and the SDF if they are requested, and the files that both refer to.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
@@ -211,8 +211,10 @@ pub(super) fn write(
 }
 
 impl Beside {
-    /// Makes the files. Images are those of all materials where a URDF names them, otherwise of
-    /// those that no mesh file has.
+    /// Writes the files.
+    ///
+    /// If a URDF refers to materials by name, all materials get images, otherwise only those that
+    /// no mesh file contains.
     fn of(subject: &Subject<'_>) -> Result<Self, CacheEvicted> {
         let (robot, options) = (subject.robot, subject.options);
         let format = options.urdf.mesh_format;
@@ -222,8 +224,8 @@ impl Beside {
         let mut diagnostics = Vec::new();
         match format {
             MeshFormat::Stl => diagnostics.extend(paint(&mut described)),
-            // In a GLB a colour beside an image would multiply it; in the model it stands in for
-            // it. So it is in neither of the two.
+            // A GLB would multiply a colour with its image; in the model, the colour is a
+            // substitute for it. The colour is therefore reset to white.
             MeshFormat::Glb => {
                 for (_, material) in described.materials_mut() {
                     if material.base_color_texture.is_some() {
@@ -277,8 +279,9 @@ impl Beside {
         })
     }
 
-    /// The names that a text has for the files, which begin with `prefix`. A mesh that was not read
-    /// keeps the name that it has in the URDF that `robot` was read from.
+    /// Returns the file names for a text, with `prefix` in front.
+    ///
+    /// A mesh that was not read keeps its name in the URDF that `robot` was read from.
     fn names(&self, robot: &Robot, references: &References, prefix: &str) -> FileNames {
         let mut names = FileNames::as_read(robot, references);
         for (names, found) in [
@@ -304,7 +307,7 @@ impl Beside {
     }
 }
 
-/// The materials of primitive shapes.
+/// Returns the materials of primitive shapes.
 fn on_solids(robot: &Robot) -> HashSet<MaterialId> {
     let visuals = robot.links().values().flat_map(|link| &link.visuals);
     let solids = visuals.filter(|shape| {
@@ -316,7 +319,7 @@ fn on_solids(robot: &Robot) -> HashSet<MaterialId> {
     solids.filter_map(|shape| shape.material).collect()
 }
 
-/// What is in mesh files, by name, with the material libraries beside them.
+/// The contents of mesh files by name, with their material libraries.
 #[derive(Default)]
 struct MeshContents {
     files: Vec<(String, Vec<u8>)>,
@@ -324,7 +327,7 @@ struct MeshContents {
 }
 
 impl MeshContents {
-    /// Writes the mesh files; `robot` has the materials that they get.
+    /// Writes the mesh files; `robot` has the materials to put into them.
     fn of(
         files: &[MeshFile<'_>],
         robot: &Robot,
@@ -345,9 +348,9 @@ impl MeshContents {
         subject: &Subject<'_>,
     ) -> Result<Self, CacheEvicted> {
         let limit = subject.limit;
-        let in_time =
+        let check_time =
             |file: &&MeshFile<'_>| !limit.is_over(|| format!("writing the mesh {}", file.stem));
-        let written = files.par_iter().filter(in_time).map(|file| {
+        let written = files.par_iter().filter(check_time).map(|file| {
             let (mesh, look) = (file.mesh.load()?, file.look(robot));
             match gltf::write_mesh(&file.stem, &mesh, look, file.place, subject.store) {
                 Err(gltf::GlbError::Evicted(evicted)) => Err(evicted),
@@ -406,10 +409,10 @@ impl MeshContents {
     }
 }
 
-/// By link and shape: an index into the mesh files.
+/// The index of the mesh file of each shape, by link.
 type Uses = ArenaMap<Link, Vec<Option<usize>>>;
 
-/// Mesh files, and the shapes that they are of.
+/// Mesh files, and the shapes that use them.
 struct MeshFiles<'a> {
     files: Vec<MeshFile<'a>>,
     visuals: Uses,
@@ -417,7 +420,7 @@ struct MeshFiles<'a> {
 }
 
 impl<'a> MeshFiles<'a> {
-    /// Each mesh with each of its looks once. What collides has a file that is there anyway.
+    /// Lists each mesh once per look. Collision shapes reuse any file of their mesh.
     fn of(robot: &'a Robot, format: MeshFormat, taken: &mut Stems) -> Result<Self, CacheEvicted> {
         let mut files: Vec<MeshFile<'a>> = Vec::new();
         let mut known: HashMap<(*const LazyMesh, Option<MaterialId>), usize> = HashMap::new();
@@ -468,7 +471,7 @@ impl<'a> MeshFiles<'a> {
     }
 }
 
-/// Of meshes that differ in what no STL holds alone, the one that stands for all of them.
+/// Maps each mesh to the first one with the same triangles, which is all that an STL holds.
 fn alike_in_stl(robot: &Robot) -> Result<HashMap<*const LazyMesh, *const LazyMesh>, CacheEvicted> {
     let hashed = robot
         .meshes()
@@ -484,7 +487,7 @@ fn alike_in_stl(robot: &Robot) -> Result<HashMap<*const LazyMesh, *const LazyMes
     Ok(robot.meshes().values().zip(hashed).map(of).collect())
 }
 
-/// Gives visuals the material of most of their mesh, without images, where that has its own.
+/// Gives visuals the dominant material of their mesh, without images, if the mesh has its own.
 fn paint(robot: &mut Robot) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     for link in robot.links().handles() {
@@ -510,7 +513,7 @@ fn paint(robot: &mut Robot) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Returns the material of most of a shape's mesh, without images, if the mesh has one.
+/// Returns the dominant material of a shape's mesh, without images, if the mesh has one.
 fn prevailing(robot: &Robot, shape: &Shape) -> Option<Material> {
     let Geometry::Mesh { mesh, .. } = shape.geometry else {
         return None;
@@ -544,12 +547,12 @@ fn looks_lost(file: &MeshFile<'_>, format: MeshFormat, lost: &str) -> Diagnostic
     Diagnostic::new(&codes::MESH_LOOKS, file.place.clone(), message).help("use --mesh-format glb")
 }
 
-/// Names of files without their endings, each given once, whatever the case of its letters.
+/// Unique names of files without extensions, compared without case.
 #[derive(Default)]
 struct Stems(HashSet<String>);
 
 impl Stems {
-    /// The nearest to `name` that is free.
+    /// Returns `name`, or the nearest variation of it that is free.
     fn take(&mut self, name: &str, fallback: &str) -> String {
         let plain = |c: char| {
             if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
@@ -576,16 +579,16 @@ impl Stems {
     }
 }
 
-/// Image files, each image once.
+/// Image files, without duplicates.
 struct Images {
     taken: Stems,
-    /// By the hash of what is in them.
+    /// File names by the hash of their contents.
     files: HashMap<String, String>,
     written: Vec<(String, Arc<Texture>)>,
 }
 
 impl Images {
-    /// The name of the file that holds an image.
+    /// Returns the name of the file for an image.
     fn file(&mut self, texture: &Arc<Texture>) -> String {
         let (taken, written) = (&mut self.taken, &mut self.written);
         let file = self.files.entry(texture.sha256.clone()).or_insert_with(|| {

@@ -1,6 +1,5 @@
-//! Robots through URDF and back, with their mesh files: what is read from a written URDF is the
-//! robot that was written. And from URDF through OpenUSD or glTF into URDF, twice: the second time
-//! it is the same text.
+//! Round trips: robots through URDF and back with their mesh files must be equal; through OpenUSD
+//! or glTF to URDF twice, the second text must equal the first.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +21,7 @@ use urdf_usd_urdf::References;
 use urdf_usd_usd_read as usd_read;
 use urdf_usd_usd_write as usd_write;
 
-/// A folder with a robot's URDF in it.
+/// A folder with a robot's URDF.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -86,7 +85,7 @@ fn in_format(mesh_format: MeshFormat) -> UrdfOptions {
     }
 }
 
-/// Leaves a text in the folder that `URDF_USD_ROUND_TRIP` names, for other programs to read.
+/// Writes the text to the folder in `URDF_USD_ROUND_TRIP`, for other programs to read.
 fn keep(text: &str, urdf: &Path, how: &str) {
     if let Some(folder) = std::env::var_os("URDF_USD_ROUND_TRIP") {
         let name = format!("{}.{how}.urdf", urdf.file_stem().unwrap().to_string_lossy());
@@ -94,7 +93,7 @@ fn keep(text: &str, urdf: &Path, how: &str) {
     }
 }
 
-/// Asserts that two texts are equal, and shows the first line in which they are not.
+/// Asserts that two texts are equal, and shows the first line that differs.
 fn equal(a: &str, b: &str, name: &str) {
     for (a, b) in a.lines().zip(b.lines()) {
         assert_eq!(a, b, "{name}");
@@ -104,7 +103,7 @@ fn equal(a: &str, b: &str, name: &str) {
 
 #[test]
 fn every_robot_comes_back_from_urdf_openusd_and_gltf() {
-    // All in one test, since reading and loading the robots takes the longest.
+    // One test, because reading and loading the robots takes the longest.
     robots().par_iter().for_each(|(urdf, packages)| {
         let (robot, references) = loaded_with(urdf, packages);
         it_comes_back_from_its_urdf(urdf, &robot, &references);
@@ -121,7 +120,7 @@ fn it_comes_back_from_its_urdf(urdf: &Path, robot: &Robot, references: &Referenc
         .map(|mesh| mesh.mesh.outline().triangles)
         .sum();
     for format in MeshFormat::ALL {
-        // The other formats are text or without looks: small robots show all that can go wrong.
+        // The other formats are text or lack looks: small robots cover everything that can fail.
         if format != MeshFormat::Glb && triangles > 50_000 {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The formats that a robot is written in: the only list of them, and the writer of each.
+//! The output formats: the only list of them, and the writer of each.
 //!
 //! A new format is a crate that takes a `&Robot`, a [`Writer`] that calls it, and a line in
 //! `formats!`. The command line, the parameters and the documentation follow from that line.
@@ -17,9 +17,9 @@ use urdf_usd_usd_write as usd_write;
 
 use super::context::Stop;
 use super::identity::Identity;
-use super::{Options, description, in_time, publish, simready, time};
+use super::{Options, check_time, description, publish, simready, time};
 
-/// The folder of the MJCF's mesh files and images.
+/// Name of the folder of the MJCF's mesh files and images.
 const MJCF_FOLDER: &str = "mjcf";
 
 /// Declares each format with its name and its writer.
@@ -73,7 +73,7 @@ formats! {
 /// Writes one format, or several that share most of the work.
 struct Writer {
     write: fn(&Subject<'_>) -> Result<Written, Stop>,
-    /// Whether the files hold all looks of the robot, not only the one that it has.
+    /// Whether the files contain all looks of the robot, not only the current one.
     has_looks: bool,
 }
 
@@ -94,13 +94,13 @@ static MJCF: Writer = Writer {
     has_looks: false,
 };
 
-/// Formats to write; never none.
+/// A set of formats to write; never empty.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(try_from = "BTreeSet<OutputFormat>", into = "BTreeSet<OutputFormat>")]
 pub struct Formats(BTreeSet<OutputFormat>);
 
 impl Formats {
-    /// Returns one format alone.
+    /// Returns a set of one format.
     pub fn only(format: OutputFormat) -> Self {
         Self(BTreeSet::from([format]))
     }
@@ -115,12 +115,12 @@ impl Formats {
         self.0.insert(format);
     }
 
-    /// Returns whether a format is among them.
+    /// Returns whether the set contains a format.
     pub fn contains(&self, format: OutputFormat) -> bool {
         self.0.contains(&format)
     }
 
-    /// Returns whether any of `formats` is among them.
+    /// Returns whether the set contains any of `formats`.
     pub fn contains_any(&self, formats: &[OutputFormat]) -> bool {
         formats.iter().any(|&format| self.contains(format))
     }
@@ -133,7 +133,7 @@ impl Formats {
     /// Parses names of formats ([`OutputFormat::as_str`]).
     ///
     /// # Errors
-    /// If a name is unknown, or there is none: a message for the user.
+    /// Returns a message for the user if a name is unknown, or there is none.
     pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, String> {
         let formats = names.iter().map(|name| {
             let name = name.as_ref().trim();
@@ -146,12 +146,12 @@ impl Formats {
         Self::try_from(formats.collect::<Result<BTreeSet<_>, _>>()?)
     }
 
-    /// Returns whether some of the formats hold the robot's present look only.
+    /// Returns whether some of the formats contain only the robot's current look.
     pub(super) fn lose_looks(&self) -> bool {
         self.0.iter().any(|format| !format.writer().has_looks)
     }
 
-    /// Returns the writers, each once, in the order of formats.
+    /// Returns the writers, without duplicates, in the order of formats.
     fn writers(&self) -> Vec<&'static Writer> {
         let mut writers: Vec<&'static Writer> = Vec::new();
         for writer in self.0.iter().map(|format| format.writer()) {
@@ -187,7 +187,7 @@ impl From<Formats> for BTreeSet<OutputFormat> {
     }
 }
 
-/// Returns the names of all formats, in a sentence.
+/// Returns the names of all formats, as a sentence.
 fn known() -> String {
     let names: Vec<String> = OutputFormat::ALL
         .iter()
@@ -199,35 +199,35 @@ fn known() -> String {
     }
 }
 
-/// The robot to write, and what its files say of it.
+/// The robot to write, with the metadata of its files.
 pub(super) struct Subject<'a> {
     pub(super) robot: &'a Robot,
-    /// Those of the URDF that the robot was read from, if it was.
+    /// The references of the URDF that the robot was read from, if any.
     pub(super) references: &'a References,
     pub(super) options: &'a Options,
     pub(super) origin: Origin<'a>,
     /// The directory of the asset.
     pub(super) directory: &'a Path,
-    /// The images of the meshes as a glTF has them, if one is to be written.
+    /// The images of the meshes as the glTF needs them, if one is to be written.
     pub(super) images: gltf::Images,
     pub(super) limit: &'a TimeLimit,
     pub(super) store: &'a Store,
 }
 
-/// What files say of the robot that they hold, beside what is in the robot.
+/// Metadata about the source that the files contain.
 pub(super) struct Origin<'a> {
     /// The name of the asset.
     pub(super) name: &'a str,
     pub(super) identity: &'a Identity,
-    /// What [`SourceInfo::kind`](super::SourceInfo::kind) says.
+    /// See [`SourceInfo::kind`](super::SourceInfo::kind).
     pub(super) kind: &'a str,
     pub(super) sha256: &'a str,
     pub(super) namespace: &'a Option<String>,
-    /// What its package says, where that is asked for.
+    /// Statements of the source's package, if they are requested.
     pub(super) provenance: &'a simready::Provenance,
 }
 
-/// The files that a writer made.
+/// The files of a writer.
 #[derive(Default)]
 struct Written {
     files: publish::Files,
@@ -238,15 +238,16 @@ struct Written {
 pub(super) struct Outputs {
     pub(super) files: publish::Files,
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// What the OpenUSD layers consist of.
+    /// The contents of the OpenUSD layers.
     pub(super) layers: usd_write::Written,
 }
 
-/// Writes all formats that the options name. The OpenUSD layers are composed in any case, since
-/// the report counts what they consist of.
+/// Writes all formats that the options name.
+///
+/// The OpenUSD layers are composed in any case, because the report counts their contents.
 ///
 /// # Errors
-/// If the time is up, or a mesh is no longer in the cache.
+/// Fails if the time limit is exceeded, or a mesh is no longer in the cache.
 pub(super) fn write(subject: &Subject<'_>) -> Result<Outputs, Stop> {
     let writers = subject.options.formats.writers();
     let others = || {
@@ -272,7 +273,7 @@ fn write_layers(subject: &Subject<'_>) -> Result<Written, Stop> {
     Ok(Written { files, diagnostics })
 }
 
-/// Composes the OpenUSD layers; the files are those of the formats that the options name.
+/// Composes the OpenUSD layers; writes the files of the formats that the options name.
 fn compose_layers(subject: &Subject<'_>) -> Result<Outputs, CacheEvicted> {
     let Subject {
         options, origin, ..
@@ -319,7 +320,7 @@ fn write_gltf(subject: &Subject<'_>) -> Result<Written, Stop> {
     let name = origin.name;
     let gltf_options = gltf::Options {
         source: Some(gltf::Source {
-            // The extension has words for formats, and none for how a file of one came to be.
+            // The extension names formats only, not how a file was generated.
             format: match origin.kind {
                 "xacro" => "urdf",
                 "glb" => "gltf",
@@ -372,7 +373,7 @@ fn write_descriptions(subject: &Subject<'_>) -> Result<Written, Stop> {
 }
 
 fn write_mjcf(subject: &Subject<'_>) -> Result<Written, Stop> {
-    in_time(subject.limit, "writing the MJCF")?;
+    check_time(subject.limit, "writing the MJCF")?;
     let mjcf = mjcf::write(subject.robot, subject.options.base, MJCF_FOLDER)?;
     let text = (
         format!("{}.xml", subject.origin.name),

@@ -1,4 +1,4 @@
-//! What an asset and its source are called on every machine.
+//! Names of an asset and its source that are the same on every machine.
 
 use std::path::Path;
 
@@ -7,31 +7,34 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::Source;
 use urdf_usd_resolve::package_of;
 
-/// The version of an asset whose source is in no package, or in one that does not say its own.
+/// Version of an asset whose source is outside of a package, or in one without a version.
 const FIRST_VERSION: &str = "1.0.0";
-/// What is escaped in the fragment of a URI (RFC 3986 §2.3).
+/// Characters that are percent-encoded in the fragment of a URI: all but the unreserved ones (RFC
+/// 3986 §2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// What says which asset this is.
+/// The identity of an asset.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Identity {
-    /// The source file: `package://` in a package, else without its folders. A text has none, even
-    /// where it says which folder its references start from.
+    /// The source file: a `package://` URI in a package, otherwise without its folders. `None` for
+    /// text, even if it has a folder for references.
     pub uri: Option<String>,
-    /// `assetInfo:identifier` (REP-158 §1.2.5): the source file in its package, else the robot's
-    /// name. One xacro file makes many robots; with arguments the robot's name is the fragment.
+    /// `assetInfo:identifier` (REP-158 §1.2.5): the source file in its package, otherwise the
+    /// robot's name. One xacro file can describe many robots; with arguments, the robot's name is
+    /// the fragment.
     pub identifier: String,
-    /// `assetInfo:version`: what the source says, or else that of the package.
+    /// `assetInfo:version`: the source's own version, otherwise the package's.
     pub version: String,
 }
 
 impl Identity {
-    /// The identity of the asset of `robot`, which `source` describes; `file` is where the source
-    /// is, `version` what it says it is.
+    /// Returns the identity of the asset of `robot`, described by `source`.
+    ///
+    /// `file` is the location of the source, `version` its own version.
     pub fn of(source: &Source, file: Option<&Path>, robot: &str, version: Option<String>) -> Self {
         let file = file.filter(|_| source.is_file());
         let package = file.and_then(Path::parent).and_then(package_of);
@@ -68,7 +71,7 @@ impl Identity {
         }
     }
 
-    /// The URI of the source file, if it is in a package.
+    /// Returns the URI of the source file, if it is in a package.
     pub fn package_uri(&self) -> Option<&str> {
         self.uri
             .as_deref()
@@ -97,18 +100,18 @@ mod tests {
         };
         let of =
             |path: &str| Identity::of(&Source::File(at(path)), Some(&at(path)), "my arm", None);
-        let told = |identity: &Identity| (identity.identifier.clone(), identity.version.clone());
+        let names = |identity: &Identity| (identity.identifier.clone(), identity.version.clone());
         let uri = "package://arm_description/urdf/arm.urdf";
 
         manifest("<version> 2.3.1 </version>");
         let packaged = of("arm_description/urdf/arm.urdf");
-        assert_eq!(told(&packaged), (uri.to_owned(), "2.3.1".to_owned()));
+        assert_eq!(names(&packaged), (uri.to_owned(), "2.3.1".to_owned()));
         assert_eq!(packaged.package_uri(), Some(uri));
         manifest("");
-        assert_eq!(told(&of("arm_description/urdf/arm.urdf")).1, "1.0.0");
+        assert_eq!(names(&of("arm_description/urdf/arm.urdf")).1, "1.0.0");
 
         let loose = of("robot.urdf");
-        assert_eq!(told(&loose), ("my arm".to_owned(), "1.0.0".to_owned()));
+        assert_eq!(names(&loose), ("my arm".to_owned(), "1.0.0".to_owned()));
         assert_eq!(
             (loose.uri.as_deref(), loose.package_uri()),
             (Some("robot.urdf"), None)

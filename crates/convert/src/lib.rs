@@ -1,7 +1,7 @@
 //! The pipeline: source → [`Robot`] → files → a published revision and its report.
 //!
-//! This module knows the order of things and every reader and writer; it knows neither ROS nor
-//! HTTP, nor what is in a layer.
+//! This crate knows the order of steps, and every reader and writer. It knows nothing of ROS, HTTP,
+//! or the contents of layers.
 
 mod asset;
 mod check;
@@ -41,7 +41,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 pub use asset::{entry, named};
-pub use context::{Context, Progress, Show, Step, Tell};
+pub use context::{Context, OnProgress, OnText, Progress, Step};
 use context::{Stop, Work};
 pub use description::{MeshFormat, UrdfOptions};
 pub use formats::{Formats, OutputFormat};
@@ -63,20 +63,21 @@ use urdf_usd_store::time_limit::{Ended, TimeLimit};
 use urdf_usd_store::{Spill, Store, hex};
 use urdf_usd_usd_write as usd_write;
 
-/// How many bytes of meshes and of what is written a conversion has in memory, but for those that
-/// are worked on; the rest is in a temporary file. Robots with half a million triangles, coarse
-/// tiers and all, stay below it or nearly so.
+/// Maximum size of idle mesh arrays and outputs of a conversion in memory, in bytes.
+///
+/// The rest is spilled to a temporary file beside the output. Robots with half a million triangles,
+/// including simplified tiers, stay below or close to it.
 const IN_MEMORY: usize = 48 << 20;
-/// The remedy of a defect.
+/// Help text for a defect.
 pub const REPORT_IT: &str = "please report it with the file";
-/// What the text of an XRDF that is in no file is called in diagnostics.
+/// File name in diagnostics of an XRDF that comes as text.
 const XRDF_TEXT: &str = "<xrdf>";
 
-/// Reads names of overlays as people write them: `isaac`, `newton`, `openpbr`. Each stands once in
-/// the result, in a fixed order.
+/// Parses names of overlays: `isaac`, `newton`, `openpbr`. The result is in a fixed order, without
+/// duplicates.
 ///
 /// # Errors
-/// The sentence to show, naming what is wrong.
+/// Returns a message for the user that names the unknown overlay.
 pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd_write::Overlay>, String> {
     let mut overlays = Vec::new();
     for name in names {
@@ -99,21 +100,21 @@ pub fn overlays<S: AsRef<str>>(names: &[S]) -> Result<Vec<usd_write::Overlay>, S
     Ok(overlays)
 }
 
-/// Which tiers of visuals are written (REP-158 §1.3.2).
+/// The tiers of visuals to write (REP-158 §1.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub enum Tiers {
-    /// `mesh_high`, and `mesh_medium` and `mesh_low` where they save something.
+    /// `mesh_high`, and `mesh_medium` and `mesh_low` where they save triangles.
     #[default]
     All,
-    /// `mesh_high` alone: the meshes of the source.
+    /// Only `mesh_high`, the meshes of the source.
     High,
 }
 
 impl Tiers {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 2] = [Self::All, Self::High];
 
-    /// How people write it.
+    /// Returns the name for users.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -135,7 +136,7 @@ impl FromStr for Tiers {
         let known = Self::ALL.into_iter().find(|value| value.as_str() == text);
         known.ok_or_else(|| {
             format!(
-                "{text:?} is none of {}",
+                "{text:?} is not one of {}",
                 Self::ALL.map(Self::as_str).join(", ")
             )
         })
@@ -145,22 +146,22 @@ impl FromStr for Tiers {
 /// One conversion.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Job {
-    /// What to convert.
+    /// The source.
     pub source: Source,
-    /// Where the asset's directory is to be; made if need be.
+    /// The parent of the asset's directory; created if necessary.
     pub output_dir: PathBuf,
-    /// How.
+    /// The options.
     pub options: Options,
-    /// The text of the robot's XRDF; it counts in place of [`Options::xrdf`].
+    /// Text of the robot's XRDF; takes precedence over [`Options::xrdf`].
     pub xrdf: Option<Arc<str>>,
-    /// What the running robot was seen to offer to ROS. It counts more than what the source says or
-    /// every robot has.
+    /// Interfaces that the running robot offers to ROS. They take precedence over those of the
+    /// source and over defaults.
     pub captured: Vec<Captured>,
 }
 
 impl Job {
-    /// The conversion of `source` into a directory below `output_dir`, with everything else as it
-    /// is by default.
+    /// Creates a job that converts `source` into a directory below `output_dir`, with default
+    /// options.
     pub fn new(source: Source, output_dir: impl Into<PathBuf>) -> Self {
         Self {
             source,
@@ -175,9 +176,9 @@ impl Job {
 /// A conversion that published nothing.
 #[derive(Clone, Debug, serde::Deserialize, serde::Serialize)]
 pub struct Failure {
-    /// Why, the worst first.
+    /// The reasons, the most severe first.
     pub diagnostics: Vec<Diagnostic>,
-    /// Every file that was read or looked for, so that a watcher can try again when one changes.
+    /// Every file that was read or looked for, so that a watcher can retry when one changes.
     pub used: Vec<PathBuf>,
 }
 
@@ -192,25 +193,25 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Converts a robot and publishes the result as one revision, unless the published one already
-/// holds the same bytes.
+/// Converts a robot, and publishes the result as a new revision unless the published one already
+/// has the same bytes.
 ///
 /// # Errors
-/// If nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is no
-/// failure (unless [`Options::strict`]): it is a diagnostic of the report.
+/// Fails if nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is
+/// not a failure (unless [`Options::strict`] is set), but a diagnostic in the report.
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
     convert_within(IN_MEMORY, job, context)
 }
 
-/// The same with so many bytes in memory as [`IN_MEMORY`] says.
+/// Converts with a memory limit for idle data, as described at [`IN_MEMORY`].
 fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Report, Failure> {
     let (start, started) = (Instant::now(), SystemTime::now());
     let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
     let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(
         job.options.resolve.clone(),
     ))));
-    // What xacro makes depends on more than files, so it is made anew every time; what came of the
-    // same text may be known.
+    // The output of xacro depends on more than files, so it is always run again; the conversion of
+    // an unchanged text can be recalled.
     let expanded = job
         .source
         .xacro()
@@ -220,7 +221,7 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
         diagnostics: vec![*stop],
         used: files.used(),
     })?;
-    // A text is hashed once, for the report and for the memory of conversions.
+    // A text is hashed once, for the report and for the key of the cached outcome.
     let hash = match &job.source {
         Source::Text { text, .. } => Some(sha256(text.as_bytes())),
         Source::Bytes { bytes, .. } => Some(sha256(bytes)),
@@ -234,8 +235,8 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
     }
     context.begin.iter().for_each(|begin| begin());
     let store = memo::for_job(job, &context.store).spilling(Spill::new(&job.output_dir, in_memory));
-    // Whoever watches the files that were used tries again when one changes, whatever it was about
-    // them.
+    // Inputs are opened within the retry, and every file that it opens counts as used: a watcher
+    // tries again when one changes.
     let run = |store: &Store| {
         let work = Work {
             job,
@@ -251,10 +252,11 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
         run(&source, start, work)
     };
     let work = || context::retry_if_evicted(&store, run);
-    // Isolation, not control flow: callers, such as a node with other robots, go on after a defect.
+    // Isolation, not control flow: callers, such as a node with other robots, continue after a
+    // defect.
     let result =
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(vec![defect(&*panic)]));
-    // One that ended early asked for a part alone.
+    // A failed conversion used only a part of its entries, and must not replace the set of all.
     if result.is_ok() {
         store.keep_together();
     }
@@ -262,7 +264,8 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
     let result = match result {
         Ok((report, written)) => {
             let report = Report { used, ..report };
-            // What lacked descriptors may have them the next time.
+            // After a lack of descriptors, the next conversion may find more: the outcome is not
+            // cached.
             if !is_out_of_files(&report.diagnostics) {
                 let read = files.states(started - memo::MARGIN);
                 memo::remember(job, hash.as_deref(), &context.store, &report, read, written);
@@ -279,35 +282,35 @@ fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Repo
     result
 }
 
-/// Whether a conversion could not open files because the process or the system had too many open:
-/// trying again later may succeed.
+/// Returns whether a conversion failed to open files because the process or the system has too many
+/// open: a later attempt may succeed.
 pub fn is_out_of_files(diagnostics: &[Diagnostic]) -> bool {
     diagnostics
         .iter()
         .any(|found| found.code == resolve::codes::TOO_MANY_OPEN.id)
 }
 
-/// Adds to `diagnostics` that files could not be opened for want of descriptors, if none of them
-/// says so.
+/// Adds a diagnostic that files could not be opened for lack of descriptors, unless there is one.
 fn note_descriptors(files: &resolve::Files, diagnostics: &mut Vec<Diagnostic>) {
     if files.lacked_descriptors() && !is_out_of_files(diagnostics) {
         diagnostics.push(
             resolve::Error::too_many_open(
-                "too many files are open to read all that the robot needs",
+                "too many open files: not all files of the robot could be read",
             )
             .at(Place::default()),
         );
     }
 }
 
-/// The message about a conversion that ended in a panic with this text, which may be empty. Its
-/// remedy is [`REPORT_IT`].
+/// Returns the message about a conversion that panicked with this text, which may be empty.
+///
+/// Its help text is [`REPORT_IT`].
 pub fn defect_message(panic: &str) -> String {
     let colon = if panic.is_empty() { "" } else { ": " };
     format!("internal error during conversion{colon}{panic}")
 }
 
-/// A conversion that ended in a panic.
+/// Returns the diagnostic for a conversion that panicked.
 fn defect(panic: &(dyn std::any::Any + Send)) -> Diagnostic {
     let text = panic
         .downcast_ref::<&str>()
@@ -333,12 +336,14 @@ fn run(
     let options = &job.options;
     let mut reading = source
         .read(job, files)
-        .map_err(|found| source.told(found))?;
+        .map_err(|found| source.finish_findings(found))?;
     let read = start.elapsed();
-    in_time(limit, "loading meshes")?;
+    check_time(limit, "loading meshes")?;
     let images = match complete(&mut reading, source, work) {
         Ok(images) => images,
-        Err(stop) => return Err(stop.after(reading.diagnostics, |found| source.told(found))),
+        Err(stop) => {
+            return Err(stop.after(reading.diagnostics, |found| source.finish_findings(found)));
+        }
     };
     let source::Reading {
         robot,
@@ -350,7 +355,7 @@ fn run(
     } = reading;
     diagnostics.extend(hints(&robot, work));
     let meshes = start.elapsed();
-    in_time(limit, "writing the layers and the glTF")?;
+    check_time(limit, "writing the layers and the glTF")?;
     work.context.begin_step(Step::Write);
 
     let name = file_name(robot.name());
@@ -379,7 +384,7 @@ fn run(
     let outputs = write(&subject, &mut diagnostics)?;
     let written = start.elapsed();
     note_descriptors(files, &mut diagnostics);
-    diagnostics = source.told(diagnostics);
+    diagnostics = source.finish_findings(diagnostics);
 
     if options.strict && diagnostics.iter().any(|d| d.severity >= Severity::Warning) {
         return Err(diagnostics.into());
@@ -411,9 +416,9 @@ fn run(
         changed: false,
         used: Vec::new(),
     };
-    // From here on it is done as a whole or not at all.
-    in_time(limit, "publishing the files")?;
-    spare_inputs(&report, &outputs.files, files)?;
+    // From here on, the conversion is published as a whole or not at all.
+    check_time(limit, "publishing the files")?;
+    check_inputs_kept(&report, &outputs.files, files)?;
     let clock = Clock {
         start,
         before: written,
@@ -422,8 +427,10 @@ fn run(
     Ok((report, states))
 }
 
-/// Gives the robot that was read all that it is made of: meshes and textures, what its SRDF, its
-/// XRDF and the running robot say, and masses. What is found joins that of the reading.
+/// Completes the robot: loads meshes and textures, applies SRDF, XRDF, captured interfaces and
+/// masses.
+///
+/// Findings are added to those of the reading.
 fn complete(
     reading: &mut source::Reading,
     source: &source::Input,
@@ -441,13 +448,13 @@ fn complete(
         images,
     } = load::load(robot, references, source.folder(), work)?;
     diagnostics.extend(found);
-    diagnostics.extend(supplement(robot, references, job, work.files)?);
+    diagnostics.extend(apply_planning_files(robot, references, job, work.files)?);
     robot.take_captured(&job.captured);
     diagnostics.extend(masses::assume(robot, &job.options, work.files)?);
     Ok(images)
 }
 
-/// Returns what users should know of the robot before it is written.
+/// Returns findings about the robot as a whole, before it is written.
 fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
     let options = &work.job.options;
     let mut found: Vec<Diagnostic> = pieces::hint(robot, options.meshes.up_axis)
@@ -465,14 +472,14 @@ fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
             .iter()
             .map(|look| look.name.as_str())
             .collect();
-        let message = format!("the looks {} are in the glTF alone", names.join(", "));
+        let message = format!("only the glTF contains the looks {}", names.join(", "));
         let help = "choose the look of the other formats with --variant, or in the source";
         found.push(Diagnostic::new(&codes::LOOKS, robot.place.clone(), message).help(help));
     }
     found
 }
 
-/// What the package of the source says of the robot, if files are to say it.
+/// Returns the statements of the source's package about the robot, if the files need them.
 fn provenance(source: &source::Input, work: Work<'_>) -> simready::Provenance {
     let Work { job, files, .. } = work;
     let is_asked =
@@ -483,7 +490,7 @@ fn provenance(source: &source::Input, work: Work<'_>) -> simready::Provenance {
         .unwrap_or_default()
 }
 
-/// Makes the contents of all files, and checks them where that is asked for.
+/// Writes the contents of all files, and checks them if requested.
 fn write(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) -> Result<Outputs, Stop> {
     let Subject {
         robot,
@@ -494,7 +501,7 @@ fn write(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) -> Result<Out
     } = subject;
     let mut outputs = formats::write(subject)?;
     diagnostics.append(&mut outputs.diagnostics);
-    in_time(subject.limit, "finishing the files")?;
+    check_time(subject.limit, "finishing the files")?;
     if options.simready && options.formats.contains(OutputFormat::Usd) {
         let source = origin
             .identity
@@ -514,7 +521,7 @@ fn write(subject: &Subject<'_>, diagnostics: &mut Vec<Diagnostic>) -> Result<Out
     }
     if options.check {
         let resolve = &options.resolve;
-        diagnostics.extend(check::found(
+        diagnostics.extend(check::check(
             &outputs.files,
             origin.name,
             directory,
@@ -542,7 +549,7 @@ fn counts(robot: &Robot, layers: &usd_write::Written) -> Counts {
 }
 
 /// Applies the SRDF and the XRDF of a job.
-fn supplement(
+fn apply_planning_files(
     robot: &mut Robot,
     references: &mut urdf_usd_urdf::References,
     job: &Job,
@@ -565,41 +572,41 @@ fn supplement(
     Ok(found)
 }
 
-/// Reads the robot of a job, with its SRDF and XRDF, and gives it with what there is to say of it.
-/// Meshes are not read.
+/// Reads the robot of a job, with its SRDF and XRDF; returns it with the findings. Meshes are not
+/// read.
 ///
 /// # Errors
-/// If the robot can't be read.
+/// Fails if the robot can't be read.
 pub fn read_robot(job: &Job, context: &Context) -> Result<(Robot, Vec<Diagnostic>), Failure> {
     let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(
         job.options.resolve.clone(),
     ))));
-    described_alone(job, &files, context).map_err(|diagnostics| Failure {
+    read_without_meshes(job, &files, context).map_err(|diagnostics| Failure {
         diagnostics,
         used: files.used(),
     })
 }
 
-/// The robot of a job, with its SRDF and XRDF, without meshes.
-fn described_alone(
+/// Reads the robot of a job, with its SRDF and XRDF, without meshes.
+fn read_without_meshes(
     job: &Job,
     files: &Arc<resolve::Files>,
     context: &Context,
 ) -> Result<(Robot, Vec<Diagnostic>), Vec<Diagnostic>> {
     context::retry_if_evicted(&context.store, |store| {
-        described(job, context, files, store, Meshes::Ignored)
+        read_described(job, context, files, store, Meshes::Ignored)
     })
 }
 
-/// Whether the meshes of a robot are loaded.
+/// Whether to load the meshes of a robot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meshes {
     Loaded,
     Ignored,
 }
 
-/// The robot of a job, with its SRDF and XRDF.
-fn described(
+/// Reads the robot of a job, with its SRDF and XRDF.
+fn read_described(
     job: &Job,
     context: &Context,
     files: &Arc<resolve::Files>,
@@ -620,7 +627,7 @@ fn described(
         ..
     } = source
         .read(job, files)
-        .map_err(|found| source.told(found))?;
+        .map_err(|found| source.finish_findings(found))?;
     let mut load = || -> Result<(), Stop> {
         if meshes == Meshes::Loaded {
             let work = Work {
@@ -633,19 +640,23 @@ fn described(
             let loaded = load::load(&mut robot, &references, source.folder(), work)?;
             diagnostics.extend(loaded.diagnostics);
         }
-        diagnostics.extend(supplement(&mut robot, &mut references, job, files)?);
+        diagnostics.extend(apply_planning_files(
+            &mut robot,
+            &mut references,
+            job,
+            files,
+        )?);
         Ok(())
     };
     if let Err(stop) = load() {
-        return Err(stop.after(diagnostics, |found| source.told(found)));
+        return Err(stop.after(diagnostics, |found| source.finish_findings(found)));
     }
-    in_time(limit, "fitting spheres")?;
-    Ok((robot, source.told(diagnostics)))
+    check_time(limit, "fitting spheres")?;
+    Ok((robot, source.finish_findings(diagnostics)))
 }
 
-/// Refuses to write over what was read with something else, or to remove it as a part of the last
-/// revision.
-fn spare_inputs(
+/// Refuses to overwrite an input file, or to remove it as a file of the last revision.
+fn check_inputs_kept(
     report: &Report,
     outputs: &publish::Files,
     files: &resolve::Files,
@@ -668,7 +679,7 @@ fn spare_inputs(
             .map_or(Ok(false), |content| publish::is_in(content, &input))?
         {
             let message = format!(
-                "the asset would take the place of {}, which it is made from",
+                "the asset would overwrite {}, an input of the conversion",
                 input.display()
             );
             let found = Diagnostic::new(&codes::OUTPUT, Place::file(input), message);
@@ -678,14 +689,16 @@ fn spare_inputs(
     Ok(())
 }
 
-/// Goes on, unless the time is up before what comes `next`.
-fn in_time(limit: &TimeLimit, next: &str) -> Result<(), Vec<Diagnostic>> {
+/// Fails if the time limit is exceeded before the step `next`.
+fn check_time(limit: &TimeLimit, next: &str) -> Result<(), Vec<Diagnostic>> {
     limit.is_over(|| next.to_owned());
-    limit.ended().map_or(Ok(()), |ended| Err(vec![over(ended)]))
+    limit
+        .ended()
+        .map_or(Ok(()), |ended| Err(vec![ended_early(ended)]))
 }
 
-/// The finding that a conversion had to end.
-fn over(
+/// Returns the finding about a conversion that ended early.
+fn ended_early(
     Ended {
         part,
         after,
@@ -700,27 +713,28 @@ fn over(
                 "the conversion took longer than {allowed} s: after {after:.1} s it was at {part}"
             );
             Diagnostic::new(&codes::TIMED_OUT, Place::default(), message)
-                .help("allow more time (--time-limit, time_limit), or give it less to do: simpler meshes, --tiers high, fewer formats")
+                .help("allow more time (--time-limit, time_limit), or reduce the work: simpler meshes, --tiers high, fewer formats")
         }
         None => {
-            let message = format!("the conversion was called off after {after:.1} s, at {part}");
+            let message = format!("the conversion was cancelled after {after:.1} s, at {part}");
             Diagnostic::new(&codes::CANCELLED, Place::default(), message)
-                .help("convert it again if it is still wanted")
+                .help("convert it again if you still need it")
         }
     }
 }
 
-/// Rounded to hundredths.
+/// Returns milliseconds, rounded to hundredths.
 fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e5).round() / 100.0
 }
 
-/// Writes the files of an asset that was not converted from a description: `parent/name`, whole or
-/// not at all, with a `report.json`. Of what the last report there lists, what is not in `files`
-/// goes; what people put there stays.
+/// Publishes the files of an asset that was not converted from a description.
+///
+/// `parent/name` is replaced as a whole, with a `report.json`. Files that only the last report
+/// lists are removed; files of users stay.
 ///
 /// # Errors
-/// If the directory can't be written, with why.
+/// Returns the reason if the directory can't be written.
 pub fn write_asset(
     name: &str,
     source: SourceInfo,
@@ -760,14 +774,14 @@ pub fn write_asset(
     })
 }
 
-/// When a conversion began, and how long it took until publication.
+/// Start time of a conversion, and its duration before publication.
 struct Clock {
     start: Instant,
     before: Duration,
 }
 
-/// Puts the files in place under the next revision's number, if they differ from what is there, and
-/// tells of them in the report.
+/// Publishes the files as the next revision if they differ from the published ones, and completes
+/// the report.
 fn publish(
     report: &mut Report,
     outputs: publish::Files,
@@ -790,14 +804,14 @@ fn publish(
         Stop::from(Diagnostic::new(&codes::OUTPUT, place, error.to_string()).help(error.help()))
     };
     let slot = publish::Slot::lock(&parent, &report.name, listed).map_err(failed)?;
-    let slot = slot.knowing(memo::published(&report.directory, store));
+    let slot = slot.with_known(memo::published(&report.directory, store));
     let paths: Vec<PathBuf> = outputs
         .keys()
         .map(String::as_str)
         .chain([REPORT])
         .map(|path| slot.directory().join(path))
         .collect();
-    // What is compared from here on may be written to by somebody else meanwhile.
+    // Another process may write to these files from now on; entries that change are not recorded.
     let at_first = resolve::States::now(&paths);
     let (last, mut ours) = previous(&slot.directory());
     report.changed = last == 0 || !slot.holds(&outputs, &ours)?;
@@ -813,7 +827,7 @@ fn publish(
         });
         infos.collect()
     };
-    // While the lock is held: after it, the files may be another writer's.
+    // Read while the lock is held: afterwards, the files may be another writer's.
     let states = |report: &Report| {
         let states = resolve::States::now(&paths);
         memo::remember_published(
@@ -829,18 +843,18 @@ fn publish(
         return Ok(states(report));
     }
     ours.push(REPORT.to_owned());
-    // Each is a quarter of the time of a small change.
+    // Both take about a quarter of the time of a small change, so they run in parallel.
     let (staged, infos) = rayon::join(|| slot.stage(&outputs, &ours), infos);
     let mut staged = staged.map_err(failed)?;
     report.files = infos?;
-    // The report is part of the revision, so its own publication is all that it can't time.
+    // The report is part of the revision, so it can't include the time of its own publication.
     report.timings_ms.publish = milliseconds(clock.start.elapsed() - clock.before);
     report.timings_ms.total = milliseconds(clock.start.elapsed());
     let text = serde_json::to_vec_pretty(report).map_err(|error| {
         Diagnostic::new(
             &codes::INTERNAL,
             Place::default(),
-            format!("the report cannot be written: {error}"),
+            format!("cannot encode the report: {error}"),
         )
     })?;
     staged
@@ -850,17 +864,16 @@ fn publish(
     Ok(states(report))
 }
 
-/// Clears away what killed conversions left beside the assets in `output_dir`, and puts the last
-/// whole revision back where one was killed while it was replaced. Assets that another process is
-/// writing are left alone.
+/// Cleans up after killed conversions in `output_dir`: removes staging directories, and restores a
+/// revision that was being replaced. Assets that another process is writing are skipped.
 pub fn clear_away(output_dir: &Path) {
     publish::interrupted(output_dir).iter().for_each(|name| {
-        // On failure the next publication clears it away.
+        // On failure, the next publication cleans up.
         let _ = publish::Slot::try_lock(output_dir, name, listed);
     });
 }
 
-/// The files of the revision in a directory, its report among them.
+/// Returns the files of the revision in a directory, including its report.
 fn listed(directory: &Path) -> Vec<String> {
     previous(directory)
         .1
@@ -869,8 +882,9 @@ fn listed(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The number of the revision in a directory, and its files; 0 and none if there is no report, or
-/// it can't be understood: then everything is written anew.
+/// Returns the number and the files of the revision in a directory.
+///
+/// They are 0 and empty if there is no valid report: then everything is written again.
 fn previous(directory: &Path) -> (u64, Vec<String>) {
     let files = |report: Report| report.files.into_iter().map(|file| file.path).collect();
     Report::read(directory).map_or_else(
@@ -879,8 +893,8 @@ fn previous(directory: &Path) -> (u64, Vec<String>) {
     )
 }
 
-/// The robot's name as the name of a file: without separators and control characters, not hidden,
-/// and not that of a layer.
+/// Returns the robot's name as a file name: without separators and control characters, not hidden,
+/// and different from the names of layers.
 pub fn file_name(robot: &str) -> String {
     let name: String = robot
         .chars()
@@ -893,7 +907,8 @@ pub fn file_name(robot: &str) -> String {
         })
         .collect();
     let name = name.trim().trim_start_matches('.');
-    // File systems allow 255 bytes, and endings and the staging directory's marks come on top.
+    // File systems allow 255 bytes; extensions and the markers of staging directories need the
+    // rest.
     let end = (0..=name.len().min(200))
         .rev()
         .find(|&end| name.is_char_boundary(end))
@@ -907,7 +922,7 @@ pub fn file_name(robot: &str) -> String {
     }
 }
 
-/// SHA-256 in lower-case hex.
+/// Returns the SHA-256 in lower-case hex.
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

@@ -1,5 +1,5 @@
-//! Fills a robot with what its references point to: meshes, hulls for colliders, textures,
-//! controllers; and with its SRDF and XRDF.
+//! Loads what a robot's references point to: meshes, collider hulls, textures, controllers, SRDF
+//! and XRDF.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -19,29 +19,32 @@ use urdf_usd_robot::{
 };
 use urdf_usd_urdf::{self as urdf, MeshReference, References, srdf, xrdf};
 
-/// The most triangles of all meshes of a robot together, each file counted once: a hundred bytes
-/// each, some of them several times. The largest real robots have some millions.
+/// Maximum number of triangles of all meshes of a robot, each file counted once.
+///
+/// A triangle takes about a hundred bytes, some of them several times. The largest real robots have
+/// some millions.
 const MAX_TRIANGLES: usize = 16 << 20;
 
-/// The most bytes of all their files.
+/// Maximum total size of all mesh files, in bytes.
 const MAX_MESH_BYTES: u64 = 2 << 30;
 
-/// How many bytes of controller files are read.
+/// Maximum total size of controller files, in bytes.
 const MAX_CONTROLLER_FILES: usize = 4 << 20;
 
-/// What comes of loading, beside what is in the robot.
+/// The results of loading that are not in the robot.
 pub(super) struct Loaded {
     pub(super) diagnostics: Vec<Diagnostic>,
-    /// The images of the meshes as a glTF has them, if one is to be written.
+    /// The images of the meshes as the glTF needs them, if one is to be written.
     pub(super) images: Images,
 }
 
-/// Loads every mesh, texture and controller file that `references` has into `robot`, all cores at
-/// once. What can't be loaded is reported and left out. If the time is up, what is left is not
-/// loaded.
+/// Loads every mesh, texture and controller file of `references` into `robot`, in parallel.
+///
+/// Files that can't be loaded are reported and skipped. If the time limit is exceeded, the rest is
+/// not loaded.
 ///
 /// # Errors
-/// If the meshes together are beyond the limits, or one is no longer in the cache.
+/// Fails if the meshes together exceed the limits, or one is no longer in the cache.
 pub(super) fn load(
     robot: &mut Robot,
     references: &References,
@@ -75,11 +78,11 @@ pub(super) fn load(
             Images::default()
         }
     };
-    // One large image takes as long as many tiers.
-    let (found, images) = rayon::join(|| derived(robot, &mut distinct, work), images);
+    // A large image takes as long as many tiers, so both run in parallel.
+    let (found, images) = rayon::join(|| derive_meshes(robot, &mut distinct, work), images);
     diagnostics.extend(found?);
     diagnostics.extend(textures(robot, &references.textures, base, pixels, work));
-    diagnostics.extend(untextured(robot));
+    diagnostics.extend(remove_unmappable_textures(robot));
     if !references.controller_files.is_empty() {
         let files = &references.controller_files;
         diagnostics.extend(controllers(robot, files, work.files, base));
@@ -90,9 +93,9 @@ pub(super) fn load(
     })
 }
 
-/// Whether meshes of so many bytes and triangles are beyond the limits; `place` is that of the
-/// robot.
-fn too_much(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnostic> {
+/// Checks the total size and number of triangles of meshes against the limits; `place` is that of
+/// the robot.
+fn check_limits(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnostic> {
     let what = match (bytes > MAX_MESH_BYTES, triangles > MAX_TRIANGLES) {
         (true, _) => {
             format!(
@@ -101,7 +104,7 @@ fn too_much(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnosti
                 MAX_MESH_BYTES >> 20
             )
         }
-        (_, true) => format!("all meshes have more than {MAX_TRIANGLES} triangles together"),
+        (_, true) => format!("the meshes together have more than {MAX_TRIANGLES} triangles"),
         _ => return Ok(()),
     };
     Err(
@@ -110,9 +113,9 @@ fn too_much(bytes: u64, triangles: usize, place: &Place) -> Result<(), Diagnosti
     )
 }
 
-/// What comes of loading meshes.
+/// The result of loading meshes.
 struct Meshes<'a> {
-    /// Those that could not be loaded.
+    /// The references that could not be loaded.
     missing: Vec<&'a MeshReference>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -140,7 +143,7 @@ fn meshes<'a>(
                 .map_err(|error| error.at(reference.place.clone()))
         })
         .collect();
-    // References that lead to one file are one mesh.
+    // References to the same file share a mesh.
     let mut by_path: HashMap<&Path, usize> = HashMap::new();
     let mut files: Vec<MeshFile<'_>> = Vec::new();
     let mut file_of: Vec<Option<usize>> = vec![None; located.len()];
@@ -158,8 +161,8 @@ fn meshes<'a>(
     let bytes = files.iter().fold(0_u64, |bytes, file| {
         bytes.saturating_add(file.located.bytes)
     });
-    too_much(bytes, 0, &robot.place)?;
-    // Counted as they come, so that memory does not fill before the sum is known.
+    check_limits(bytes, 0, &robot.place)?;
+    // Counted while loading, so that the limit applies before memory is full.
     let triangles = AtomicUsize::new(0);
     let batch = Batch {
         step: Step::Load,
@@ -187,7 +190,7 @@ fn meshes<'a>(
             diagnostics,
         });
     }
-    too_much(bytes, triangles.into_inner(), &robot.place)?;
+    check_limits(bytes, triangles.into_inner(), &robot.place)?;
     let mut meshes: Vec<Option<Arc<LazyMesh>>> = Vec::with_capacity(loaded.len());
     for (mesh, found) in loaded {
         diagnostics.extend(found);
@@ -215,13 +218,13 @@ fn file_name(uri: &str) -> &str {
     uri.rsplit('/').next().unwrap_or(uri)
 }
 
-/// Meshes, each once: equal ones of different files, or hulls of different meshes, are one, unless
-/// they look different.
+/// Deduplicates meshes: equal ones of different files, or hulls of different meshes, become one,
+/// unless their materials differ.
 #[derive(Default)]
 struct Distinct(HashMap<[u8; 32], Vec<Arc<LazyMesh>>>);
 
 impl Distinct {
-    /// The one that stands for `mesh`.
+    /// Returns the representative of meshes equal to `mesh`.
     fn only(&mut self, mesh: Arc<LazyMesh>) -> Arc<LazyMesh> {
         let equal = self.0.entry(mesh.digest).or_default();
         if let Some(known) = equal.iter().find(|other| other.materials == mesh.materials) {
@@ -232,8 +235,9 @@ impl Distinct {
     }
 }
 
-/// What the robot's controller files say. One that can't be had is a warning: the robot then has
-/// controllers by convention.
+/// Applies the robot's controller files.
+///
+/// An unreadable file is a warning: the robot then has controllers by convention.
 fn controllers(
     robot: &mut Robot,
     references: &[(String, Place)],
@@ -248,13 +252,13 @@ fn controllers(
             .open(uri, base)
             .map_err(|error| (error.message, error.help));
         match file {
-            // One file under two names says nothing new.
+            // The same file under another name adds nothing.
             Ok(file) if texts.iter().any(|(path, _)| **path == *file.path) => {}
             Ok(file) if file.bytes.len() > room => {
                 diagnostics.push(unread_controllers(
                     place,
-                    "such files are larger than 4 MiB together",
-                    "leave out what is no controller",
+                    "the controller files together are larger than 4 MiB",
+                    "remove everything that is not a controller",
                 ));
             }
             Ok(file) => {
@@ -276,7 +280,7 @@ fn unread_controllers(place: &Place, why: &str, help: &str) -> Diagnostic {
     Diagnostic::new(&super::codes::CONTROLLER_FILE, place.clone(), message).help(help)
 }
 
-/// Reads the SRDF file that a person named for the robot.
+/// Reads the SRDF file that the options name.
 ///
 /// # Errors
 /// If it can't be opened, or is in an encoding that is not read.
@@ -285,7 +289,7 @@ pub(super) fn srdf(
     path: &Path,
     files: &Files,
 ) -> Result<Vec<Diagnostic>, Diagnostic> {
-    let (path, file) = named(path, files)?;
+    let (path, file) = open_named(path, files)?;
     let text = urdf::decode(&file.bytes).map_err(|mut diagnostic| {
         diagnostic.place.file = Some(path.clone().into());
         diagnostic
@@ -293,7 +297,7 @@ pub(super) fn srdf(
     Ok(srdf::apply(&text, Some(&path), robot))
 }
 
-/// Reads the XRDF file that a person named for the robot.
+/// Reads the XRDF file that the options name.
 ///
 /// # Errors
 /// If it can't be opened.
@@ -303,7 +307,7 @@ pub(super) fn xrdf(
     path: &Path,
     files: &Files,
 ) -> Result<Vec<Diagnostic>, Diagnostic> {
-    let (path, file) = named(path, files)?;
+    let (path, file) = open_named(path, files)?;
     let text = String::from_utf8_lossy(&file.bytes);
     Ok(xrdf::apply(
         text.trim_start_matches('\u{feff}'),
@@ -313,8 +317,8 @@ pub(super) fn xrdf(
     ))
 }
 
-/// Opens a file that a person named, and says where it is.
-fn named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
+/// Opens a file that the options name; returns it with its absolute path.
+fn open_named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let file = files
         .input_within(&path, urdf::MAX_TEXT as u64)
@@ -322,8 +326,8 @@ fn named(path: &Path, files: &Files) -> Result<(PathBuf, File), Diagnostic> {
     Ok((path, file))
 }
 
-/// Gives shapes that a picture cannot lie on the same material without it.
-fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
+/// Gives shapes without texture coordinates a copy of their material without the texture.
+fn remove_unmappable_textures(robot: &mut Robot) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut plain: HashMap<MaterialId, MaterialId> = HashMap::new();
     for link in robot.links().handles() {
@@ -358,12 +362,12 @@ fn untextured(robot: &mut Robot) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// Returns whether the shape has a material with a picture that it shows and that can't lie on it.
+/// Returns whether the shape shows a textured material, but has no texture coordinates.
 fn lacks_coordinates(robot: &Robot, shape: &Shape) -> bool {
     let has_texture = |id: MaterialId| robot.materials()[id].base_color_texture.is_some();
     shape.material.is_some_and(has_texture)
         && match shape.geometry {
-            // A mesh whose every part has a material of its own doesn't show the robot's.
+            // A mesh whose parts all have materials does not show the robot's.
             Geometry::Mesh { mesh, .. } => {
                 let mesh = &robot.meshes()[mesh].mesh;
                 !mesh.outline().has_uvs && mesh.parts.iter().any(|part| part.material.is_none())
@@ -373,7 +377,7 @@ fn lacks_coordinates(robot: &Robot, shape: &Shape) -> bool {
         }
 }
 
-/// Returns the material with the mean colour of its picture in place of the picture.
+/// Returns the material with the mean colour of its texture instead of the texture.
 fn without_texture(material: &Material) -> Material {
     let mut material = material.clone();
     let mean = material
@@ -386,8 +390,7 @@ fn without_texture(material: &Material) -> Material {
     material
 }
 
-/// A finding inside a mesh file that has no place of its own stands where the URDF refers to the
-/// file.
+/// Sets the place of a finding in a mesh file that has none: the reference to the file.
 fn at_reference(mut diagnostic: Diagnostic, reference: &Place) -> Diagnostic {
     if diagnostic.place == Place::default() {
         diagnostic.place = reference.clone();
@@ -413,27 +416,28 @@ fn unreadable(error: &mesh::Error, file: &Path, place: &Place) -> Diagnostic {
     .help(format!("{help}; the link keeps its other geometry"))
 }
 
-/// What is made from a mesh.
+/// A mesh derived from another one.
 enum Derived {
     Tiers(Tiers),
     Hull(Box<Result<mesh::Hull, mesh::NoHull>>),
 }
 
-/// A mesh to make something from: its hull if it is the mesh of a collider, otherwise its tiers.
+/// A mesh to derive others from: its hull if it is a collider's, otherwise its tiers.
 struct Task {
     mesh: Arc<LazyMesh>,
     collider: Option<Place>,
 }
 
-/// Makes coarser tiers of the meshes that are seen, and convex hulls of those that collide. What is
-/// flat or straight gets a hull with a thickness; what has no size at all keeps colliding as it is.
-fn derived(
+/// Computes coarser tiers of visual meshes, and convex hulls of collision meshes.
+///
+/// A flat or straight mesh gets a hull with a thickness; one without any extent stays the collider.
+fn derive_meshes(
     robot: &mut Robot,
     distinct: &mut Distinct,
     work: Work<'_>,
 ) -> Result<Vec<Diagnostic>, CacheEvicted> {
-    let seen = meshes_of(robot.links().values().flat_map(|link| &link.visuals));
-    let colliding = meshes_of(robot.links().values().flat_map(|link| &link.collisions));
+    let seen = meshes_in(robot.links().values().flat_map(|link| &link.visuals));
+    let colliding = meshes_in(robot.links().values().flat_map(|link| &link.collisions));
     let mut tasks: Vec<Task> = Vec::new();
     if work.job.options.tiers == super::Tiers::All {
         tasks.extend(distinct_meshes(robot, &seen).map(|(mesh, _)| Task {
@@ -527,7 +531,7 @@ fn derive(task: &Task, work: Work<'_>) -> Result<Derived, CacheEvicted> {
     }))
 }
 
-/// Returns what users should know of the hull of a mesh; `place` is that of the collider.
+/// Returns findings about the hull of a mesh; `place` is that of the collider.
 fn hull_findings(
     hull: &Result<mesh::Hull, mesh::NoHull>,
     uri: &str,
@@ -566,8 +570,8 @@ fn hull_findings(
     diagnostics
 }
 
-/// The meshes that shapes refer to, each with the first shape that does.
-fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashMap<MeshId, &'a Place> {
+/// Returns the meshes that shapes refer to, each with the first shape that does.
+fn meshes_in<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashMap<MeshId, &'a Place> {
     let mut meshes = HashMap::new();
     for shape in shapes {
         if let Geometry::Mesh { mesh, .. } = shape.geometry {
@@ -577,7 +581,7 @@ fn meshes_of<'a>(shapes: impl Iterator<Item = &'a Shape>) -> HashMap<MeshId, &'a
     meshes
 }
 
-/// What was loaded for these meshes, each once, with the first shape that shows it.
+/// Returns the loaded meshes without duplicates, each with the first shape that shows it.
 fn distinct_meshes<'a>(
     robot: &'a Robot,
     wanted: &'a HashMap<MeshId, &'a Place>,
@@ -591,11 +595,11 @@ fn distinct_meshes<'a>(
     })
 }
 
-/// Takes the textures from meshes that are too many together, in the robot's order, and leaves in
-/// `room` how many pixels others may have.
+/// Removes textures from meshes that exceed the limit of pixels, in the robot's order, and leaves
+/// the remaining number of pixels in `room`.
 fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
-    // Whether each image had room, and what each mesh became.
+    // Whether each image fits, and the replacement of each mesh.
     let mut fits: HashMap<String, bool> = HashMap::new();
     let mut without: HashMap<*const LazyMesh, Arc<LazyMesh>> = HashMap::new();
     for (_, source) in robot.meshes_mut() {
@@ -616,7 +620,7 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
         }
         let plain = without.entry(Arc::as_ptr(mesh)).or_insert_with(|| {
             let message = format!(
-                "of \"{}\" {} images are left out: there are too many pixels in all",
+                "skipped {1} images of \"{0}\": all images together have too many pixels",
                 source.uri,
                 too_many.len()
             );
@@ -637,8 +641,8 @@ fn bound_pixels(robot: &mut Robot, room: &mut u64) -> Vec<Diagnostic> {
     diagnostics
 }
 
-/// The textures of the robot's own materials, each file read once. `pixels` is how many they may
-/// have together.
+/// Loads the textures of the robot's own materials, each file once. `pixels` is the remaining
+/// number of pixels.
 fn textures(
     robot: &mut Robot,
     references: &[(MaterialId, String, Place)],
@@ -747,14 +751,14 @@ mod tests {
 
     #[test]
     fn meshes_have_an_end_together() {
-        use super::{MAX_MESH_BYTES, MAX_TRIANGLES, too_much};
+        use super::{MAX_MESH_BYTES, MAX_TRIANGLES, check_limits};
         let place = Default::default();
-        assert_eq!(too_much(MAX_MESH_BYTES, MAX_TRIANGLES, &place), Ok(()));
+        assert_eq!(check_limits(MAX_MESH_BYTES, MAX_TRIANGLES, &place), Ok(()));
         for (bytes, triangles, what) in [
             (MAX_MESH_BYTES + 1, 0, "2048 MiB"),
             (0, MAX_TRIANGLES + 1, "16777216 triangles"),
         ] {
-            let found = too_much(bytes, triangles, &place).unwrap_err();
+            let found = check_limits(bytes, triangles, &place).unwrap_err();
             assert!(
                 found.code == "convert-too-much-mesh" && found.message.contains(what),
                 "{found}"
@@ -801,7 +805,7 @@ mod tests {
         let mut room = 20;
         let found = super::bound_pixels(&mut robot, &mut room);
         let has = |source: &MeshSource| source.mesh.materials[0].base_color_texture.is_some();
-        // 8 of 20, then 20 that don't fit, the first again, and 10.
+        // 8 of 20 fit, then 20 do not, the first again does, and 10 do.
         assert_eq!(
             robot.meshes().values().map(has).collect::<Vec<_>>(),
             [true, false, true, true]

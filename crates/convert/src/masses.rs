@@ -1,6 +1,6 @@
-//! Masses for links whose source gives none, where a person says what they weigh: in a file, or by
-//! a density. [`assume`] is the entry point. Without such a word nothing is computed: a mass that
-//! nobody gave looks like one that somebody measured.
+//! Assumes masses of links whose source gives none, by a file or a density: [`assume`].
+//!
+//! Without either, no mass is computed: an invented mass would look like a measured one.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,14 +16,14 @@ use urdf_usd_text::yaml;
 use super::context::Stop;
 use super::{Options, codes};
 
-/// How many bytes of a file with masses are read.
+/// Maximum size of a file of masses, in bytes.
 const MAX_FILE: u64 = 4 << 20;
 
-/// Gives links that are bodies, and whose source gives no mass above zero, the mass that `options`
-/// say; and says so.
+/// Gives each body without a positive mass in its source the mass that `options` define, and
+/// reports it.
 ///
 /// # Errors
-/// If the file with masses can't be read, or a mesh is no longer in the cache.
+/// Fails if the file of masses can't be read, or a mesh is no longer in the cache.
 pub(super) fn assume(
     robot: &mut Robot,
     options: &Options,
@@ -44,7 +44,7 @@ pub(super) fn assume(
             .inertial
             .as_ref()
             .is_some_and(|inertial| inertial.mass > 0.0);
-        // A frame whose content another link has weighs nothing itself.
+        // A frame whose content belongs to another link has no mass itself.
         let is_body =
             roles.of[id] == Role::Body || roles.content.values().any(|&content| content == id);
         let is_solid = !(link.visuals.is_empty() && link.collisions.is_empty());
@@ -61,7 +61,7 @@ pub(super) fn assume(
             },
         )?;
         let (mass, how) = match (given.get(&id), solid) {
-            (Some(&mass), _) => (mass, "as the file of masses says".to_owned()),
+            (Some(&mass), _) => (mass, "from the file of masses".to_owned()),
             (None, Some(solid)) if options.density > 0.0 => (
                 solid.mass,
                 format!("its volume with {} kg/m³", options.density),
@@ -103,13 +103,14 @@ pub(super) fn assume(
     Ok(found)
 }
 
-/// The form of a link, filled evenly: its colliders, or what is seen of it if it has none. Meshes
-/// that are not closed count with their convex hull. `None` if nothing of it encloses anything.
+/// Returns the solid of a link of uniform density: its colliders, or its visuals if it has none.
+///
+/// An open mesh counts as its convex hull. `None` if nothing encloses a volume.
 fn evenly_filled(robot: &Robot, link: &Link, density: f64) -> Result<Option<Solid>, CacheEvicted> {
     let of = |shapes: &[Shape]| {
         let solids = shapes
             .iter()
-            .map(|shape| of_shape(robot, shape, density))
+            .map(|shape| shape_solid(robot, shape, density))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Solid::together(
             &solids.into_iter().flatten().collect::<Vec<_>>(),
@@ -121,7 +122,7 @@ fn evenly_filled(robot: &Robot, link: &Link, density: f64) -> Result<Option<Soli
     }
 }
 
-fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Solid>, CacheEvicted> {
+fn shape_solid(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Solid>, CacheEvicted> {
     let solid = match &shape.geometry {
         Geometry::Mesh { mesh: id, .. } => {
             let source = &robot.meshes()[*id];
@@ -139,7 +140,7 @@ fn of_shape(robot: &Robot, shape: &Shape, density: f64) -> Result<Option<Solid>,
     Ok(solid.map(|solid| solid.placed(&shape.origin)))
 }
 
-/// The masses in a file, in kg.
+/// Reads the masses in a file, in kg.
 fn read(
     path: &Path,
     robot: &Robot,
@@ -172,7 +173,7 @@ fn read(
             .and_then(|text| text.parse::<f64>().ok())
             .filter(|mass| *mass > 0.0 && mass.is_finite());
         let Some(mass) = number else {
-            let message = format!("the mass of link {:?} is no number above zero", key.text);
+            let message = format!("the mass of link {:?} is not a number above zero", key.text);
             return Err(Diagnostic::new(&codes::MASSES_FILE, place(value.at), message).help(HELP));
         };
         match robot.link_named(&key.text) {
@@ -190,7 +191,10 @@ fn read(
                     .as_ref()
                     .is_some_and(|inertial| inertial.mass > 0.0) =>
             {
-                let message = format!("link {:?} has a mass in its source, which counts", key.text);
+                let message = format!(
+                    "link {:?} already has a mass in its source, which takes precedence",
+                    key.text
+                );
                 found.push(
                     Diagnostic::new(&codes::MASS_UNUSED, place(key.at), message)
                         .help("remove the line, or correct the source"),
@@ -216,7 +220,7 @@ mod tests {
         <joint name='b' type='continuous'><parent link='base'/><child link='known'/></joint>
         <joint name='c' type='continuous'><parent link='base'/><child link='bare'/></joint></robot>";
 
-    /// A link's name, its mass in kg, and whether that is marked as assumed.
+    /// The name of a link, its mass in kg, and whether that is marked as assumed.
     type Weight = (String, f64, bool);
 
     fn run(density: f64, masses: Option<&str>) -> Result<(Report, Vec<Weight>), Failure> {
@@ -243,7 +247,7 @@ mod tests {
             )
         };
         let report = convert(&job, &Context::default())?;
-        // As it is read back.
+        // The asset as read back.
         let (summary, _) = urdf_usd_usd_read::inspect(
             &report.directory.join("r.usda"),
             &urdf_usd_usd_read::ReadOptions::default(),
@@ -256,7 +260,7 @@ mod tests {
         Ok((report, links.collect()))
     }
 
-    fn told(report: &Report, code: &str) -> usize {
+    fn count(report: &Report, code: &str) -> usize {
         report
             .diagnostics
             .iter()
@@ -277,12 +281,12 @@ mod tests {
         assert_eq!((of("base"), of("known")), ((6000.0, true), (7.0, false)));
         let (wheel, assumed) = of("wheel");
         assert!((wheel - 523.5988).abs() < 1e-3 && assumed, "{wheel}");
-        // What has no form keeps the stand-in, which is marked, too.
+        // A link without geometry keeps the substitute mass, which is marked, too.
         assert!((of("bare").0 - 0.001).abs() < 1e-9 && of("bare").1);
         assert_eq!(
             (
-                told(&report, "mass-assumed"),
-                told(&report, "link-without-mass")
+                count(&report, "mass-assumed"),
+                count(&report, "link-without-mass")
             ),
             (2, 1)
         );
@@ -293,8 +297,8 @@ mod tests {
         let (report, links) = run(0.0, None).unwrap();
         assert_eq!(
             (
-                told(&report, "mass-assumed"),
-                told(&report, "link-without-mass")
+                count(&report, "mass-assumed"),
+                count(&report, "link-without-mass")
             ),
             (0, 3)
         );
@@ -317,7 +321,10 @@ mod tests {
             .collect();
         assert_eq!(masses, [12.5, 2.0, 7.0]);
         assert_eq!(
-            (told(&report, "mass-assumed"), told(&report, "mass-unused")),
+            (
+                count(&report, "mass-assumed"),
+                count(&report, "mass-unused")
+            ),
             (2, 2)
         );
         let unused = report

@@ -1,6 +1,9 @@
-//! Conversions that need not be made again, since neither the job nor any file changed: not what
-//! was read, not what was looked for in vain, not what was written. And what is known of published
-//! files without reading them.
+//! Caches outcomes of conversions, so that an unchanged one is not repeated, and what is known of
+//! published files without reading them.
+//!
+//! An outcome is valid while the job is the same and no file changed: none that was read, none that
+//! was looked for and missing, none that was written. Files are compared by their state (size,
+//! times, inode) rather than by content, so a recall costs one `stat` per file.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,14 +16,15 @@ use super::{Job, Options, Source};
 use urdf_usd_resolve::{COARSE, States};
 use urdf_usd_store::{Key, Store};
 
-/// Files that changed so shortly before a conversion are not relied on; tests don't wait that long.
+/// Files that changed this shortly before a conversion are not trusted: their time stamps are too
+/// coarse to show a second change. Tests use a shorter margin.
 pub(super) const MARGIN: Duration = if cfg!(test) {
     Duration::from_millis(50)
 } else {
     COARSE
 };
 
-/// A conversion that was made.
+/// The cached outcome of a conversion.
 #[derive(Serialize, Deserialize)]
 struct Memo {
     read: States,
@@ -28,8 +32,9 @@ struct Memo {
     outcome: Outcome,
 }
 
-/// The outcome of `job`, if nothing changed since it was converted last. `hash`: of the text of its
-/// source, where that is in the job or xacro made it.
+/// Returns the outcome of the last conversion of `job`, if nothing changed since.
+///
+/// `hash` is that of the source's text, if it is in the job or the output of xacro.
 pub(super) fn recall(
     job: &Job,
     hash: Option<&str>,
@@ -53,7 +58,7 @@ pub(super) fn recall(
     })
 }
 
-/// Keeps the outcome of `job`: what it was made from, and what was left of it.
+/// Caches the outcome of `job` under its key, with the states of the files that it read and wrote.
 pub(super) fn remember(
     job: &Job,
     hash: Option<&str>,
@@ -72,21 +77,22 @@ pub(super) fn remember(
     }
 }
 
-/// A store for what conversions of `job` ask for, whatever text it has.
+/// Returns a view of the store for the entries that conversions of `job` use, independent of its
+/// text.
 pub(super) fn for_job(job: &Job, store: &Store) -> Store {
     key("job", job, None, store).map_or_else(|| store.clone(), |key| store.for_job(&key))
 }
 
-/// What is known of the files that were published in `directory` last.
+/// Returns what is known of the files that were last published in `directory`.
 pub(super) fn published(directory: &Path, store: &Store) -> Known {
-    let known = key_of(directory, store)
+    let known = published_key(directory, store)
         .and_then(|key| store.get(&key, |bytes| serde_json::from_slice(bytes).ok()));
     known.unwrap_or_default()
 }
 
-/// Keeps what is known of the files of a revision that was just published.
+/// Caches what is known of the files of a revision that was just published.
 pub(super) fn remember_published(report: &Report, states: States, store: &Store) {
-    if let Some(key) = key_of(&report.directory, store) {
+    if let Some(key) = published_key(&report.directory, store) {
         let sha256 = report
             .files
             .iter()
@@ -97,7 +103,7 @@ pub(super) fn remember_published(report: &Report, states: States, store: &Store)
     }
 }
 
-fn key_of(directory: &Path, store: &Store) -> Option<Key> {
+fn published_key(directory: &Path, store: &Store) -> Option<Key> {
     let folder = std::env::current_dir().ok().filter(|_| store.keeps())?;
     Some(
         Key::of("published")
@@ -106,8 +112,10 @@ fn key_of(directory: &Path, store: &Store) -> Option<Key> {
     )
 }
 
-/// The key of an entry of a `kind` for a job. `None` if nothing is kept, or the outcome depends on
-/// more than the job and files: on the date, on what a workspace holds.
+/// Returns the key of an entry of a `kind` for a job.
+///
+/// `None` if the store keeps nothing, or if the outcome depends on more than the job and its files:
+/// on the date, or on the contents of a workspace.
 fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> {
     if !store.keeps() || job.options.simready || job.options.dated || job.options.check {
         return None;
@@ -121,13 +129,13 @@ fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> 
         },
         ..job.clone()
     };
-    // Its hash stands for what is in no file.
+    // The hash of inline text or bytes replaces them in the key.
     match &mut job.source {
         Source::Text { text, .. } => *text = "".into(),
         Source::Bytes { bytes, .. } => *bytes = Default::default(),
         Source::File(_) | Source::Xacro { .. } => {}
     }
-    // Relative paths of the job start from it.
+    // Relative paths of the job depend on the working directory.
     let folder = std::env::current_dir().ok()?;
     let key = Key::of(kind)
         .and(folder.as_os_str().as_encoded_bytes())
@@ -174,7 +182,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let (urdf, mesh) = (root.join("r.urdf"), root.join("second/p/a.stl"));
-        // One of its meshes is refused.
+        // One of its meshes can't be read.
         let visual =
             |mesh: &str| format!("<visual><geometry><mesh filename='{mesh}'/></geometry></visual>");
         let visuals = visual("package://p/a.stl") + &visual("/nowhere/b.stl");
@@ -186,7 +194,7 @@ mod tests {
             ..Context::default()
         };
         let convert = |job: &Job| convert(job, &context).unwrap();
-        // It goes through none of the phases.
+        // A recalled conversion has no times of steps.
         let is_recalled =
             |report: &Report| report.timings_ms.read == 0.0 && report.timings_ms.write == 0.0;
         let first = convert(&job(&root));
@@ -209,7 +217,7 @@ mod tests {
             ..job(&root)
         });
         assert!(!is_recalled(&other_job));
-        // An asset that somebody touched is looked at again.
+        // An asset that was touched is checked again.
         convert(&job(&root));
         assert!(is_recalled(&convert(&job(&root))));
         fs::remove_file(first.directory.join("base.usda")).unwrap();
@@ -219,14 +227,14 @@ mod tests {
         write(&mesh, &STL.replace("0 1 0", "0 2 0"), true);
         let with_mesh = convert(&job(&root));
         assert!(with_mesh.changed && is_recalled(&convert(&job(&root))));
-        // The package turns up in a place that comes first.
+        // The package appears in a location of higher precedence.
         write(
             &root.join("first/p/a.stl"),
             &STL.replace("0 1 0", "0 3 0"),
             true,
         );
         assert!(convert(&job(&root)).changed);
-        // What was written only just now may have been read half.
+        // A file written just now may have been read half-written.
         write(&urdf, &text.replace("'a'>", "'b'>"), false);
         let young = convert(&job(&root));
         assert!(young.changed && !is_recalled(&convert(&job(&root))));
@@ -341,7 +349,7 @@ mod tests {
             );
             write(&root.join("r.urdf"), &text, true);
         };
-        // Its arrays, and those of its hull, are larger than what is kept together.
+        // Its arrays, and those of its hull, exceed the size of entries that are kept together.
         let corner = |i: u32| {
             let (turn, z) = (2.4 * f64::from(i), f64::from(i) / 100.0 - 1.0);
             let radius = (1.0 - z * z).sqrt();
@@ -402,7 +410,7 @@ mod tests {
                     && bytes(&second, "geometries.usdc") == layer
                     && is_spoilt()
             );
-            // What is there is looked at if somebody touched it.
+            // A published file that was touched is compared by its contents.
             fs::write(
                 second.directory.join("geometries.usdc"),
                 [&layer[..layer.len() - 1], b"x"].concat(),

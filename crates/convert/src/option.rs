@@ -1,31 +1,31 @@
-//! How an option is declared: once, as a row of a table. The command line, the parameters of the
-//! node with their descriptors, the parameter file, the arguments of the launch file and the pages
-//! of the documentation are made from such rows.
+//! The declaration of options: one row of a table each.
 //!
-//! This module must not know which options there are, nor what a command line or a ROS parameter
-//! looks like.
+//! The command line, the parameters of the node with their descriptors, the parameter file, the
+//! arguments of the launch file and the documentation are generated from such rows.
+//!
+//! This module knows neither the options nor the syntax of a command line or of ROS parameters.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The value of an option, whichever way it was given.
+/// The value of an option, independent of its source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Of [`Kind::Switch`].
+    /// For [`Kind::Switch`].
     Bool(bool),
-    /// Of [`Kind::Integer`].
+    /// For [`Kind::Integer`].
     Integer(i64),
-    /// Of [`Kind::Number`].
+    /// For [`Kind::Number`].
     Number(f64),
-    /// Of [`Kind::Choice`], [`Kind::Text`], [`Kind::File`] and [`Kind::Folder`].
+    /// For [`Kind::Choice`], [`Kind::Text`], [`Kind::File`] and [`Kind::Folder`].
     Text(String),
-    /// Of the kinds that are lists.
+    /// For the kinds that are lists.
     List(Vec<String>),
 }
 
 impl fmt::Display for Value {
-    /// As people write it: a list with commas; of nothing, nothing.
+    /// Writes the value in the syntax of users: lists with commas, an empty list as an empty text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(value) => write!(f, "{value}"),
@@ -37,23 +37,23 @@ impl fmt::Display for Value {
     }
 }
 
-/// What values an option takes.
+/// The values that an option accepts.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Yes or no.
     Switch,
-    /// A whole number, limits included.
+    /// A whole number within inclusive limits.
     Integer {
-        /// The smallest.
+        /// The minimum.
         from: i64,
-        /// The largest.
+        /// The maximum.
         to: i64,
     },
-    /// A number, limits included.
+    /// A number within inclusive limits.
     Number {
-        /// The smallest.
+        /// The minimum.
         from: f64,
-        /// The largest.
+        /// The maximum.
         to: f64,
     },
     /// One of these names.
@@ -64,7 +64,7 @@ pub enum Kind {
     Text(&'static str),
     /// A list of texts, with the rule of each in words.
     Texts(&'static str),
-    /// The path of a regular file; empty: none.
+    /// The path of a regular file; empty for none.
     File,
     /// The path of a folder.
     Folder,
@@ -77,7 +77,7 @@ pub enum Kind {
 const PATHS: &str = "relative paths start from the working directory; ~ is the home directory";
 
 impl Kind {
-    /// What a value must be beyond its type, in words; empty if anything of the type will do.
+    /// Returns the rule for values beyond their type, in words; empty if there is none.
     pub fn rule(self) -> String {
         match self {
             Self::Switch => String::new(),
@@ -86,13 +86,13 @@ impl Kind {
             Self::Choice(names) => format!("one of {}", names().join(", ")),
             Self::Choices(names) => format!("any of {}", names().join(", ")),
             Self::Text(rule) | Self::Texts(rule) => rule.to_owned(),
-            Self::File => format!("a regular file, or one that is yet to come; {PATHS}"),
+            Self::File => format!("a regular file, which may not exist yet; {PATHS}"),
             Self::Folder | Self::Folders => PATHS.to_owned(),
             Self::NamedFolders => format!("each NAME=DIR; {PATHS}"),
         }
     }
 
-    /// The names to choose from, if there are any.
+    /// Returns the names to choose from; empty for other kinds.
     pub fn names(self) -> Vec<&'static str> {
         if let Self::Choice(names) | Self::Choices(names) = self {
             names()
@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// Whether values are lists.
+    /// Returns whether values are lists.
     pub fn is_list(self) -> bool {
         matches!(
             self,
@@ -109,10 +109,10 @@ impl Kind {
         )
     }
 
-    /// The value that is written as `texts`: a list's items, otherwise one text.
+    /// Parses the items of a list, or a single text.
     ///
     /// # Errors
-    /// Why it is no such value, in words for the person who wrote it.
+    /// Returns the reason, for the user, if the text is invalid.
     pub fn parse(self, texts: &[String]) -> Result<Value, String> {
         let text = texts.last().map_or("", String::as_str).trim();
         match self {
@@ -123,11 +123,11 @@ impl Kind {
             Self::Integer { .. } => text
                 .parse()
                 .map(Value::Integer)
-                .map_err(|_| format!("{text:?} is no whole number")),
+                .map_err(|_| format!("{text:?} is not a whole number")),
             Self::Number { .. } => text
                 .parse()
                 .map(Value::Number)
-                .map_err(|_| format!("{text:?} is no number")),
+                .map_err(|_| format!("{text:?} is not a number")),
             Self::Choice(_) | Self::Text(_) | Self::File | Self::Folder => {
                 Ok(Value::Text(text.to_owned()))
             }
@@ -137,10 +137,10 @@ impl Kind {
         }
     }
 
-    /// The same value with absolute paths, `~` expanded.
+    /// Returns the value with absolute paths and `~` expanded.
     ///
     /// # Errors
-    /// Why a path can't be made absolute.
+    /// Returns the reason if a path can't be made absolute.
     pub fn absolute(self, value: &Value) -> Result<Value, String> {
         let absolute = |text: &String| match text.as_str() {
             "" => Ok(String::new()),
@@ -164,7 +164,7 @@ impl Kind {
         })
     }
 
-    /// Whether `value` is of this kind and keeps its rule, as far as the kind has one.
+    /// Checks the type and the rule of `value`, if the kind has one.
     fn check(self, value: &Value) -> Result<(), String> {
         let outside = || Err(format!("its range is {}", self.rule()));
         match (self, value) {
@@ -181,7 +181,7 @@ impl Kind {
                 if text.is_empty() {
                     Ok(())
                 } else {
-                    regular(&path(text)?)
+                    check_regular(&path(text)?)
                 }
             }
             (Self::Switch, Value::Bool(_))
@@ -192,23 +192,23 @@ impl Kind {
                 Self::Choices(_) | Self::Texts(_) | Self::Folders | Self::NamedFolders,
                 Value::List(_),
             ) => Ok(()),
-            _ => Err("it is of another type".to_owned()),
+            _ => Err("it has another type".to_owned()),
         }
     }
 }
 
-/// Whether a path is that of a file, or of nothing yet: a device or a pipe may have no end.
-fn regular(path: &Path) -> Result<(), String> {
+/// Checks that a path is a regular file or does not exist: a device or a pipe may be endless.
+fn check_regular(path: &Path) -> Result<(), String> {
     let kind = match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => return Ok(()),
         Ok(meta) if meta.is_dir() => "a folder",
         Ok(_) => "a device, a pipe or a socket",
         Err(_) => return Ok(()),
     };
-    Err(format!("{} is {kind}, no regular file", path.display()))
+    Err(format!("{} is {kind}, not a regular file", path.display()))
 }
 
-/// A path as a person wrote it, `~` expanded.
+/// Expands `~` in a path.
 fn path(text: &str) -> Result<PathBuf, String> {
     match text.strip_prefix('~') {
         _ if text.is_empty() => Err("it is empty".to_owned()),
@@ -222,28 +222,29 @@ fn path(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// What people are told of an option.
+/// The description of an option.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// Its name, dots between levels: `gltf.compression`. The parameter and the launch argument are
-    /// called so.
+    /// The name, with dots between levels: `gltf.compression`. It is also the name of the parameter
+    /// and of the launch argument.
     pub name: &'static str,
-    /// What it takes.
+    /// The accepted values.
     pub kind: Kind,
-    /// What stands for the value in help, such as `FILE`; empty for [`Kind::Switch`] and
+    /// The placeholder of the value in help, such as `FILE`; empty for [`Kind::Switch`] and
     /// [`Kind::Choice`].
     pub value_name: &'static str,
-    /// What it does, in sentences, with units.
+    /// The effect, in sentences, with units.
     pub help: &'static str,
-    /// Whether it may change while the node runs.
+    /// Whether the value can change while the node runs.
     pub is_live: bool,
-    /// A shorter name of the flag on the command line, where that is clear: `srdf` for `srdf_file`.
+    /// A shorter name of the flag if it is unambiguous: `srdf` for `srdf_file`.
     pub short_flag: Option<&'static str>,
 }
 
 impl About {
-    /// Its flag on the command line, without dashes in front: the name with dashes. A flag that is
-    /// given once per item is called as one item: `package` of `packages`.
+    /// Returns the flag without leading dashes: the name, with dashes instead of dots.
+    ///
+    /// A flag that is given once per item is in the singular: `package` for `packages`.
     pub fn flag(&self) -> String {
         let flag = self.dashed();
         match flag.strip_suffix('s') {
@@ -252,12 +253,12 @@ impl About {
         }
     }
 
-    /// The flag that is called as the whole list, where that is another one: `packages`.
+    /// Returns the flag in the plural, if it differs: `packages`.
     pub fn list_flag(&self) -> Option<String> {
         Some(self.dashed()).filter(|dashed| *dashed != self.flag())
     }
 
-    /// Whether its flag is given once per item.
+    /// Returns whether the flag is given once per item.
     pub fn is_repeated(&self) -> bool {
         self.kind.is_list() && !matches!(self.kind, Kind::Choices(_))
     }
@@ -267,16 +268,17 @@ impl About {
     }
 }
 
-/// How an option's value is read into a `T`, and written from it.
+/// Functions that get and set the value of an option in a `T`.
 #[derive(Debug)]
 pub struct Access<T> {
-    /// Reads it.
+    /// Sets the value.
     pub set: fn(&mut T, &Value) -> Result<(), String>,
-    /// Writes it.
+    /// Returns the value.
     pub get: fn(&T) -> Value,
 }
 
-/// The [`Access`] to a field, from the type and the field's path: `field!(Options.gltf.physics)`.
+/// Returns the [`Access`] to a field, from the type and the field's path:
+/// `field!(Options.gltf.physics)`.
 #[macro_export]
 macro_rules! field {
     ($type:ident . $($part:ident).+) => {
@@ -291,16 +293,16 @@ macro_rules! field {
 #[doc(inline)]
 pub use field;
 
-/// One option of a `T`: a row of its table.
+/// An option of a `T`: a row of its table.
 #[derive(Debug)]
 pub struct Opt<T> {
-    /// What people are told of it.
+    /// The description of the option.
     pub about: About,
     access: Access<T>,
 }
 
 impl<T> Opt<T> {
-    /// An option that may change while the node runs.
+    /// Declares an option that can change while the node runs.
     pub const fn new(
         name: &'static str,
         kind: Kind,
@@ -319,56 +321,56 @@ impl<T> Opt<T> {
         Self { about, access }
     }
 
-    /// The same, but a running node keeps its value.
+    /// Fixes the value at the start of a node.
     #[must_use]
     pub const fn at_start(mut self) -> Self {
         self.about.is_live = false;
         self
     }
 
-    /// The same with a shorter name of the flag.
+    /// Sets a shorter name of the flag.
     #[must_use]
     pub const fn short(mut self, flag: &'static str) -> Self {
         self.about.short_flag = Some(flag);
         self
     }
 
-    /// Sets it.
+    /// Sets the option.
     ///
     /// # Errors
-    /// Why it can't be set to that, in words for the person who tried. Nothing is changed then.
+    /// Returns the reason, for the user, if the value is invalid. Nothing is changed then.
     pub fn set(&self, options: &mut T, value: &Value) -> Result<(), String> {
         self.about.kind.check(value)?;
         (self.access.set)(options, value)
     }
 
-    /// Its value.
+    /// Returns the option's value.
     pub fn get(&self, options: &T) -> Value {
         (self.access.get)(options)
     }
 }
 
-/// A type that a field of options may have.
+/// A type of fields of options.
 pub trait Field: Sized {
-    /// Reads a value of the field's option.
+    /// Converts a value of the field's option.
     ///
     /// # Errors
-    /// Why it is none, in words.
+    /// Returns the reason, in words, if the value does not fit.
     fn read(value: &Value) -> Result<Self, String>;
 
-    /// The value as the option has it.
+    /// Returns the field as a value of its option.
     fn write(&self) -> Value;
 }
 
-/// The error where a table pairs a field with a kind that doesn't fit.
+/// Returns the error for a field whose option has another kind.
 pub fn misfit<T>() -> Result<T, String> {
-    Err("it is of another type".to_owned())
+    Err("it has another type".to_owned())
 }
 
-/// The text of a value.
+/// Returns the text of a value.
 ///
 /// # Errors
-/// If it is none.
+/// Fails if the value is not a text.
 pub fn text(value: &Value) -> Result<&str, String> {
     if let Value::Text(text) = value {
         Ok(text)
@@ -377,10 +379,10 @@ pub fn text(value: &Value) -> Result<&str, String> {
     }
 }
 
-/// The texts of a value.
+/// Returns the texts of a value.
 ///
 /// # Errors
-/// If it is no list.
+/// Fails if the value is not a list.
 pub fn texts(value: &Value) -> Result<&[String], String> {
     if let Value::List(texts) = value {
         Ok(texts)
@@ -433,7 +435,7 @@ macro_rules! whole_numbers {
 }
 whole_numbers!(u16 u64 usize);
 
-/// In seconds.
+/// A number of seconds.
 impl Field for Duration {
     fn read(value: &Value) -> Result<Self, String> {
         Self::try_from_secs_f64(f64::read(value)?).map_err(|error| error.to_string())
@@ -444,7 +446,7 @@ impl Field for Duration {
     }
 }
 
-/// In seconds; 0: none.
+/// A number of seconds; 0 for none.
 impl Field for Option<Duration> {
     fn read(value: &Value) -> Result<Self, String> {
         Ok(Some(Duration::read(value)?).filter(|duration| !duration.is_zero()))
@@ -455,7 +457,7 @@ impl Field for Option<Duration> {
     }
 }
 
-/// Zero means no limit.
+/// A whole number; 0 for no limit.
 impl Field for Option<u64> {
     fn read(value: &Value) -> Result<Self, String> {
         Ok(Some(u64::read(value)?).filter(|number| *number > 0))
@@ -466,7 +468,7 @@ impl Field for Option<u64> {
     }
 }
 
-/// Empty: none.
+/// A text; empty for none.
 impl Field for Option<String> {
     fn read(value: &Value) -> Result<Self, String> {
         Ok(Some(text(value)?.to_owned()).filter(|text| !text.is_empty()))
@@ -487,7 +489,7 @@ impl Field for PathBuf {
     }
 }
 
-/// Empty: none.
+/// A path; empty for none.
 impl Field for Option<PathBuf> {
     fn read(value: &Value) -> Result<Self, String> {
         if text(value)?.is_empty() {
@@ -527,7 +529,7 @@ impl Field for Vec<PathBuf> {
     }
 }
 
-/// Each `NAME=DIR`.
+/// A list of `NAME=DIR`.
 impl Field for Vec<(String, PathBuf)> {
     fn read(value: &Value) -> Result<Self, String> {
         let named = |text: &String| match text.split_once('=') {
@@ -550,7 +552,7 @@ impl Field for Vec<(String, PathBuf)> {
     }
 }
 
-/// Types that are written as one text and read back with [`str::parse`].
+/// Implements [`Field`] for types that are written as text and parsed with [`str::parse`].
 macro_rules! named {
     ($($type:ty)*) => {$(
         impl Field for $type {

@@ -1,8 +1,9 @@
-//! The options of a conversion: each is a field of [`Options`] with its default in
-//! [`Options::default`], and a row of [`TABLE`].
+//! The options of a conversion.
 //!
-//! The command line, the parameters of the node, `config/`, the launch file and the pages of the
-//! documentation are made from the table; nothing else names an option.
+//! Each is a field of [`Options`] with its default in [`Options::default`], and a row of [`TABLE`].
+//!
+//! The command line, the parameters of the node, `config/`, the launch file and the documentation
+//! are generated from the table; nothing else lists options.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,67 +17,67 @@ use urdf_usd_usd_author as usd_author;
 use urdf_usd_usd_read as usd_read;
 use urdf_usd_usd_write as usd_write;
 
-/// How a robot is converted.
+/// The options of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize)]
 pub struct Options {
-    /// What to write.
+    /// The formats to write.
     pub formats: Formats,
-    /// Which overlays to write beside the layers; none without [`OutputFormat::Usd`].
+    /// The overlays to write beside the layers; ignored without [`OutputFormat::Usd`].
     pub overlays: Vec<usd_write::Overlay>,
-    /// What kind of robot the overlay for Isaac says that it is.
+    /// The kind of robot that the overlay for Isaac declares.
     pub robot_type: usd_author::isaac_schema::RobotType,
-    /// Whether that overlay lists sites after all links, not each after its link.
+    /// Whether that overlay lists sites after all links instead of after their link.
     pub sites_last: bool,
-    /// Whether to add what SimReady asks for; nothing is added without [`OutputFormat::Usd`].
+    /// Whether to add SimReady's picture and metadata; ignored without [`OutputFormat::Usd`].
     pub simready: bool,
-    /// What people say of the asset, for SimReady's metadata.
+    /// Statements of users about the asset, for SimReady's metadata.
     pub simready_metadata: Simready,
-    /// Variants that are selected in an OpenUSD source instead of those that it selects.
+    /// Variants to select in an OpenUSD source instead of its own selection.
     pub variants: Vec<usd_read::VariantChoice>,
     /// How references to files are resolved.
     pub resolve: resolve::Options,
-    /// `ros:context:namespace`; `None`: the robot's name.
+    /// `ros:context:namespace`; `None` for the robot's name.
     pub namespace: Option<String>,
-    /// Whether the base is held to the world.
+    /// Whether the base is fixed to the world.
     pub base: usd_write::Base,
     /// How bodies are nested.
     pub bodies: usd_write::Bodies,
-    /// How mesh files are understood.
+    /// How mesh files are read.
     pub meshes: mesh::Options,
-    /// Which tiers of visuals are written.
+    /// The tiers of visuals to write.
     pub tiers: Tiers,
-    /// An SRDF file: which pairs of links need no collision check, and named poses.
+    /// An SRDF file: pairs of links without collision checks, and named poses.
     pub srdf: Option<PathBuf>,
-    /// An XRDF file: the same, and frames beside the links.
+    /// An XRDF file: the same, and additional frames.
     pub xrdf: Option<PathBuf>,
-    /// kg/m³: what links weigh whose source gives no mass; 0: nothing is computed.
+    /// Density in kg/m³ of links without a mass in the source; 0 to compute nothing.
     pub density: f64,
     /// A file with the masses of such links.
     pub masses: Option<PathBuf>,
-    /// Whether a box shows in place of a visual mesh that can't be read.
+    /// Whether to show a box in place of a visual mesh that can't be read.
     pub stand_ins: bool,
-    /// Whether the OpenUSD asset is held against the rules of REP-158 before it is published.
+    /// Whether to check the OpenUSD asset against REP-158 before publication.
     pub check: bool,
-    /// Publish nothing if there is any warning.
+    /// Whether to publish nothing if there are warnings.
     pub strict: bool,
-    /// How long the conversion may take; then it ends with `convert-timed-out`. `None`: as long as
-    /// it needs.
+    /// Time limit of the conversion, which then ends with `convert-timed-out`; `None` for
+    /// unlimited.
     pub time_limit: Option<Duration>,
-    /// Memory limit of the conversion, in MiB; `None`: unlimited. Enforced by worker processes
+    /// Memory limit of the conversion in MiB; `None` for unlimited. Enforced by worker processes
     /// only: [`convert`] in this process ignores it.
     ///
     /// [`convert`]: super::convert
     pub memory_limit: Option<u64>,
-    /// What is in the glTF beside the robot, and how.
+    /// Additional contents of the glTF, and its compression.
     pub gltf: gltf::Extent,
-    /// Whether the glTF says when it was made, so that the same input no longer gives the same
-    /// bytes.
+    /// Whether the glTF contains the time of its conversion, so that the same input no longer gives
+    /// the same bytes.
     pub dated: bool,
-    /// What the URDF refers to, and how; nothing without [`OutputFormat::Urdf`].
+    /// How the URDF refers to files; ignored without [`OutputFormat::Urdf`].
     pub urdf: UrdfOptions,
 }
 
-/// Every option. The groups (`gltf.…`) stand last.
+/// All options. Grouped ones (`gltf.…`) come last.
 pub static TABLE: &[Opt<Options>] = &[
     Opt::new(
         "formats",
@@ -88,14 +89,14 @@ pub static TABLE: &[Opt<Options>] = &[
         }),
         "LIST",
         field!(Options.formats),
-        "Which files are written.",
+        "The formats to write.",
     ),
     Opt::new(
         "overlays",
         Kind::Choices(|| usd_write::Overlay::ALL.map(usd_write::Overlay::as_str).to_vec()),
         "LIST",
         field!(Options.overlays),
-        "Which overlays are written beside the OpenUSD layers, each with an entry of its own.",
+        "Overlays to write beside the OpenUSD layers, each with its own entry file.",
     ),
     Opt::new(
         "robot_type",
@@ -106,56 +107,56 @@ pub static TABLE: &[Opt<Options>] = &[
         }),
         "",
         field!(Options.robot_type),
-        "What kind of robot it is, for the overlay isaac (isaac:robotType).",
+        "The kind of robot that the overlay isaac declares (isaac:robotType).",
     ),
     Opt::new(
         "sites_last",
         Kind::Switch,
         "",
         field!(Options.sites_last),
-        "In the overlay isaac, list sites (frames that are no bodies) after all links. Otherwise each stands after its link.",
+        "In the overlay isaac, list sites (frames that are not bodies) after all links. Otherwise each follows its link.",
     ),
     Opt::new(
         "simready",
         Kind::Switch,
         "",
         field!(Options.simready),
-        "Add what SimReady asks for to the OpenUSD layers: a picture of the robot, and metadata in NAME.json.",
+        "Add to the OpenUSD layers what SimReady requires: a picture of the robot, and metadata in NAME.json.",
     ),
     Opt::new(
         "simready_metadata",
         Kind::Texts("each KEY=VALUE, KEY one of author, asset_license, category, qcode"),
         "KEY=VALUE",
         field!(Options.simready_metadata),
-        "What that metadata says beside or instead of what the robot's package says. A description from a topic has no package.",
+        "Add or replace a field of that metadata, which otherwise comes from the robot's package. A description from a topic has no package.",
     ),
     Opt::new(
         "variants",
         Kind::Texts("each SET=NAME, or /PRIM{SET=NAME} for one prim's set"),
         "SET=NAME",
         field!(Options.variants),
-        "A variant of an OpenUSD source that is converted instead of the one that the source selects (REP-158 §3.7).",
+        "Convert this variant of an OpenUSD source instead of the one that the source selects (REP-158 §3.7).",
     ),
     Opt::new(
         "packages",
         Kind::NamedFolders,
         "NAME=DIR",
         field!(Options.resolve.packages),
-        "Where a ROS package is, for package:// URIs. It comes before everything else.",
+        "The directory of a ROS package, for package:// URIs. It takes precedence over all other locations.",
     ),
     Opt::new(
         "package_paths",
         Kind::Folders,
         "DIR",
         field!(Options.resolve.package_paths),
-        "A folder that holds ROS packages. It comes before the ament index (AMENT_PREFIX_PATH).",
+        "A folder of ROS packages. It takes precedence over the ament index (AMENT_PREFIX_PATH).",
     ),
     Opt::new(
         "allowed_roots",
         Kind::Folders,
         "DIR",
         field!(Options.resolve.allowed_roots),
-        "Another folder that URDFs, meshes and textures may be read from. Without any: only packages and the URDF's own folder.",
+        "Allow reading URDFs, meshes and textures from this folder, in addition to packages and the URDF's own folder.",
     ),
     Opt::new(
         "asset_namespace",
@@ -170,7 +171,7 @@ pub static TABLE: &[Opt<Options>] = &[
             },
             get: |options: &Options| options.namespace.write(),
         },
-        "The ROS namespace that the asset declares for its robot. Empty: the node's, or the robot's name.",
+        "The ROS namespace that the asset declares for its robot. Empty: the node's namespace, or the robot's name.",
     )
     .short("namespace"),
     Opt::new(
@@ -178,23 +179,23 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::Choice(|| usd_write::Base::ALL.map(usd_write::Base::as_str).to_vec()),
         "",
         field!(Options.base),
-        "Whether the robot's base is held to the world. auto: if the URDF has a root link named world.",
+        "Whether the robot's base is fixed to the world. auto: fixed if the URDF has a root link named world.",
     ),
     Opt::new(
         "bodies",
         Kind::Choice(|| usd_write::Bodies::ALL.map(usd_write::Bodies::as_str).to_vec()),
         "",
         field!(Options.bodies),
-        "Whether the prims of bodies stand in each other, or all in the robot's root for engines that need it. Bodies nested more than \
-         64 deep stand in the root in any case.",
+        "Whether the prims of bodies are nested, or all direct children of the robot's root for engines that need it. Bodies nested more than \
+         64 deep become children of the root in any case.",
     ),
     Opt::new(
         "mesh_up_axis",
         Kind::Choice(|| mesh::UpAxis::ALL.map(mesh::UpAxis::as_str).to_vec()),
         "",
         field!(Options.meshes.up_axis),
-        "Which mesh files are turned to z up. ignore: glTF, from y up as its specification says, but not Collada, whose up_axis RViz \
-         ignores, too; honor: Collada as well; z: none, all have the axes of their link.",
+        "Which mesh files are rotated to z up. ignore: glTF, from y up as its specification says, but not Collada, whose up_axis RViz \
+         ignores, too; honor: Collada as well; z: none, because all have the axes of their link.",
     )
     .short("up-axis"),
     Opt::new(
@@ -202,14 +203,14 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::Choice(|| Tiers::ALL.map(Tiers::as_str).to_vec()),
         "",
         field!(Options.tiers),
-        "Whether simplified meshes are written beside the source's (mesh_medium, mesh_low), or the source's alone (high).",
+        "Which tiers of meshes to write. all: the source's and simplified ones (mesh_medium, mesh_low); high: only the source's.",
     ),
     Opt::new(
         "srdf_file",
         Kind::File,
         "FILE",
         field!(Options.srdf),
-        "An SRDF file: which pairs of links of the robot need no check for collision, and named poses. Empty: none.",
+        "An SRDF file: pairs of links that need no collision check, and named poses. Empty: none.",
     )
     .short("srdf"),
     Opt::new(
@@ -217,7 +218,7 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::File,
         "FILE",
         field!(Options.xrdf),
-        "An XRDF file: the same, and frames that it adds. Empty: none.",
+        "An XRDF file: pairs of links that need no collision check, named poses, and additional frames. Empty: none.",
     )
     .short("xrdf"),
     Opt::new(
@@ -228,15 +229,15 @@ pub static TABLE: &[Opt<Options>] = &[
         },
         "KG_PER_M3",
         field!(Options.density),
-        "What links without a mass weigh, in kg/m³ of their colliders (or visuals), with an inertia of even density; they are marked as \
-         assumed. 0.0: nothing is computed, and bodies without a mass get 1 g.",
+        "The density of links without a mass, in kg/m³ of their colliders (or visuals), for mass and inertia; these are marked as \
+         assumed. 0.0: no mass is computed, and bodies without one get 1 g.",
     ),
     Opt::new(
         "masses_file",
         Kind::File,
         "FILE",
         field!(Options.masses),
-        "A YAML file with the masses of links without one, a line for each: LINK: KG. It comes before the density. Empty: none.",
+        "A YAML file with the masses of links without one, a line for each: LINK: KG. It takes precedence over the density. Empty: none.",
     ),
     Opt::new(
         "stand_ins",
@@ -250,14 +251,14 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::Switch,
         "",
         field!(Options.check),
-        "Hold the OpenUSD asset against the rules of REP-158, in every variant, and add what it breaks to the report.",
+        "Check the OpenUSD asset against the rules of REP-158, in every variant, and add the findings to the report.",
     ),
     Opt::new(
         "strict",
         Kind::Switch,
         "",
         field!(Options.strict),
-        "Write nothing if there is any warning.",
+        "Treat warnings as errors: write nothing if there is any.",
     ),
     Opt::new(
         "time_limit",
@@ -267,8 +268,8 @@ pub static TABLE: &[Opt<Options>] = &[
         },
         "SECONDS",
         field!(Options.time_limit),
-        "How long a conversion may take, in s. One that takes longer writes nothing; the node sets the robot aside until its description, \
-         a file of it or a parameter changes. 0.0: as long as it needs.",
+        "Time limit of a conversion, in s. One that exceeds it writes nothing; the node skips the robot until its description, \
+         one of its files or a parameter changes. 0.0: no limit.",
     ),
     Opt::new(
         "memory_limit",
@@ -278,16 +279,16 @@ pub static TABLE: &[Opt<Options>] = &[
         },
         "MIB",
         field!(Options.memory_limit),
-        "How much memory the process of a conversion may take, in MiB. One that needs more writes nothing; the node sets the robot aside until \
-         its description, a file of it or a parameter changes. 0: as much as it needs.",
+        "Memory limit of the process of a conversion, in MiB. One that exceeds it writes nothing; the node skips the robot until \
+         its description, one of its files or a parameter changes. 0: no limit.",
     ),
     Opt::new(
         "mesh_format",
         Kind::Choice(|| MeshFormat::ALL.map(MeshFormat::as_str).to_vec()),
         "",
         field!(Options.urdf.mesh_format),
-        "What the mesh files of the URDF are: glb has all that a mesh shows, obj colours and images in files of their own, stl triangles \
-         alone.",
+        "The format of the URDF's mesh files. glb: geometry and looks in one file; obj: with colours and images in separate files; stl: triangles \
+         only.",
     ),
     Opt::new(
         "urdf_package",
@@ -304,15 +305,15 @@ pub static TABLE: &[Opt<Options>] = &[
             },
             get: |options: &Options| options.urdf.package.write(),
         },
-        "The ROS package that the URDF's mesh files will be in: it names them package://PACKAGE/meshes/…, so put the asset's meshes/ into \
-         the package's folder. Empty: it names them from its own folder, which RViz does not understand.",
+        "The ROS package that will contain the URDF's mesh files: they are named package://PACKAGE/meshes/…, so copy the asset's meshes/ into \
+         the package's folder. Empty: paths relative to the URDF, which RViz does not support.",
     ),
     Opt::new(
         "urdf_file_uris",
         Kind::Switch,
         "",
         field!(Options.urdf.file_uris),
-        "Let the URDF name mesh files by where they are written (file:///…), for RViz on the same machine without a package.",
+        "Name the URDF's mesh files by absolute URIs (file:///…), for RViz on the same machine without a package.",
     ),
     Opt::new(
         "gltf.animations",
@@ -326,7 +327,7 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::Switch,
         "",
         field!(Options.gltf.physics),
-        "Write what physics engines need into the glTF: KHR_implicit_shapes and KHR_physics_rigid_bodies.",
+        "Write physics into the glTF: KHR_implicit_shapes and KHR_physics_rigid_bodies.",
     ),
     Opt::new(
         "gltf.compression",
@@ -345,7 +346,7 @@ pub static TABLE: &[Opt<Options>] = &[
         Kind::Switch,
         "",
         field!(Options.dated),
-        "Write into the glTF when it was made, so that the same input no longer gives the same bytes.",
+        "Write the time of conversion into the glTF; the same input then no longer gives the same bytes.",
     ),
 ];
 

@@ -1,6 +1,6 @@
-//! Whether a robot comes out in pieces: parts that a joint connects and that are far from each
-//! other. Mesh files in other axes than the robot's make that, and no single file shows it.
-//! [`hint`] is the entry point.
+//! Detects robots whose parts lie far apart although joints connect them: [`hint`].
+//!
+//! The usual cause are mesh files in other axes than the robot's, which no single file reveals.
 
 use nalgebra::{Point3, Vector3};
 
@@ -10,15 +10,14 @@ use urdf_usd_robot::{ArenaMap, Geometry, Link, LinkId, Pose, Robot, Shape};
 
 use super::codes;
 
-/// How far parts may be from each other, of the size of the larger one (the diagonal of its box),
-/// before they count as apart.
-const NEAR: f64 = 0.25;
-/// What part of the pairs has to be apart, at least.
-const MANY: f64 = 0.5;
-/// How few pairs say nothing.
-const FEW: usize = 2;
+/// Maximum gap between connected parts, relative to the diagonal of the larger part's box.
+const MAX_RELATIVE_GAP: f64 = 0.25;
+/// Minimum share of pairs that must be apart to report the robot.
+const MIN_APART_SHARE: f64 = 0.5;
+/// Minimum number of pairs that must be apart to report the robot.
+const MIN_APART_PAIRS: usize = 2;
 
-/// A box along the axes of a frame.
+/// An axis-aligned box.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     low: Vector3<f64>,
@@ -66,7 +65,7 @@ impl Bounds {
         })
     }
 
-    /// The box around it in the frame in which its own is at `pose`.
+    /// Returns the bounding box in the frame in which the box's own frame is at `pose`.
     fn seen_from(self, pose: &Pose) -> Option<Self> {
         Self::of(
             self.corners()
@@ -74,25 +73,29 @@ impl Bounds {
         )
     }
 
-    /// How far two boxes of one frame are from each other, at least.
+    /// Returns a lower bound of the distance between two boxes of one frame.
     fn gap(self, other: Self) -> f64 {
         let apart = (other.low - self.high).sup(&(self.low - other.high));
         apart.map(|distance| distance.max(0.0)).norm()
     }
 }
 
-/// How mesh files are turned.
+/// The assumed axes of mesh files.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turned {
+enum MeshAxes {
     /// As they were read.
     AsRead,
-    /// glTF files as they are in their files.
+    /// glTF files without their rotation from y up.
     GltfAsStored,
 }
 
-/// Says that the robot is in pieces, if it is, and what would mend it.
+/// Reports that the robot is in pieces, with the likely remedy.
+///
+/// This is a heuristic: it compares bounding boxes with all joints at zero, in time linear in the
+/// number of shapes, and stays silent unless at least half of the pairs are apart, so that a single
+/// odd link is not reported.
 pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
-    // What is missing is no part that is far.
+    // A missing mesh can't be placed.
     if robot
         .links()
         .values()
@@ -101,9 +104,10 @@ pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
     {
         return None;
     }
-    let pairs = pairs(robot, Turned::AsRead);
+    let pairs = pairs(robot, MeshAxes::AsRead);
     let apart: Vec<&Pair> = pairs.iter().filter(|pair| pair.is_apart()).collect();
-    if apart.len() < FEW || (apart.len() as f64) < MANY * pairs.len() as f64 {
+    if apart.len() < MIN_APART_PAIRS || (apart.len() as f64) < MIN_APART_SHARE * pairs.len() as f64
+    {
         return None;
     }
     let names: Vec<String> = apart
@@ -125,7 +129,7 @@ pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
     };
     let mut help = "compare it with RViz or the CAD program: are the meshes in the axes and units of their links?".to_owned();
     if up_axis != UpAxis::Z && (ends(".gltf") || ends(".glb")) {
-        let as_stored = self::pairs(robot, Turned::GltfAsStored);
+        let as_stored = self::pairs(robot, MeshAxes::GltfAsStored);
         if 2 * as_stored.iter().filter(|pair| pair.is_apart()).count() <= apart.len() {
             help = "its glTF files seem to have the axes of their links already: try --mesh-up-axis z (mesh_up_axis: z)"
                 .to_owned();
@@ -134,7 +138,7 @@ pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
         help.push_str(" Try --mesh-up-axis honor (mesh_up_axis: honor)");
     }
     let message = format!(
-        "the robot seems to be in pieces: {} of {} parts are far from the part that they hang on, as {}",
+        "the robot seems to be in pieces: {} of {} parts are far from their parent parts, such as {}",
         apart.len(),
         pairs.len(),
         names.join(", ")
@@ -142,7 +146,7 @@ pub(super) fn hint(robot: &Robot, up_axis: UpAxis) -> Option<Diagnostic> {
     Some(Diagnostic::new(&codes::IN_PIECES, robot.place.clone(), message).help(help))
 }
 
-/// Two links with something to see, and nothing to see between them.
+/// Two links with visuals that are neighbours among such links.
 struct Pair {
     above: LinkId,
     below: LinkId,
@@ -152,14 +156,17 @@ struct Pair {
 
 impl Pair {
     fn is_apart(&self) -> bool {
-        self.gap > NEAR * self.size
+        self.gap > MAX_RELATIVE_GAP * self.size
     }
 }
 
-/// The links that hang on each other with all joints at zero.
-fn pairs(robot: &Robot, turned: Turned) -> Vec<Pair> {
-    let boxes = ArenaMap::new(robot.links(), |_, link| seen(robot, &link.visuals, turned));
-    // The nearest link at or above each link with something to see, and the pose of the link in it.
+/// Returns neighbouring links with visuals, with all joints at zero.
+fn pairs(robot: &Robot, turned: MeshAxes) -> Vec<Pair> {
+    let boxes = ArenaMap::new(robot.links(), |_, link| {
+        visual_bounds(robot, &link.visuals, turned)
+    });
+    // For each link, the nearest link with visuals at or above it, and the pose of the link in
+    // that.
     let mut holder: ArenaMap<Link, Option<(LinkId, Pose)>> = ArenaMap::filled(robot.links(), None);
     let mut pairs = Vec::new();
     let tree = robot.tree();
@@ -173,7 +180,8 @@ fn pairs(robot: &Robot, turned: Turned) -> Vec<Pair> {
             && let (Some(own_there), Some(other_here)) =
                 (own.seen_from(&pose), other.seen_from(&pose.inverse()))
         {
-            // Boxes along other axes are too large, so that the larger gap is nearer to the truth.
+            // A box of rotated axes is too large, and its gap too small, so the larger of both gaps
+            // is nearer to the truth.
             let gap = own_there.gap(other).max(other_here.gap(own));
             pairs.push(Pair {
                 above,
@@ -191,8 +199,8 @@ fn pairs(robot: &Robot, turned: Turned) -> Vec<Pair> {
     pairs
 }
 
-/// The box around what is seen of a link, in its frame.
-fn seen(robot: &Robot, shapes: &[Shape], turned: Turned) -> Option<Bounds> {
+/// Returns the bounding box of a link's visuals, in its frame.
+fn visual_bounds(robot: &Robot, shapes: &[Shape], turned: MeshAxes) -> Option<Bounds> {
     let of = |shape: &Shape| {
         let half = |x: f64, y: f64, z: f64| {
             Some(Bounds {
@@ -213,10 +221,10 @@ fn seen(robot: &Robot, shapes: &[Shape], turned: Turned) -> Option<Bounds> {
                     Vector3::from(high.map(f64::from)),
                 );
                 let uri = source.uri.to_ascii_lowercase();
-                let bounds = if turned == Turned::GltfAsStored
+                let bounds = if turned == MeshAxes::GltfAsStored
                     && (uri.ends_with(".gltf") || uri.ends_with(".glb"))
                 {
-                    // (x, y, z) was made (x, -z, y).
+                    // Undoes the rotation of (x, y, z) to (x, -z, y).
                     Bounds {
                         low: Vector3::new(low.x, low.z, -high.y),
                         high: Vector3::new(high.x, high.z, -low.y),
@@ -237,7 +245,7 @@ fn seen(robot: &Robot, shapes: &[Shape], turned: Turned) -> Option<Bounds> {
 mod tests {
     use super::*;
 
-    /// A chain of boxes, each so far from the last.
+    /// Returns a chain of boxes at this distance from each other.
     fn chain(step: f64) -> Robot {
         let link = |i: usize| {
             format!(
@@ -262,10 +270,10 @@ mod tests {
         for step in [0.05, 0.1, 0.12] {
             assert!(hint(&chain(step), UpAxis::Ignore).is_none(), "{step}");
         }
-        let told = hint(&chain(0.3), UpAxis::Ignore).unwrap();
+        let found = hint(&chain(0.3), UpAxis::Ignore).unwrap();
         assert!(
-            told.message.contains("3 of 3 parts") && told.message.contains("\"l0\" and \"l1\""),
-            "{told}"
+            found.message.contains("3 of 3 parts") && found.message.contains("\"l0\" and \"l1\""),
+            "{found}"
         );
     }
 }

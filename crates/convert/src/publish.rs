@@ -1,15 +1,16 @@
-//! Puts a revision in the place of the last one, whole or not at all.
+//! Publishes a revision of an asset atomically.
 //!
-//! A revision is staged in a directory of its own beside the asset's and takes its place in one
-//! step of the file system (`renameat2` with exchange). A kill at any instant leaves the last whole
-//! revision; what it may leave beside it is cleared away by the next publication. Files whose
-//! content did not change are hard links to the last revision's, so they keep their modification
-//! time. Where there can be no hard links they are copied.
+//! A revision is staged in a directory beside the asset's, and replaces it in one operation of the
+//! file system (`renameat2` with `RENAME_EXCHANGE`). Renaming alone would not do: it can't replace
+//! a directory that is not empty, and two renames leave a moment without an asset. A process that
+//! is killed at any time leaves the last complete revision; the next publication cleans up the
+//! rest. Unchanged files are hard links to the last revision's, so they keep their modification
+//! times and cost no writing; without support for hard links they are copied.
 //!
-//! What people put into the directory is in the new one before that takes its place. What they
-//! saved meanwhile follows: the last revision's directory is emptied entry by entry, and nothing
-//! that is not known to be in the new one is removed. This module knows files and bytes, nothing of
-//! what is in them.
+//! Files that users put into the directory are linked into the new revision before it replaces the
+//! last one. Files that they save meanwhile follow afterwards: the replaced directory is emptied
+//! entry by entry, and nothing is deleted that is not known to be in the new one. This module knows
+//! only files and bytes, not their meaning.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::{self, File, FileTimes, FileType, Metadata, Permissions};
@@ -29,47 +30,48 @@ use urdf_usd_resolve::{Opened, States};
 use urdf_usd_robot::CacheEvicted;
 use urdf_usd_store::Content;
 
-/// How often the last revision's directory is emptied once more because something was saved into it
+/// Maximum number of times that the replaced directory is emptied because files were saved into it
 /// meanwhile.
-const PASSES: usize = 10;
-/// How many bytes all names of a file's extended attributes have at most in Linux, and each value.
-const MOST_XATTR: usize = 64 << 10;
-/// How many bytes of two files are compared at a time.
-const COMPARED: usize = 128 << 10;
-/// What the owner needs to work in a folder.
-const WORKABLE: u32 = 0o700;
+const MAX_PASSES: usize = 10;
+/// Maximum size in Linux of the list of a file's extended attributes, and of each value, in bytes.
+const MAX_XATTR_BYTES: usize = 64 << 10;
+/// Number of bytes of two files that are compared at a time.
+const COMPARED_BYTES: usize = 128 << 10;
+/// Permissions that the owner needs to work in a folder.
+const OWNER_RWX: u32 = 0o700;
 
 /// The files of a revision: relative paths with forward slashes, and contents.
 pub(super) type Files = BTreeMap<String, Content>;
 
-/// What is known of the files of the published revision without reading them.
+/// Cached knowledge about the files of the published revision, valid without reading them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Known {
-    /// Their SHA-256 in lower-case hex, by relative path …
+    /// SHA-256 of each file in lower-case hex, by relative path; valid …
     pub sha256: BTreeMap<String, String>,
-    /// … while they are in these states.
+    /// … while the files have these states.
     pub states: States,
 }
 
 impl Known {
-    /// Whether the file at `path`, `relative` in the asset, is known to hold `content`.
-    fn says(&self, path: &Path, relative: &str, content: &Content) -> bool {
+    /// Returns whether the file at `path`, `relative` in the asset, is known to have this
+    /// `content`.
+    fn has_content(&self, path: &Path, relative: &str, content: &Content) -> bool {
         let known = self.sha256.get(relative).map(String::as_str);
         known.is_some() && known == content.known_sha256() && self.states.holds(path)
     }
 }
 
-/// The bytes of `content`, one part after the other. An error carries a [`CacheEvicted`].
+/// Returns the bytes of `content` in chunks. An error wraps a [`CacheEvicted`].
 fn chunks(content: &Content) -> impl Iterator<Item = io::Result<Bytes>> {
     content
         .chunks()
         .map(|chunk| chunk.ok_or_else(|| io::Error::other(CacheEvicted)))
 }
 
-/// Tells the failures of a file apart from those of the cache.
+/// Separates failures of the cache from those of a file.
 ///
 /// # Errors
-/// If `error` carries a [`CacheEvicted`].
+/// Returns the [`CacheEvicted`] that `error` wraps, if it does.
 pub(super) fn unless_evicted(error: &io::Error) -> Result<(), CacheEvicted> {
     let evicted = error
         .get_ref()
@@ -80,13 +82,13 @@ pub(super) fn unless_evicted(error: &io::Error) -> Result<(), CacheEvicted> {
 /// Writes `content` to a file.
 ///
 /// # Errors
-/// If that fails, or `content` is no longer in the cache ([`unless_evicted`]).
+/// Fails if writing does, or if `content` is no longer in the cache ([`unless_evicted`]).
 pub(super) fn write(content: &Content, path: &Path) -> io::Result<()> {
     let mut file = File::create(path)?;
     chunks(content).try_for_each(|chunk| file.write_all(&chunk?))
 }
 
-/// Whether the file holds exactly these bytes.
+/// Returns whether the file consists of exactly these bytes.
 ///
 /// # Errors
 /// If `content` is no longer in the cache.
@@ -99,11 +101,12 @@ pub(super) fn is_in(content: &Content, path: &Path) -> Result<bool, CacheEvicted
     begins_with(path, content).or_else(|error| unless_evicted(&error).map(|()| false))
 }
 
-/// Whether the file begins with these bytes. It is read in steps: most that differ do so early.
+/// Returns whether the file begins with these bytes. It is read in steps, because most differences
+/// are near the beginning.
 fn begins_with(path: &Path, content: &Content) -> io::Result<bool> {
-    let (mut file, mut read) = (Opened::at(path)?.file, vec![0; COMPARED]);
+    let (mut file, mut read) = (Opened::at(path)?.file, vec![0; COMPARED_BYTES]);
     for chunk in chunks(content) {
-        for bytes in chunk?.chunks(COMPARED) {
+        for bytes in chunk?.chunks(COMPARED_BYTES) {
             let Some(read) = read.get_mut(..bytes.len()) else {
                 return Ok(false);
             };
@@ -120,23 +123,23 @@ fn begins_with(path: &Path, content: &Content) -> io::Result<bool> {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct Error {
-    /// What was tried: `create`, `write`.
+    /// The operation: `create`, `write`.
     pub action: &'static str,
-    /// On what.
+    /// The path that it failed for.
     pub path: PathBuf,
-    /// Why it failed.
+    /// The cause.
     pub source: io::Error,
 }
 
 impl Error {
-    /// What to do about it.
+    /// Returns the remedy.
     pub fn help(&self) -> &'static str {
         match self.source.kind() {
             io::ErrorKind::StorageFull => {
-                "no space is left there: free some, or choose an output directory on another disk; nothing of the new revision is kept"
+                "the disk is full: free some space, or choose an output directory on another disk; the new revision was discarded"
             }
             io::ErrorKind::QuotaExceeded => {
-                "your quota there is used up: free some space, or choose an output directory on another disk"
+                "your disk quota is exhausted: free some space, or choose an output directory on another disk"
             }
             io::ErrorKind::FileTooLarge => {
                 "the file system or a limit of the process (ulimit -f) does not allow a file of this size: choose another output directory, \
@@ -156,14 +159,14 @@ fn at<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Err
     }
 }
 
-/// What belongs to an asset, by relative path. Everything else in its directory was put there by
-/// people.
-struct Ours<'a> {
+/// The paths that belong to an asset, relative to its directory. All others in the directory belong
+/// to users.
+struct AssetPaths<'a> {
     files: HashSet<&'a Path>,
     folders: HashSet<&'a Path>,
 }
 
-impl<'a> Ours<'a> {
+impl<'a> AssetPaths<'a> {
     fn new(files: impl Iterator<Item = &'a str>) -> Self {
         let files: HashSet<&Path> = files.map(Path::new).collect();
         let folders = files
@@ -174,25 +177,25 @@ impl<'a> Ours<'a> {
     }
 }
 
-/// What people put into the last revision's directory that is in the new one too, by relative path.
+/// Files and folders of users that were carried over into the new revision, by relative path.
 #[derive(Default)]
-struct Kept {
+struct CarriedOver {
     files: HashMap<PathBuf, Stamp>,
     folders: HashSet<PathBuf>,
 }
 
-/// Tells a file from another one, and from itself when it was changed.
+/// Identifies a file and its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
     bytes: u64,
-    /// Seconds and nanoseconds.
+    /// Time of modification, in seconds and nanoseconds.
     modified: (i64, i64),
 }
 
 impl Stamp {
-    /// Of what stands at `path`; `None` if nothing does.
-    fn of(path: &Path) -> Result<Option<Self>, Error> {
+    /// Reads the stamp of the file at `path`; `None` if there is none.
+    fn read(path: &Path) -> Result<Option<Self>, Error> {
         match fs::symlink_metadata(path) {
             Ok(meta) => {
                 let modified = (meta.mtime(), meta.mtime_nsec());
@@ -208,7 +211,7 @@ impl Stamp {
     }
 }
 
-/// Returns the names of assets in `parent` with staging files beside them, left by an active or a
+/// Returns the names of assets in `parent` that have staging directories, left by an active or a
 /// killed writer.
 pub(super) fn interrupted(parent: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
@@ -222,20 +225,22 @@ pub(super) fn interrupted(parent: &Path) -> BTreeSet<String> {
     names.collect()
 }
 
-/// The place of one robot's asset, locked against other writers until dropped.
+/// The directory of one robot's asset, locked against other writers until dropped.
 pub(super) struct Slot {
     parent: PathBuf,
     name: String,
-    /// What is known of what is there.
+    /// Cached knowledge about the published files.
     known: Known,
-    /// Makes a hard link.
+    /// Creates a hard link; replaced in tests.
     link: fn(&Path, &Path) -> io::Result<()>,
     // Held until the slot is dropped.
     _lock: Lock,
 }
 
-/// The locked file beside an asset. It is removed only where there is no asset, and whoever locks a
-/// file looks whether it still has its name: so no two writers hold locks on two files of one name.
+/// The lock file beside an asset.
+///
+/// It is deleted only if there is no asset. After locking a file, a writer checks that the path
+/// still refers to it, so no two writers can hold locks on different files of one name.
 struct Lock {
     path: PathBuf,
     /// The asset's directory.
@@ -244,8 +249,8 @@ struct Lock {
 }
 
 impl Lock {
-    /// Locks the file at `path`, which is made if need be, once no other process has it locked.
-    fn take(path: &Path, directory: PathBuf) -> io::Result<Self> {
+    /// Waits for the lock of the file at `path`, which is created if necessary.
+    fn acquire(path: &Path, directory: PathBuf) -> io::Result<Self> {
         loop {
             let file = File::options()
                 .create(true)
@@ -262,7 +267,7 @@ impl Lock {
                         _file: file,
                     });
                 }
-                // Whoever had it locked has removed it.
+                // Another writer deleted the file before releasing it.
                 Ok(_) => {}
                 Err(error) if is_absent(&error) => {}
                 Err(error) => return Err(error),
@@ -273,23 +278,25 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A conversion that came to nothing leaves nothing.
-        if matches!(Stamp::of(&self.directory), Ok(None)) {
+        // A conversion that published nothing leaves no lock file.
+        if matches!(Stamp::read(&self.directory), Ok(None)) {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
 impl Slot {
-    /// Makes `parent` if need be, waits until no other process writes this asset, and clears away
-    /// what a killed one left. `listed`: the files of the revision in a directory, by its report.
+    /// Creates `parent` if necessary, waits for the lock of the asset, and cleans up after a killed
+    /// writer.
+    ///
+    /// `listed` returns the files of the revision in a directory, from its report.
     pub(super) fn lock(
         parent: &Path,
         name: &str,
         listed: impl Fn(&Path) -> Vec<String>,
     ) -> Result<Self, Error> {
-        // A file where the directory should be: the operating system's word for it, "file exists",
-        // helps nobody.
+        // If a file is in the way of the directory, the system's own message, "file exists", would
+        // mislead.
         let blocking = parent
             .ancestors()
             .find(|path| path.exists())
@@ -301,12 +308,13 @@ impl Slot {
         }
         fs::create_dir_all(parent).map_err(at("create", parent))?;
         let path = parent.join(format!(".{name}.lock"));
-        let lock = Lock::take(&path, parent.join(name)).map_err(at("lock", &path))?;
+        let lock = Lock::acquire(&path, parent.join(name)).map_err(at("lock", &path))?;
         Self::locked(parent, name, lock, listed)
     }
 
-    /// Locks the slot without blocking; `None` if another process holds the lock or the asset was
-    /// never written.
+    /// Locks the slot without waiting; `None` if another process holds the lock.
+    ///
+    /// Fails if the asset was never written, which leaves no lock file.
     pub(super) fn try_lock(
         parent: &Path,
         name: &str,
@@ -328,7 +336,7 @@ impl Slot {
             .transpose()
     }
 
-    /// Removes the remains of a killed writer while holding the lock.
+    /// Cleans up after a killed writer; the caller holds the lock.
     fn locked(
         parent: &Path,
         name: &str,
@@ -345,37 +353,37 @@ impl Slot {
         };
         remove(&slot.staging())?;
         let retired = slot.retired();
-        if Stamp::of(&retired)?.is_some() {
-            if Stamp::of(&slot.directory())?.is_none() {
-                // It was killed before the new one was in place.
+        if Stamp::read(&retired)?.is_some() {
+            if Stamp::read(&slot.directory())?.is_none() {
+                // The writer was killed before the new revision was in place.
                 fs::rename(&retired, slot.directory()).map_err(at("restore", &retired))?;
             } else {
                 let listed = listed(&retired);
                 slot.retire(
-                    &Ours::new(listed.iter().map(String::as_str)),
-                    &Kept::default(),
+                    &AssetPaths::new(listed.iter().map(String::as_str)),
+                    &CarriedOver::default(),
                 )?;
             }
         }
         Ok(slot)
     }
 
-    /// The same with what is known of the published revision.
-    pub(super) fn knowing(self, known: Known) -> Self {
+    /// Sets the cached knowledge about the published files.
+    pub(super) fn with_known(self, known: Known) -> Self {
         Self { known, ..self }
     }
 
-    /// Whether the file `relative` of the published revision holds `content`.
+    /// Returns whether the file `relative` of the published revision has this `content`.
     fn has(&self, relative: &str, content: &Content) -> Result<bool, CacheEvicted> {
         let path = self.directory().join(relative);
-        if self.known.says(&path, relative, content) {
+        if self.known.has_content(&path, relative, content) {
             Ok(true)
         } else {
             is_in(content, &path)
         }
     }
 
-    /// Where the asset is.
+    /// Returns the asset's directory.
     pub(super) fn directory(&self) -> PathBuf {
         self.parent.join(&self.name)
     }
@@ -388,13 +396,12 @@ impl Slot {
         self.parent.join(format!(".{}.retired", self.name))
     }
 
-    /// Whether the published revision holds exactly `files` beside `extra` (and whatever else
-    /// people put there).
+    /// Returns whether the published revision consists of exactly `files` (beside files of users).
     ///
     /// # Errors
     /// If the content of a file is no longer in the cache.
     pub(super) fn holds(&self, files: &Files, previous: &[String]) -> Result<bool, CacheEvicted> {
-        // A change mostly shows in small files.
+        // Most changes affect small files, so these are compared first.
         let mut smallest_first: Vec<_> = files.iter().collect();
         smallest_first.sort_by_key(|(_, content)| content.length());
         if previous.len() != files.len() || !previous.iter().all(|path| files.contains_key(path)) {
@@ -408,9 +415,10 @@ impl Slot {
         Ok(true)
     }
 
-    /// Makes a revision of `files` beside the last one. `previous` names the files of that: those
-    /// that are not in `files` are not in the new one; everything else that stands in the directory
-    /// was put there by people and stays.
+    /// Stages a revision of `files` beside the last one.
+    ///
+    /// `previous` names the files of the last revision; those that are not in `files` are dropped.
+    /// All other files in the directory belong to users and are carried over.
     pub(super) fn stage<'a>(
         &'a self,
         files: &'a Files,
@@ -419,25 +427,25 @@ impl Slot {
         self.staged(files, previous).inspect_err(|_| self.abandon())
     }
 
-    /// Removes a revision that can't be finished: on a full disk it would hold the very space that
+    /// Deletes a revision that can't be completed: on a full disk, it would occupy the space that
     /// is missing.
     fn abandon(&self) {
-        // The next publication tries again.
+        // On failure, the next publication cleans up.
         let _ = remove(&self.staging());
     }
 
     fn staged<'a>(&'a self, files: &'a Files, previous: &'a [String]) -> Result<Staged<'a>, Error> {
         let directory = self.directory();
         if fs::metadata(&directory).is_ok_and(|there| !there.is_dir()) {
-            // Somebody's file, and not for us to move away.
+            // A file of the user's, which must not be replaced.
             return Err(at("replace", &directory)(
                 io::ErrorKind::NotADirectory.into(),
             ));
         }
-        let ours = Ours::new(previous.iter().chain(files.keys()).map(String::as_str));
+        let ours = AssetPaths::new(previous.iter().chain(files.keys()).map(String::as_str));
         let mut made = Vec::new();
         self.make_folder(Path::new(""), &mut made)?;
-        let kept = self.keep_others(&ours, &mut made)?;
+        let kept = self.carry_over(&ours, &mut made)?;
         for folder in files
             .keys()
             .map(|path| folder_of(path))
@@ -445,8 +453,7 @@ impl Slot {
         {
             self.make_folder(folder, &mut made)?;
         }
-        // As many at a time as there are cores: what takes long is to copy large ones to the
-        // system.
+        // One file per core at a time: most of the time is spent copying large files to the system.
         let files: Vec<(&String, &Content)> = files.iter().collect();
         let put: Vec<Result<(), Error>> = files
             .into_par_iter()
@@ -462,21 +469,22 @@ impl Slot {
         })
     }
 
-    /// Puts a file into the new revision, whose folder is there.
+    /// Adds a file to the new revision, whose folder exists.
     fn put(&self, path: &str, content: &Content) -> Result<(), Error> {
         let (old, new) = (self.directory().join(path), self.staging().join(path));
         let has = self
             .has(path, content)
             .map_err(|evicted| at("write", &new)(io::Error::other(evicted)))?;
-        if has && self.keep(&old, &new) {
+        if has && self.link_or_copy(&old, &new) {
             return Ok(());
         }
         write(content, &new).map_err(at("write", &new))
     }
 
-    /// Makes a folder of the new revision and those above it. Each is like the last revision's: its
-    /// mode, its owner as far as that is allowed, its access control lists and other extended
-    /// attributes.
+    /// Creates a folder of the new revision and its parents.
+    ///
+    /// Each gets the mode of the last revision's folder, its owner if permitted, its access control
+    /// lists and other extended attributes.
     fn make_folder(&self, relative: &Path, made: &mut Vec<PathBuf>) -> Result<(), Error> {
         let (directory, staging) = (self.directory(), self.staging());
         let above: Vec<&Path> = relative.ancestors().collect();
@@ -486,10 +494,10 @@ impl Slot {
                 Ok(()) => {
                     let old = directory.join(folder);
                     if let Ok(meta) = fs::metadata(&old) {
-                        take_attributes(&old, &meta, &path);
+                        copy_attributes(&old, &meta, &path);
                         let _ = fs::set_permissions(
                             &path,
-                            Permissions::from_mode(meta.mode() | WORKABLE),
+                            Permissions::from_mode(meta.mode() | OWNER_RWX),
                         );
                     }
                     made.push(folder.to_owned());
@@ -501,13 +509,17 @@ impl Slot {
         Ok(())
     }
 
-    /// Puts what stands in the directory and is not ours, however deep, into the new revision.
-    fn keep_others(&self, ours: &Ours<'_>, made: &mut Vec<PathBuf>) -> Result<Kept, Error> {
+    /// Carries files of users over into the new revision, at any depth.
+    fn carry_over(
+        &self,
+        ours: &AssetPaths<'_>,
+        made: &mut Vec<PathBuf>,
+    ) -> Result<CarriedOver, Error> {
         let (directory, staging) = (self.directory(), self.staging());
-        let mut kept = Kept::default();
+        let mut kept = CarriedOver::default();
         for (relative, kind) in entries(&directory, false)? {
             if kind.is_dir() {
-                // An empty one of ours is no longer needed.
+                // An empty folder of the asset is dropped.
                 if !ours.folders.contains(&*relative) && !ours.files.contains(&*relative) {
                     self.make_folder(&relative, made)?;
                     kept.folders.insert(relative);
@@ -515,10 +527,10 @@ impl Slot {
             } else if !ours.files.contains(&*relative) {
                 let (from, to) = (directory.join(&relative), staging.join(&relative));
                 self.make_folder(relative.parent().unwrap_or(Path::new("")), made)?;
-                // What can't be copied either, a socket or somebody else's secret, is moved when
-                // the new revision is in place.
-                if self.keep(&from, &to)
-                    && let Some(stamp) = Stamp::of(&to)?
+                // A file that can't be copied either, such as a socket or one without permission to
+                // read, is moved after the exchange.
+                if self.link_or_copy(&from, &to)
+                    && let Some(stamp) = Stamp::read(&to)?
                 {
                     kept.files.insert(relative, stamp);
                 }
@@ -527,17 +539,17 @@ impl Slot {
         Ok(kept)
     }
 
-    /// Puts a file at `to` too: the same one, or a copy where the file system or its rules allow no
-    /// second link. Whether it is there.
-    fn keep(&self, from: &Path, to: &Path) -> bool {
+    /// Puts a file at `to` as well: as a hard link, or as a copy if the file system or its rules
+    /// forbid that. Returns whether it succeeded.
+    fn link_or_copy(&self, from: &Path, to: &Path) -> bool {
         (self.link)(from, to).is_ok()
             || copy(from, to)
                 .inspect_err(|_| drop(fs::remove_file(to)))
                 .is_ok()
     }
 
-    /// Puts the new revision in place. Whether there was one before, which is retired now.
-    fn take_over(&self) -> Result<bool, Error> {
+    /// Puts the new revision in place. Returns whether there was one before, which is now retired.
+    fn swap_in(&self) -> Result<bool, Error> {
         let (directory, staging, retired) = (self.directory(), self.staging(), self.retired());
         match renameat_with(CWD, &staging, CWD, &directory, RenameFlags::EXCHANGE) {
             Ok(()) => fs::rename(&staging, &retired).map_err(at("replace", &staging))?,
@@ -547,7 +559,8 @@ impl Slot {
                     .map_err(at("create", &directory))?;
                 return Ok(false);
             }
-            // Not every file system can exchange: there, a reader may for an instant find no asset.
+            // Some file systems can't exchange (NFS, older FUSE): there, a reader may find no asset
+            // for a moment.
             Err(
                 rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP,
             ) => {
@@ -565,26 +578,26 @@ impl Slot {
         Ok(true)
     }
 
-    /// Moves what people saved into the retired revision to the one that took its place, and
-    /// removes the rest.
-    fn retire(&self, ours: &Ours<'_>, kept: &Kept) -> Result<(), Error> {
+    /// Moves files that users saved into the retired revision to the one that replaced it, and
+    /// deletes the rest.
+    fn retire(&self, ours: &AssetPaths<'_>, kept: &CarriedOver) -> Result<(), Error> {
         let retired = self.retired();
         if fs::symlink_metadata(&retired).is_ok_and(|meta| meta.is_symlink()) {
-            // The directory that somebody named here stays as it is.
+            // The asset's directory was a symbolic link; its target is the user's, and stays.
             return fs::remove_file(&retired).map_err(at("remove", &retired));
         }
-        for _ in 0..PASSES {
+        for _ in 0..MAX_PASSES {
             let folders = self.empty(ours, kept)?;
             if remove_folders(&folders)? {
                 return Ok(());
             }
         }
-        // The next publication goes on.
+        // Files keep arriving; the next publication continues.
         Ok(())
     }
 
-    /// Empties the retired revision once. Its folders, those above others first.
-    fn empty(&self, ours: &Ours<'_>, kept: &Kept) -> Result<Vec<PathBuf>, Error> {
+    /// Empties the retired revision once. Returns its folders, parents first.
+    fn empty(&self, ours: &AssetPaths<'_>, kept: &CarriedOver) -> Result<Vec<PathBuf>, Error> {
         let (directory, retired) = (self.directory(), self.retired());
         let (mut folders, mut old) = (vec![retired.clone()], Vec::new());
         for (relative, kind) in entries(&retired, true)? {
@@ -595,7 +608,8 @@ impl Slot {
                 if is_known {
                     folders.push(from);
                 } else if !move_unless_there(&from, &to)? {
-                    // What is in it goes into the one that is there, unless that is a file.
+                    // If the new revision has this folder, its contents are merged into it; if it
+                    // has a file of that name, the folder is renamed.
                     if to.is_dir() {
                         folders.push(from);
                     } else {
@@ -605,10 +619,11 @@ impl Slot {
             } else if ours.files.contains(&*relative) {
                 old.push(relative);
             } else {
-                follow(&from, &to, kept.files.get(&relative))?;
+                move_saved(&from, &to, kept.files.get(&relative))?;
             }
         }
-        // The report says which files are ours, so it goes last.
+        // The report lists the asset's files, which a writer after a kill needs, so it is deleted
+        // last.
         old.sort_by_key(|relative| relative == Path::new(REPORT));
         for relative in old {
             remove_file(&retired.join(relative))?;
@@ -617,39 +632,39 @@ impl Slot {
     }
 }
 
-/// A revision that is not in its place yet.
+/// A revision that is not in place yet.
 pub(super) struct Staged<'a> {
     slot: &'a Slot,
-    ours: Ours<'a>,
-    kept: Kept,
-    /// Its folders, those above others first.
+    ours: AssetPaths<'a>,
+    kept: CarriedOver,
+    /// The folders created for it, parents first.
     made: Vec<PathBuf>,
 }
 
 impl Staged<'_> {
-    /// Adds a file that is among those of this revision or the last one.
+    /// Adds a file that belongs to this revision or the last one.
     pub(super) fn add(&mut self, path: &str, content: &Content) -> Result<(), Error> {
         let made = self.slot.make_folder(folder_of(path), &mut self.made);
         made.and_then(|()| self.slot.put(path, content))
             .inspect_err(|_| self.slot.abandon())
     }
 
-    /// Puts it in the place of the last revision.
+    /// Replaces the last revision by this one.
     pub(super) fn publish(self) -> Result<(), Error> {
         self.finish();
-        if self.slot.take_over()? {
+        if self.slot.swap_in()? {
             self.slot.retire(&self.ours, &self.kept)
         } else {
             Ok(())
         }
     }
 
-    /// Gives its folders the modes of the last revision's. The innermost first, since the owner may
-    /// take the right to write from themselves.
+    /// Gives its folders the modes of the last revision's, innermost first, because a mode may
+    /// remove the owner's permission to write.
     fn finish(&self) {
         for folder in self.made.iter().rev() {
             if let Ok(meta) = fs::metadata(self.slot.directory().join(folder))
-                && meta.mode() & WORKABLE != WORKABLE
+                && meta.mode() & OWNER_RWX != OWNER_RWX
             {
                 let _ = fs::set_permissions(self.slot.staging().join(folder), meta.permissions());
             }
@@ -657,35 +672,37 @@ impl Staged<'_> {
     }
 }
 
-/// The folder that a file is in, as relative as its path.
+/// Returns the folder of a file, as relative as its path.
 fn folder_of(path: &str) -> &Path {
     Path::new(path).parent().unwrap_or(Path::new(""))
 }
 
-/// Brings a file of people from the retired revision to its place in the new one, unless what
-/// stands there came later. `kept`: what was put there before.
-fn follow(from: &Path, to: &Path, kept: Option<&Stamp>) -> Result<(), Error> {
-    let Some(now) = Stamp::of(from)? else {
+/// Moves a user's file from the retired revision to its place in the new one, unless the file there
+/// is newer.
+///
+/// `kept` is the stamp of the file that was carried over.
+fn move_saved(from: &Path, to: &Path, kept: Option<&Stamp>) -> Result<(), Error> {
+    let Some(now) = Stamp::read(from)? else {
         return Ok(());
     };
-    match (Stamp::of(to)?, kept) {
-        // One more link to the same file.
+    match (Stamp::read(to)?, kept) {
+        // Another link to the same file.
         (Some(there), _) if there.inode == now.inode => remove_file(from),
         (Some(_), _) if to.is_dir() => move_unless_there(from, &free_name(to)).map(drop),
-        // An older one, or a copy.
+        // The file there is older, or a copy made before the exchange.
         (Some(there), Some(kept)) if there == *kept => {
-            fs::rename(from, to).map_err(at("keep", from))
+            fs::rename(from, to).map_err(at("move", from))
         }
         (Some(there), None) if there.modified < now.modified => {
-            fs::rename(from, to).map_err(at("keep", from))
+            fs::rename(from, to).map_err(at("move", from))
         }
-        // What somebody saved here, or removed from here, since the new revision is in place.
+        // A user saved or deleted the file in the new revision after the exchange.
         (Some(_), _) | (None, Some(_)) => remove_file(from),
         (None, None) => move_unless_there(from, to).map(drop),
     }
 }
 
-/// A name beside `path` that is not taken.
+/// Returns a path beside `path` that does not exist.
 fn free_name(path: &Path) -> PathBuf {
     let mut free = path.with_added_extension("saved");
     while fs::symlink_metadata(&free).is_ok() {
@@ -694,7 +711,8 @@ fn free_name(path: &Path) -> PathBuf {
     free
 }
 
-/// Moves a file or folder to where nothing stands. Whether it did, or found nothing to move.
+/// Moves a file or folder to a path unless that exists. Returns whether it moved, or found nothing
+/// to move.
 fn move_unless_there(from: &Path, to: &Path) -> Result<bool, Error> {
     use rustix::io::Errno;
     if let Some(folder) = to.parent() {
@@ -703,18 +721,18 @@ fn move_unless_there(from: &Path, to: &Path) -> Result<bool, Error> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) | Err(Errno::NOENT) => Ok(true),
         Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if Stamp::of(to)?.is_some() => {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if Stamp::read(to)?.is_some() => {
             Ok(false)
         }
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::rename(from, to)
             .map(|()| true)
-            .map_err(at("keep", from)),
-        Err(error) => Err(at("keep", from)(error.into())),
+            .map_err(at("move", from)),
+        Err(error) => Err(at("move", from)(error.into())),
     }
 }
 
-/// Copies a file or link with its times, mode and extended attributes, and its owner as far as that
-/// is allowed.
+/// Copies a file or symbolic link with its times, mode and extended attributes, and its owner if
+/// permitted.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let meta = fs::symlink_metadata(from)?;
     if meta.is_symlink() {
@@ -724,7 +742,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
         return Err(io::ErrorKind::Unsupported.into());
     }
     fs::copy(from, to)?;
-    take_attributes(from, &meta, to);
+    copy_attributes(from, &meta, to);
     let times = FileTimes::new()
         .set_accessed(meta.accessed()?)
         .set_modified(meta.modified()?);
@@ -732,11 +750,12 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::set_permissions(to, meta.permissions())
 }
 
-/// Takes over the owner and the extended attributes, access control lists among them, as far as the
-/// system allows it.
-fn take_attributes(from: &Path, meta: &Metadata, to: &Path) {
+/// Copies the owner and the extended attributes, including access control lists, as far as the
+/// system permits.
+fn copy_attributes(from: &Path, meta: &Metadata, to: &Path) {
     let is_own = fs::metadata(to).is_ok_and(|to| (to.uid(), to.gid()) == (meta.uid(), meta.gid()));
-    // Who may not give it away may still give it to another group of theirs.
+    // Without the permission to change the owner, the group may still be changed to one of the
+    // user's own.
     if !is_own && chown(to, Some(meta.uid()), Some(meta.gid())).is_err() {
         let _ = chown(to, None, Some(meta.gid()));
     }
@@ -744,7 +763,7 @@ fn take_attributes(from: &Path, meta: &Metadata, to: &Path) {
     for name in new.iter().filter(|name| !old.contains(name)) {
         let _ = removexattr(to, name.as_slice());
     }
-    let mut value = vec![0; if old.is_empty() { 0 } else { MOST_XATTR }];
+    let mut value = vec![0; if old.is_empty() { 0 } else { MAX_XATTR_BYTES }];
     for name in old {
         if let Ok(length) = getxattr(from, name.as_slice(), value.as_mut_slice())
             && let Some(value) = value.get(..length)
@@ -754,9 +773,9 @@ fn take_attributes(from: &Path, meta: &Metadata, to: &Path) {
     }
 }
 
-/// The names of the extended attributes.
+/// Returns the names of the extended attributes.
 fn xattrs(path: &Path) -> Vec<Vec<u8>> {
-    let mut names = vec![0; MOST_XATTR];
+    let mut names = vec![0; MAX_XATTR_BYTES];
     let length = listxattr(path, names.as_mut_slice()).unwrap_or(0);
     let names = names.get(..length).unwrap_or_default();
     names
@@ -766,9 +785,10 @@ fn xattrs(path: &Path) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Whatever stands in a directory, however deep, by relative path; folders before what is in them.
-/// Nothing if there is none. Where `unlock` is set the folders are made such that they can be
-/// emptied.
+/// Returns everything in a directory by relative path, at any depth, folders before their contents.
+///
+/// Empty if the directory does not exist. With `unlock`, folders are made writable so that they can
+/// be emptied.
 fn entries(root: &Path, unlock: bool) -> Result<Vec<(PathBuf, FileType)>, Error> {
     let (mut all, mut open) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(relative) = open.pop() {
@@ -776,9 +796,9 @@ fn entries(root: &Path, unlock: bool) -> Result<Vec<(PathBuf, FileType)>, Error>
         if unlock
             && let Ok(meta) = fs::symlink_metadata(&folder)
             && meta.is_dir()
-            && meta.mode() & WORKABLE != WORKABLE
+            && meta.mode() & OWNER_RWX != OWNER_RWX
         {
-            let _ = fs::set_permissions(&folder, Permissions::from_mode(meta.mode() | WORKABLE));
+            let _ = fs::set_permissions(&folder, Permissions::from_mode(meta.mode() | OWNER_RWX));
         }
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -816,7 +836,7 @@ fn remove_file(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes folders that are empty; those in others come after them. Whether all are gone.
+/// Deletes empty folders; parents must come first in the list. Returns whether all are gone.
 fn remove_folders(folders: &[PathBuf]) -> Result<bool, Error> {
     let mut are_gone = true;
     for folder in folders.iter().rev() {
@@ -842,7 +862,7 @@ fn remove(directory: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::{
-        COMPARED, Content, Files, Known, Slot, is_in, remove_folders, take_attributes, write,
+        COMPARED_BYTES, Content, Files, Known, Slot, copy_attributes, is_in, remove_folders, write,
     };
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     use std::ffi::OsString;
@@ -908,7 +928,7 @@ mod tests {
         assert!(!slot.directory().join("gone.usda").exists());
         assert_eq!(read(&slot.directory().join("notes.txt")), "mine");
         assert!(!slot.staging().exists() && !slot.retired().exists());
-        // A folder of ours that is needed no more is none of people's.
+        // A folder of the asset that is no longer needed does not belong to users.
         let previous = names(&second);
         publish(&slot, &files(&[("arm.usda", "three")]), &previous);
         assert!(!slot.directory().join("textures").exists());
@@ -930,7 +950,7 @@ mod tests {
         );
         drop(slot);
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
-        // What was published stays, and its lock with it.
+        // The published revision and its lock file stay.
         let slot = lock(parent.path());
         publish(&slot, &staged, &[]);
         assert!(slot.stage(&unwritable, &names(&staged)).is_err());
@@ -960,7 +980,7 @@ mod tests {
             Content::of(
                 [
                     b"head".to_vec(),
-                    [vec![7; 2 * COMPARED], vec![last]].concat(),
+                    [vec![7; 2 * COMPARED_BYTES], vec![last]].concat(),
                 ],
                 None,
             )
@@ -968,10 +988,10 @@ mod tests {
         write(&content(1), &path).unwrap();
         assert_eq!(
             fs::read(&path).unwrap(),
-            [b"head".to_vec(), vec![7; 2 * COMPARED], vec![1]].concat()
+            [b"head".to_vec(), vec![7; 2 * COMPARED_BYTES], vec![1]].concat()
         );
         assert!(is_in(&content(1), &path).unwrap() && !is_in(&content(2), &path).unwrap());
-        // A beginning is not the whole, on either side.
+        // A prefix is not equal, in either direction.
         assert!(!is_in(&"head".into(), &path).unwrap() && !is_in(&"".into(), &path).unwrap());
         fs::write(&path, "head").unwrap();
         assert!(!is_in(&content(1), &path).unwrap() && is_in(&"head".into(), &path).unwrap());
@@ -988,8 +1008,8 @@ mod tests {
             states: States::now([&path]),
         };
         let content = |sha256: &str| Content::of(["two"], Some(sha256.to_owned()));
-        let slot = slot.knowing(known());
-        // What it holds does not count then.
+        let slot = slot.with_known(known());
+        // The cached hash does not apply then.
         assert!(
             slot.has("arm.usda", &content("hash")).unwrap()
                 && !slot.has("arm.usda", &content("other")).unwrap()
@@ -1025,7 +1045,7 @@ mod tests {
         let slot = lock(parent.path());
         let (directory, retired) = (slot.directory(), slot.retired());
         drop(slot);
-        // Where nothing can be exchanged: killed before the new revision was in place …
+        // Without exchange: killed before the new revision was in place …
         fs::create_dir(&retired).unwrap();
         fs::write(retired.join("arm.usda"), "one").unwrap();
         fs::write(retired.join("notes.txt"), "mine").unwrap();
@@ -1060,7 +1080,7 @@ mod tests {
         }
     }
 
-    /// With links and without.
+    /// With and without hard links.
     #[test]
     fn what_people_save_while_a_revision_is_written_stays() {
         let with_links: fn(&Path, &Path) -> io::Result<()> = |from, to| fs::hard_link(from, to);
@@ -1093,7 +1113,7 @@ mod tests {
             let staged = slot.stage(&second, &previous).unwrap();
             fs::write(there("new.txt"), "after").unwrap();
             fs::write(there("written.txt"), "after").unwrap();
-            // As an editor does it, and as `cp -p` of an old file does.
+            // As an editor saves it, and as `cp -p` of an old file does.
             fs::write(there(".replaced.tmp"), "after").unwrap();
             let old = SystemTime::now() - Duration::from_secs(3600);
             fs::File::open(there(".replaced.tmp"))
@@ -1109,11 +1129,11 @@ mod tests {
             fs::remove_file(there("becomes a folder")).unwrap();
             fs::create_dir(there("becomes a folder")).unwrap();
             fs::write(there("becomes a folder/new.txt"), "after").unwrap();
-            // What is ours is ours.
+            // Files of the asset are not carried over.
             fs::write(there("arm.usda"), "modified").unwrap();
 
-            assert!(slot.take_over().unwrap());
-            // What people do in the new one counts more than what they did in the old one.
+            assert!(slot.swap_in().unwrap());
+            // Changes of users in the new revision win over those in the old one.
             fs::remove_file(there("gone.txt")).unwrap();
             slot.retire(&staged.ours, &staged.kept).unwrap();
             assert!(!slot.retired().exists());
@@ -1150,9 +1170,9 @@ mod tests {
             names(&first),
         );
         let staged = slot.stage(&second, &previous).unwrap();
-        assert!(slot.take_over().unwrap());
+        assert!(slot.swap_in().unwrap());
         let folders = slot.empty(&staged.ours, &staged.kept).unwrap();
-        // By a shell that is in there.
+        // By a shell whose working directory it is.
         fs::write(slot.retired().join("sub/late.txt"), "late").unwrap();
         assert!(!remove_folders(&folders).unwrap());
         slot.retire(&staged.ours, &staged.kept).unwrap();
@@ -1177,7 +1197,7 @@ mod tests {
             let saving = scope.spawn(|| {
                 let mut saved = 0;
                 for _ in 0..300 {
-                    // The folder that it was on its way to may just be gone; then it is told so.
+                    // The target folder may just be gone, which is reported as an error.
                     saved += usize::from(
                         fs::write(directory.join(format!("saved {saved}.txt")), "mine").is_ok(),
                     );
@@ -1326,7 +1346,7 @@ mod tests {
                 XattrFlags::empty(),
             )
             .is_ok();
-            // Only root may.
+            // Only root has the permission.
             let _ = std::os::unix::fs::chown(folder, Some(1234), Some(1234));
             fs::set_permissions(folder, fs::Permissions::from_mode(*mode)).unwrap();
             let meta = fs::metadata(folder).unwrap();
@@ -1354,10 +1374,10 @@ mod tests {
                 assert_eq!(&value[..length], list);
             }
         }
-        // What the old one does not have, the new one does not get from the folder above.
+        // Attributes that the old folder lacks are not inherited from the parent.
         let (bare, with) = (parent.path().join("bare"), folders[0].0.clone());
         fs::create_dir(&bare).unwrap();
-        take_attributes(&bare, &fs::metadata(&bare).unwrap(), &with);
+        copy_attributes(&bare, &fs::metadata(&bare).unwrap(), &with);
         assert!(getxattr(&with, "user.tag", [0; 8].as_mut_slice()).is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! What a conversion tells programs: `report.json` (the contract is in the README).
+//! The machine-readable report of a conversion, `report.json` (its format is documented in the
+//! README).
 
 use std::borrow::Cow;
 use std::io::{self, Read as _};
@@ -9,41 +10,41 @@ use serde::{Deserialize, Serialize};
 use urdf_usd_diagnostic::{Diagnostic, Severity};
 use urdf_usd_resolve::Opened;
 
-/// The name of the report in an asset's directory.
+/// Name of the report in an asset's directory.
 pub const REPORT: &str = "report.json";
 
-/// The largest report that is read back, in bytes.
+/// Maximum size of a report that is read back, in bytes.
 const MAX_REPORT: u64 = 256 << 20;
 
 /// The outcome of a conversion that wrote an asset, or found the written one current.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// The robot's name as its source gives it.
+    /// The robot's name in its source.
     pub robot: String,
-    /// Whether all of it was converted.
+    /// Whether the whole robot was converted.
     #[serde(default)]
     pub status: Status,
-    /// What was converted.
+    /// The source of the conversion.
     #[serde(default)]
     pub source: SourceInfo,
-    /// Counts the different contents of this asset, from 1.
+    /// Number of the revision, from 1; rises with each change of the asset's contents.
     pub revision: u64,
-    /// Every file of the asset but `report.json` itself.
+    /// All files of the asset except `report.json` itself.
     #[serde(default)]
     pub files: Vec<FileInfo>,
-    /// What the robot consists of.
+    /// Numbers of the robot's elements.
     #[serde(default)]
     pub counts: Counts,
-    /// Milliseconds per phase.
+    /// Durations of the phases, in milliseconds.
     #[serde(default)]
     pub timings_ms: Timings,
-    /// What was found on the way, in the order of the phases.
+    /// The findings, in the order of the phases.
     #[serde(default)]
     pub diagnostics: Vec<Diagnostic>,
     /// The asset's directory.
     #[serde(skip)]
     pub directory: PathBuf,
-    /// The name of the asset: of its directory and of its entry without the ending.
+    /// The asset's name, which its directory and its entry without extension have.
     #[serde(skip)]
     pub name: String,
     /// The robot's root link (the first, if it has several); empty for a robot without links.
@@ -55,17 +56,19 @@ pub struct Report {
     /// Whether a new revision was published; `false` if the last one already held the same bytes.
     #[serde(skip)]
     pub changed: bool,
-    /// Every file outside the asset that the conversion read or looked for, for watching.
+    /// Every file outside of the asset that the conversion read or looked for, for watching.
     #[serde(skip)]
     pub used: Vec<PathBuf>,
 }
 
 impl Report {
-    /// Reads the report of the asset in `directory`, which may be of another version of this
-    /// program. It has what `report.json` has, the directory and the asset's name.
+    /// Reads the report of the asset in `directory`, which another version of this program may have
+    /// written.
+    ///
+    /// The fields that `report.json` omits are empty, except the directory and the asset's name.
     ///
     /// # Errors
-    /// If there is no report, or it can't be read or understood.
+    /// Fails if there is no report, or it is unreadable or invalid.
     pub fn read(directory: &Path) -> io::Result<Self> {
         let path = directory.join(REPORT);
         let Opened { file, meta, .. } = Opened::at(&path)?;
@@ -85,7 +88,7 @@ impl Report {
         })
     }
 
-    /// How many findings have this severity.
+    /// Returns the number of findings of this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics
             .iter()
@@ -145,22 +148,23 @@ impl From<Outcome> for Report {
     }
 }
 
-/// How a conversion ended that wrote an asset. One that wrote none has no report; where it is told
-/// in JSON, its status is `failed`.
+/// The outcome of a conversion that wrote an asset.
+///
+/// A conversion that wrote none has no report; its JSON output has the status `failed`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// All of the robot is in the asset, with nothing assumed that people should know of.
+    /// The asset contains the whole robot, without assumptions that users should know of.
     #[default]
     Ok,
     /// There are warnings and no errors.
     Warnings,
-    /// There are errors: something of the robot is not in the asset.
+    /// There are errors: the asset lacks a part of the robot.
     Errors,
 }
 
 impl Status {
-    /// That of a conversion with these findings.
+    /// Returns the status of a conversion with these findings.
     pub fn of(diagnostics: &[Diagnostic]) -> Self {
         match diagnostics.iter().map(|finding| finding.severity).max() {
             Some(Severity::Error) => Self::Errors,
@@ -170,30 +174,30 @@ impl Status {
     }
 }
 
-/// What was converted.
+/// The source of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceInfo {
     /// `urdf` or `xacro`.
     pub kind: Cow<'static, str>,
-    /// The file, `package://` where it lies in a package; absent for text.
+    /// The file, as a `package://` URI if it is in a package; absent for text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// Of the bytes, or of the text that xacro made; lower-case hex.
+    /// SHA-256 of the bytes, or of the output of xacro, in lower-case hex.
     pub sha256: String,
 }
 
 /// A file of an asset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInfo {
-    /// Relative to the asset's directory, with forward slashes.
+    /// Path relative to the asset's directory, with forward slashes.
     pub path: String,
-    /// Length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Of the content, lower-case hex.
+    /// SHA-256 of the content, in lower-case hex.
     pub sha256: String,
 }
 
-/// What a robot consists of.
+/// Numbers of a robot's elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Links of the source.
@@ -208,17 +212,17 @@ pub struct Counts {
     pub materials: usize,
 }
 
-/// Milliseconds per phase.
+/// Durations of phases, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Timings {
     /// Reading and checking the source.
     pub read: f64,
     /// Loading meshes and textures, and hulls.
     pub meshes: f64,
-    /// Making the files' contents.
+    /// Writing the contents of the files.
     pub write: f64,
-    /// Putting them on disk.
+    /// Publishing the files.
     pub publish: f64,
-    /// All of it.
+    /// The whole conversion.
     pub total: f64,
 }

@@ -1,5 +1,6 @@
-//! Robots through glTF and back: what is read from a written file is the robot that was written.
-//! Files that differ when they are written again go to the folder that `URDF_USD_ROUND_TRIP` names.
+//! Round trips: robots through glTF and back must be equal.
+//!
+//! Files that differ when they are written again go to the folder in `URDF_USD_ROUND_TRIP`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -22,10 +23,11 @@ use urdf_usd_store::Store;
 use urdf_usd_store::time_limit::TimeLimit;
 use urdf_usd_urdf as urdf;
 
-/// How far single precision may be off at a coordinate of about one.
+/// Tolerance of single precision for coordinates of about one.
 const SINGLE: f32 = 1e-5;
 
-/// The URDFs of this repository and, where they are, the real ones, with the folder of packages.
+/// Returns the URDFs of this repository and, if available, real ones, each with its folder of
+/// packages.
 pub(super) fn robots() -> Vec<(PathBuf, PathBuf)> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut robots = Vec::new();
@@ -64,12 +66,12 @@ pub(super) fn robots() -> Vec<(PathBuf, PathBuf)> {
     robots
 }
 
-/// A robot with its meshes and textures, without what the writer has no use for.
+/// Returns a robot with its meshes and textures, without data that the writer does not use.
 fn loaded(urdf: &Path, packages: &Path) -> Robot {
     loaded_with(urdf, packages).0
 }
 
-/// The same, and what it refers to.
+/// Returns the same robot, and its references.
 pub(super) fn loaded_with(urdf: &Path, packages: &Path) -> (Robot, urdf::References) {
     let files = Files::new(Arc::new(Resolver::new(Options {
         package_paths: vec![packages.to_owned()],
@@ -128,7 +130,7 @@ pub(super) fn read(bytes: &[u8], file: &Path, files: &Files, name: &str) -> gltf
     models.remove(0)
 }
 
-/// Poses as an SRDF has them: of a group, of all joints, and one name in two groups.
+/// Adds poses as in an SRDF: of a group, of all joints, and of one name in two groups.
 fn add_poses(robot: &mut Robot) {
     let mut driven: Vec<JointId> = robot.joints().handles().collect();
     driven.retain(|&id| {
@@ -204,8 +206,8 @@ fn every_robot_comes_back() {
     assert_eq!(different, [""; 0], "not the same bytes when written again");
 }
 
-/// Materials with every kind of image: what is packed for glTF comes back as its channels, and is
-/// written the same again.
+/// Materials with every kind of image: images packed for glTF come back as separate channels, and
+/// are written the same again.
 #[test]
 fn materials_with_images_come_back() {
     let image = |image: image::DynamicImage| {
@@ -312,7 +314,7 @@ fn materials_with_images_come_back() {
                 a.emissive,
                 b.emissive
             );
-            // Opacity is in the alpha of the colour.
+            // Opacity is in the alpha channel of the colour.
             let has_opacity = a.maps.contains_key(&MapRole::Opacity);
             assert_eq!(
                 b.base_color_texture
@@ -340,7 +342,7 @@ fn materials_with_images_come_back() {
     }
 }
 
-/// With all that is optional, in two files, and with fewer bytes, it is the same robot.
+/// Asserts that variants of the file (all options, two files, compressed) contain the same robot.
 fn other_forms(robot: &Robot, name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().canonicalize().unwrap().join("r.gltf");
@@ -391,13 +393,13 @@ fn other_forms(robot: &Robot, name: &str) {
     }
 }
 
-/// Something on a robot.
+/// A part of a robot, with the robot.
 struct On<'a, T: ?Sized> {
     robot: &'a Robot,
     part: &'a T,
 }
 
-/// Pairs a robot with something on it.
+/// Pairs a robot with one of its parts.
 trait With {
     fn with<'a, T: ?Sized>(&'a self, part: &'a T) -> On<'a, T>;
 }
@@ -408,7 +410,7 @@ impl With for Robot {
     }
 }
 
-/// Asserts that a shape is another within the grid that its vertices are counted in.
+/// Asserts that two shapes are equal within the grid of quantized vertices.
 fn roughly(a: On<'_, Shape>, b: On<'_, Shape>, name: &str) {
     assert!(near(&a.part.origin, &b.part.origin), "{name}");
     let mesh = |on: &On<'_, Shape>| match on.part.geometry {
@@ -443,7 +445,7 @@ fn roughly(a: On<'_, Shape>, b: On<'_, Shape>, name: &str) {
     );
 }
 
-/// Asserts that `b`, which was read, is `a`, which was written.
+/// Asserts that `b`, which was read, equals `a`, which was written.
 pub(super) fn same(a: &Robot, b: &Robot, name: &str) {
     assert_eq!(a.name(), b.name());
     let names = |robot: &Robot| {
@@ -483,10 +485,10 @@ pub(super) fn same(a: &Robot, b: &Robot, name: &str) {
     kinematics_agree(a, b, name);
 }
 
-/// A pose of all joints without a name, a group, and positions by joint.
+/// The name of a pose, its group, and its positions by joint.
 type Named = (String, Option<String>, BTreeMap<String, Vec<u64>>);
 
-/// Named poses in a form that does not depend on the numbers of joints.
+/// Returns named poses in a form that is independent of the order of joints.
 fn poses(robot: &Robot) -> Vec<Named> {
     let of = |pose: &NamedPose| {
         let positions = pose.positions.iter().map(|(id, q)| {
@@ -500,7 +502,7 @@ fn poses(robot: &Robot) -> Vec<Named> {
     robot.named_poses().iter().map(of).collect()
 }
 
-/// Joints that close loops stand last when they are read, and have not all that others have.
+/// Compares joints. Those that close loops come last when read, and lack some properties.
 fn joints(a: &Robot, b: &Robot, name: &str) {
     assert_eq!(a.joints().len(), b.joints().len(), "{name}");
     let loops_last = |robot: &Robot| {
@@ -549,7 +551,8 @@ fn joints(a: &Robot, b: &Robot, name: &str) {
     }
 }
 
-/// What of a limit a file can say: an infinite one is none, and a continuous joint has no bounds.
+/// Returns the part of a limit that a file can express: no infinite values, and no bounds of a
+/// continuous joint.
 fn limit(joint: &Joint) -> Limit {
     let limit = joint.limit.unwrap_or_default();
     let finite = |number: Option<f64>| number.filter(|number| number.is_finite());
@@ -565,7 +568,7 @@ fn limit(joint: &Joint) -> Limit {
     }
 }
 
-/// The joint that moves one in the end, and how.
+/// Returns the joint that drives another one, with multiplier and offset.
 fn driver(robot: &Robot, joint: &Joint) -> Option<(String, f64, f64)> {
     let Mimic {
         joint: mut leader,
@@ -584,7 +587,7 @@ fn near(a: &Pose, b: &Pose) -> bool {
     (a.to_homogeneous() - b.to_homogeneous()).amax() < 1e-12
 }
 
-/// Custom data without its places.
+/// Returns custom data without places.
 fn plain(custom: &Custom) -> Custom {
     fn element(of: &Element) -> Element {
         Element {
@@ -694,7 +697,7 @@ fn shapes(a: On<'_, [Shape]>, b: On<'_, [Shape]>, is_visible: bool, name: &str) 
     }
 }
 
-/// The corners of each triangle of a mesh, in an order that depends on nothing else.
+/// Returns the corners of each triangle of a mesh, in a canonical order.
 fn corners(mesh: &Mesh) -> Vec<[[u32; 3]; 3]> {
     let point = |index: u32| mesh.points[index as usize].map(|x| (x + 0.0).to_bits());
     let mut triangles: Vec<_> = mesh
@@ -706,12 +709,13 @@ fn corners(mesh: &Mesh) -> Vec<[[u32; 3]; 3]> {
     triangles
 }
 
-/// What a part of a shape shows: how many triangles, its name, its colour in steps, metalness,
-/// roughness, emission, whether it has a texture (which of equal images gives the name is the
-/// writer's choice), and its corners' texture coordinates and colours.
+/// The look of a part of a shape: number of triangles, name, quantized colour, metalness, roughness
+/// and emission, whether it has a texture, and the corners' texture coordinates and colours.
+///
+/// Texture names are not compared, because equal images may share a file.
 type Look = (usize, String, Vec<i64>, bool, Vec<[f32; 6]>);
 
-/// Whether two surfaces show the same, as far as single precision and 16 bits for a colour go.
+/// Returns whether two surfaces look the same, up to single precision and 16 bits per colour.
 fn alike(a: &[Look], b: &[Look]) -> bool {
     let near = |(a, b): (&f32, &f32)| (a - b).abs() <= SINGLE * (1.0 + a.abs());
     let corners = |a: &[[f32; 6]], b: &[[f32; 6]]| {
@@ -723,7 +727,7 @@ fn alike(a: &[Look], b: &[Look]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-/// Looks without their corners, for people.
+/// Returns looks without their corners, for messages.
 fn shown(looks: &[Look]) -> Vec<(usize, &str, &[i64], bool)> {
     looks
         .iter()
@@ -747,7 +751,7 @@ fn looks(robot: &Robot, shape: &Shape, mesh: Option<&Mesh>) -> Vec<Look> {
             .base_color_texture
             .as_ref()
             .filter(|_| mesh.is_none_or(|mesh| mesh.uvs.is_some()));
-        // What stands in for a texture does not reach the file.
+        // The substitute colour of a texture is not in the file.
         let color = if texture.is_some() {
             [1.0, 1.0, 1.0, material.base_color[3]]
         } else {

@@ -1,6 +1,7 @@
-//! What SimReady asks for beside the layers: a picture of the robot (SR.002), and a file that says
-//! what the asset is, whose, and on what terms (SR.004 of the SimReady foundation). What neither
-//! the robot nor its package says is left out, never made up.
+//! Files that SimReady requires beside the layers: a picture of the robot (SR.002), and metadata
+//! about its identity, author and licence (SR.004 of the SimReady foundation).
+//!
+//! A field that neither the robot nor its package provides is omitted, never invented.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,14 +16,15 @@ use urdf_usd_resolve::{Files, package_of};
 use urdf_usd_robot::{CacheEvicted, Robot};
 use urdf_usd_usd_write as usd_write;
 
-/// Pixels a side of the picture.
+/// Width and height of the picture, in pixels.
 const SIDE: u16 = 256;
-/// Wikidata's item for robots.
+/// Wikidata item for robots.
 const ROBOT: &str = "Q11012";
-/// What people may say of an asset.
+/// Fields that users may set.
 const GIVEN: [&str; 4] = ["author", "asset_license", "category", "qcode"];
 
-/// What people say of an asset, for SimReady's metadata. It goes before what the source says.
+/// Statements of users about an asset, for SimReady's metadata. They take precedence over the
+/// source's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Simready {
@@ -30,10 +32,10 @@ pub struct Simready {
 }
 
 impl Simready {
-    /// Reads `KEY=VALUE` texts; a key is one of `author`, `asset_license`, `category`, `qcode`.
+    /// Parses `KEY=VALUE` texts; keys are `author`, `asset_license`, `category` and `qcode`.
     ///
     /// # Errors
-    /// The sentence to show, naming what is wrong.
+    /// Returns a message for the user that names the fault.
     pub fn parse<S: AsRef<str>>(texts: &[S]) -> Result<Self, String> {
         let mut given = BTreeMap::new();
         for text in texts.iter().map(AsRef::as_ref) {
@@ -41,7 +43,7 @@ impl Simready {
             let (key, value) = (key.trim(), value.trim());
             let Some(key) = GIVEN.into_iter().find(|known| *known == key) else {
                 return Err(format!(
-                    "{key:?} cannot be given; write KEY=VALUE with one of {}",
+                    "unknown field {key:?}; write KEY=VALUE with one of {}",
                     GIVEN.join(", ")
                 ));
             };
@@ -50,7 +52,7 @@ impl Simready {
             }
             if key == "qcode" && !value.strip_prefix('Q').is_some_and(is_number) {
                 return Err(format!(
-                    "{value:?} is no Wikidata item; write Q and its number, such as qcode={ROBOT}"
+                    "{value:?} is not a Wikidata item; write Q and its number, such as qcode={ROBOT}"
                 ));
             }
             given.insert(key, value.to_owned());
@@ -58,7 +60,7 @@ impl Simready {
         Ok(Self { given })
     }
 
-    /// The `KEY=VALUE` texts.
+    /// Returns the `KEY=VALUE` texts.
     pub fn texts(&self) -> Vec<String> {
         self.given
             .iter()
@@ -85,20 +87,20 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// What a package's manifest says of what is in it.
+/// Statements of a package's manifest about its contents.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Provenance {
     author: Option<String>,
-    /// The licences, with commas between them.
+    /// The licences, separated by commas.
     pub license: Option<String>,
-    /// What the package is.
+    /// The description of the package.
     pub description: Option<String>,
-    /// Where it is from: its repository, or else its website.
+    /// The origin of the package: its repository, otherwise its website.
     pub url: Option<String>,
 }
 
 impl Provenance {
-    /// What the package.xml of the package that `file` lies in says; nothing if there is none.
+    /// Reads the package.xml of the package that contains `file`; empty if there is none.
     pub(super) fn of(file: &Path, files: &Files) -> Self {
         let manifest = file
             .parent()
@@ -109,7 +111,7 @@ impl Provenance {
             .unwrap_or_default()
     }
 
-    /// The authors, or the maintainers where none are named, and the licences.
+    /// Parses a manifest. Maintainers replace missing authors.
     fn parse(manifest: &str) -> Option<Self> {
         let document = roxmltree::Document::parse(manifest.trim_start_matches('\u{feff}')).ok()?;
         let elements = |tag: &'static str| {
@@ -118,7 +120,7 @@ impl Provenance {
                 .children()
                 .filter(move |node| node.has_tag_name(tag))
         };
-        // A description may have elements of HTML in it.
+        // A description may contain HTML elements.
         let text = |node: roxmltree::Node<'_, '_>| {
             let texts: String = node
                 .descendants()
@@ -153,17 +155,17 @@ impl Provenance {
     }
 }
 
-/// What the metadata is about.
+/// The subject of the metadata.
 pub(super) struct Subject<'a> {
     /// The robot.
     pub robot: &'a Robot,
-    /// The entry layer's name without its ending.
+    /// Name of the entry layer without its extension.
     pub name: &'a str,
-    /// The asset as written.
+    /// The written asset.
     pub asset: &'a usd_write::Written,
-    /// Which source it is from: a URI, or the hash of a text.
+    /// The source: a URI, or the hash of a text.
     pub source: String,
-    /// What its package says.
+    /// Statements of its package.
     pub provenance: &'a Provenance,
     /// The directory of the asset.
     pub directory: &'a Path,
@@ -172,7 +174,7 @@ pub(super) struct Subject<'a> {
 /// Adds the picture and the metadata to the files of an asset.
 ///
 /// # Errors
-/// If a mesh, or the content of a file, is no longer in the cache.
+/// Fails if a mesh, or the content of a file, is no longer in the cache.
 pub(super) fn add(
     simready: &Simready,
     subject: &Subject<'_>,
@@ -184,10 +186,10 @@ pub(super) fn add(
     let mut diagnostics = Vec::new();
     if !missing.is_empty() {
         let message = format!(
-            "SimReady's metadata lacks {}: neither the source nor its package says",
+            "SimReady's metadata lacks {}: neither the source nor its package provides it",
             missing.join(" and ")
         );
-        let help = "say it in the package.xml of the URDF's package (author, license), or give it as KEY=VALUE: see --simready-metadata";
+        let help = "add it to the package.xml of the URDF's package (author, license), or use --simready-metadata KEY=VALUE";
         diagnostics.push(
             Diagnostic::new(
                 &codes::SIMREADY_INCOMPLETE,
@@ -217,7 +219,7 @@ pub(super) fn add(
     Ok(diagnostics)
 }
 
-/// The fields of SR.004, and the names of those that nobody says.
+/// Returns the fields of SR.004, and the names of those that are missing.
 fn metadata(
     simready: &Simready,
     subject: &Subject<'_>,
@@ -242,7 +244,7 @@ fn metadata(
         ("usd_date_generated", Some(json!(date))),
         ("rigid_body_count", Some(json!(subject.asset.bodies))),
         ("asset_extents", Some(json!([size.x, size.y, size.z]))),
-        // Nothing weighs nothing: without a body there is no mass to tell.
+        // Without a body, there is no mass to declare.
         (
             "mass",
             Some(subject.asset.mass)
@@ -270,9 +272,10 @@ fn metadata(
     ))
 }
 
-/// The day on which the files came to be what they are: that of the last revision if they are the
-/// same, else today (UTC), or what `SOURCE_DATE_EPOCH` says. So converting again does not make
-/// another revision.
+/// Returns the date of the files: that of the last revision if they are unchanged, otherwise today
+/// (UTC) or `SOURCE_DATE_EPOCH`.
+///
+/// A repeated conversion therefore does not create another revision.
 fn generated_on(
     directory: &Path,
     metadata: &str,

@@ -1,7 +1,6 @@
-//! What a conversion starts from: a description of any kind, told apart by its content, and the
-//! robot that is read from it.
+//! Reads the source of a conversion: detects its format by content, and reads the robot.
 //!
-//! This module knows every reader; it must not know what is written.
+//! This module knows every reader, and nothing of the outputs.
 
 use std::collections::HashSet;
 use std::io::Read as _;
@@ -19,42 +18,44 @@ use urdf_usd_usd_read as usd_read;
 
 use super::{Context, Job, Step, codes, sha256};
 
-/// The name of standard input among files: a text that came from there is in a file of this name in
-/// the folder that its relative references start from. Findings name it without the folder.
+/// File name that stands for standard input.
+///
+/// A text from there is treated as a file of this name in the folder that its relative references
+/// start from. Findings name it without the folder.
 pub const STDIN: &str = "<stdin>";
 
-/// Where a robot's description comes from.
+/// The source of a robot's description.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 pub enum Source {
-    /// A file: URDF, OpenUSD or glTF, whatever its name; a xacro file without arguments if its name
-    /// says so.
+    /// A URDF, OpenUSD or glTF file, whatever its name; or a xacro file without arguments,
+    /// recognized by its name.
     File(PathBuf),
-    /// A xacro file, whatever its name. Expanding it runs expressions in it: name none that you
-    /// don't trust.
+    /// A xacro file, whatever its name. Expanding it evaluates expressions in it, so use only
+    /// trusted files.
     Xacro {
         /// The file.
         file: PathBuf,
-        /// Its arguments.
+        /// The arguments of the xacro file.
         arguments: Vec<xacro::Argument>,
     },
-    /// URDF text, with the file that relative references start from if there is one.
+    /// URDF text, with the file that relative references start from, if any.
     Text {
-        /// The description. However many hold it, it is in memory once.
+        /// The description, shared between all owners.
         text: Arc<str>,
-        /// Where it would be if it were a file.
+        /// The file that it is treated as.
         file: Option<PathBuf>,
     },
-    /// OpenUSD or glTF that is in no file.
+    /// OpenUSD or glTF bytes.
     Bytes {
-        /// What would be in the file.
+        /// The contents of the file.
         bytes: Arc<[u8]>,
-        /// Where it would be: references start from its folder.
+        /// The file that they are treated as: references start from its folder.
         file: PathBuf,
     },
 }
 
 impl Source {
-    /// The file that is expanded by xacro, and its arguments.
+    /// Returns the xacro file and its arguments, if the source is one.
     pub(super) fn xacro(&self) -> Option<(&Path, &[xacro::Argument])> {
         match self {
             Self::File(file) if xacro::is_xacro(file) => Some((file, &[])),
@@ -63,13 +64,13 @@ impl Source {
         }
     }
 
-    /// Whether it is a file, and not what somebody sent.
+    /// Returns whether the source is a file instead of text or bytes.
     pub fn is_file(&self) -> bool {
         matches!(self, Self::File(_) | Self::Xacro { .. })
     }
 }
 
-/// The kinds of descriptions.
+/// Formats of descriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// URDF text.
@@ -83,7 +84,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The kind of a file that begins like this.
+    /// Detects the format by the first bytes of a file.
     pub fn of(start: &[u8]) -> Self {
         let is = |mark: &[u8]| start.starts_with(mark);
         if is(b"#usda") || is(b"PXR-USDC") || is(b"PK\x03\x04") {
@@ -103,7 +104,7 @@ impl Format {
         }
     }
 
-    /// What [`SourceInfo::kind`](super::SourceInfo::kind) says.
+    /// Returns the value of [`SourceInfo::kind`](super::SourceInfo::kind).
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Urdf => "urdf",
@@ -114,23 +115,23 @@ impl Format {
     }
 }
 
-/// The endings of OpenUSD files.
+/// Extensions of OpenUSD files.
 const USD_ENDINGS: [&str; 4] = ["usd", "usda", "usdc", "usdz"];
 
-/// The first bytes of a file that [`Format::of`] looks at.
+/// Number of bytes at the beginning of a file that [`Format::of`] examines.
 const START: u64 = 256;
 
-/// A source that was opened.
+/// A source that has been opened.
 #[derive(Clone)]
 pub(super) struct Input {
-    /// What [`SourceInfo::kind`](super::SourceInfo::kind) says.
+    /// See [`SourceInfo::kind`](super::SourceInfo::kind).
     pub kind: &'static str,
-    /// Where it is, or would be.
+    /// The real or nominal location.
     pub file: Option<PathBuf>,
     content: Content,
-    /// Of the content; none of OpenUSD, where more than one file counts.
+    /// Hash of the content; `None` for OpenUSD, which consists of several files.
     sha256: Option<String>,
-    /// What xacro warned of, if it made the text of the file.
+    /// Warnings of xacro, if the text is its output.
     expanded: Option<Vec<Diagnostic>>,
 }
 
@@ -141,22 +142,22 @@ enum Content {
     Usd(Option<Arc<[u8]>>),
 }
 
-/// What was read from a source.
+/// The robot that was read from a source.
 pub(super) struct Reading {
     pub robot: Robot,
-    /// What of it is still to be loaded.
+    /// References that are still to be loaded.
     pub references: urdf::References,
     pub diagnostics: Vec<Diagnostic>,
-    /// Of the source, in lower-case hex: of its text or file; of OpenUSD in several layers, of
-    /// their hashes one after the other.
+    /// SHA-256 of the source in lower-case hex: of its text or file; for OpenUSD in several layers,
+    /// of their concatenated hashes.
     pub sha256: String,
     /// The namespace that the source declares for the robot.
     pub namespace: Option<String>,
-    /// The version that the source says it is.
+    /// The version that the source declares.
     pub version: Option<String>,
 }
 
-/// Has a file expanded by xacro.
+/// Expands a xacro file.
 pub(super) fn expand(
     file: &Path,
     arguments: &[xacro::Argument],
@@ -172,7 +173,7 @@ pub(super) fn expand(
     let (expanded, included) = xacro::expand(&file, arguments, files.resolver(), limit.left());
     included.iter().for_each(|included| files.rely_on(included));
     let xacro::Expanded { text, warnings } = expanded?;
-    context.expanded.iter().for_each(|tell| tell(&text));
+    context.expanded.iter().for_each(|show| show(&text));
     let hash = Some(sha256(text.as_bytes()));
     Ok(Input {
         kind: "xacro",
@@ -183,7 +184,7 @@ pub(super) fn expand(
     })
 }
 
-/// Opens the source. `hash`: of its text, if that is in the job.
+/// Opens the source. `hash` is that of its text, if that is in the job.
 pub(super) fn open(
     source: &Source,
     hash: Option<&str>,
@@ -232,7 +233,7 @@ pub(super) fn open(
                 resolve::MAX_BYTES
             };
             let unreadable = |error: resolve::Error| error.at(Place::file(path.clone()));
-            // OpenUSD goes by names: what has another is read as if it had the right one.
+            // OpenUSD requires one of its extensions: a file with another one is read as bytes.
             let is_named = path.extension().is_some_and(|ending| {
                 USD_ENDINGS
                     .iter()
@@ -254,9 +255,9 @@ pub(super) fn open(
 }
 
 impl Input {
-    /// Findings as they are told: those about a text that xacro made say so, and come after what
-    /// xacro said.
-    pub fn told(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    /// Finishes findings for the user: places in xacro's output are marked, and xacro's own
+    /// findings come first.
+    pub fn finish_findings(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         if let Some(file) = self.file.as_deref().filter(|file| file.ends_with(STDIN)) {
             let places = found.iter_mut().map(|finding| &mut finding.place.file);
             places
@@ -278,7 +279,7 @@ impl Input {
         self.file.as_deref()?.parent()
     }
 
-    /// Of the text that xacro made.
+    /// Returns the hash of the content, such as xacro's output.
     pub fn hash(&self) -> Option<&str> {
         self.sha256.as_deref()
     }
@@ -286,7 +287,7 @@ impl Input {
     /// Reads the robot.
     ///
     /// # Errors
-    /// What was found, if there is no robot in it.
+    /// Returns the findings if the source has no robot.
     pub fn read(&self, job: &Job, files: &Arc<resolve::Files>) -> Result<Reading, Vec<Diagnostic>> {
         let (sha256, file) = (
             self.sha256.clone().unwrap_or_default(),
@@ -324,13 +325,13 @@ impl Input {
                 };
                 if more > 0 {
                     let message = format!(
-                        "of {} kinematic models the first is converted, {:?}",
+                        "converting the first of {} kinematic models, {:?}",
                         more + 1,
                         model.robot.name()
                     );
                     let found =
                         Diagnostic::new(&codes::SOURCE_SEVERAL, model.robot.place.clone(), message);
-                    diagnostics.push(found.help("split the file if another one is meant"));
+                    diagnostics.push(found.help("split the file to convert another one"));
                 }
                 let references = urdf::References::default();
                 Reading {
@@ -352,20 +353,20 @@ impl Input {
         };
         if is_chosen {
             let message = format!(
-                "variants are chosen, but the source is no OpenUSD file ({})",
+                "variants are chosen, but the source is not an OpenUSD file ({})",
                 self.kind
             );
             let place = file.map_or_else(Place::default, Place::file);
             reading.diagnostics.push(
                 Diagnostic::new(&codes::VARIANTS_UNUSED, place, message)
-                    .help("leave --variant out, or give an OpenUSD asset"),
+                    .help("remove --variant, or give an OpenUSD asset"),
             );
         }
         Ok(reading)
     }
 }
 
-/// Reads OpenUSD from a file, or from bytes that would be in it.
+/// Reads OpenUSD from a file, or from bytes that are treated as that file.
 fn read_usd(
     bytes: Option<&Arc<[u8]>>,
     file: &Path,
@@ -377,7 +378,7 @@ fn read_usd(
         vec![Diagnostic::new(&codes::SOURCE_UNREADABLE, Place::file(file), message).help(help)]
     };
     let is_package = bytes.is_some_and(|bytes| bytes.starts_with(b"PK"));
-    // What is in a package can only be read from a file; it refers to nothing beside it.
+    // A package can only be read from a file; it has no references to files beside it.
     let kept = bytes.filter(|_| is_package).map(|bytes| {
         let mut kept = tempfile::Builder::new().suffix(".usdz").tempfile()?;
         std::io::Write::write_all(&mut kept, bytes)?;
@@ -386,13 +387,13 @@ fn read_usd(
     });
     let kept = kept.transpose().map_err(|error: std::io::Error| {
         failed(
-            format!("a temporary file can't be written: {error}"),
+            format!("cannot write a temporary file: {error}"),
             "set TMPDIR to a folder with room",
         )
     })?;
     let entry = match (bytes, &kept) {
         (Some(_), Some(kept)) => kept.path().to_owned(),
-        // The ending says what it is: OpenUSD has no other way.
+        // OpenUSD determines the format by the extension.
         (Some(bytes), None) => file.with_added_extension(if bytes.starts_with(b"#usda") {
             "usda"
         } else {
@@ -400,7 +401,7 @@ fn read_usd(
         }),
         (None, _) => file.to_owned(),
     };
-    // What is made of the asset begins with the source's meshes, as that of a URDF does.
+    // The new asset starts from the finest meshes, as that of a URDF does.
     let options = usd_read::ReadOptions {
         variants: job.options.variants.clone(),
         preferred: usd_read::finest(),
@@ -414,7 +415,7 @@ fn read_usd(
             usd_read::ReadError::NoRobot { .. } => {
                 "give an asset whose links have PhysicsRigidBodyAPI"
             }
-            _ => "correct what it names; `urdf_usd check` tells more of an asset that opens",
+            _ => "correct the fault; `urdf_usd check` reports more about an asset that opens",
         };
         failed(error.to_string(), help)
     })?;
@@ -440,7 +441,7 @@ fn read_usd(
     let hashes: Vec<String> = paths
         .iter()
         .filter_map(open)
-        .filter_map(|opened| sha256_of(opened.file).ok())
+        .filter_map(|opened| hash_file(opened.file).ok())
         .collect();
     let hash = match &hashes[..] {
         [] => hash,
@@ -464,8 +465,8 @@ fn read_usd(
     })
 }
 
-/// SHA-256 of a file, in lower-case hex.
-fn sha256_of(mut file: std::fs::File) -> std::io::Result<String> {
+/// Returns the SHA-256 of a file in lower-case hex.
+fn hash_file(mut file: std::fs::File) -> std::io::Result<String> {
     let mut digest = Sha256::new();
     let mut part = vec![0; 1 << 16];
     loop {
@@ -476,7 +477,7 @@ fn sha256_of(mut file: std::fs::File) -> std::io::Result<String> {
     }
 }
 
-/// The text of a URDF.
+/// Decodes the text of a URDF.
 fn decoded(bytes: &[u8], path: &Path) -> Result<String, Diagnostic> {
     urdf::decode(bytes).map_err(|mut diagnostic| {
         diagnostic.place.file = Some(path.to_owned().into());
@@ -484,7 +485,8 @@ fn decoded(bytes: &[u8], path: &Path) -> Result<String, Diagnostic> {
     })
 }
 
-/// How a regular file begins. What is none is told when it is opened as a whole.
+/// Returns the beginning of a regular file. Other files are reported when they are opened as a
+/// whole.
 fn start(path: &Path) -> Option<Vec<u8>> {
     let mut start = Vec::new();
     resolve::Opened::at(path)
@@ -500,7 +502,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// A clear word about inputs that are known by their name and not read.
+/// Refuses formats that are recognized by name but not supported.
 fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
     let extension = path
         .extension()
@@ -511,7 +513,7 @@ fn refuse_other_kinds(path: &Path) -> Result<(), Diagnostic> {
         "mjcf" => "a MuJoCo file",
         _ => return Ok(()),
     };
-    let message = format!("{} is {kind}, which is not converted", path.display());
+    let message = format!("{} is {kind}, which can't be converted", path.display());
     Err(
         Diagnostic::new(&codes::SOURCE_KIND, Place::file(path), message)
             .help("give a URDF, xacro, OpenUSD or glTF file"),
@@ -562,7 +564,7 @@ mod tests {
             .collect()
     }
 
-    /// A robot in every format, in the folder `made`.
+    /// Converts a robot to every format, in the folder `made`.
     fn made(folder: &Path) -> Report {
         fs::write(folder.join("arm.urdf"), URDF).unwrap();
         fs::write(folder.join("a.stl"), STL).unwrap();
@@ -636,7 +638,7 @@ mod tests {
                 fs::read_to_string(report.directory.join("physics.usda")).unwrap()
             };
             assert_eq!(physics(&again), physics(&first), "{ending}");
-            // And the same again from standard input.
+            // The same from standard input.
             let bytes: Arc<[u8]> = fs::read(&path).unwrap().into();
             let sent = Source::Bytes {
                 bytes,
@@ -732,7 +734,7 @@ mod tests {
         assert!(physics(&first).contains("physics:mass = 2"));
         let recalled = convert(&job(Options::default()), &context).unwrap();
         assert!(!recalled.changed && recalled.timings_ms.read == 0.0);
-        // A layer that is not there yet counts, too.
+        // A layer that does not exist yet is watched, too.
         for path in ["asset/layers/in.usda", "asset/layers/later.usda"] {
             assert!(recalled.used.contains(&at(path)), "{:?}", recalled.used);
         }

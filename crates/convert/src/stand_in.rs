@@ -1,8 +1,7 @@
-//! Boxes in place of visual meshes that could not be read, for whoever asks for them: [`add`] is
-//! the entry point.
+//! Replaces visual meshes that could not be read by boxes, if requested: [`add`].
 //!
-//! The box of a link is that of what collides, or else the one that has the link's mass and
-//! inertia. This module knows the model, and nothing of files or layers.
+//! The box of a link encloses its colliders, or has the link's mass and inertia. This module knows
+//! the model, and nothing of files or layers.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +14,14 @@ use urdf_usd_robot::{
 };
 use urdf_usd_urdf::MeshReference;
 
-/// The least thickness of a box, as a part of its longest side: without any it could not be scaled.
-const THINNEST: f64 = 1e-3;
+/// Minimum thickness of a box, relative to its longest side; zero could not be scaled.
+const MIN_THICKNESS_RATIO: f64 = 1e-3;
 
-/// Gives the first visual of each link whose mesh is one of the `missing` a box instead, with the
-/// visual's name and material, and says so in `diagnostics`, which have told of the mesh already.
-/// One box stands for all such visuals of a link: it is as large as the link.
+/// Gives the first visual of each link whose mesh is one of the `missing` a box.
+///
+/// The box keeps the visual's name and material. One box replaces all such visuals of a link,
+/// because it is as large as the link. The finding about the mesh, already in `diagnostics`, is
+/// extended.
 ///
 /// # Errors
 /// If a mesh is no longer in the cache.
@@ -45,9 +46,9 @@ pub(super) fn add(
             continue;
         };
         let (name, place, uri) = (link.name().to_owned(), shape.place.clone(), &reference.uri);
-        let Some(stand_in) = of_link(robot, link)? else {
+        let Some(stand_in) = link_box(robot, link)? else {
             let message = format!(
-                "nothing stands in for {uri}: link {name:?} has no collider that was loaded and no inertia of a body"
+                "no box can replace {uri}: link {name:?} has neither a loaded collider nor a physically possible inertia"
             );
             found.push(
                 Diagnostic::new(&codes::NO_STAND_IN, place, message)
@@ -55,13 +56,10 @@ pub(super) fn add(
             );
             continue;
         };
-        let message = format!(
-            "a box stands in for {uri}: {} link {name:?}",
-            stand_in.source
-        );
+        let message = format!("a box replaces {uri}: {} link {name:?}", stand_in.source);
         found.push(
             Diagnostic::new(&codes::STAND_IN, place, message)
-                .help("repair the mesh; the box's prim has its name already"),
+                .help("repair the mesh; the prim of the box already has its name"),
         );
         for diagnostic in diagnostics
             .iter_mut()
@@ -92,25 +90,25 @@ pub(super) fn add(
 #[derive(Debug, PartialEq)]
 struct StandIn {
     pose: Pose,
-    /// Metres; each above zero.
+    /// Edge lengths in metres, all positive.
     size: Vector3<f64>,
-    /// What it is, in a person's words.
+    /// The origin of the box, for the user.
     source: &'static str,
 }
 
-fn of_link(robot: &Robot, link: &Link) -> Result<Option<StandIn>, CacheEvicted> {
-    let of_colliders = of_colliders(robot, &link.collisions)?;
-    Ok(of_colliders.or_else(|| link.inertial.as_ref().and_then(of_inertial)))
+fn link_box(robot: &Robot, link: &Link) -> Result<Option<StandIn>, CacheEvicted> {
+    let collider_box = collider_box(robot, &link.collisions)?;
+    Ok(collider_box.or_else(|| link.inertial.as_ref().and_then(inertial_box)))
 }
 
-/// The box along the link's axes around all colliders.
-fn of_colliders(robot: &Robot, colliders: &[Shape]) -> Result<Option<StandIn>, CacheEvicted> {
+/// Returns the axis-aligned box, in the link's frame, around all colliders.
+fn collider_box(robot: &Robot, colliders: &[Shape]) -> Result<Option<StandIn>, CacheEvicted> {
     let (mut low, mut high) = (
         Vector3::repeat(f64::INFINITY),
         Vector3::repeat(f64::NEG_INFINITY),
     );
     for shape in colliders {
-        for point in points_of(robot, &shape.geometry)? {
+        for point in bounding_points(robot, &shape.geometry)? {
             let point = (shape.origin * Point3::from(point)).coords;
             (low, high) = (low.inf(&point), high.sup(&point));
         }
@@ -123,8 +121,9 @@ fn of_colliders(robot: &Robot, colliders: &[Shape]) -> Result<Option<StandIn>, C
     }))
 }
 
-/// Points whose box is around the geometry: a mesh's own, the corners of a solid's box.
-fn points_of(robot: &Robot, geometry: &Geometry) -> Result<Vec<Vector3<f64>>, CacheEvicted> {
+/// Returns points with the same bounding box as the geometry: those of a mesh, or the corners of a
+/// solid's box.
+fn bounding_points(robot: &Robot, geometry: &Geometry) -> Result<Vec<Vector3<f64>>, CacheEvicted> {
     let half = match *geometry {
         Geometry::Box { size } => size / 2.0,
         Geometry::Cylinder { radius, length } => Vector3::new(radius, radius, length / 2.0),
@@ -146,11 +145,11 @@ fn points_of(robot: &Robot, geometry: &Geometry) -> Result<Vec<Vector3<f64>>, Ca
         .collect())
 }
 
-/// The solid box of even density with this mass and inertia.
-fn of_inertial(inertial: &Inertial) -> Option<StandIn> {
+/// Returns the solid box of uniform density with this mass and inertia.
+fn inertial_box(inertial: &Inertial) -> Option<StandIn> {
     let (moments, axes) = principal_axes(&inertial.inertia);
-    // Along each axis a² = 6 (J - 2 I) / m, J the sum of all three moments and I the one about the
-    // axis.
+    // From I_x = m (b² + c²) / 12 and likewise for y and z: along each axis a² = 6 (J - 2 I) / m,
+    // where J is the sum of the three principal moments and I the one about that axis.
     let squares = moments.map(|moment| 6.0 * (moments.sum() - 2.0 * moment) / inertial.mass);
     let possible = inertial.mass > 0.0 && moments.iter().all(|&moment| moment > 0.0);
     let size = thick(squares.map(|square| square.max(0.0).sqrt())).filter(|_| possible)?;
@@ -162,11 +161,11 @@ fn of_inertial(inertial: &Inertial) -> Option<StandIn> {
     })
 }
 
-/// `size` with no side that is nearly nothing; `None` if all are, or if one is not finite.
+/// Returns `size` with a minimum thickness; `None` if all sides are zero, or one is not finite.
 fn thick(size: Vector3<f64>) -> Option<Vector3<f64>> {
     let longest = size.max();
     (size.iter().all(|side| side.is_finite()) && longest > 0.0)
-        .then(|| size.map(|side| side.max(THINNEST * longest)))
+        .then(|| size.map(|side| side.max(MIN_THICKNESS_RATIO * longest)))
 }
 
 #[cfg(test)]
@@ -180,7 +179,7 @@ mod tests {
     use urdf_usd_robot::{Corners, Mesh, MeshArrays, Part};
     use urdf_usd_urdf::References;
 
-    /// A link `a` with the visual mesh a.stl, which nobody loaded, and this before it.
+    /// Returns a link `a` with the unreadable visual mesh a.stl, and `body` before it.
     fn robot(body: &str) -> (Robot, References) {
         let visual =
             "<visual name='v'><origin xyz='9 9 9'/><geometry><mesh filename='a.stl'/></geometry>
@@ -190,7 +189,7 @@ mod tests {
         (outcome.robot.unwrap(), outcome.references)
     }
 
-    /// The first visual, and the codes of what was found.
+    /// Returns the first visual, and the codes of the findings.
     fn stand_in((mut robot, references): (Robot, References)) -> (Shape, Vec<&'static str>) {
         let mut diagnostics = Vec::new();
         add(
@@ -223,7 +222,7 @@ mod tests {
              <collision><origin xyz='0 0 5'/><geometry><sphere radius='1'/></geometry></collision>
              <collision><geometry><mesh filename='lost.stl'/></geometry></collision>"
         )));
-        // x: -1 to 3 of the turned box; y: -1 to 1 of both; z: -3 of the box to 6 of the sphere.
+        // x: -1 to 3 of the rotated box; y: -1 to 1 of both; z: -3 of the box to 6 of the sphere.
         assert!(
             (size(&shape) - Vector3::new(4.0, 2.0, 9.0)).norm() < 1e-9,
             "{:?}",
@@ -284,7 +283,7 @@ mod tests {
 
     #[test]
     fn without_colliders_the_inertia_gives_the_box() {
-        // A box of 1 x 2 x 3 m and 12 kg, turned about z by 30°: 1/12 m (b² + c²) about its first
+        // A box of 1 x 2 x 3 m and 12 kg, rotated about z by 30°: 1/12 m (b² + c²) about its first
         // axis.
         let moments = Vector3::new(13.0, 10.0, 5.0);
         let turn = UnitQuaternion::from_euler_angles(0.0, 0.0, 30.0_f64.to_radians());
@@ -355,7 +354,7 @@ mod tests {
             [
                 "b.stl is missing; a box shows instead, the box around the colliders of link \"a\"",
                 "else",
-                "a box stands in for b.stl: the box around the colliders of link \"a\"",
+                "a box replaces b.stl: the box around the colliders of link \"a\"",
             ]
         );
         assert!(matches!(

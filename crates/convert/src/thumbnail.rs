@@ -1,8 +1,7 @@
-//! A picture of a robot at rest, drawn in software: what people see of an asset before they open
-//! it.
+//! A software renderer for a picture of a robot at rest, the preview of an asset.
 //!
-//! A z-buffer, one light and the colours of materials; images on surfaces stand as their mean
-//! colour. This module knows the model and must not know files, layers or ROS.
+//! It has a z-buffer, one light and the colours of materials; textures are replaced by their mean
+//! colour. This module knows the model, and nothing of files, layers or ROS.
 
 #![allow(
     clippy::indexing_slicing,
@@ -20,28 +19,29 @@ use urdf_usd_robot::{
     CacheEvicted, Geometry, Link, Material, Mesh, Pose, Robot, Shape, kinematics,
 };
 
-/// Each pixel is the mean of a square of this many samples a side.
+/// Supersampling: each pixel is the mean of a square with this many samples a side.
 const SAMPLES: usize = 4;
-/// How much of the picture's side the robot takes up.
+/// Share of the picture's side that the robot fills.
 const FILLED: f64 = 0.9;
-/// How many triangles are drawn at most: those that show through wait in memory.
-const MOST_TRIANGLES: usize = 1_000_000;
-/// How many samples are looked at in all, so that no mesh takes forever: ten times what any robot
-/// has taken so far.
-const MOST_WORK: f64 = (1 << 28) as f64;
-/// Sides of a round solid.
+/// Maximum number of triangles to draw; translucent ones are held in memory.
+const MAX_TRIANGLES: usize = 1_000_000;
+/// Maximum number of samples to test, which bounds the time: ten times the largest number for any
+/// robot so far.
+const MAX_TESTED_SAMPLES: f64 = (1 << 28) as f64;
+/// Number of sides of a round solid.
 const SIDES: usize = 48;
-/// Linear grey behind the robot: light enough for black robots, dark enough for white ones.
+/// Linear grey of the background: light enough for black robots, dark enough for white ones.
 const BACKGROUND: [f32; 3] = [0.4, 0.42, 0.45];
-/// Linear colour of what has no material.
+/// Linear colour of surfaces without a material.
 const UNPAINTED: [f32; 4] = [0.5, 0.5, 0.5, 1.0];
 
-/// A picture of `robot` as a square PNG of `side` pixels: from its front, its left and above,
-/// without perspective. A robot that has nothing to see is drawn by what collides. `None` if the
-/// PNG cannot be made.
+/// Renders `robot` as a square PNG of `side` pixels: from its front, its left and above, without
+/// perspective.
+///
+/// A robot without visuals is drawn by its colliders. `None` if the PNG can't be encoded.
 ///
 /// # Errors
-/// If a mesh is no longer in the cache.
+/// Fails if a mesh is no longer in the cache.
 pub fn png(robot: &Robot, side: u16) -> Result<Option<Vec<u8>>, CacheEvicted> {
     let pixels = draw(robot, usize::from(side))?;
     let image = image::RgbImage::from_raw(
@@ -58,11 +58,11 @@ pub fn png(robot: &Robot, side: u16) -> Result<Option<Vec<u8>>, CacheEvicted> {
     Ok(written.map(|()| bytes))
 }
 
-/// Edge lengths in metres of the box along the root's axes around all that is to see of `robot` at
-/// rest; zero if nothing is.
+/// Returns the edge lengths in metres of the box, along the root's axes, around the visuals of
+/// `robot` at rest; zero without any.
 ///
 /// # Errors
-/// If a mesh is no longer in the cache.
+/// Fails if a mesh is no longer in the cache.
 pub fn extents(robot: &Robot) -> Result<Vector3<f64>, CacheEvicted> {
     let mut bounds = Bounds::default();
     each_triangle(robot, visuals, |triangle| bounds.add(&triangle))?;
@@ -71,7 +71,7 @@ pub fn extents(robot: &Robot) -> Result<Vector3<f64>, CacheEvicted> {
         .zip_map(&bounds.low, |high, low| (high - low).max(0.0)))
 }
 
-/// The colours of all pixels in sRGB, row by row from the top.
+/// Renders the colours of all pixels in sRGB, row by row from the top.
 fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
     let camera = camera();
     let in_view = |triangle: Triangle| Triangle {
@@ -98,7 +98,7 @@ fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
     }
     let mut canvas = Canvas::new(side * SAMPLES, &bounds);
     let every =
-        thinning(boxes * canvas.scale * canvas.scale).max(triangles.div_ceil(MOST_TRIANGLES));
+        thinning(boxes * canvas.scale * canvas.scale).max(triangles.div_ceil(MAX_TRIANGLES));
     let (mut count, mut translucent) = (0_usize, Vec::new());
     each_triangle(robot, shapes, |triangle| {
         count += 1;
@@ -108,7 +108,7 @@ fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
             false => canvas.draw(&in_view(triangle)),
         }
     })?;
-    // What shows through is drawn last, from back to front.
+    // Translucent triangles are drawn last, from back to front.
     let depth = |triangle: &Triangle| triangle.points.iter().map(|p| p.z).sum::<f64>();
     translucent.sort_by(|a, b| depth(a).total_cmp(&depth(b)));
     translucent
@@ -117,13 +117,13 @@ fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
     Ok(canvas.pixels(side))
 }
 
-/// Every how-many-th triangle is drawn where drawing all takes `work` samples.
+/// Returns the step between triangles to draw, if drawing all of them would test `work` samples.
 fn thinning(work: f64) -> usize {
-    ((work / MOST_WORK).ceil() as usize).max(1)
+    ((work / MAX_TESTED_SAMPLES).ceil() as usize).max(1)
 }
 
-/// Turns the root's frame (x forward, y left, z up) into the viewer's: x to the right, y up, z
-/// towards the viewer.
+/// Returns the rotation from the root's frame (x forward, y left, z up) to the viewer's: x to the
+/// right, y up, z towards the viewer.
 fn camera() -> Matrix3<f64> {
     let towards: Vector3<f64> = Vector3::new(0.8, 0.55, 0.42).normalize();
     let right = Vector3::z().cross(&towards).normalize();
@@ -134,7 +134,7 @@ fn camera() -> Matrix3<f64> {
     ])
 }
 
-/// Three corners with the surface's unit normals and its linear colours with opacity there.
+/// Three corners, with the surface's unit normals and its linear colours and opacity there.
 #[derive(Clone)]
 struct Triangle {
     points: [Vector3<f64>; 3],
@@ -147,7 +147,7 @@ impl Triangle {
         self.colors.iter().any(|color| color[3] < 1.0)
     }
 
-    /// The colour at the mean of the corners with `weights`.
+    /// Interpolates the colour with barycentric `weights`.
     fn color(&self, weights: &[f64; 3]) -> [f32; 4] {
         let [a, b, c] = self.colors;
         if a == b && b == c {
@@ -163,7 +163,7 @@ impl Triangle {
     }
 }
 
-/// A box along the axes.
+/// An axis-aligned box.
 struct Bounds {
     low: Vector3<f64>,
     high: Vector3<f64>,
@@ -196,15 +196,14 @@ impl Bounds {
     }
 }
 
-/// Which shapes of a link are meant.
+/// Selects shapes of a link.
 type Shapes = fn(&Link) -> &[Shape];
 
 fn visuals(link: &Link) -> &[Shape] {
     &link.visuals
 }
 
-/// Calls `visit` with every triangle of the robot at rest, in the frame of its root. Those that are
-/// not finite are left out.
+/// Calls `visit` with every finite triangle of the robot at rest, in the frame of its root.
 fn each_triangle(
     robot: &Robot,
     shapes: Shapes,
@@ -233,7 +232,7 @@ fn each_triangle(
             match shape.geometry {
                 Geometry::Mesh { mesh, scale } => {
                     let source = &robot.meshes()[mesh];
-                    of_mesh(
+                    mesh_triangles(
                         &source.mesh.load()?,
                         &pose,
                         &scale,
@@ -243,7 +242,7 @@ fn each_triangle(
                     );
                 }
                 ref solid => {
-                    for corners in of_solid(solid) {
+                    for corners in solid_triangles(solid) {
                         let [a, b, c] = corners.map(|(point, normal)| {
                             (pose * nalgebra::Point3::from(point), pose * normal)
                         });
@@ -261,9 +260,10 @@ fn each_triangle(
     Ok(())
 }
 
-/// The triangles of a mesh. `own` is the colour of parts without a material, if the robot gives
-/// one.
-fn of_mesh(
+/// Returns the triangles of a mesh.
+///
+/// `own` is the colour of parts without a material, if the robot defines one.
+fn mesh_triangles(
     mesh: &Mesh,
     pose: &Pose,
     scale: &Vector3<f64>,
@@ -323,15 +323,15 @@ fn of_mesh(
     }
 }
 
-/// The colours of materials, each image read once.
+/// Colours of materials, with each image read once.
 struct Colors<'a> {
     robot: &'a Robot,
-    /// By SHA-256.
+    /// Mean colours by SHA-256 of the image.
     means: HashMap<String, Option<[f32; 4]>>,
 }
 
 impl Colors<'_> {
-    /// What the robot gives a shape.
+    /// Returns the colour that the robot gives a shape.
     fn of_shape(&mut self, shape: &Shape) -> Option<[f32; 4]> {
         let robot = self.robot;
         shape.material.map(|id| self.of(&robot.materials()[id]))
@@ -345,7 +345,8 @@ impl Colors<'_> {
             .means
             .entry(texture.sha256.clone())
             .or_insert_with(|| mesh::mean_color(texture));
-        // A picture with holes is drawn as solid: what is left of it is what one sees.
+        // A texture with transparent parts is drawn as opaque: its mean colour is that of the
+        // visible part.
         mean.map_or(material.base_color, |[red, green, blue, _]| {
             [red, green, blue, material.base_color[3]]
         })
@@ -355,8 +356,8 @@ impl Colors<'_> {
 /// A corner of a solid: point and unit normal.
 type Corner = (Vector3<f64>, Vector3<f64>);
 
-/// The triangles of a solid; none for a mesh.
-fn of_solid(solid: &Geometry) -> Vec<[Corner; 3]> {
+/// Returns the triangles of a solid; none for a mesh.
+fn solid_triangles(solid: &Geometry) -> Vec<[Corner; 3]> {
     match *solid {
         Geometry::Box { size } => cuboid(&(size / 2.0)),
         Geometry::Cylinder { radius, length } => {
@@ -403,7 +404,7 @@ fn cuboid(half: &Vector3<f64>) -> Vec<[Corner; 3]> {
     triangles
 }
 
-/// A circle about z, and the surface's normal there: outward and upward.
+/// A circle about z, with the outward and upward parts of the surface normal there.
 #[derive(Clone, Copy)]
 struct Ring {
     radius: f64,
@@ -411,7 +412,8 @@ struct Ring {
     normal: [f64; 2],
 }
 
-/// A ball drawn apart at its equator by `half` to either side.
+/// Returns a sphere that is split at its equator and moved apart by `half` to either side: a
+/// capsule.
 fn ball(radius: f64, half: f64) -> Vec<[Corner; 3]> {
     const STEPS: usize = SIDES / 4;
     let ring = |step: usize, end: f64| {
@@ -429,7 +431,7 @@ fn ball(radius: f64, half: f64) -> Vec<[Corner; 3]> {
     turned(&walls)
 }
 
-/// What walls between two circles each sweep about z.
+/// Returns the surfaces of revolution about z between pairs of circles.
 fn turned(walls: &[[Ring; 2]]) -> Vec<[Corner; 3]> {
     let mut triangles = Vec::with_capacity(2 * SIDES * walls.len());
     for [low, high] in walls {
@@ -450,19 +452,19 @@ fn turned(walls: &[[Ring; 2]]) -> Vec<[Corner; 3]> {
     triangles
 }
 
-/// Samples of a picture in the making.
+/// The samples of a picture being drawn.
 struct Canvas {
     side: usize,
     /// Samples per metre.
     scale: f64,
-    /// What is in the middle of the picture.
+    /// The point in the middle of the picture.
     centre: Vector3<f64>,
     depths: Vec<f32>,
     colors: Vec<[f32; 3]>,
 }
 
 impl Canvas {
-    /// An empty picture of `side` samples a side that `bounds` will fill.
+    /// Returns an empty picture of `side` samples a side, scaled to fit `bounds`.
     fn new(side: usize, bounds: &Bounds) -> Self {
         let size = bounds.high - bounds.low;
         let scale = FILLED * side as f64 / size.x.max(size.y);
@@ -479,7 +481,7 @@ impl Canvas {
         }
     }
 
-    /// Draws a triangle over what is behind it.
+    /// Draws a triangle with a depth test.
     fn draw(&mut self, triangle: &Triangle) {
         let middle = self.side as f64 / 2.0;
         let [a, b, c] = triangle.points.map(|p| {
@@ -493,7 +495,7 @@ impl Canvas {
         if !area.is_normal() {
             return;
         }
-        // Samples lie in the middle of their cells.
+        // Samples are at the centres of their cells.
         let range = |low: f64, high: f64| {
             (low - 0.5).max(0.0).ceil() as usize..((high + 0.5).max(0.0) as usize).min(self.side)
         };
@@ -528,13 +530,15 @@ impl Canvas {
             .zip(weights)
             .map(|(normal, &weight)| normal * weight)
             .sum();
-        // Surfaces are seen from both sides: many meshes have some triangles the wrong way round.
+        // Surfaces are lit on both sides, because many meshes have some triangles with reversed
+        // winding.
         let normal = normal.try_normalize(1e-9).unwrap_or_else(Vector3::z);
         let normal = if normal.z < 0.0 { -normal } else { normal };
         let light = Vector3::new(-0.45, 0.65, 0.62).normalize();
         let sky = 0.5 + 0.5 * normal.y;
         let bright = (0.22 + 0.28 * sky + 0.7 * normal.dot(&light).max(0.0)) as f32;
-        // What a surface mirrors does not have its colour: it is all that is seen of a black one.
+        // The specular reflection does not have the surface's colour: it is the only visible part
+        // of a black one (Blinn–Phong).
         let halfway = (light + Vector3::z()).normalize();
         let mirrored = (0.04 * sky + 0.12 * normal.dot(&halfway).max(0.0).powi(16)) as f32;
         let [red, green, blue, opacity] = triangle.color(weights);
@@ -547,7 +551,7 @@ impl Canvas {
         }
     }
 
-    /// The picture with `side` pixels a side.
+    /// Returns the picture with `side` pixels a side.
     fn pixels(&self, side: usize) -> Vec<[u8; 3]> {
         let each = self.side.checked_div(side).unwrap_or(0);
         let pixel = |index: usize| {
@@ -564,7 +568,7 @@ impl Canvas {
     }
 }
 
-/// A linear value as a byte of sRGB (IEC 61966-2-1).
+/// Encodes a linear value as a byte of sRGB (IEC 61966-2-1).
 fn encoded(linear: f32) -> u8 {
     let linear = linear.clamp(0.0, 1.0);
     let value = if linear <= 0.003_130_8 {
@@ -603,7 +607,7 @@ mod tests {
         BACKGROUND.map(encoded)
     }
 
-    /// How much of the picture a robot covers.
+    /// Returns the share of the picture that a robot covers.
     fn covered(robot: &Robot) -> f64 {
         let pixels = draw(robot, SIDE).unwrap();
         pixels
@@ -626,8 +630,8 @@ mod tests {
             red > 100 && green < red / 2 && green == blue,
             "{red} {green} {blue}"
         );
-        // The outline's area is the sum over the three faces seen; its height and width come from
-        // the projected edges.
+        // The area of the outline is the sum over the three visible faces; its height and width
+        // come from the projected edges.
         let camera = camera();
         let size = Vector3::new(1.0, 2.0, 3.0);
         let extent = |row: usize| {
@@ -638,7 +642,7 @@ mod tests {
         let area: f64 = (0..3).map(|k| camera[(2, k)].abs() * 6.0 / size[k]).sum();
         let scale = FILLED / extent(0).max(extent(1));
         let expected = area * scale * scale;
-        // Pixels that the outline only touches count whole: at most a ring of them.
+        // Pixels that the outline only touches count fully: at most a ring of them.
         let found = covered(&robot);
         assert!(
             found >= expected && found < expected + 2.5 / SIDE as f64,
@@ -649,7 +653,7 @@ mod tests {
 
     #[test]
     fn round_solids_are_round() {
-        // A ball fills the circle in its square.
+        // A sphere fills the circle in its square.
         let expected = std::f64::consts::PI / 4.0 * FILLED * FILLED;
         let found = covered(&link(&[visual(
             "<sphere radius='0.3'/>",
@@ -714,7 +718,7 @@ mod tests {
 
     #[test]
     fn the_colours_of_corners_show_where_nothing_else_has_a_colour() {
-        // A square that the camera looks at from its front: red to its left, blue to its right.
+        // A square that faces the camera: red to its left, blue to its right.
         let [right, up] =
             [camera().row(0).transpose(), camera().row(1).transpose()].map(|v| v.map(|x| x as f32));
         let square = |opacity| MeshArrays {
@@ -784,8 +788,8 @@ mod tests {
         assert_eq!(
             (
                 thinning(0.0),
-                thinning(MOST_WORK),
-                thinning(2.5 * MOST_WORK)
+                thinning(MAX_TESTED_SAMPLES),
+                thinning(2.5 * MAX_TESTED_SAMPLES)
             ),
             (1, 1, 3)
         );

@@ -1,8 +1,8 @@
-//! Times of day as people write them.
+//! Formats times of day.
 
 use std::time::{Duration, SystemTime};
 
-/// The time since 1970 (UTC), or what `SOURCE_DATE_EPOCH` says.
+/// Returns the time since 1970 (UTC), or `SOURCE_DATE_EPOCH` if it is set.
 pub(super) fn now() -> Duration {
     let asked = std::env::var("SOURCE_DATE_EPOCH")
         .ok()
@@ -17,7 +17,7 @@ pub(super) fn now() -> Duration {
         .unwrap_or_default()
 }
 
-/// A time since 1970 to the second (RFC 3339).
+/// Formats a time since 1970 to the second (RFC 3339).
 pub(super) fn rfc3339(since_epoch: Duration) -> String {
     let seconds = since_epoch.as_secs() % 86_400;
     format!(
@@ -29,9 +29,10 @@ pub(super) fn rfc3339(since_epoch: Duration) -> String {
     )
 }
 
-/// The date of a time since 1970, `YYYY-MM-DD` in the Gregorian calendar.
+/// Formats the date of a time since 1970 as `YYYY-MM-DD` in the Gregorian calendar.
 pub(super) fn date(since_epoch: Duration) -> String {
-    // Counted from 0000-03-01, so that the leap day ends a year; 400 years have 146,097 days.
+    // Days are counted from 0000-03-01, so that the leap day ends a year; 400 years have 146,097
+    // days.
     let days = since_epoch.as_secs() / 86_400 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;

@@ -1,5 +1,5 @@
-//! Whatever the tree of a robot is like, it reaches OpenUSD and glTF whole: random trees of links
-//! and joints of every kind, in every base and nesting, read back from what was written.
+//! Property tests: random trees of links and joints of every kind, with every base and nesting, are
+//! complete when read back from OpenUSD and glTF.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -19,9 +19,9 @@ const MASS: &str = "<inertial><origin xyz='0.1 0 0.02' rpy='0.3 0 0.1'/><mass va
 const VISUAL: &str = "<visual><geometry><sphere radius='0.1'/></geometry></visual>";
 const COLLISION: &str =
     "<collision><origin xyz='0 0 0.1'/><geometry><box size='0.1 0.1 0.1'/></geometry></collision>";
-/// What stands for the world in groups of links that are rigid.
+/// Name of the world in groups of rigid links.
 const WORLD: &str = "(world)";
-/// What may be in a link; half of them are empty.
+/// Contents of links; half of them are empty.
 const INSIDES: [&[&str]; 8] = [
     &[],
     &[],
@@ -33,14 +33,16 @@ const INSIDES: [&[&str]; 8] = [
     &[MASS, VISUAL, COLLISION],
 ];
 
-/// A link: what is in it, the link that it hangs on (none: a root), and by which joint.
+/// A link: its contents, its parent (none for a root), and the kind of its joint.
 type Part = (usize, Option<prop::sample::Index>, usize);
 
-/// A joint between any two links, as it may close a loop: those links, and its kind.
+/// A joint between any two links, which may close a loop: those links, and its kind.
 type Loop = (prop::sample::Index, prop::sample::Index, usize);
 
-/// The URDF of a robot. With `world` the first link is called so. Every joint of one degree of
-/// freedom is driven.
+/// Returns the URDF of a robot.
+///
+/// With `world`, the first link has that name. Every joint of one degree of freedom has a command
+/// interface.
 fn text(parts: &[Part], loops: &[Loop], world: bool) -> String {
     let name = |index: usize| {
         if world && index == 0 {
@@ -88,14 +90,14 @@ fn moves(joint: &&Joint) -> bool {
     !matches!(joint.kind(), JointKind::Fixed | JointKind::Floating)
 }
 
-/// What was written of a robot, as any reader finds it.
+/// The written asset of a robot, as any reader sees it.
 struct Asset {
     summary: Summary,
     frames: AssetFrames,
     physics: String,
 }
 
-/// `None` if there is no link in it: what does not move is the world alone.
+/// Writes a robot; `None` if it has no link beside the world.
 fn written(robot: &Robot, base: Base, bodies: Bodies) -> Option<Asset> {
     let options = usd_write::Options {
         entry: "r".into(),
@@ -128,7 +130,7 @@ fn written(robot: &Robot, base: Base, bodies: Bodies) -> Option<Asset> {
     }
 }
 
-/// What holds of an asset of `robot`, or which joint or link it does not hold of.
+/// Checks an asset of `robot`; the error names the joint or link.
 fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError> {
     let Some(Asset {
         summary,
@@ -156,7 +158,7 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         .iter()
         .filter_map(|frame| Some((frame.id.as_str(), frame.parent.as_deref()?)))
         .collect();
-    // The body that a link is rigid in; none in the world.
+    // Returns the body that a link belongs to; none for the world.
     let body = |link: LinkId| {
         let mut at = Some(name(link)).filter(|_| Some(link) != world);
         while let Some(frame) = at.filter(|at| {
@@ -168,7 +170,7 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         }
         at
     };
-    // A joint within a body cannot move, and is none.
+    // A joint within a body can't move, and is not written.
     let wanted: Vec<&Joint> = robot
         .joints()
         .values()
@@ -183,7 +185,7 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
             .all(|joint| joint.closes_loop() || wanted.iter().any(|w| w.name() == joint.name()))
     );
 
-    // Joints: all that move, each with its drive, and nothing else that moves.
+    // Joints: all movable ones, each with its drive, and no others.
     let kinds = |joints: &mut dyn Iterator<Item = (&str, &str)>| -> BTreeSet<String> {
         joints
             .map(|(name, kind)| format!("{name} {kind}"))
@@ -215,7 +217,7 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         );
     }
 
-    // Each moves the link that it moves in the URDF, and no other joint moves that.
+    // Each joint moves the same link as in the URDF, and no other joint moves that link.
     let closing: HashSet<&str> = robot
         .joints()
         .values()
@@ -252,7 +254,8 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         );
     }
 
-    // What is rigid is in one body, or in bodies that fixed joints connect; nothing else is.
+    // Rigidly connected links are in one body, or in bodies connected by fixed joints; no others
+    // are.
     let mut group: HashMap<&str, &str> = HashMap::new();
     for link in &summary.links {
         let joint = of_tree
@@ -286,14 +289,14 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         .filter(|joint| Some(joint.parent()) != world && !joint.closes_loop())
     {
         let is_one = top(name(joint.parent())) == top(name(joint.child()));
-        // With `--base fixed` all bases are held to one world.
+        // With `--base fixed`, all bases are fixed to the same world.
         let is_rigid = joint.kind() == JointKind::Fixed
             || base == Base::Fixed && is_one && joint.kind() == JointKind::Floating;
         prop_assert_eq!(is_one, is_rigid, "{}", joint.name());
     }
 
-    // Of each body the mass is the URDF's, but for stand-ins: nothing is weighed twice or
-    // forgotten.
+    // The mass of each body is the URDF's, except for substitutes: no mass is counted twice or
+    // lost.
     let heavy = |(id, link): &(LinkId, &Link)| link.inertial.is_some() && Some(*id) != world;
     let weighed: f64 = summary
         .links
@@ -306,7 +309,8 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
         2.0 * robot.links().iter().filter(heavy).count() as f64
     );
 
-    // TF: every edge as in the URDF, and where the child is for any position of the joint.
+    // TF: every edge is as in the URDF, and the child is in the right place for any position of the
+    // joint.
     let model = frames.model().unwrap();
     let edges = robot
         .joints()
@@ -332,7 +336,7 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
             child
         );
         let positions = &[0.4, -0.7][..kinematics::position_count(joint.kind())];
-        // A planar joint of an asset has axes of its own in its plane.
+        // A planar joint of an asset has its own axes in its plane.
         let positions = if joint.kind() == JointKind::Planar {
             &[0.0, 0.0]
         } else {
@@ -351,7 +355,7 @@ fn check(robot: &Robot, base: Base, bodies: Bodies) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// A robot in glTF, with bodies for engines.
+/// Returns a robot in glTF, with bodies for engines.
 fn document(robot: &Robot, base: Base) -> serde_json::Value {
     let extent = gltf::Extent {
         physics: true,
@@ -371,7 +375,8 @@ fn document(robot: &Robot, base: Base) -> serde_json::Value {
     .unwrap()
 }
 
-/// The same of glTF: all joints but those that close loops, which it cannot hold.
+/// Checks a glTF in the same way: it has all joints except those that close loops, which it can't
+/// express.
 fn check_gltf(robot: &Robot, base: Base) -> Result<(), TestCaseError> {
     let document = document(robot, base);
     let joints = document["extensions"]["EXT_robot_kinematics"]["models"][0]["joints"]
@@ -419,7 +424,7 @@ proptest! {
     }
 }
 
-/// A robot of links, each with what is in it, and joints: parent, kind and child.
+/// Returns a robot of links with their contents, and joints: parent, kind and child.
 fn robot(links: &[(&str, &str)], joints: &[(&str, &str, &str)]) -> Robot {
     let links = links
         .iter()
@@ -437,7 +442,7 @@ fn robot(links: &[(&str, &str)], joints: &[(&str, &str, &str)]) -> Robot {
     urdf::read(&text, None).robot.unwrap()
 }
 
-/// In OpenUSD the bodies with their masses, in glTF the nodes that an engine moves with theirs.
+/// Returns the masses of the bodies in OpenUSD, and of the movable nodes in glTF.
 fn bodies(robot: &Robot, base: Base) -> [BTreeMap<String, f64>; 2] {
     let found = written(robot, base, Bodies::Nested)
         .unwrap()
@@ -482,12 +487,12 @@ fn an_empty_base_has_the_mass_of_what_is_fixed_to_it() {
             "{base:?}"
         );
     }
-    // What is held does not move in glTF; OpenUSD has a joint to the world.
+    // A fixed base does not move in glTF; OpenUSD has a joint to the world.
     assert_eq!(
         bodies(&footprint, Base::Fixed),
         [one, masses(&[("turret", 0.001)])]
     );
-    // Of two it has neither: it would not be clear which of them was meant.
+    // With two candidates, neither mass is used: the choice would be ambiguous.
     let two = robot(
         &[("base", ""), ("left", MASS), ("right", MASS)],
         &[("base", "fixed", "left"), ("base", "fixed", "right")],
@@ -627,7 +632,7 @@ fn a_loop_may_end_at_the_world_but_not_in_its_own_body() {
 
 #[test]
 fn a_loop_to_the_world_does_not_move_the_world() {
-    // The base floats, and what closes the loop is all that connects it to the world.
+    // The base floats, and only the loop connects it to the world.
     let robot = robot(
         &[("world", ""), ("base", MASS)],
         &[("world", "fixed", "base"), ("base", "revolute", "world")],

@@ -1,4 +1,4 @@
-//! Whether the ROS types that an asset names are in the sourced workspace (REP-158 §2.3).
+//! Checks that the ROS types of an asset exist in the sourced workspace (REP-158 §2.3).
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use urdf_usd_resolve::Files;
 use urdf_usd_robot::Robot;
 use urdf_usd_usd_write as usd_write;
 
-/// How many interfaces a message names.
+/// Maximum number of interfaces that a message names.
 const MAX_NAMES: usize = 5;
 
-/// A warning for each type of an interface that no package of the ament index has. Where no
-/// workspace is sourced nothing is known, and nothing is said.
+/// Returns a warning for each interface type that no package of the ament index has; none if no
+/// workspace is sourced.
 pub(super) fn missing(robot: &Robot, files: &Files) -> Vec<Diagnostic> {
     if files.resolver().options().ament_prefixes.is_empty() {
         return Vec::new();
@@ -25,8 +25,8 @@ pub(super) fn missing(robot: &Robot, files: &Files) -> Vec<Diagnostic> {
             .0
             .push(interface.name);
     }
-    types.retain(|type_name, _| !is_there(type_name, files));
-    let told = |(type_name, (names, place)): (String, (Vec<String>, Place))| {
+    types.retain(|type_name, _| !is_installed(type_name, files));
+    let warning = |(type_name, (names, place)): (String, (Vec<String>, Place))| {
         let more = if names.len() > MAX_NAMES { ", …" } else { "" };
         let names: Vec<String> = names
             .into_iter()
@@ -34,20 +34,20 @@ pub(super) fn missing(robot: &Robot, files: &Files) -> Vec<Diagnostic> {
             .map(|name| format!("\"{name}\""))
             .collect();
         let message = format!(
-            "the sourced ROS workspace has no type \"{type_name}\", which {}{more} would have",
+            "the sourced ROS workspace lacks the type \"{type_name}\" of {}{more}",
             names.join(", ")
         );
         let package = type_name.split('/').next().unwrap_or_default();
         let help = format!(
-            "install the package {package} and source the workspace again, or correct the type; simulators leave out what they have no type for"
+            "install the package {package} and source the workspace again, or correct the type; simulators skip interfaces of unknown types"
         );
         Diagnostic::new(&super::codes::TYPE_MISSING, place, message).help(help)
     };
-    types.into_iter().map(told).collect()
+    types.into_iter().map(warning).collect()
 }
 
-/// Whether a type is in the share folder of its package, in some prefix of the ament index.
-fn is_there(type_name: &str, files: &Files) -> bool {
+/// Returns whether the share folder of its package has the type, in some prefix of the ament index.
+fn is_installed(type_name: &str, files: &Files) -> bool {
     let is_name = |part: &str| {
         !part.is_empty() && part.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
     };
@@ -58,7 +58,7 @@ fn is_there(type_name: &str, files: &Files) -> bool {
     if !is_name(package) || !is_name(name) {
         return false;
     }
-    // Both are installed; a package may have been written in either.
+    // Both forms are installed; a package may have been written in either.
     files
         .resolver()
         .options()
@@ -114,9 +114,9 @@ mod tests {
             panic!("{found:?}")
         };
         assert_eq!((found.code, found.place.line), ("ros-type-missing", 2));
-        let message = "the sourced ROS workspace has no type \"ros_gz_interfaces/msg/Contacts\", which \"touch/contacts\", \"heard/contacts\" would have";
+        let message = "the sourced ROS workspace lacks the type \"ros_gz_interfaces/msg/Contacts\" of \"touch/contacts\", \"heard/contacts\"";
         assert_eq!(found.message, message);
-        // Who installs it is heard.
+        // The missing file is watched, so that its installation is noticed.
         assert!(
             sourced
                 .used()

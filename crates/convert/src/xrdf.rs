@@ -1,4 +1,4 @@
-//! XRDF files for robots of any source: checked against one, and written for one.
+//! Checks XRDF files against robots of any source, and writes them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::context::{Progress, Step, Stop, retry_if_evicted};
-use super::{Context, Failure, Job, Meshes, REPORT_IT, codes, described};
+use super::{Context, Failure, Job, Meshes, REPORT_IT, codes, read_described};
 use urdf_usd_diagnostic::{Code, Diagnostic, did_you_mean, nearest};
 use urdf_usd_geometry::Random;
 use urdf_usd_geometry::spheres::{self, Wanted};
@@ -24,55 +24,55 @@ use urdf_usd_robot::{
 use urdf_usd_store::Store;
 use urdf_usd_urdf::xrdf;
 
-/// Accelerations and jerks that are assumed: those of NVIDIA's XRDF of the UR10e, in rad/s² and
+/// Assumed limits of acceleration and jerk: those of NVIDIA's XRDF of the UR10e, in rad/s² and
 /// rad/s³ (m/s² and m/s³).
 const ASSUMED_LIMITS: (f64, f64) = (12.0, 500.0);
-/// Centres and radii are written in multiples of a metre divided by this.
+/// Number of steps per metre to which centres and radii are rounded.
 const PER_METRE: f64 = 1e5;
-/// What of them is noise of the multiplication.
+/// Tolerance of the rounding for floating-point noise of the multiplication, in steps.
 const NOISE: f64 = 1e-6;
-/// Sides of the prism that stands for a cylinder, and steps of a quarter of a circle.
+/// Number of sides of the prism that replaces a cylinder; a quarter of a circle has a quarter of
+/// them.
 const SIDES: usize = 64;
-/// How far a prismatic joint without limits is taken to go either way, metres.
+/// Assumed range of a prismatic joint without limits in either direction, in metres.
 const UNLIMITED_SLIDE: f64 = 1.0;
-/// Poses that are the default where none is called so, the most likely first.
+/// Names of poses that are the default if none is named so, in order of precedence.
 const OTHER_DEFAULTS: [&str; 2] = ["home", "ready"];
 
-/// What an XRDF that is written says beyond what the robot does.
+/// Contents of an XRDF beyond those of the robot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Which spheres; of each link. `None`: the robot's own, if a source gave it some, otherwise
+    /// The spheres of each link. `None`: the robot's own if a source has some, otherwise
     /// [`Options::DEFAULT`].
     pub spheres: Option<Wanted>,
-    /// The joints of the configuration space in their order; empty: the robot's own, otherwise all
-    /// that have one position of their own.
+    /// The joints of the configuration space in order; empty: the robot's own, otherwise all joints
+    /// with one position that are not mimic joints.
     pub joints: Vec<String>,
-    /// Acceleration limits, rad/s² or m/s²; above zero.
+    /// Acceleration limits in rad/s² or m/s²; positive.
     pub acceleration: Vec<Limit>,
-    /// Jerk limits, rad/s³ or m/s³; above zero.
+    /// Jerk limits in rad/s³ or m/s³; positive.
     pub jerk: Vec<Limit>,
     /// The tool frames; empty: the robot's own.
     pub tool_frames: Vec<String>,
-    /// The named pose that is the default; `None`: `default`, `home` or `ready`, if there is one
-    /// for the whole robot.
+    /// Name of the default pose; `None`: `default`, `home` or `ready`, if the whole robot has one.
     pub pose: Option<String>,
-    /// How many configurations are looked at for pairs of links that never or always touch.
+    /// Number of random configurations in which pairs of links are tested for contact.
     pub samples: usize,
 }
 
-/// A limit of one joint, or of all that have none of their own.
+/// A limit of one joint, or of all joints without their own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// The joint; `None`: all.
+    /// The name of the joint; `None` for all.
     pub joint: Option<String>,
-    /// Above zero.
+    /// The limit; positive.
     pub value: f64,
 }
 
 impl Options {
-    /// The spheres that are fitted where nothing says which.
+    /// The spheres to fit by default.
     pub const DEFAULT: Wanted = Wanted::Error(0.02);
-    /// How many configurations are looked at where nothing says how many.
+    /// The default number of configurations.
     pub const SAMPLES: usize = 10_000;
 }
 
@@ -90,40 +90,41 @@ impl Default for Options {
     }
 }
 
-/// An XRDF that was made.
+/// A written XRDF.
 #[derive(Clone, Debug, Serialize)]
 pub struct Written {
-    /// Its text.
+    /// The text.
     #[serde(skip)]
     pub text: String,
     /// The robot's name.
     pub robot: String,
     /// The links that spheres were fitted to.
     pub links: Vec<FittedLink>,
-    /// How many spheres the XRDF has.
+    /// The number of spheres in the XRDF.
     pub spheres: usize,
-    /// How many pairs of links its self-collision ignores.
+    /// The number of pairs of links that self-collision ignores.
     pub ignored: usize,
-    /// What was found.
+    /// The findings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// A link with the spheres that were fitted to it.
 #[derive(Clone, Debug, Serialize)]
 pub struct FittedLink {
-    /// Its name.
+    /// The name of the link.
     pub link: String,
-    /// How many there are.
+    /// The number of spheres.
     pub spheres: usize,
-    /// Metres that none of them stands out of the collision geometry more than.
+    /// Upper bound of the distance by which they exceed the collision geometry, in metres.
     pub error: f64,
 }
 
-/// Reads the robot of a job and holds the XRDF that its options name against it; gives the robot's
-/// name, and what there is to say of the XRDF. Meshes are not read.
+/// Reads the robot of a job and checks the XRDF that its options name against it.
+///
+/// Returns the robot's name and the findings about the XRDF. Meshes are not read.
 ///
 /// # Errors
-/// If the robot or the file can't be read.
+/// Fails if the robot or the file can't be read.
 pub fn check(job: &Job, context: &Context) -> Result<(String, Vec<Diagnostic>), Failure> {
     let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(
         job.options.resolve.clone(),
@@ -138,15 +139,15 @@ pub fn check(job: &Job, context: &Context) -> Result<(String, Vec<Diagnostic>), 
         .as_deref()
         .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
     let is_of_xrdf = |found: &Diagnostic| found.place.file.as_deref() == file.as_deref();
-    let (robot, found) = super::described_alone(job, &files, context).map_err(fail)?;
+    let (robot, found) = super::read_without_meshes(job, &files, context).map_err(fail)?;
     let found = found.into_iter().filter(is_of_xrdf).collect();
     Ok((robot.name().to_owned(), found))
 }
 
-/// Reads the robot of a job and makes an XRDF for it.
+/// Reads the robot of a job and writes an XRDF for it.
 ///
 /// # Errors
-/// If the robot can't be read, has nothing to fit spheres to, or lacks what an option names.
+/// Fails if the robot can't be read, has no geometry to cover, or lacks what an option names.
 pub fn write(job: &Job, options: &Options, context: &Context) -> Result<Written, Failure> {
     let files = Arc::new(resolve::Files::new(Arc::new(resolve::Resolver::new(
         job.options.resolve.clone(),
@@ -167,7 +168,7 @@ fn write_with(
     context: &Context,
     files: &Arc<resolve::Files>,
 ) -> Result<Written, Stop> {
-    let (mut robot, mut diagnostics) = described(job, context, files, store, Meshes::Loaded)?;
+    let (mut robot, mut diagnostics) = read_described(job, context, files, store, Meshes::Loaded)?;
     match plan(&mut robot, options, context, &mut diagnostics) {
         Ok(links) => {
             let planning = robot.planning();
@@ -192,11 +193,12 @@ fn write_with(
     }
 }
 
-/// Gives the robot what an XRDF needs: see [`Options`]. The context hears how far that is.
+/// Completes the robot's planning data as [`Options`] describe, and reports progress to the
+/// context.
 ///
 /// # Errors
-/// If an option names what the robot does not have, there is nothing to fit spheres to, or a mesh
-/// is no longer in the cache.
+/// Fails if an option names a missing element of the robot, there is no geometry to cover, or a
+/// mesh is no longer in the cache.
 fn plan(
     robot: &mut Robot,
     options: &Options,
@@ -216,7 +218,7 @@ fn plan(
         .count();
     if missing > 0 {
         let message = format!(
-            "{missing} joints have no limits of acceleration or jerk; 12 rad/s² and 500 rad/s³ are assumed"
+            "{missing} joints have no acceleration or jerk limits; assuming 12 rad/s² and 500 rad/s³"
         );
         let help = "give --acceleration-limit and --jerk-limit";
         found.push(Diagnostic::new(&codes::XRDF_ASSUMED_LIMITS, place.clone(), message).help(help));
@@ -233,7 +235,7 @@ fn plan(
     }
     if !keeps || planning.self_collision.is_none() {
         let known = |collision: &Option<PlanningCollision>| match collision {
-            // What held for other spheres says nothing of these.
+            // Pairs of a group for other spheres do not apply to these.
             Some(collision) if keeps => collision.clone(),
             _ => PlanningCollision {
                 group: 0,
@@ -253,7 +255,7 @@ fn plan(
     Ok(links)
 }
 
-/// Makes the pose that the options name, or one that is usually meant, the default.
+/// Makes the default pose the one that the options name, or one with a conventional name.
 fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> {
     let named = |name: &str| {
         let poses = robot.named_poses();
@@ -282,7 +284,7 @@ fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> 
     let Some(pose) = pose.cloned() else {
         return Ok(());
     };
-    // An XRDF has positions of joints that have one each.
+    // An XRDF has only positions of joints with one position.
     let is_single = |&joint: &JointId| position_count(robot.joints()[joint].kind()) == 1;
     let positions: Vec<_> = pose
         .positions
@@ -304,7 +306,7 @@ fn default_pose(robot: &mut Robot, options: &Options) -> Result<(), Diagnostic> 
         .map_err(|error| option(robot, &codes::INTERNAL, error.to_string()).help(REPORT_IT))
 }
 
-/// What is wrong with an option that names something.
+/// Returns the diagnostic for an option that names a missing element.
 fn unknown<'a>(
     robot: &Robot,
     what: &str,
@@ -326,7 +328,7 @@ fn option(robot: &Robot, code: &'static Code, message: String) -> Diagnostic {
     Diagnostic::new(code, robot.place.clone(), message)
 }
 
-/// The configuration space.
+/// Returns the configuration space.
 fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diagnostic> {
     let joint = |name: &String| {
         let names = robot.joints().values().map(Joint::name);
@@ -334,9 +336,11 @@ fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diag
             .joint_named(name)
             .ok_or_else(|| unknown(robot, "joint", name, names, "name a joint of the robot"))?;
         if !is_own(robot, id) {
-            let message = format!("the joint \"{name}\" has not one position of its own");
+            let message = format!(
+                "the joint \"{name}\" is a mimic joint, or does not have exactly one position"
+            );
             return Err(option(robot, &codes::XRDF_OPTION, message)
-                .help("name joints that turn or slide and follow no other"));
+                .help("name revolute, continuous or prismatic joints that are not mimic joints"));
         }
         Ok(id)
     };
@@ -369,7 +373,7 @@ fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diag
         .collect()
     };
     for (limits, is_jerk) in [(&options.acceleration, false), (&options.jerk, true)] {
-        // Those that name a joint count more, whatever their order.
+        // Limits of a named joint override those of all joints, whatever their order.
         let (own, all): (Vec<&Limit>, Vec<&Limit>) =
             limits.iter().partition(|limit| limit.joint.is_some());
         for limit in all.into_iter().chain(own) {
@@ -389,13 +393,14 @@ fn coordinates(robot: &Robot, options: &Options) -> Result<Vec<Coordinate>, Diag
     Ok(coordinates)
 }
 
-/// Returns whether a joint has one position, which it does not owe to another joint.
+/// Returns whether a joint has exactly one position and is not a mimic joint.
 fn is_own(robot: &Robot, joint: JointId) -> bool {
     let joint = &robot.joints()[joint];
     position_count(joint.kind()) == 1 && joint.mimic().is_none()
 }
 
-/// The tool frames: those of the options, of the robot, or the frame that most joints are above.
+/// Returns the tool frames: those of the options, those of the robot, or the frame below the most
+/// joints.
 fn tool_frames(
     robot: &Robot,
     options: &Options,
@@ -421,7 +426,7 @@ fn tool_frames(
         && let Some(frame) = tip(robot)
     {
         let name = robot.links()[frame].name();
-        let message = format!("nothing says which frame the tool is; \"{name}\" is taken");
+        let message = format!("the tool frame is unknown; assuming \"{name}\"");
         found.push(
             option(robot, &codes::XRDF_ASSUMED_TOOL, message)
                 .help("give --tool-frame, or the robot's SRDF with --srdf"),
@@ -431,10 +436,10 @@ fn tool_frames(
     Ok(frames)
 }
 
-/// The frame that most moving joints are above, the last of those that are rigid to each other.
+/// Returns the frame below the most movable joints, the last of those that are rigidly connected.
 fn tip(robot: &Robot) -> Option<LinkId> {
-    // How many joints that move are above each link, and how many that don't below the last of
-    // them.
+    // For each link, the number of movable joints above it, and the number of fixed joints after
+    // the last of these.
     let mut above = ArenaMap::filled(robot.links(), (0_usize, 0_usize));
     let tree = robot.tree();
     for &link in tree.order() {
@@ -450,8 +455,8 @@ fn tip(robot: &Robot) -> Option<LinkId> {
         };
     }
     let best = above.values().map(|(moving, _)| *moving).max()?;
-    // A gripper's fingers hang on the hand, which is what is moved to a place: of several branches
-    // that end equally far the first counts.
+    // A gripper's fingers are children of the hand, which is the part to be positioned; of several
+    // equally long branches, the first wins.
     tree.order()
         .iter()
         .copied()
@@ -465,10 +470,10 @@ fn tip(robot: &Robot) -> Option<LinkId> {
         })
 }
 
-/// Spheres that were fitted to links.
+/// The spheres that were fitted to links.
 struct Fit {
     links: Vec<FittedLink>,
-    /// The spheres of all links, with the robot's name.
+    /// The spheres of all links, in a group with the robot's name.
     group: SphereGroup,
 }
 
@@ -486,8 +491,8 @@ fn fit(
         .filter(|&link| !robot.links()[link].collisions.is_empty() && world != Some(link))
         .collect();
     let (done, all) = (AtomicUsize::new(0), links.len());
-    let tell = |name: &str| {
-        context.tell(Progress {
+    let report = |name: &str| {
+        context.report_progress(Progress {
             step: Step::Cover,
             name,
             done: done.load(Ordering::Relaxed),
@@ -496,10 +501,10 @@ fn fit(
     };
     let work = |&link: &LinkId| {
         let link = &robot.links()[link];
-        tell(link.name());
+        report(link.name());
         let fitted = fitted(robot, &link.collisions, wanted);
         done.fetch_add(1, Ordering::Relaxed);
-        tell(link.name());
+        report(link.name());
         fitted
     };
     let shapes: Vec<Option<Fitted>> = links.par_iter().map(work).collect::<Result<_, _>>()?;
@@ -519,7 +524,7 @@ fn fit(
                 });
                 group.spheres.push((link, fitted.spheres));
             }
-            // Nothing of its shapes could be read, which was said.
+            // None of its shapes could be read, which is already reported.
             Some(_) => {}
             None => {
                 let message = format!(
@@ -559,17 +564,21 @@ fn fit(
     Ok(Fit { links: fits, group })
 }
 
-/// Spheres of a link.
+/// The spheres of a link.
 struct Fitted {
     spheres: Vec<Sphere>,
     error: f64,
 }
 
-/// Spheres that cover shapes. `None` if they would be too many.
+/// Returns spheres that cover shapes; `None` if they would be too many.
+///
+/// The geometry is covered as triangles ([`spheres`]); primitives are replaced by polyhedra that
+/// enclose them, so covering those covers the primitive. The error bound includes the distance
+/// between both.
 fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitted>, CacheEvicted> {
     let mut spheres: Vec<Sphere> = Vec::new();
     let mut triangles: Vec<spheres::Triangle> = Vec::new();
-    // How far what stands for cylinders is outside of them.
+    // Maximum distance between a primitive and the polyhedron that replaces it.
     let mut slack = 0.0_f64;
     for shape in shapes {
         let mut add = |corners: [Vector3<f64>; 3]| {
@@ -577,7 +586,7 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
                 .push(corners.map(|corner| (shape.origin * Point3::from(corner)).coords.into()));
         };
         match &shape.geometry {
-            // A ball is what it is.
+            // A sphere needs no approximation.
             Geometry::Sphere { radius } if *radius > 0.0 => {
                 let center = Point3::from(shape.origin.translation.vector);
                 spheres.push(rounded(center.coords.into(), *radius));
@@ -615,7 +624,8 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
             }
             Geometry::Capsule { radius, length } => {
                 let steps = SIDES / 4;
-                // The prism around the ball, and the lines around the arc.
+                // A circumscribed polyhedron: the prism around the circle, and the lines around the
+                // arc.
                 let step = std::f64::consts::FRAC_PI_2 / steps as f64;
                 let outer =
                     radius / (std::f64::consts::PI / SIDES as f64).cos() / (step / 2.0).cos();
@@ -642,7 +652,7 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
             spheres,
         }));
     }
-    // The centre moves, the radius grows by as much, and is rounded up.
+    // Rounding moves the centre and grows the radius by as much, and then rounds it up.
     let rounding = 3.0 / PER_METRE;
     let wanted = match wanted {
         Wanted::Error(error) => Wanted::Error((error - slack - rounding).max(error / 2.0)),
@@ -662,9 +672,9 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
     }))
 }
 
-/// A sphere with few decimals that has the one of this centre and radius in it.
+/// Returns a sphere with few decimals that contains the one of this centre and radius.
 fn rounded(center: [f64; 3], radius: f64) -> Sphere {
-    // By division, so that the nearest number to the decimals comes out.
+    // By division, which yields the floating-point number nearest to the decimals.
     let near = center.map(|at| (at * PER_METRE).round() / PER_METRE + 0.0);
     let moved = (Point3::from(near) - Point3::from(center)).norm();
     Sphere {
@@ -673,7 +683,7 @@ fn rounded(center: [f64; 3], radius: f64) -> Sphere {
     }
 }
 
-/// The triangles of a box.
+/// Adds the triangles of a box.
 fn boxed(half: Vector3<f64>, add: &mut impl FnMut([Vector3<f64>; 3])) {
     for axis in 0..3 {
         for side in [-1.0, 1.0] {
@@ -694,7 +704,7 @@ fn boxed(half: Vector3<f64>, add: &mut impl FnMut([Vector3<f64>; 3])) {
     }
 }
 
-/// The triangles of a line (radius and height, from bottom to top) that goes around z.
+/// Adds the triangles of a profile (radius and height, from bottom to top) that is rotated about z.
 fn revolved(profile: &[(f64, f64)], sides: usize, add: &mut impl FnMut([Vector3<f64>; 3])) {
     let at = |(radius, height): (f64, f64), side: usize| {
         let (sine, cosine) =
@@ -723,8 +733,8 @@ fn revolved(profile: &[(f64, f64)], sides: usize, add: &mut impl FnMut([Vector3<
     }
 }
 
-/// The pairs of links whose spheres need not be held off each other: neighbours, those that are
-/// rigid to each other, and those that touch never or always.
+/// Returns the pairs of links whose spheres need no collision check: neighbours, rigidly connected
+/// links, and those that touch never or always.
 fn ignored(
     robot: &Robot,
     planning: &Planning,
@@ -741,10 +751,10 @@ fn ignored(
     for touch in touches(&spheres, &poses, &known) {
         let (first, second, depth) = (name(touch.first), name(touch.second), touch.depth * 1000.0);
         let message = format!(
-            "at the default positions spheres of \"{first}\" and \"{second}\" are {depth:.1} mm in each other, so the pair is not checked for collision"
+            "at the default positions spheres of \"{first}\" and \"{second}\" overlap by {depth:.1} mm, so the pair is excluded from collision checks"
         );
         let help =
-            "choose another default pose (--pose), or fit spheres that stand out less (--error)";
+            "choose another default pose (--pose), or a tighter fit of the spheres (--error)";
         found.push(Diagnostic::new(&codes::XRDF_TOUCHING, robot.place.clone(), message).help(help));
         ignored.insert(touch.first, touch.second);
     }
@@ -757,14 +767,17 @@ fn ignored(
 /// A pair of links with spheres.
 struct Pair {
     links: (LinkId, LinkId),
-    /// The indices of their spheres among those of all links.
+    /// Indices of the two links in the list of spheres.
     spheres: (usize, usize),
-    /// Whether they touched in the configurations so far.
+    /// Whether the spheres touched in the configurations so far; `None` before the first.
     touch: Option<bool>,
 }
 
-/// The pairs of links, but for `known` ones, whose spheres touch in all of so many configurations,
-/// or in none.
+/// Returns the pairs of links, except `known` ones, whose spheres touch in all of the sampled
+/// configurations, or in none.
+///
+/// This is the sampling method of MoveIt's Setup Assistant: pairs that were never seen touching may
+/// still touch in a configuration that was not sampled.
 fn touching_alike(
     robot: &Robot,
     model: &Model,
@@ -772,9 +785,9 @@ fn touching_alike(
     samples: usize,
     known: &LinkPairs,
 ) -> Vec<(LinkId, LinkId)> {
-    /// How many configurations are looked at before pairs that were seen both ways are left out:
-    /// nearly all of those that can be.
-    const AT_ONCE: usize = 64;
+    /// Number of configurations after which pairs that were seen both ways are dropped; the first
+    /// batch already drops nearly all of them.
+    const BATCH: usize = 64;
     let pairs = spheres.iter().enumerate().flat_map(|(one, (link, _))| {
         let others = spheres.iter().enumerate().skip(one + 1);
         others.map(move |(other, (other_link, _))| Pair {
@@ -786,8 +799,8 @@ fn touching_alike(
     let mut open: Vec<Pair> = pairs
         .filter(|pair| !known.contains(pair.links.0, pair.links.1))
         .collect();
-    for start in (0..samples).step_by(AT_ONCE) {
-        let placed: Vec<Vec<PlacedSpheres>> = (start..samples.min(start + AT_ONCE))
+    for start in (0..samples).step_by(BATCH) {
+        let placed: Vec<Vec<PlacedSpheres>> = (start..samples.min(start + BATCH))
             .into_par_iter()
             .map(|sample| {
                 let poses = model.poses(&configuration(robot, model, sample as u64));
@@ -818,12 +831,12 @@ fn touching_alike(
     open.into_iter().map(|pair| pair.links).collect()
 }
 
-/// Pairs of links with spheres that are rigid to each other, or neighbours: no link with spheres is
-/// between them in the tree.
+/// Returns pairs of links with spheres that are rigidly connected, or neighbours: no other link
+/// with spheres is between them in the tree.
 fn neighbours(robot: &Robot, links: &BTreeSet<LinkId>) -> LinkPairs {
     let tree = robot.tree();
     let joint = |link: LinkId| tree.parent_joint(link).map(|joint| &robot.joints()[joint]);
-    // The first link of all that are rigid to each other.
+    // The topmost link of each rigidly connected group.
     let mut rigid = ArenaMap::new(robot.links(), |link, _| link);
     for &link in tree.order() {
         if let Some(joint) = joint(link).filter(|joint| joint.kind() == JointKind::Fixed) {
@@ -850,7 +863,7 @@ fn neighbours(robot: &Robot, links: &BTreeSet<LinkId>) -> LinkPairs {
     pairs
 }
 
-/// A configuration that looks random: for the same number always the same.
+/// Returns a pseudo-random configuration, the same for the same number.
 fn configuration(robot: &Robot, model: &Model, number: u64) -> Vec<f64> {
     // Far apart, so that the sequences of neighbouring numbers have nothing in common.
     let mut random = Random::new(number.wrapping_mul(0xd134_2543_de82_ef95));
@@ -883,7 +896,7 @@ fn configuration(robot: &Robot, model: &Model, number: u64) -> Vec<f64> {
 /// Writes the text of an XRDF to a file.
 ///
 /// # Errors
-/// The sentence to show.
+/// Returns a message for the user.
 pub fn save(written: &Written, path: &Path) -> Result<(), String> {
     std::fs::write(path, &written.text)
         .map_err(|error| format!("cannot write {}: {error}", path.display()))

@@ -762,7 +762,7 @@ mod tests {
             ("http.address: here", "not an IP address"),
             ("http.port: 65536", "0 … 65535"),
             ("urdf_file: /dev/zero", "/dev/zero is a device"),
-            ("srdf_file: /dev", "/dev is a folder, no regular file"),
+            ("srdf_file: /dev", "/dev is a folder, not a regular file"),
             ("max_assets: 0", "1 … 1000000"),
         ] {
             let fault = parameters(text).expect_err(text).to_string();

@@ -187,10 +187,10 @@ impl Args {
                 patterns.push(nodes);
             }
         }
-        let meant = patterns
+        let values = patterns
             .into_iter()
             .flat_map(|pattern| self.overrides.iter().filter(move |o| o.nodes == *pattern));
-        meant.map(|o| (o.parameter.clone(), o.clone())).collect()
+        values.map(|o| (o.parameter.clone(), o.clone())).collect()
     }
 
     /// Returns these levels as a filter for `tracing_subscriber::EnvFilter`.

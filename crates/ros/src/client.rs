@@ -23,7 +23,8 @@ use super::publishing::publish;
 use super::served::Parameters;
 use super::threads::{Task, Threads};
 use super::transport::{
-    Attempt, Backend, MAX_PENDING_CALLS, Call, Limit, MessageCallback, Name, Setup, Transport, Write,
+    Attempt, Backend, Call, Limit, MAX_PENDING_CALLS, MessageCallback, Name, Setup, Transport,
+    Write,
 };
 use super::types::Type;
 use super::{
@@ -331,9 +332,7 @@ impl<B: Backend> Inner<B> {
                         match reply(response) {
                             Ok(sending) => {
                                 if let Err(why) = sending.await {
-                                    tracing::warn!(
-                                        "{answered}: could not send an answer: {why}"
-                                    );
+                                    tracing::warn!("{answered}: could not send an answer: {why}");
                                 }
                             }
                             Err(why) => {

@@ -55,8 +55,9 @@ impl Environment {
         let text = self.get("ROS_DOMAIN_ID").unwrap_or("0");
         let domain = text.parse().ok().filter(|domain| *domain <= last);
         domain.ok_or_else(|| {
-            let help =
-                format!("use a whole number from 0 to {last}; up to 101 is safest with DDS on Linux");
+            let help = format!(
+                "use a whole number from 0 to {last}; up to 101 is safest with DDS on Linux"
+            );
             fault("ROS_DOMAIN_ID", text, "not a domain ID").help(help)
         })
     }
@@ -68,9 +69,8 @@ impl Environment {
             Some("1") => return Ok(Reach::Localhost),
             None | Some("0") => {}
             Some(other) => {
-                return Err(
-                    fault("ROS_LOCALHOST_ONLY", other, "neither 0 nor 1").help("use 0 or 1, or unset it")
-                );
+                return Err(fault("ROS_LOCALHOST_ONLY", other, "neither 0 nor 1")
+                    .help("use 0 or 1, or unset it"));
             }
         }
         match self.get("ROS_AUTOMATIC_DISCOVERY_RANGE") {

@@ -72,8 +72,9 @@ impl Troubles {
 
     pub(super) fn unreadable(&mut self, why: impl std::fmt::Display) {
         let service = &self.service;
-        self.unreadable
-            .report(|n| tracing::warn!("{service}: {n} call(s) could not be read; the last: {why}"));
+        self.unreadable.report(|n| {
+            tracing::warn!("{service}: {n} call(s) could not be read; the last: {why}")
+        });
     }
 
     /// Records that a call was queued; `lost` is the call that it pushed out of the queue, if any.

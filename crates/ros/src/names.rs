@@ -135,10 +135,10 @@ impl Names {
     /// [`codes::INVALID_NAME`] if the node's name or namespace is not allowed.
     pub fn new(default_name: &str, remaps: &[Remap]) -> Result<Self, Diagnostic> {
         let first = |kind, of: &str| {
-            let meant = |rule: &&Remap| {
+            let applies = |rule: &&Remap| {
                 rule.kind == kind && rule.node.as_deref().is_none_or(|node| node == of)
             };
-            remaps.iter().find(meant).map(|rule| rule.to.as_str())
+            remaps.iter().find(applies).map(|rule| rule.to.as_str())
         };
         let name = first(RemapKind::Node, default_name).unwrap_or(default_name);
         // From here on, rules refer to the node by its new name, as in rcl.

@@ -44,12 +44,12 @@ impl Retry {
         }
     }
 
-    /// Whether the attempt is due.
+    /// Returns whether the attempt is due.
     pub fn is_due(&self) -> bool {
         self.due <= Instant::now()
     }
 
-    /// Whether no attempt has failed yet, so that a failure is news.
+    /// Returns whether no attempt has failed yet, so that a failure is news.
     pub fn is_first(&self) -> bool {
         self.pause.is_zero()
     }

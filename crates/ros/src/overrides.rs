@@ -54,7 +54,7 @@ impl NodePattern {
         tokens.iter().all(allowed).then_some(Self(tokens))
     }
 
-    /// Whether the pattern matches the node of this fully qualified name.
+    /// Returns whether the pattern matches the node of this fully qualified name.
     pub fn matches(&self, fully_qualified: &str) -> bool {
         // `ends[i]`: whether the pattern so far matches the first `i` parts of the name. One pass
         // over the pattern, without backtracking, takes time proportional to pattern × name.
@@ -65,12 +65,12 @@ impl NodePattern {
                 let first = ends.iter().position(|&ends| ends).unwrap_or(usize::MAX);
                 (0..ends.len()).map(|at| at >= first).collect()
             } else {
-                let is_meant = |part: &str| token == "*" || token == part;
+                let matches_part = |part: &str| token == "*" || token == part;
                 iter::once(false)
                     .chain(
                         name.iter()
                             .zip(&ends)
-                            .map(|(part, &ends)| ends && is_meant(part)),
+                            .map(|(part, &ends)| ends && matches_part(part)),
                     )
                     .collect()
             };
@@ -78,7 +78,7 @@ impl NodePattern {
         ends.last() == Some(&true)
     }
 
-    /// Whether the pattern matches only one node.
+    /// Returns whether the pattern matches only one node.
     pub fn is_exact(&self) -> bool {
         self.0.iter().all(|token| token != "*" && token != "**")
     }
@@ -273,9 +273,10 @@ fn given(yaml: Yaml, source: &Source) -> Result<Given, Diagnostic> {
             Ok(Given::Value(scalar(text, quoted)))
         }
         Content::List(items) => list(items, source),
-        Content::Map(_) => {
-            Err(source.fault(Some(at), "a map can't be the value of a parameter in a list or argument"))
-        }
+        Content::Map(_) => Err(source.fault(
+            Some(at),
+            "a map can't be the value of a parameter in a list or argument",
+        )),
     }
 }
 

@@ -684,9 +684,6 @@ mod tests {
         let reason = store
             .set(vec![change("rates", Value::Double(1.0))])
             .expect_err("unknown");
-        assert_eq!(
-            reason,
-            "no parameter `rates`; did you mean `rate`?"
-        );
+        assert_eq!(reason, "no parameter `rates`; did you mean `rate`?");
     }
 }

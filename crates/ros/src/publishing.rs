@@ -74,7 +74,9 @@ pub(super) async fn publish<M>(
         let (Some(write), Some(message)) = (write, messages.due.front().cloned()) else {
             if has_ended {
                 if messages.due.is_empty()
-                    || tokio::time::timeout(OPEN_TIMEOUT, changes.changed()).await.is_err()
+                    || tokio::time::timeout(OPEN_TIMEOUT, changes.changed())
+                        .await
+                        .is_err()
                 {
                     return;
                 }

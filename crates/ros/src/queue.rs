@@ -72,7 +72,7 @@ impl<T> Sender<T> {
         self.0.wake.notify_one();
     }
 
-    /// Whether the queue is closed, so that items can no longer be pushed.
+    /// Returns whether the queue is closed, so that items can no longer be pushed.
     pub fn is_closed(&self) -> bool {
         self.0.lock().closed
     }

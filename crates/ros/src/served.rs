@@ -228,12 +228,7 @@ impl Parameters {
             .range(declaration.range),
         };
         rcl::DescribeParametersResponse {
-            descriptors: request
-                .names
-                .iter()
-                .take(MAX_NAMES)
-                .map(describe)
-                .collect(),
+            descriptors: request.names.iter().take(MAX_NAMES).map(describe).collect(),
         }
     }
 

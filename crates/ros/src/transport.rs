@@ -221,12 +221,8 @@ impl Backend for Arc<dyn Transport> {
         let request = cdr::encode(&request)
             .map_err(|why| transport(&format!("can't call {}", service.full), why))?;
         let answer = (**self).call(service, request.into(), limit).await?;
-        cdr::decode(&answer).map_err(|why| {
-            transport(
-                &format!("can't read the answer of {}", service.full),
-                why,
-            )
-        })
+        cdr::decode(&answer)
+            .map_err(|why| transport(&format!("can't read the answer of {}", service.full), why))
     }
 
     fn graph(&self) -> Graph {

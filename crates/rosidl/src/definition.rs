@@ -174,12 +174,12 @@ const PRIMITIVES: [Primitive; 13] = {
 };
 
 impl Primitive {
-    /// Whether the type is a floating-point number.
+    /// Returns whether the type is a floating-point number.
     pub fn is_float(self) -> bool {
         self.name.starts_with("float")
     }
 
-    /// Whether `text` is a literal of the type in both Rust and interface definitions.
+    /// Returns whether `text` is a literal of the type in both Rust and interface definitions.
     fn accepts(self, text: &str) -> bool {
         fn parses<T: std::str::FromStr>(text: &str) -> bool {
             text.parse::<T>().is_ok()
@@ -243,7 +243,10 @@ impl Definition {
             message,
         };
         if !is_type_name(&name) {
-            return Err(error(0, format!("`{name}` is not a valid name of an interface")));
+            return Err(error(
+                0,
+                format!("`{name}` is not a valid name of an interface"),
+            ));
         }
         let mut parts = vec![Part::default()];
         // The declaration whose comment an indented line continues.
@@ -424,7 +427,7 @@ fn field_type(text: &str, package: &str) -> Result<FieldType, String> {
     Ok(FieldType { base, container })
 }
 
-/// Whether `first` accepts the first character of `name`, and `others` all of them.
+/// Returns whether `first` accepts the first character of `name`, and `others` all of them.
 fn is_name(name: &str, first: fn(&char) -> bool, others: fn(char) -> bool) -> bool {
     name.chars().next().is_some_and(|c| first(&c)) && name.chars().all(others)
 }

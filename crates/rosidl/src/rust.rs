@@ -200,7 +200,7 @@ impl Generator<'_> {
         derives.join(", ")
     }
 
-    /// Whether all values have the same size, which excludes texts and sequences.
+    /// Returns whether all values have the same size, which excludes texts and sequences.
     fn is_fixed(&self, part: &Part) -> bool {
         let is_sequence = |field: &Field| {
             !matches!(
@@ -218,8 +218,8 @@ impl Generator<'_> {
             })
     }
 
-    /// Whether a property holds for all fields. If `holds` returns `None`, the field is a message,
-    /// whose fields decide.
+    /// Returns whether a property holds for all fields. If `holds` returns `None`, the field is a
+    /// message, whose fields decide.
     fn all(&self, part: &Part, holds: fn(&Base) -> Option<bool>) -> bool {
         part.fields
             .iter()
@@ -465,7 +465,7 @@ fn rust_field(name: &str) -> String {
     }
 }
 
-/// Whether a field has a default other than zero, `false` or the empty text.
+/// Returns whether a field has a default other than zero, `false` or the empty text.
 fn differs_from_zero(field: &Field) -> bool {
     field
         .default

@@ -1,5 +1,5 @@
-//! `urdf_usd check ASSET --live`: how the frames of an OpenUSD asset stand in the TF of a robot
-//! that runs.
+//! `urdf_usd check ASSET --live`: compares the frames of an OpenUSD asset with the TF of a running
+//! robot.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Format, sarif};
-use crate::{failed, plural, print_json, say, wrong};
+use crate::{failed, plural, print_json, say, usage_error};
 use urdf_usd_convert as convert;
 use urdf_usd_diagnostic::{Diagnostic, Place, escape_controls};
 use urdf_usd_messages::FrameVerdict;
@@ -22,12 +22,12 @@ use urdf_usd_ros::{self as ros, Args, Node};
 use urdf_usd_tf_check::{Expected, Finding, FrameStatus, Limits};
 use urdf_usd_usd_read as usd_read;
 
-/// The node's name unless it is remapped.
+/// The node's name, unless remapped.
 const NAME: &str = "urdf_usd_check";
-/// The exit code of a process that was interrupted.
+/// Exit code of an interrupted process (128 + SIGINT).
 const INTERRUPTED: u8 = 130;
 
-/// How to listen.
+/// Parameters of the comparison.
 pub(super) struct Listen<'a> {
     pub(super) asset: &'a Path,
     pub(super) format: Format,
@@ -36,7 +36,7 @@ pub(super) struct Listen<'a> {
     pub(super) ros_args: &'a [OsString],
 }
 
-/// Listens, prints, and says by the exit code whether all frames are as the asset says.
+/// Listens and prints the result; the exit code says whether all frames match the asset.
 pub(super) fn run(listen: Listen<'_>) -> ExitCode {
     let entry = match convert::entry(listen.asset, &["usda", "usd", "usdc"]) {
         Ok(entry) => entry,
@@ -48,13 +48,12 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
         .collect();
     let args = match texts.map(Args::parse) {
         Ok(Ok((args, rest))) if rest.is_empty() => args,
-        Ok(Ok((_, rest))) => return wrong(&format!("{}: this is no ROS argument", rest.join(" "))),
+        Ok(Ok((_, rest))) => {
+            return usage_error(&format!("{}: not a ROS argument", rest.join(" ")));
+        }
         Ok(Err(diagnostic)) => return fail(&diagnostic),
         Err(argument) => {
-            return wrong(&format!(
-                "{}: this is not UTF-8",
-                argument.to_string_lossy()
-            ));
+            return usage_error(&format!("{}: not UTF-8 text", argument.to_string_lossy()));
         }
     };
     let expected = match usd_read::read_frames(&entry) {
@@ -71,7 +70,7 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
         Ok(expected) => expected,
         Err(error) => {
             return failed(&format!(
-                "the frames of {} are no tree: {error}",
+                "the frames of {} do not form a tree: {error}",
                 entry.display()
             ));
         }
@@ -90,7 +89,7 @@ pub(super) fn run(listen: Listen<'_>) -> ExitCode {
     }
 }
 
-/// What was heard; `None` if a signal ended it.
+/// Listens, and returns the outcome; `None` if a signal ended it.
 fn listen_to(
     args: &Args,
     expected: &Expected,
@@ -140,7 +139,7 @@ fn print_text(asset: &Path, Outcome { check, topics }: &Outcome) {
         .map(|finding| finding.frame.chars().count())
         .max()
         .unwrap_or(0);
-    // A closed pipe (`| head`) is the reader's choice.
+    // A closed pipe (`| head`) is not an error.
     for Finding {
         frame,
         verdict,
@@ -167,7 +166,7 @@ fn print_text(asset: &Path, Outcome { check, topics }: &Outcome) {
         String::new()
     };
     let summary = format!(
-        "{}: {} of {} as the asset says{more} ({}, {}, {})",
+        "{}: {} of {} match the asset{more} ({}, {}, {})",
         asset.display(),
         count(|verdict| verdict == FrameStatus::Ok),
         plural(findings.len() - extra, "frame"),

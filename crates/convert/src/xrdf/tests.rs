@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use super::*;
 use urdf_usd_diagnostic::Severity;
 
-/// `base`, on it `arm`, on it `hand` with the empty frame `tool`; `side` hangs on the base, beside
-/// the arm, and `far` away from all.
+/// A robot: `base`, its child `arm`, and the arm's child `hand` with the empty frame `tool`; `side`
+/// is a child of the base near the arm, and `far` is away from all.
 const URDF: &str = r#"<robot name="r">
     <link name="base"><collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision></link>
     <link name="arm"><collision><origin xyz="0 0 0.2"/><geometry><cylinder radius="0.04" length="0.4"/></geometry></collision></link>
@@ -72,7 +72,7 @@ fn wanted() -> Options {
 fn neighbours_and_pairs_that_never_touch_are_ignored() {
     let (robot, links, found) = planned(&wanted());
     assert_eq!(found, ["xrdf-assumed-limits", "xrdf-assumed-tool"]);
-    // The arm can be laid onto `side`; the hand is beyond it then.
+    // The arm can touch `side`; the hand then reaches beyond it.
     let expected = [
         "base arm",
         "base hand",
@@ -102,7 +102,7 @@ fn neighbours_and_pairs_that_never_touch_are_ignored() {
         .collect();
     assert_eq!(joints, ["lift", "roll"]);
     assert_eq!(planning.tool_frames, [robot.link_named("tool").unwrap()]);
-    // A ball is one.
+    // A sphere needs only one.
     let of = |link: &str| {
         planning.groups[0]
             .spheres
@@ -119,7 +119,7 @@ fn neighbours_and_pairs_that_never_touch_are_ignored() {
             radius: 0.05
         }]
     );
-    // The same again.
+    // The result is reproducible.
     assert_eq!(planned(&wanted()).0.planning(), planning);
 }
 
@@ -198,7 +198,7 @@ fn options_count_more_than_what_is_assumed() {
 #[test]
 fn a_pose_becomes_the_default_and_what_touches_there_is_told() {
     let mut robot = robot();
-    // The arm lies on `side`.
+    // The arm touches `side`.
     let lift = robot.joint_named("lift").unwrap();
     let pose = NamedPose {
         name: "home".to_owned(),
@@ -258,7 +258,7 @@ fn what_is_written_is_read_without_a_word() {
         (&again.planning().groups, &again.planning().ignored),
         (&robot.planning().groups, &robot.planning().ignored)
     );
-    // Spheres that are there are kept, unless others are wanted.
+    // Existing spheres are kept, unless others are requested.
     let kept = plan(
         &mut again,
         &Options {
@@ -275,8 +275,8 @@ fn what_is_written_is_read_without_a_word() {
     );
 }
 
-/// Every point of the shapes is in a sphere, and no sphere stands out more than is said; with
-/// formulas of their own.
+/// Every point of the shapes is in a sphere, and no sphere exceeds the error bound; tested with
+/// independent formulas.
 #[test]
 fn spheres_cover_primitives_and_stand_out_as_said() {
     let (robot, links, _) = planned(&wanted());
@@ -319,8 +319,8 @@ fn spheres_cover_primitives_and_stand_out_as_said() {
     }
 }
 
-/// Joints, tool frames, groups, collisions, pairs and default positions by name, in no order but
-/// that which counts.
+/// Returns joints, tool frames, groups, collisions, pairs and default positions by name, in
+/// canonical order where the order has no meaning.
 fn said(robot: &Robot) -> impl PartialEq + std::fmt::Debug {
     let link = |id: &LinkId| robot.links()[*id].name().to_owned();
     let joint = |id: &JointId| robot.joints()[*id].name().to_owned();
@@ -449,12 +449,12 @@ geometry:
         })
         .collect();
     assert!(bad.is_empty(), "{bad:?}");
-    // And as text.
+    // And as XRDF text.
     assert_eq!(
         xrdf::write(&outcome.robot, ASSUMED_LIMITS).lines().count(),
         xrdf::write(&robot, ASSUMED_LIMITS).lines().count()
     );
-    // Spheres are guides, and nothing that is seen or collides.
+    // Spheres are guides, neither visible nor colliders.
     let shapes = |robot: &Robot| {
         robot
             .links()

@@ -279,7 +279,7 @@ async fn no_call_waits_for_a_blocked_network_and_queues_keep_the_last() {
         )
         .await;
     assert_eq!(
-        silent.expect_err("the network stands still").code,
+        silent.expect_err("the network is blocked").code,
         codes::NO_ANSWER.id
     );
     assert_eq!(fake.written("/said"), [""; 0]);
@@ -301,7 +301,7 @@ async fn no_call_waits_for_a_blocked_network_and_queues_keep_the_last() {
     // Writes, answers and snapshots of the graph are in progress.
     let hear = fake.state().heard["/heard"].clone();
     let before = fake.state().looks;
-    let (asking, told) = (node.clone(), fake.state().changes.clone().expect("joined"));
+    let (asking, changes) = (node.clone(), fake.state().changes.clone().expect("joined"));
     let call = tokio::spawn(async move {
         asking
             .call::<ListParameters>("~/convert", ListParametersRequest::default(), PATIENCE)
@@ -310,7 +310,7 @@ async fn no_call_waits_for_a_blocked_network_and_queues_keep_the_last() {
     let Request { responder, .. } = requests.next().await.expect("a call");
     let (working, saying) = (node.clone(), publisher.clone());
     let seen = at_once(&fake, "publishing", move || {
-        told.send_replace(());
+        changes.send_replace(());
         for n in 10..20 {
             saying.publish(text(n)).expect("published");
             hear(Ok(Sample {
@@ -346,7 +346,7 @@ async fn no_call_waits_for_a_blocked_network_and_queues_keep_the_last() {
         state.written.last().is_some_and(|(_, text)| text == "19")
     })
     .await;
-    fake.until("the graph is seen anew", |state| state.looks > before)
+    fake.until("another snapshot", |state| state.looks > before)
         .await;
     let written = fake.written("/said").split_off(3);
     assert!(
@@ -413,18 +413,18 @@ async fn latched_messages_are_sent_until_they_are_and_by_every_new_writer() {
         state.written.iter().any(|(_, text)| text == "b")
     })
     .await;
-    (fake.state().opened["/latched"])(fake.writer("/anew"));
+    (fake.state().opened["/latched"])(fake.writer("/reopened"));
     fake.until("the new writer", |state| {
         state
             .written
             .iter()
-            .filter(|(topic, _)| topic == "/anew")
+            .filter(|(topic, _)| topic == "/reopened")
             .count()
             == 2
     })
     .await;
     assert_eq!(
-        (fake.written("/latched"), fake.written("/anew")),
+        (fake.written("/latched"), fake.written("/reopened")),
         (
             vec!["a".to_owned(), "b".to_owned()],
             vec!["a".to_owned(), "b".to_owned()]

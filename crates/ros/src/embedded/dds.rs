@@ -62,9 +62,9 @@ impl Gid {
         Prefix(prefix)
     }
 
-    /// Whether the participant carries services as `rmw_cyclonedds_cpp` does. Fast DDS and Connext
-    /// put the identity of a request into the inline QoS, which Cyclone's programming interface
-    /// does not reach.
+    /// Returns whether the participant carries services as `rmw_cyclonedds_cpp` does. Fast DDS and
+    /// Connext put the identity of a request into the inline QoS, which Cyclone's programming
+    /// interface does not reach.
     pub(super) fn has_our_service_wire(self) -> bool {
         !OTHER_SERVICE_WIRES
             .iter()

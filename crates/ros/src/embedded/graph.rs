@@ -243,7 +243,7 @@ impl Graph {
             .collect()
     }
 
-    /// Whether all of `others` deliver what `own` writes from now on.
+    /// Returns whether all of `others` deliver what `own` writes from now on.
     pub(super) fn have_settled(&self, own: Gid, others: &[Gid]) -> bool {
         let known = self.known();
         others

@@ -109,14 +109,14 @@ impl Network {
         found
     }
 
-    /// Whether a static peer is a name, whose address may change.
+    /// Returns whether a static peer is a name, whose address may change.
     pub(super) fn has_named_peers(&self) -> bool {
         self.static_peers
             .iter()
             .any(|peer| peer.parse::<IpAddr>().is_err())
     }
 
-    /// Whether the node follows the interfaces of this machine as they come and go.
+    /// Returns whether the node follows the interfaces of this machine as they come and go.
     pub(super) fn uses_all_interfaces(&self) -> bool {
         self.reach == Reach::Subnet
     }
@@ -387,7 +387,10 @@ mod tests {
             );
             assert!(network.cyclone.ends_with(LOOPBACK), "{}", network.cyclone);
         }
-        let off = Network::loopback(Environment::from_pairs(&[("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF")]));
+        let off = Network::loopback(Environment::from_pairs(&[(
+            "ROS_AUTOMATIC_DISCOVERY_RANGE",
+            "OFF",
+        )]));
         assert_eq!(off.map(|network| network.reach), Ok(Reach::Off));
     }
 

@@ -21,7 +21,9 @@ use super::{Embedded, wire};
 use crate::faults::{Recurring, ended, no_answer, other_wire, transport};
 use crate::opener::TICK;
 use crate::threads::Task;
-use crate::transport::{MAX_PENDING_CALLS, Call as ServiceCall, Limit, Name, Open, RequestCallback};
+use crate::transport::{
+    Call as ServiceCall, Limit, MAX_PENDING_CALLS, Name, Open, RequestCallback,
+};
 use crate::{Qos, cdr};
 use urdf_usd_diagnostic::Diagnostic;
 
@@ -125,13 +127,13 @@ impl Answers {
             .connections(self.writer.writer.gid(), call.caller.prefix())
     }
 
-    /// Whether an answer sent here will arrive: the session delivers, and a reader of the caller is
-    /// still connected.
+    /// Returns whether an answer sent here will arrive: the session delivers, and a reader of the
+    /// caller is still connected.
     fn delivers(&self, call: Call) -> bool {
         self.session.delivers() && !self.readers(call).is_empty()
     }
 
-    /// Whether the caller's reader is known here.
+    /// Returns whether the caller's reader is known here.
     ///
     /// Requests do not name it. Therefore as many readers of answers as writers of requests must be
     /// connected, of the caller's participant, unless that takes too long.
@@ -269,15 +271,14 @@ impl ServerEnd {
     fn hear(self: &Arc<Self>, arrived: &Arrived) {
         if !arrived.writer.has_our_service_wire() {
             let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-            refused.report(|n| tracing::warn!("{n} request(s) refused: {}", other_wire(&self.name)));
+            refused
+                .report(|n| tracing::warn!("{n} request(s) refused: {}", other_wire(&self.name)));
             return;
         }
         let served = Arc::downgrade(self);
         (self.ask)(Call::unpack(arrived).map(|(call, request)| {
             let reply = move |response| {
-                let served = served
-                    .upgrade()
-                    .ok_or("the service is no longer offered")?;
+                let served = served.upgrade().ok_or("the service is no longer offered")?;
                 Ok(async move {
                     served.answer(call, &response).await;
                     Ok(())
@@ -390,7 +391,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Whether this reader has missed the answer.
+    /// Returns whether this reader has missed the answer.
     fn has_missed(&self, reader: &Connection) -> bool {
         let is_renewed = || {
             self.readers

@@ -146,8 +146,8 @@ impl Session {
             .unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether this process was suspended recently, so that events of that time may still arrive,
-    /// in any order.
+    /// Returns whether this process was suspended recently, so that events of that time may still
+    /// arrive, in any order.
     pub(super) fn has_just_stood_still(&self) -> bool {
         self.stood_still
             .lock()
@@ -160,7 +160,7 @@ impl Session {
         self.has_moved.store(true, Ordering::Relaxed);
     }
 
-    /// Whether messages written here reach connected endpoints, as far as is known.
+    /// Returns whether messages written here reach connected endpoints, as far as is known.
     pub(super) fn delivers(&self) -> bool {
         !self.has_moved.load(Ordering::Relaxed)
     }

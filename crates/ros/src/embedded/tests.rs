@@ -40,7 +40,7 @@ fn domain(test: u16) -> u16 {
             let file = File::create(folder.join(domain.to_string())).expect("a file");
             file.try_lock().is_ok().then_some((domain, file))
         });
-        locked.expect("a domain that nobody has")
+        locked.expect("a free domain")
     };
     TAKEN
         .lock()
@@ -244,7 +244,7 @@ async fn the_graph_names_both_ends_and_forgets_them() {
             ends.iter()
                 .all(|end| end.type_name == "sensor_msgs/msg/JointState")
         );
-        let qos = publisher.qos.expect("told");
+        let qos = publisher.qos.expect("reported");
         assert_eq!(
             (qos.reliability, qos.durability),
             (Reliability::Reliable, Durability::TransientLocal)
@@ -334,10 +334,7 @@ async fn parameters_of_other_nodes_are_asked_for() {
             Duration::from_millis(300),
         )
         .await;
-    assert_eq!(
-        absent.expect_err("nobody is there").code,
-        codes::NO_ANSWER.id
-    );
+    assert_eq!(absent.expect_err("no server").code, codes::NO_ANSWER.id);
     let server = node("server", 6, "");
     server
         .declare(Declaration::new(

@@ -46,7 +46,7 @@ pub(super) fn ros_service(dds: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Whether a DDS topic is a ROS topic or half of a ROS service.
+/// Returns whether a DDS topic is a ROS topic or half of a ROS service.
 pub(super) fn is_ros_topic(dds: &str) -> bool {
     ["rt/", "rq/", "rr/"]
         .iter()
@@ -108,7 +108,11 @@ mod tests {
         );
         for foreign in ["DCPSTopic", "rt", "rtx/y", "ros_discovery_info"] {
             assert_eq!(
-                (ros_topic(foreign), ros_service(foreign), is_ros_topic(foreign)),
+                (
+                    ros_topic(foreign),
+                    ros_service(foreign),
+                    is_ros_topic(foreign)
+                ),
                 (None, None, false),
                 "{foreign}"
             );

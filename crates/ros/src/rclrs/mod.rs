@@ -34,8 +34,8 @@ use super::faults::{ended, no_answer, transport};
 use super::msg::{Message, Service};
 use super::threads::Threads;
 use super::transport::{
-    Attempt, Backend, MAX_PENDING_CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback,
-    Setup, run_blocking,
+    Attempt, Backend, Call, Limit, MAX_PENDING_CALLS, MessageCallback, Name, Open, Opened,
+    RequestCallback, Setup, run_blocking,
 };
 use super::{Durability, Graph, Observed, PublisherId, Qos, Reliability, Sample, codes};
 use urdf_usd_diagnostic::{Diagnostic, Place};

@@ -150,7 +150,7 @@ mod tests {
             .expect_err("another definition");
         assert_eq!(
             other,
-            "it is offered with another definition of example_interfaces/srv/AddTwoInts"
+            "its server has another definition of example_interfaces/srv/AddTwoInts"
         );
         hear("RIHS01_ab");
         assert_eq!(graph.server(&client, patience).await, Ok(()));

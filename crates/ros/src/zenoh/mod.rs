@@ -38,8 +38,8 @@ use super::client::Client;
 use super::faults::{no_answer, transport};
 use super::threads::Threads;
 use super::transport::{
-    Attempt, MAX_PENDING_CALLS, Call, Limit, MessageCallback, Name, Open, Opened, RequestCallback, Setup,
-    Transport, run_blocking,
+    Attempt, Call, Limit, MAX_PENDING_CALLS, MessageCallback, Name, Open, Opened, RequestCallback,
+    Setup, Transport, run_blocking,
 };
 use super::types::Type;
 use super::{Durability, Qos, Reliability, Sample};
@@ -236,7 +236,8 @@ fn asked(query: Query) -> Result<Call<Bytes, Bytes>, String> {
     let attached = query
         .attachment()
         .and_then(|bytes| Attached::from_bytes(&bytes.to_bytes()));
-    let attached = attached.ok_or("its attachment lacks the sequence number and caller that ROS nodes add")?;
+    let attached =
+        attached.ok_or("its attachment lacks the sequence number and caller that ROS nodes add")?;
     let request = bytes(query.payload().ok_or("it is empty")?);
     let reply = move |answer: Bytes| {
         Ok(run_blocking(move || {

@@ -56,8 +56,10 @@ impl Net {
             r#"connect/endpoints=["{}"];listen/endpoints=["tcp/127.0.0.1:0"]"#,
             self.address
         );
-        let variables =
-            Environment::from_pairs(&[("ZENOH_CONFIG_OVERRIDE", &connect), ("ROS_DOMAIN_ID", "79")]);
+        let variables = Environment::from_pairs(&[
+            ("ZENOH_CONFIG_OVERRIDE", &connect),
+            ("ROS_DOMAIN_ID", "79"),
+        ]);
         start(
             name,
             &args,
@@ -228,7 +230,7 @@ async fn topics_of_any_type_are_observed_and_the_graph_tells_their_ends() {
             .count()
             == 2
     };
-    let told = graph(&observer, is_matched).await;
+    let known = graph(&observer, is_matched).await;
     graph(&speaker, is_matched).await;
     let Some(TopicEnd {
         type_name,
@@ -237,9 +239,9 @@ async fn topics_of_any_type_are_observed_and_the_graph_tells_their_ends() {
         id,
         qos,
         ..
-    }) = told.publishers("/left/scan").next().cloned()
+    }) = known.publishers("/left/scan").next().cloned()
     else {
-        panic!("no publisher in {told:#?}");
+        panic!("no publisher in {known:#?}");
     };
     assert_eq!(
         (type_name.as_str(), role, node.as_deref()),
@@ -268,7 +270,7 @@ async fn topics_of_any_type_are_observed_and_the_graph_tells_their_ends() {
         (Some(header), id)
     );
     assert_ne!(sample.publisher, PublisherId::default());
-    let served = told
+    let served = known
         .services
         .iter()
         .find(|end| end.service == "/left/speaker/get_parameters")
