@@ -124,7 +124,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(diagnostics: &[Diagnostic]) -> Self {
+    pub(super) fn new(diagnostics: &[Diagnostic]) -> Self {
         let count = |severity| {
             diagnostics
                 .iter()
@@ -227,7 +227,7 @@ pub fn run(arguments: &Check) -> ExitCode {
         Err(message) => return failed(&message),
     };
     print_conversion_note(&asset);
-    let counts = Counts::of(&diagnostics);
+    let counts = Counts::new(&diagnostics);
     let least = arguments.severity.into();
     diagnostics.retain(|diagnostic| diagnostic.severity >= least);
     let printed = match arguments.format {
@@ -334,7 +334,7 @@ fn check_extension(asset: &Path) -> Result<(), String> {
     file.take(BEGINNING)
         .read_to_end(&mut start)
         .map_err(|error| format!("cannot read {}: {error}", asset.display()))?;
-    match convert::Format::of(&start) {
+    match convert::Format::detect(&start) {
         convert::Format::Glb | convert::Format::Gltf => Ok(()),
         convert::Format::Usd => Err(format!(
             "{} is an OpenUSD file without its extension: rename it to .usd, .usda, .usdc or .usdz, which OpenUSD requires",

@@ -290,7 +290,7 @@ mod tests {
         /// A value has the same effect on the command line under each of its flags, in a parameter
         /// file, and as a change of a running node's parameter.
         #[test]
-        fn a_value_comes_to_the_same_on_every_way(all in TABLE.iter().map(values).collect::<Vec<_>>()) {
+        fn a_value_has_the_same_effect_through_every_interface(all in TABLE.iter().map(values).collect::<Vec<_>>()) {
             for (option, value) in TABLE.iter().zip(&all) {
                 let about = &option.about;
                 let mut expected = Options { resolve: resolve::Options::from_environment(), ..Options::default() };
@@ -316,7 +316,7 @@ mod tests {
 
     /// Each interface explains why a value is refused.
     #[test]
-    fn every_way_says_why_not() {
+    fn every_interface_explains_refusals() {
         for (name, value, part) in [
             (
                 "formats",

@@ -71,7 +71,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Ok(fixed) => fixed,
         Err(error) => return failed(&error.to_string()),
     };
-    if let Err(message) = may_write(&arguments.output.join(&fixed.name), &fixed.used) {
+    if let Err(message) = check_output(&arguments.output.join(&fixed.name), &fixed.used) {
         return failed(&message);
     }
     let source = SourceInfo {
@@ -110,8 +110,8 @@ pub fn run(arguments: &Fix) -> ExitCode {
         Ok(found) => report.diagnostics.extend(found),
         Err(error) => return failed(&error.to_string()),
     }
-    report.status = convert::Status::of(&report.diagnostics);
-    let counts = Counts::of(&report.diagnostics);
+    report.status = convert::Status::from_findings(&report.diagnostics);
+    let counts = Counts::new(&report.diagnostics);
     print_diagnostics(&report.diagnostics, None);
     let entry = written.to_string_lossy();
     let (errors, warnings) = (
@@ -145,7 +145,7 @@ pub fn run(arguments: &Fix) -> ExitCode {
 
 /// Checks that `directory` may be replaced: it contains no source file, and nothing that this
 /// program did not write.
-fn may_write(directory: &Path, used: &[PathBuf]) -> Result<(), String> {
+fn check_output(directory: &Path, used: &[PathBuf]) -> Result<(), String> {
     let Ok(there) = directory.canonicalize() else {
         return Ok(());
     };

@@ -309,7 +309,7 @@ fn validate(asset: &Asset) -> Result<ExitCode, ExitCode> {
     let stage = opened(asset)?;
     let view = View::new(&stage);
     let found = isaac::validate(&view);
-    let counts = Counts::of(&found);
+    let counts = Counts::new(&found);
     let printed = if asset.json {
         print_json(&Findings {
             asset: &stage.entry,

@@ -650,7 +650,7 @@ fn standard_input() -> Result<Source, String> {
         .take(of_text + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
-    let is_urdf = convert::Format::of(&bytes) == convert::Format::Urdf;
+    let is_urdf = convert::Format::detect(&bytes) == convert::Format::Urdf;
     let most = if is_urdf { of_text } else { resolve::MAX_BYTES };
     input
         .take((most + 1).saturating_sub(bytes.len() as u64))

@@ -449,7 +449,7 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
         positions: positions.into_iter().collect(),
         place: Place::default(),
     };
-    let said = pose.name.clone();
+    let stored_name = pose.name.clone();
     let (paths, found) = poses.store(&[(pose, held)], &mut edit.layer);
     let Some(path) = paths.first() else {
         print_diagnostics(&found, None);
@@ -457,10 +457,13 @@ fn store(arguments: &Store) -> Result<ExitCode, ExitCode> {
     };
     let saved = save(&edit)?;
     print_diagnostics(&found, None);
-    say(&format!("{}: stored {said:?} at {path}", written(&saved)));
+    say(&format!(
+        "{}: stored {stored_name:?} at {path}",
+        written(&saved)
+    ));
     Ok(printed(
         output,
-        &json!({ "saved": saved, "pose": said, "prim": path, "diagnostics": found }),
+        &json!({ "saved": saved, "pose": stored_name, "prim": path, "diagnostics": found }),
     ))
 }
 

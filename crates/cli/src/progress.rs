@@ -153,7 +153,7 @@ mod tests {
     use urdf_usd_convert::{Progress, Step};
 
     #[test]
-    fn a_line_says_how_far_it_is_and_with_what() {
+    fn a_line_shows_step_share_and_item() {
         let mut bar = Bar::default();
         let tell = bar.listener().expect("a listener");
         tell(Progress {

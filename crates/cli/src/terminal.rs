@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_colour_is_known_before_arguments_are_taken_apart() {
+    fn the_colour_is_found_before_parsing() {
         let colour = |arguments: &[&str]| {
             colour_of(&arguments.iter().map(OsString::from).collect::<Vec<_>>())
         };

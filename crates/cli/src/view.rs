@@ -62,7 +62,7 @@ pub(super) struct View {
 }
 
 /// The subject of the viewer.
-enum Shown {
+enum ViewSource {
     /// A file or asset that the viewer can draw.
     Drawing(PathBuf),
     /// A description that must be converted first.
@@ -87,8 +87,8 @@ pub(super) fn run(arguments: &View, program: Option<&Program>) -> ExitCode {
         Arc::new(program.map_or_else(Workers::here, |program| Workers::new(program.clone(), 1, 0)));
     let drawing = (workers.clone(), limits.memory);
     match shown {
-        Shown::Drawing(path) => viewer::main(&arguments.server, &path, None, open, drawing),
-        Shown::Description(file) => {
+        ViewSource::Drawing(path) => viewer::main(&arguments.server, &path, None, open, drawing),
+        ViewSource::Description(file) => {
             let by = if limits.is_any() {
                 workers
             } else {
@@ -117,9 +117,9 @@ fn find(
     path: &Path,
     robot: Option<&str>,
     variants: &[usd_read::VariantChoice],
-) -> Result<Shown, String> {
+) -> Result<ViewSource, String> {
     if !variants.is_empty() && robot.is_none() {
-        return convert::entry(path, &["usda", "usd", "usdc", "usdz"]).map(Shown::Description);
+        return convert::entry(path, &["usda", "usd", "usdc", "usdz"]).map(ViewSource::Description);
     }
     if !path.is_dir() && robot.is_none() {
         let ending = path
@@ -130,12 +130,12 @@ fn find(
             .parent()
             .is_some_and(|folder| folder.join(REPORT).is_file());
         return match ending.as_str() {
-            "urdf" | "xacro" | "xml" => Ok(Shown::Description(path.to_owned())),
+            "urdf" | "xacro" | "xml" => Ok(ViewSource::Description(path.to_owned())),
             // A layer of an asset shows the asset; other OpenUSD files are read as robots.
             "usd" | "usda" | "usdc" | "usdz" if !is_of_asset && Subject::find(path).is_err() => {
-                Ok(Shown::Description(path.to_owned()))
+                Ok(ViewSource::Description(path.to_owned()))
             }
-            _ => Ok(Shown::Drawing(path.to_owned())),
+            _ => Ok(ViewSource::Drawing(path.to_owned())),
         };
     }
     let name = path
@@ -146,9 +146,9 @@ fn find(
     if robot.is_none()
         && (path.join(REPORT).is_file() || named(path, &name, &["glb", "gltf"]).is_some())
     {
-        return Ok(Shown::Drawing(path.to_owned()));
+        return Ok(ViewSource::Drawing(path.to_owned()));
     }
-    description_in(path, robot).map(Shown::Description)
+    description_in(path, robot).map(ViewSource::Description)
 }
 
 /// Converts a description into the cache.
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_the_cache_go_when_nobody_looked_at_them_for_long() {
+    fn old_folders_of_the_cache_are_deleted() {
         let cache = tempfile::tempdir().unwrap();
         let old = cache_folder(cache.path(), "old", Path::new("/a.urdf")).unwrap();
         let long_ago = SystemTime::now() - MAX_AGE - Duration::from_secs(60);

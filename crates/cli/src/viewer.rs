@@ -377,7 +377,7 @@ fn asset(directory: &Path, key: &str) -> Result<RobotView, Diagnostic> {
     if !report.files.iter().any(is_drawable) {
         return Err(no_drawable(directory, &file_name(&report.robot)));
     }
-    let state = match Status::of(&report.diagnostics) {
+    let state = match Status::from_findings(&report.diagnostics) {
         Status::Errors => RobotState::Error,
         Status::Warnings => RobotState::Warning,
         Status::Ok => RobotState::Ok,
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_alone_is_all_that_is_served() {
+    fn only_a_single_file_is_served() {
         let (_folder, arm) = folder(&[("arm.glb", "glTF1"), ("report.json", REPORT_TEXT)]);
         let subject = Subject::find(&arm.join("arm.glb")).unwrap();
         let robot = subject.look(None).unwrap();
@@ -615,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gltf_comes_with_what_it_refers_to_in_its_folder() {
+    fn a_gltf_is_served_with_its_files_in_its_folder() {
         let model = r#"{"asset": {"version": "2.0"}, "buffers": [{"uri": "a%20b.bin"}, {"uri": "data:x;base64,AA"}, {}],
             "images": [{"uri": "../secret.png"}, {"uri": "/etc/passwd"}, {"uri": "gone.png"}, {"uri": ".hidden"}]}"#;
         let (_folder, arm) = folder(&[
@@ -645,7 +645,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_viewed_is_told_with_the_remedy() {
+    fn faults_of_a_subject_have_a_remedy() {
         let only_usd = REPORT_TEXT.replace("arm.glb", "arm.usda");
         let (_folder, arm) = folder(&[
             ("robot.urdf", "<robot/>"),
@@ -671,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_leaves_what_was_shown() {
+    fn a_failure_keeps_the_shown_revision() {
         let (_folder, arm) = folder(&[("arm.glb", "glTF"), ("report.json", REPORT_TEXT)]);
         let robot = look(&arm).unwrap();
         fs::write(arm.join("report.json"), "{").unwrap();

@@ -89,7 +89,7 @@ mod tests {
     use crate::{Context, Job, Options, Source, convert};
 
     #[test]
-    fn findings_name_the_files_that_will_be() {
+    fn findings_name_the_published_files() {
         let text = "#usda 1.0\n(\n    defaultPrim = \"r\"\n    subLayers = [@./gone.usda@]\n)\ndef \"r\" {\n}\n";
         let files = [("r.usda".to_owned(), text.as_bytes().to_vec().into())].into();
         let found = check(
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversion_is_checked_where_it_is_asked_for() {
+    fn a_conversion_is_checked_on_request() {
         let folder = tempfile::tempdir().unwrap();
         let text: std::sync::Arc<str> =
             "<robot name='r'><link name='a'><visual><geometry><box size='1 1 1'/></geometry></visual></link></robot>".into();

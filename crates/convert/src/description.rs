@@ -128,7 +128,7 @@ impl MeshFile<'_> {
 }
 
 /// The mesh files and images that accompany a URDF or SDF.
-struct Beside {
+struct AccompanyingFiles {
     /// The robot, with the materials that the files need.
     robot: Robot,
     /// Findings about renamed materials.
@@ -164,7 +164,7 @@ pub(super) fn write(
         file_uris,
     } = &options.urdf;
     let name = subject.origin.name;
-    let mut beside = Beside::of(subject)?;
+    let mut beside = AccompanyingFiles::write(subject)?;
     let own = if *file_uris {
         let directory = subject.directory;
         let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
@@ -210,12 +210,12 @@ pub(super) fn write(
     Ok((texts, beside.diagnostics))
 }
 
-impl Beside {
+impl AccompanyingFiles {
     /// Writes the files.
     ///
     /// If a URDF refers to materials by name, all materials get images, otherwise only those that
     /// no mesh file contains.
-    fn of(subject: &Subject<'_>) -> Result<Self, CacheEvicted> {
+    fn write(subject: &Subject<'_>) -> Result<Self, CacheEvicted> {
         let (robot, options) = (subject.robot, subject.options);
         let format = options.urdf.mesh_format;
         let has_all = options.formats.contains(OutputFormat::Urdf);
@@ -240,20 +240,20 @@ impl Beside {
             files,
             visuals,
             collisions,
-        } = MeshFiles::of(robot, format, &mut taken)?;
+        } = MeshFiles::collect(robot, format, &mut taken)?;
         let mut images = Images {
             taken,
             files: HashMap::new(),
             written: Vec::new(),
         };
-        let on_solids = on_solids(&described);
+        let solid_materials = solid_materials(&described);
         let textures = ArenaMap::new(described.materials(), |id, material| {
             let texture = material.base_color_texture.as_ref();
             texture
-                .filter(|_| has_all || on_solids.contains(&id))
+                .filter(|_| has_all || solid_materials.contains(&id))
                 .map(|texture| images.file(texture))
         });
-        let contents = MeshContents::of(&files, &described, &mut images, subject)?;
+        let contents = MeshContents::write(&files, &described, &mut images, subject)?;
         let images = images
             .written
             .into_iter()
@@ -308,7 +308,7 @@ impl Beside {
 }
 
 /// Returns the materials of primitive shapes.
-fn on_solids(robot: &Robot) -> HashSet<MaterialId> {
+fn solid_materials(robot: &Robot) -> HashSet<MaterialId> {
     let visuals = robot.links().values().flat_map(|link| &link.visuals);
     let solids = visuals.filter(|shape| {
         !matches!(
@@ -328,7 +328,7 @@ struct MeshContents {
 
 impl MeshContents {
     /// Writes the mesh files; `robot` has the materials to put into them.
-    fn of(
+    fn write(
         files: &[MeshFile<'_>],
         robot: &Robot,
         images: &mut Images,
@@ -421,7 +421,11 @@ struct MeshFiles<'a> {
 
 impl<'a> MeshFiles<'a> {
     /// Lists each mesh once per look. Collision shapes reuse any file of their mesh.
-    fn of(robot: &'a Robot, format: MeshFormat, taken: &mut Stems) -> Result<Self, CacheEvicted> {
+    fn collect(
+        robot: &'a Robot,
+        format: MeshFormat,
+        taken: &mut Stems,
+    ) -> Result<Self, CacheEvicted> {
         let mut files: Vec<MeshFile<'a>> = Vec::new();
         let mut known: HashMap<(*const LazyMesh, Option<MaterialId>), usize> = HashMap::new();
         let mut any: HashMap<*const LazyMesh, usize> = HashMap::new();
@@ -541,7 +545,7 @@ fn prevailing(robot: &Robot, shape: &Shape) -> Option<Material> {
 
 fn looks_lost(file: &MeshFile<'_>, format: MeshFormat, lost: &str) -> Diagnostic {
     let message = format!(
-        "meshes/{}.{format} can't hold all that its mesh shows: without {lost}",
+        "meshes/{}.{format} can't express the whole look of its mesh: it lacks {lost}",
         file.stem
     );
     Diagnostic::new(&codes::MESH_LOOKS, file.place.clone(), message).help("use --mesh-format glb")

@@ -147,7 +147,7 @@ impl Formats {
     }
 
     /// Returns whether some of the formats contain only the robot's current look.
-    pub(super) fn lose_looks(&self) -> bool {
+    pub(super) fn has_single_look(&self) -> bool {
         self.0.iter().any(|format| !format.writer().has_looks)
     }
 
@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn a_writer_of_several_formats_is_called_once() {
         assert_eq!(Formats::all().writers().len(), 4);
-        assert!(!Formats::only(OutputFormat::Glb).lose_looks());
-        assert!(Formats::default().lose_looks());
+        assert!(!Formats::only(OutputFormat::Glb).has_single_look());
+        assert!(Formats::default().has_single_look());
     }
 }

@@ -35,7 +35,7 @@ impl Identity {
     /// Returns the identity of the asset of `robot`, described by `source`.
     ///
     /// `file` is the location of the source, `version` its own version.
-    pub fn of(source: &Source, file: Option<&Path>, robot: &str, version: Option<String>) -> Self {
+    pub fn new(source: &Source, file: Option<&Path>, robot: &str, version: Option<String>) -> Self {
         let file = file.filter(|_| source.is_file());
         let package = file.and_then(Path::parent).and_then(package_of);
         let in_package = package.as_ref().zip(file).and_then(|(package, file)| {
@@ -99,7 +99,7 @@ mod tests {
             .unwrap();
         };
         let of =
-            |path: &str| Identity::of(&Source::File(at(path)), Some(&at(path)), "my arm", None);
+            |path: &str| Identity::new(&Source::File(at(path)), Some(&at(path)), "my arm", None);
         let names = |identity: &Identity| (identity.identifier.clone(), identity.version.clone());
         let uri = "package://arm_description/urdf/arm.urdf";
 
@@ -123,7 +123,7 @@ mod tests {
             file: Some(file.clone()),
         };
         assert_eq!(
-            Identity::of(&text, Some(&file), "my arm", None).identifier,
+            Identity::new(&text, Some(&file), "my arm", None).identifier,
             "my arm"
         );
         let xacro = |arguments| Source::Xacro {
@@ -131,12 +131,12 @@ mod tests {
             arguments,
         };
         assert_eq!(
-            Identity::of(&xacro(Vec::new()), Some(&file), "my arm", None).identifier,
+            Identity::new(&xacro(Vec::new()), Some(&file), "my arm", None).identifier,
             uri
         );
         let argument = Argument::parse("side:=left").unwrap();
         assert_eq!(
-            Identity::of(&xacro(vec![argument]), Some(&file), "my arm", None).identifier,
+            Identity::new(&xacro(vec![argument]), Some(&file), "my arm", None).identifier,
             format!("{uri}#my%20arm")
         );
     }

@@ -67,7 +67,7 @@ use urdf_usd_usd_write as usd_write;
 ///
 /// The rest is spilled to a temporary file beside the output. Robots with half a million triangles,
 /// including simplified tiers, stay below or close to it.
-const IN_MEMORY: usize = 48 << 20;
+const MAX_BYTES_IN_MEMORY: usize = 48 << 20;
 /// Help text for a defect.
 pub const REPORT_IT: &str = "please report it with the file";
 /// File name in diagnostics of an XRDF that comes as text.
@@ -200,10 +200,10 @@ impl std::error::Error for Failure {}
 /// Fails if nothing could be published: see [`Failure::diagnostics`]. A broken part of the robot is
 /// not a failure (unless [`Options::strict`] is set), but a diagnostic in the report.
 pub fn convert(job: &Job, context: &Context) -> Result<Report, Failure> {
-    convert_within(IN_MEMORY, job, context)
+    convert_within(MAX_BYTES_IN_MEMORY, job, context)
 }
 
-/// Converts with a memory limit for idle data, as described at [`IN_MEMORY`].
+/// Converts with a memory limit for idle data, as described at [`MAX_BYTES_IN_MEMORY`].
 fn convert_within(in_memory: usize, job: &Job, context: &Context) -> Result<Report, Failure> {
     let (start, started) = (Instant::now(), SystemTime::now());
     let limit = TimeLimit::new(job.options.time_limit, context.cancelled.clone());
@@ -360,7 +360,7 @@ fn run(
 
     let name = file_name(robot.name());
     let file = source.file.as_deref();
-    let identity = Identity::of(&job.source, file, robot.name(), version);
+    let identity = Identity::new(&job.source, file, robot.name(), version);
     let namespace = options.namespace.clone().or(namespace);
     let directory = job.output_dir.join(&name);
     let provenance = provenance(source, work);
@@ -393,7 +393,7 @@ fn run(
     let root = root.map_or("", |&root| robot.links()[root].name());
     let mut report = Report {
         robot: robot.name().to_owned(),
-        status: Status::of(&diagnostics),
+        status: Status::from_findings(&diagnostics),
         source: SourceInfo {
             kind: source.kind.into(),
             uri: identity.uri,
@@ -466,7 +466,7 @@ fn hints(robot: &Robot, work: Work<'_>) -> Vec<Diagnostic> {
     {
         found.extend(types::missing(robot, work.files));
     }
-    if !robot.look_variants().is_empty() && options.formats.lose_looks() {
+    if !robot.look_variants().is_empty() && options.formats.has_single_look() {
         let names: Vec<&str> = robot
             .look_variants()
             .iter()
@@ -486,7 +486,7 @@ fn provenance(source: &source::Input, work: Work<'_>) -> simready::Provenance {
         job.options.simready || job.options.overlays.contains(&usd_write::Overlay::Isaac);
     let file = source.file.as_deref();
     file.filter(|_| is_asked && job.source.is_file())
-        .map(|file| simready::Provenance::of(file, files))
+        .map(|file| simready::Provenance::read(file, files))
         .unwrap_or_default()
 }
 
@@ -676,7 +676,7 @@ fn check_inputs_kept(
         let Some(input) = input else { continue };
         if !outputs
             .get(path)
-            .map_or(Ok(false), |content| publish::is_in(content, &input))?
+            .map_or(Ok(false), |content| publish::file_equals(content, &input))?
         {
             let message = format!(
                 "the asset would overwrite {}, an input of the conversion",
@@ -745,7 +745,7 @@ pub fn write_asset(
     let start = Instant::now();
     let report = Report {
         robot: name.to_owned(),
-        status: Status::of(&diagnostics),
+        status: Status::from_findings(&diagnostics),
         source,
         revision: 0,
         files: Vec::new(),

@@ -340,7 +340,7 @@ fn remove_unmappable_textures(robot: &mut Robot) -> Vec<Diagnostic> {
             };
             let name = &robot.materials()[id].name;
             let message = format!(
-                "the texture of material {name:?} cannot be put on this shape, which has no texture coordinates"
+                "the texture of material {name:?} has no effect on this shape, which lacks texture coordinates"
             );
             diagnostics.push(
                 Diagnostic::new(&super::codes::TEXTURE_WITHOUT_COORDINATES, shape.place.clone(), message)
@@ -712,7 +712,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversion_ends_in_time_or_when_it_is_called_off_and_writes_nothing() {
+    fn a_conversion_past_its_limit_or_cancelled_writes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("r.urdf"), URDF).unwrap();
         let out = folder.path().join("out");
@@ -750,7 +750,7 @@ mod tests {
     }
 
     #[test]
-    fn meshes_have_an_end_together() {
+    fn meshes_are_limited_together() {
         use super::{MAX_MESH_BYTES, MAX_TRIANGLES, check_limits};
         let place = Default::default();
         assert_eq!(check_limits(MAX_MESH_BYTES, MAX_TRIANGLES, &place), Ok(()));
@@ -767,7 +767,7 @@ mod tests {
     }
 
     #[test]
-    fn textures_of_meshes_have_room_together() {
+    fn textures_of_meshes_are_limited_together() {
         use urdf_usd_robot::{ImageFormat, Material, MeshSource, Robot, Texture};
         let png = |side: u32| {
             let mut bytes = std::io::Cursor::new(Vec::new());

@@ -80,7 +80,7 @@ pub(super) fn assume(
             None => (origin, nalgebra::Matrix3::zeros()),
         };
         let message = format!(
-            "link {:?} has no mass in its source; {mass:.4} kg are assumed: {how}",
+            "link {:?} has no mass in its source; assuming {mass:.4} kg: {how}",
             link.name()
         );
         let place = link
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_density_weighs_what_has_no_mass_and_marks_it() {
+    fn a_density_gives_links_a_mass_marked_as_assumed() {
         let (report, links) = run(1000.0, None).unwrap();
         let of = |name: &str| {
             links
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_of_it_nothing_is_computed() {
+    fn without_density_or_file_no_mass_is_computed() {
         let (report, links) = run(0.0, None).unwrap();
         assert_eq!(
             (

@@ -137,6 +137,7 @@ fn key(kind: &str, job: &Job, hash: Option<&str>, store: &Store) -> Option<Key> 
     }
     // Relative paths of the job depend on the working directory.
     let folder = std::env::current_dir().ok()?;
+    // The debug text contains every field of the job, so no new option can be missing from the key.
     let key = Key::of(kind)
         .and(folder.as_os_str().as_encoded_bytes())
         .and(format!("{job:?}").as_bytes());
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_memory_is_written_the_same() {
+    fn spilled_data_gives_the_same_files() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         // A wavy sheet with texture coordinates, in two parts.
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_limit_needs_no_arrays_of_meshes_and_what_lacks_them_makes_all_anew() {
+    fn a_changed_limit_loads_no_mesh_arrays_and_an_eviction_starts_over() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let urdf = |upper: u32| {
@@ -449,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversion_is_recalled_whatever_was_found() {
+    fn a_conversion_is_recalled_with_any_finding() {
         const UNLISTED: Code = Code {
             id: "in-no-list",
             severity: Severity::Warning,

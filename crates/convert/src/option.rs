@@ -214,8 +214,7 @@ fn path(text: &str) -> Result<PathBuf, String> {
         _ if text.is_empty() => Err("it is empty".to_owned()),
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
             let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
-            let home =
-                home.ok_or("there is no home directory: set HOME, or give an absolute path")?;
+            let home = home.ok_or("no home directory: set HOME, or give an absolute path")?;
             Ok(home.join(rest.trim_start_matches('/')))
         }
         _ => Ok(PathBuf::from(text)),

@@ -25,7 +25,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn of(points: impl IntoIterator<Item = Vector3<f64>>) -> Option<Self> {
+    fn around(points: impl IntoIterator<Item = Vector3<f64>>) -> Option<Self> {
         let mut points = points
             .into_iter()
             .filter(|point| point.iter().all(|x| x.is_finite()));
@@ -67,7 +67,7 @@ impl Bounds {
 
     /// Returns the bounding box in the frame in which the box's own frame is at `pose`.
     fn seen_from(self, pose: &Pose) -> Option<Self> {
-        Self::of(
+        Self::around(
             self.corners()
                 .map(|corner| pose.transform_point(&Point3::from(corner)).coords),
         )
@@ -232,7 +232,7 @@ fn visual_bounds(robot: &Robot, shapes: &[Shape], turned: MeshAxes) -> Option<Bo
                 } else {
                     Bounds { low, high }
                 };
-                Bounds::of(bounds.corners().map(|corner| corner.component_mul(scale)))
+                Bounds::around(bounds.corners().map(|corner| corner.component_mul(scale)))
             }
             Geometry::Missing { .. } => None,
         };
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_far_from_each_other_are_told() {
+    fn parts_that_are_far_apart_are_reported() {
         for step in [0.05, 0.1, 0.12] {
             assert!(hint(&chain(step), UpAxis::Ignore).is_none(), "{step}");
         }

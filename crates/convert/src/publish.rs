@@ -92,7 +92,7 @@ pub(super) fn write(content: &Content, path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// If `content` is no longer in the cache.
-pub(super) fn is_in(content: &Content, path: &Path) -> Result<bool, CacheEvicted> {
+pub(super) fn file_equals(content: &Content, path: &Path) -> Result<bool, CacheEvicted> {
     if !fs::symlink_metadata(path)
         .is_ok_and(|meta| meta.is_file() && meta.len() == content.length())
     {
@@ -351,6 +351,9 @@ impl Slot {
             link,
             _lock: lock,
         };
+        // A kill leaves one of three states: an incomplete staging directory, which is deleted; a
+        // retired revision without a successor (only where the file system can't exchange), which is
+        // restored; or both revisions, where emptying the retired one continues.
         remove(&slot.staging())?;
         let retired = slot.retired();
         if Stamp::read(&retired)?.is_some() {
@@ -379,7 +382,7 @@ impl Slot {
         if self.known.has_content(&path, relative, content) {
             Ok(true)
         } else {
-            is_in(content, &path)
+            file_equals(content, &path)
         }
     }
 
@@ -586,6 +589,9 @@ impl Slot {
             // The asset's directory was a symbolic link; its target is the user's, and stays.
             return fs::remove_file(&retired).map_err(at("remove", &retired));
         }
+        // Programs may still save here, such as a shell whose working directory it is. Removing the
+        // tree at once would lose such files, so each pass moves new ones and then removes only
+        // empty folders.
         for _ in 0..MAX_PASSES {
             let folders = self.empty(ours, kept)?;
             if remove_folders(&folders)? {
@@ -862,7 +868,8 @@ fn remove(directory: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::{
-        COMPARED_BYTES, Content, Files, Known, Slot, copy_attributes, is_in, remove_folders, write,
+        COMPARED_BYTES, Content, Files, Known, Slot, copy_attributes, file_equals, remove_folders,
+        write,
     };
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     use std::ffi::OsString;
@@ -905,7 +912,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_replaces_the_last_and_keeps_what_is_not_ours() {
+    fn a_revision_replaces_the_last_and_keeps_files_of_users() {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
         let first = files(&[
@@ -964,7 +971,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_full_is_not_to_be_made_writable() {
+    fn a_full_disk_has_its_own_remedy() {
         let help = |kind: io::ErrorKind| super::at("write", Path::new("a"))(kind.into()).help();
         assert!(help(io::ErrorKind::StorageFull).starts_with("no space is left"));
         assert!(help(io::ErrorKind::QuotaExceeded).contains("quota"));
@@ -973,7 +980,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_pieces_is_told_from_others() {
+    fn files_in_pieces_are_compared() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.glb");
         let content = |last: u8| {
@@ -990,15 +997,23 @@ mod tests {
             fs::read(&path).unwrap(),
             [b"head".to_vec(), vec![7; 2 * COMPARED_BYTES], vec![1]].concat()
         );
-        assert!(is_in(&content(1), &path).unwrap() && !is_in(&content(2), &path).unwrap());
+        assert!(
+            file_equals(&content(1), &path).unwrap() && !file_equals(&content(2), &path).unwrap()
+        );
         // A prefix is not equal, in either direction.
-        assert!(!is_in(&"head".into(), &path).unwrap() && !is_in(&"".into(), &path).unwrap());
+        assert!(
+            !file_equals(&"head".into(), &path).unwrap()
+                && !file_equals(&"".into(), &path).unwrap()
+        );
         fs::write(&path, "head").unwrap();
-        assert!(!is_in(&content(1), &path).unwrap() && is_in(&"head".into(), &path).unwrap());
+        assert!(
+            !file_equals(&content(1), &path).unwrap()
+                && file_equals(&"head".into(), &path).unwrap()
+        );
     }
 
     #[test]
-    fn a_file_whose_hash_is_known_is_not_read_while_nobody_touches_it() {
+    fn an_untouched_file_with_a_known_hash_is_not_read() {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
         publish(&slot, &files(&[("arm.usda", "one")]), &[]);
@@ -1028,7 +1043,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_writer_left_is_cleared_away() {
+    fn remains_of_a_killed_writer_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let left = lock(parent.path()).staging();
         fs::create_dir(&left).unwrap();
@@ -1040,7 +1055,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_saved_is_still_there_after_a_kill() {
+    fn saved_files_survive_a_kill() {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
         let (directory, retired) = (slot.directory(), slot.retired());
@@ -1082,7 +1097,7 @@ mod tests {
 
     /// With and without hard links.
     #[test]
-    fn what_people_save_while_a_revision_is_written_stays() {
+    fn files_saved_while_a_revision_is_written_stay() {
         let with_links: fn(&Path, &Path) -> io::Result<()> = |from, to| fs::hard_link(from, to);
         for link in [with_links, no_links] {
             let parent = tempfile::tempdir().unwrap();
@@ -1159,7 +1174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_save_while_the_last_revision_is_removed_stays() {
+    fn files_saved_while_the_last_revision_is_removed_stay() {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
         let first = files(&[("arm.usda", "one"), ("report.json", "1")]);
@@ -1219,7 +1234,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_unicode_stay_as_they_are() {
+    fn names_that_are_not_unicode_stay() {
         let parent = tempfile::tempdir().unwrap();
         let slot = lock(parent.path());
         let first = files(&[("arm.usda", "one")]);
@@ -1242,7 +1257,7 @@ mod tests {
     }
 
     #[test]
-    fn without_links_files_are_copied_with_all_that_they_have() {
+    fn without_hard_links_files_are_copied_with_their_attributes() {
         let parent = tempfile::tempdir().unwrap();
         let slot = Slot {
             link: no_links,

@@ -165,7 +165,7 @@ pub enum Status {
 
 impl Status {
     /// Returns the status of a conversion with these findings.
-    pub fn of(diagnostics: &[Diagnostic]) -> Self {
+    pub fn from_findings(diagnostics: &[Diagnostic]) -> Self {
         match diagnostics.iter().map(|finding| finding.severity).max() {
             Some(Severity::Error) => Self::Errors,
             Some(Severity::Warning) => Self::Warnings,

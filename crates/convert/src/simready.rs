@@ -101,7 +101,7 @@ pub(super) struct Provenance {
 
 impl Provenance {
     /// Reads the package.xml of the package that contains `file`; empty if there is none.
-    pub(super) fn of(file: &Path, files: &Files) -> Self {
+    pub(super) fn read(file: &Path, files: &Files) -> Self {
         let manifest = file
             .parent()
             .and_then(package_of)
@@ -209,7 +209,7 @@ pub(super) fn add(
             );
         }
         None => {
-            let message = "the picture of the robot cannot be encoded";
+            let message = "cannot encode the picture of the robot";
             diagnostics.push(
                 Diagnostic::new(&codes::INTERNAL, Place::default(), message)
                     .help("please report this"),
@@ -287,7 +287,7 @@ fn generated_on(
     };
     let today = || time::date(time::now());
     for (path, content) in files {
-        if !publish::is_in(content, &directory.join(path))? {
+        if !publish::file_equals(content, &directory.join(path))? {
             return Ok(today());
         }
     }
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn manifests_say_whose_and_on_what_terms() {
+    fn manifests_name_author_and_licence() {
         let both = "<package><author>A\n B</author><author>C</author><maintainer>D</maintainer><license>MIT</license><license>X</license></package>";
         let expected = Provenance {
             author: Some("A B, C".into()),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_say_is_checked() {
+    fn metadata_of_users_is_validated() {
         let simready = Simready::parse(&["author=A = B", " qcode = Q1 "]).unwrap();
         assert_eq!(
             simready.given,

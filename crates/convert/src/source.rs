@@ -85,7 +85,7 @@ pub enum Format {
 
 impl Format {
     /// Detects the format by the first bytes of a file.
-    pub fn of(start: &[u8]) -> Self {
+    pub fn detect(start: &[u8]) -> Self {
         let is = |mark: &[u8]| start.starts_with(mark);
         if is(b"#usda") || is(b"PXR-USDC") || is(b"PK\x03\x04") {
             return Self::Usd;
@@ -118,7 +118,7 @@ impl Format {
 /// Extensions of OpenUSD files.
 const USD_ENDINGS: [&str; 4] = ["usd", "usda", "usdc", "usdz"];
 
-/// Number of bytes at the beginning of a file that [`Format::of`] examines.
+/// Number of bytes at the beginning of a file that [`Format::detect`] examines.
 const START: u64 = 256;
 
 /// A source that has been opened.
@@ -215,7 +215,7 @@ pub(super) fn open(
         }
         Source::Bytes { bytes, file } => {
             allow(file);
-            let format = Format::of(bytes);
+            let format = Format::detect(bytes);
             let content = match format {
                 Format::Usd => Content::Usd(Some(bytes.clone())),
                 Format::Glb | Format::Gltf => Content::Gltf(bytes.clone()),
@@ -226,7 +226,7 @@ pub(super) fn open(
         Source::File(path) | Source::Xacro { file: path, .. } => {
             refuse_other_kinds(path)?;
             let path = absolute(path);
-            let format = start(&path).map_or(Format::Urdf, |start| Format::of(&start));
+            let format = start(&path).map_or(Format::Urdf, |start| Format::detect(&start));
             let most = if format == Format::Urdf {
                 urdf::MAX_TEXT as u64
             } else {
@@ -588,12 +588,12 @@ mod tests {
             ("<?xml version='1.0'?><robot", Format::Urdf),
             ("", Format::Urdf),
         ] {
-            assert_eq!(Format::of(start.as_bytes()), format, "{start:?}");
+            assert_eq!(Format::detect(start.as_bytes()), format, "{start:?}");
         }
     }
 
     #[test]
-    fn every_format_is_a_source_and_what_it_gives_is_the_same_robot() {
+    fn every_format_is_a_source_of_the_same_robot() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().canonicalize().unwrap();
         let first = made(&folder);
@@ -661,7 +661,7 @@ mod tests {
     }
 
     #[test]
-    fn an_asset_without_a_robot_or_of_no_asset_is_told() {
+    fn an_asset_without_a_robot_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("empty.usda"), "#usda 1.0\ndef Xform \"a\" {}\n").unwrap();

@@ -114,7 +114,7 @@ fn collider_box(robot: &Robot, colliders: &[Shape]) -> Result<Option<StandIn>, C
         }
     }
     let centre = (low + high) / 2.0;
-    Ok(thick(high - low).map(|size| StandIn {
+    Ok(thicken(high - low).map(|size| StandIn {
         pose: Isometry3::translation(centre.x, centre.y, centre.z),
         size,
         source: "the box around the colliders of",
@@ -152,7 +152,7 @@ fn inertial_box(inertial: &Inertial) -> Option<StandIn> {
     // where J is the sum of the three principal moments and I the one about that axis.
     let squares = moments.map(|moment| 6.0 * (moments.sum() - 2.0 * moment) / inertial.mass);
     let possible = inertial.mass > 0.0 && moments.iter().all(|&moment| moment > 0.0);
-    let size = thick(squares.map(|square| square.max(0.0).sqrt())).filter(|_| possible)?;
+    let size = thicken(squares.map(|square| square.max(0.0).sqrt())).filter(|_| possible)?;
     let pose = Pose::from_parts(inertial.origin.translation, inertial.origin.rotation * axes);
     Some(StandIn {
         pose,
@@ -162,7 +162,7 @@ fn inertial_box(inertial: &Inertial) -> Option<StandIn> {
 }
 
 /// Returns `size` with a minimum thickness; `None` if all sides are zero, or one is not finite.
-fn thick(size: Vector3<f64>) -> Option<Vector3<f64>> {
+fn thicken(size: Vector3<f64>) -> Option<Vector3<f64>> {
     let longest = size.max();
     (size.iter().all(|side| side.is_finite()) && longest > 0.0)
         .then(|| size.map(|side| side.max(MIN_THICKNESS_RATIO * longest)))
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn without_either_there_is_none() {
+    fn without_colliders_or_inertia_there_is_no_box() {
         for body in [
             "",
             "<collision><geometry><mesh filename='lost.stl'/></geometry></collision>",

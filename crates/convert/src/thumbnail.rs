@@ -228,7 +228,7 @@ fn each_triangle(
         .zip(kinematics::Model::of(robot).poses(&[]))
     {
         for shape in shapes(link) {
-            let (pose, own) = (pose * shape.origin, colors.of_shape(shape));
+            let (pose, own) = (pose * shape.origin, colors.shape_color(shape));
             match shape.geometry {
                 Geometry::Mesh { mesh, scale } => {
                     let source = &robot.meshes()[mesh];
@@ -275,7 +275,9 @@ fn mesh_triangles(
         |v: Option<&[f32; 3]>| Vector3::from(v.copied().unwrap_or([f32::NAN; 3])).cast::<f64>();
     for part in &mesh.parts {
         let material = part.material.and_then(|index| mesh.materials.get(index));
-        let color = material.map(|material| colors.of(material)).or(own);
+        let color = material
+            .map(|material| colors.material_color(material))
+            .or(own);
         let of_corners = mesh
             .colors
             .as_ref()
@@ -332,12 +334,14 @@ struct Colors<'a> {
 
 impl Colors<'_> {
     /// Returns the colour that the robot gives a shape.
-    fn of_shape(&mut self, shape: &Shape) -> Option<[f32; 4]> {
+    fn shape_color(&mut self, shape: &Shape) -> Option<[f32; 4]> {
         let robot = self.robot;
-        shape.material.map(|id| self.of(&robot.materials()[id]))
+        shape
+            .material
+            .map(|id| self.material_color(&robot.materials()[id]))
     }
 
-    fn of(&mut self, material: &Material) -> [f32; 4] {
+    fn material_color(&mut self, material: &Material) -> [f32; 4] {
         let Some(texture) = &material.base_color_texture else {
             return material.base_color;
         };
@@ -367,7 +371,7 @@ fn solid_triangles(solid: &Geometry) -> Vec<[Corner; 3]> {
                 height,
                 normal,
             };
-            turned(&[
+            revolve(&[
                 [
                     ring(0.0, -half, [0.0, -1.0]),
                     ring(radius, -half, [0.0, -1.0]),
@@ -428,11 +432,11 @@ fn ball(radius: f64, half: f64) -> Vec<[Corner; 3]> {
     for end in [-1.0, 1.0] {
         walls.extend((0..STEPS).map(|step| [ring(step, end), ring(step + 1, end)]));
     }
-    turned(&walls)
+    revolve(&walls)
 }
 
 /// Returns the surfaces of revolution about z between pairs of circles.
-fn turned(walls: &[[Ring; 2]]) -> Vec<[Corner; 3]> {
+fn revolve(walls: &[[Ring; 2]]) -> Vec<[Corner; 3]> {
     let mut triangles = Vec::with_capacity(2 * SIDES * walls.len());
     for [low, high] in walls {
         for side in 0..SIDES {
@@ -562,14 +566,14 @@ impl Canvas {
             for sample in samples {
                 sum.iter_mut().zip(sample).for_each(|(sum, x)| *sum += x);
             }
-            sum.map(|sum| encoded(sum / (each * each) as f32))
+            sum.map(|sum| encode_srgb(sum / (each * each) as f32))
         };
         (0..side * side).map(pixel).collect()
     }
 }
 
 /// Encodes a linear value as a byte of sRGB (IEC 61966-2-1).
-fn encoded(linear: f32) -> u8 {
+fn encode_srgb(linear: f32) -> u8 {
     let linear = linear.clamp(0.0, 1.0);
     let value = if linear <= 0.003_130_8 {
         12.92 * linear
@@ -604,7 +608,7 @@ mod tests {
     }
 
     fn background() -> [u8; 3] {
-        BACKGROUND.map(encoded)
+        BACKGROUND.map(encode_srgb)
     }
 
     /// Returns the share of the picture that a robot covers.
@@ -679,7 +683,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nearer_hides_what_is_farther_and_glass_shows_it() {
+    fn nearer_surfaces_hide_farther_ones_unless_translucent() {
         let cube = "<box size='1 1 1'/>";
         let pixel = |near: &str| {
             let visuals = [
@@ -707,7 +711,7 @@ mod tests {
     }
 
     #[test]
-    fn links_stand_where_joints_put_them() {
+    fn links_are_placed_by_their_joints() {
         let geometry = "<visual><geometry><box size='1 1 1'/></geometry></visual>";
         let robot = robot(&format!(
             "<link name='a'>{geometry}</link><link name='b'>{geometry}</link>
@@ -717,7 +721,7 @@ mod tests {
     }
 
     #[test]
-    fn the_colours_of_corners_show_where_nothing_else_has_a_colour() {
+    fn vertex_colours_apply_without_any_other_colour() {
         // A square that faces the camera: red to its left, blue to its right.
         let [right, up] =
             [camera().row(0).transpose(), camera().row(1).transpose()].map(|v| v.map(|x| x as f32));
@@ -800,7 +804,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_see_is_a_picture_too() {
+    fn a_robot_without_geometry_is_rendered() {
         let collider = "<link name='a'><collision><geometry><sphere radius='1'/></geometry></collision></link>";
         assert!(covered(&robot(collider)) > 0.5);
         let empty = robot("<link name='a'/>");

@@ -528,7 +528,7 @@ fn an_empty_root_under_which_a_robot_floats_is_a_frame() {
 }
 
 #[test]
-fn the_world_holds_its_robot_in_any_company() {
+fn the_world_fixes_its_robot_beside_other_roots() {
     let links = [
         ("world", COLLISION),
         ("base", MASS),

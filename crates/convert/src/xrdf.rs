@@ -502,7 +502,7 @@ fn fit(
     let work = |&link: &LinkId| {
         let link = &robot.links()[link];
         report(link.name());
-        let fitted = fitted(robot, &link.collisions, wanted);
+        let fitted = fit_shapes(robot, &link.collisions, wanted);
         done.fetch_add(1, Ordering::Relaxed);
         report(link.name());
         fitted
@@ -544,8 +544,8 @@ fn fit(
             .iter()
             .all(|found| found.code != codes::SPHERES_TOO_FINE.id)
     {
-        let message = "no link of the robot has collision geometry that spheres could be fitted to"
-            .to_owned();
+        let message =
+            "no link of the robot has collision geometry to cover with spheres".to_owned();
         let is_missing = |shape: &Shape| matches!(shape.geometry, Geometry::Missing { .. });
         let help = if robot
             .links()
@@ -553,7 +553,7 @@ fn fit(
             .flat_map(|link| &link.collisions)
             .any(is_missing)
         {
-            "its collision meshes could not be read: see the errors about them"
+            "its collision meshes are unreadable: see the errors about them"
         } else {
             "add collision elements to the description"
         };
@@ -575,7 +575,11 @@ struct Fitted {
 /// The geometry is covered as triangles ([`spheres`]); primitives are replaced by polyhedra that
 /// enclose them, so covering those covers the primitive. The error bound includes the distance
 /// between both.
-fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitted>, CacheEvicted> {
+fn fit_shapes(
+    robot: &Robot,
+    shapes: &[Shape],
+    wanted: Wanted,
+) -> Result<Option<Fitted>, CacheEvicted> {
     let mut spheres: Vec<Sphere> = Vec::new();
     let mut triangles: Vec<spheres::Triangle> = Vec::new();
     // Maximum distance between a primitive and the polyhedron that replaces it.
@@ -589,7 +593,7 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
             // A sphere needs no approximation.
             Geometry::Sphere { radius } if *radius > 0.0 => {
                 let center = Point3::from(shape.origin.translation.vector);
-                spheres.push(rounded(center.coords.into(), *radius));
+                spheres.push(round_outward(center.coords.into(), *radius));
             }
             Geometry::Mesh { mesh, scale } => {
                 let mesh = robot.meshes()[*mesh].mesh.arrays()?;
@@ -606,12 +610,12 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
                 }
             }
             Geometry::Box { size } => {
-                boxed(size / 2.0, &mut add);
+                add_box(size / 2.0, &mut add);
             }
             Geometry::Cylinder { radius, length } => {
                 let outer = radius / (std::f64::consts::PI / SIDES as f64).cos();
                 slack = slack.max(outer - radius);
-                revolved(
+                add_revolution(
                     &[
                         (0.0, -length / 2.0),
                         (outer, -length / 2.0),
@@ -641,7 +645,7 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
                         .map(cap)
                         .map(|(sine, cosine)| (outer * sine, length / 2.0 + outer * cosine)),
                 );
-                revolved(&profile, SIDES, &mut add);
+                add_revolution(&profile, SIDES, &mut add);
             }
             Geometry::Sphere { .. } | Geometry::Missing { .. } => {}
         }
@@ -664,7 +668,7 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
     spheres.extend(
         fit.spheres
             .into_iter()
-            .map(|(center, radius)| rounded(center, radius)),
+            .map(|(center, radius)| round_outward(center, radius)),
     );
     Ok(Some(Fitted {
         spheres,
@@ -673,7 +677,7 @@ fn fitted(robot: &Robot, shapes: &[Shape], wanted: Wanted) -> Result<Option<Fitt
 }
 
 /// Returns a sphere with few decimals that contains the one of this centre and radius.
-fn rounded(center: [f64; 3], radius: f64) -> Sphere {
+fn round_outward(center: [f64; 3], radius: f64) -> Sphere {
     // By division, which yields the floating-point number nearest to the decimals.
     let near = center.map(|at| (at * PER_METRE).round() / PER_METRE + 0.0);
     let moved = (Point3::from(near) - Point3::from(center)).norm();
@@ -684,7 +688,7 @@ fn rounded(center: [f64; 3], radius: f64) -> Sphere {
 }
 
 /// Adds the triangles of a box.
-fn boxed(half: Vector3<f64>, add: &mut impl FnMut([Vector3<f64>; 3])) {
+fn add_box(half: Vector3<f64>, add: &mut impl FnMut([Vector3<f64>; 3])) {
     for axis in 0..3 {
         for side in [-1.0, 1.0] {
             let corner = |one: f64, other: f64| {
@@ -705,7 +709,7 @@ fn boxed(half: Vector3<f64>, add: &mut impl FnMut([Vector3<f64>; 3])) {
 }
 
 /// Adds the triangles of a profile (radius and height, from bottom to top) that is rotated about z.
-fn revolved(profile: &[(f64, f64)], sides: usize, add: &mut impl FnMut([Vector3<f64>; 3])) {
+fn add_revolution(profile: &[(f64, f64)], sides: usize, add: &mut impl FnMut([Vector3<f64>; 3])) {
     let at = |(radius, height): (f64, f64), side: usize| {
         let (sine, cosine) =
             ((side % sides) as f64 * std::f64::consts::TAU / sides as f64).sin_cos();

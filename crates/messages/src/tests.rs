@@ -55,7 +55,7 @@ fn hashes_are_those_of_rosidl() {
 }
 
 #[test]
-fn definitions_are_carried_with_their_text() {
+fn definitions_contain_their_text() {
     assert_eq!(Asset::TYPE.source, Some(include_str!("../msg/Asset.msg")));
     assert_eq!(
         Convert::TYPE.source,

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_seen_and_other_beginnings_are_not_taken_for_one() {
+    fn only_headers_are_recognized_as_headers() {
         let header = Header {
             stamp: Time {
                 sec: -1,

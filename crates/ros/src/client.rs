@@ -73,12 +73,12 @@ struct LifeState {
 }
 
 /// Registers a queue to be closed when the node leaves; unregisters it when dropped.
-struct Listed {
+struct QueueGuard {
     life: Weak<Life>,
     number: u64,
 }
 
-impl Drop for Listed {
+impl Drop for QueueGuard {
     fn drop(&mut self) {
         let Some(life) = self.life.upgrade() else {
             return;
@@ -105,7 +105,7 @@ impl Life {
     fn queue<T: Send + 'static>(
         self: &Arc<Self>,
         depth: usize,
-    ) -> Result<(queue::Sender<T>, queue::Receiver<T>, Listed), Diagnostic> {
+    ) -> Result<(queue::Sender<T>, queue::Receiver<T>, QueueGuard), Diagnostic> {
         let (sender, receiver) = queue::keep_last(depth);
         let closing = sender.clone();
         let mut state = locked(&self.state);
@@ -120,7 +120,7 @@ impl Life {
         Ok((
             sender,
             receiver,
-            Listed {
+            QueueGuard {
                 life: Arc::downgrade(self),
                 number,
             },
@@ -157,7 +157,7 @@ impl Seen {
 }
 
 /// Takes a snapshot after every change.
-async fn keep_looking(
+async fn follow_graph(
     backend: Arc<impl Backend>,
     seen: Arc<Seen>,
     mut changes: watch::Receiver<()>,
@@ -207,7 +207,7 @@ impl<B: Backend> Client<B> {
         });
         let changes = ticks.subscribe();
         graph.look(&*backend);
-        handle.spawn(keep_looking(backend.clone(), graph.clone(), changes));
+        handle.spawn(follow_graph(backend.clone(), graph.clone(), changes));
         let threads = Mutex::new(Some(threads));
         let client = Self(Arc::new(Inner {
             state,

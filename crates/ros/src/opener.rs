@@ -58,7 +58,7 @@ impl Retry {
 /// Periodic work of a network, done on the opener's thread.
 pub(super) trait Upkeep: Send {
     /// Called first whenever the thread wakes, after at most [`TICK`].
-    fn woke(&mut self);
+    fn on_wake(&mut self);
 
     /// Called after each command, and every [`TICK`].
     fn tick(&mut self, ends: &mut Ends);
@@ -253,7 +253,7 @@ fn run(commands: &Receiver<Command>, mut upkeep: Option<Box<dyn Upkeep>>) {
             None => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         if let Some(upkeep) = &mut upkeep {
-            upkeep.woke();
+            upkeep.on_wake();
         }
         match command {
             Ok(Command::Open(id, name, attempt)) => ends.add(id, name, attempt),

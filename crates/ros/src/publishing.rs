@@ -110,8 +110,9 @@ pub(super) async fn publish<M>(
             continue;
         };
         faults.report(|n| {
-            tracing::warn!("{name}: {n} message(s) could not be sent at once; the last: {why}")
+            tracing::warn!("{name}: {n} message(s) could not be sent; the last: {why}")
         });
+        // Only latched messages are promised to later subscribers; a volatile one is dropped.
         if is_latched && !has_ended {
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(MAX_RETRY_PAUSE);

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn they_may_be_dropped_where_asynchronous_code_runs() {
+    async fn threads_can_be_dropped_in_asynchronous_code() {
         let threads = Threads::new().expect("threads");
         let task = threads.handle().spawn(std::future::pending::<()>());
         drop(threads);

@@ -169,7 +169,7 @@ impl Generator<'_> {
             file.extension()
         );
         if *file == Kind::Message {
-            let otherwise = self.unless_everywhere();
+            let otherwise = self.rclrs_gate();
             writeln!(
                 self.text,
                 "{otherwise}impl {ROS}::msg::Message for {name} \
@@ -347,7 +347,7 @@ impl Generator<'_> {
         .map(|(half, nested)| described_field(&format!("{half}_message"), NESTED, 0, &nested, ""))
         .concat();
         let source = self.source(definition);
-        let otherwise = self.unless_everywhere();
+        let otherwise = self.rclrs_gate();
         writeln!(
             self.text,
             "#[doc = \"`{full}`.\"]\n#[derive(Clone, Copy, Debug)]\npub struct {name};\n\
@@ -380,7 +380,7 @@ impl Generator<'_> {
         }
     }
 
-    fn unless_everywhere(&self) -> &'static str {
+    fn rclrs_gate(&self) -> &'static str {
         if self.options.is_in_every_workspace {
             ""
         } else {

@@ -124,7 +124,7 @@ fn neighbours_and_pairs_that_never_touch_are_ignored() {
 }
 
 #[test]
-fn options_count_more_than_what_is_assumed() {
+fn options_override_assumptions() {
     let limit = |joint: Option<&str>, value| Limit {
         joint: joint.map(str::to_owned),
         value,
@@ -196,7 +196,7 @@ fn options_count_more_than_what_is_assumed() {
 }
 
 #[test]
-fn a_pose_becomes_the_default_and_what_touches_there_is_told() {
+fn links_that_touch_at_the_default_pose_are_reported() {
     let mut robot = robot();
     // The arm touches `side`.
     let lift = robot.joint_named("lift").unwrap();
@@ -235,7 +235,7 @@ fn a_pose_becomes_the_default_and_what_touches_there_is_told() {
 }
 
 #[test]
-fn what_is_written_is_read_without_a_word() {
+fn a_written_xrdf_is_read_without_findings() {
     let (mut robot, mut found) = (robot(), Vec::new());
     plan(
         &mut robot,
@@ -278,7 +278,7 @@ fn what_is_written_is_read_without_a_word() {
 /// Every point of the shapes is in a sphere, and no sphere exceeds the error bound; tested with
 /// independent formulas.
 #[test]
-fn spheres_cover_primitives_and_stand_out_as_said() {
+fn spheres_cover_primitives_within_their_error() {
     let (robot, links, _) = planned(&wanted());
     let links = links.unwrap();
     let group = &robot.planning().groups[0];
@@ -378,7 +378,7 @@ fn said(robot: &Robot) -> impl PartialEq + std::fmt::Debug {
 }
 
 #[test]
-fn what_an_xrdf_says_comes_back_from_usd_and_gltf() {
+fn an_xrdf_round_trips_through_usd_and_gltf() {
     const XRDF: &str = "format: xrdf
 format_version: 2.0
 default_joint_positions: {lift: 0.1, roll: -2.5}

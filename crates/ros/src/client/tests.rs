@@ -395,7 +395,7 @@ async fn leaving_a_blocked_network_takes_a_few_seconds_at_most() {
 }
 
 #[tokio::test]
-async fn latched_messages_are_sent_until_they_are_and_by_every_new_writer() {
+async fn latched_messages_are_retried_and_sent_by_every_new_writer() {
     let fake = Fake::default();
     let node = fake.node();
     fake.state().refused = 3;

@@ -262,7 +262,7 @@ impl Keeper {
 }
 
 impl Upkeep for Keeper {
-    fn woke(&mut self) {
+    fn on_wake(&mut self) {
         self.look(TICK);
     }
 

@@ -137,7 +137,7 @@ impl Answers {
     ///
     /// Requests do not name it. Therefore as many readers of answers as writers of requests must be
     /// connected, of the caller's participant, unless that takes too long.
-    fn knows(&self, call: Call, is_late: bool) -> bool {
+    fn knows_caller(&self, call: Call, is_late: bool) -> bool {
         let readers = self.readers(call).len();
         readers > 0
             && (is_late
@@ -161,7 +161,7 @@ impl Answers {
             writer
                 .write(packed.clone())
                 .await
-                .map_err(|fault| transport("an answer could not be sent", fault))
+                .map_err(|fault| transport("could not send an answer", fault))
         };
         let acknowledged = || async {
             tokio::time::timeout(ACKNOWLEDGEMENT_TIMEOUT, writer.acknowledged())
@@ -336,7 +336,7 @@ impl ServerEnd {
                     .readers(call)
                     .iter()
                     .any(|reader| sent.has_missed(reader)),
-                None => answers.knows(call, is_late) || (is_over && sent.is_empty()),
+                None => answers.knows_caller(call, is_late) || (is_over && sent.is_empty()),
             };
             // The other sessions are released here, so that they can end meanwhile.
             let next = all.into_iter().find(is_wanted);

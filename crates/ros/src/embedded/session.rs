@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_without_end_is_logged_less_and_less_often() {
+    fn recurring_failures_are_logged_with_falling_frequency() {
         let (mut faults, mut logged) = (Recurring::default(), Vec::new());
         for _ in 0..6000 {
             faults.report(|n| logged.push(n));

@@ -12,7 +12,7 @@ use crate::{Durability, Reliability, names};
 const UNKNOWN: &str = "_NODE_NAME_UNKNOWN_";
 
 /// Silences a warning of rclrs about every endpoint: discovery does not report the history policy.
-pub(super) fn quiet() {
+pub(super) fn silence_history_warnings() {
     if let Ok(logger) = Logger::new("QoSProfile.conversion") {
         let _ = logger.set_level(LogSeverity::Fatal);
     }

@@ -145,7 +145,7 @@ impl Rclrs {
         let node = executor
             .create_node(options)
             .map_err(|error| transport("can't create the node", error))?;
-        graph::quiet();
+        graph::silence_history_warnings();
         let spinning = Spinning::start(executor)?;
         let listening = node.notify_on_graph_change_with_period(GRAPH_PERIOD, move || {
             changes.send_replace(());

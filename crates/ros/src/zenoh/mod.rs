@@ -232,7 +232,7 @@ fn bytes(payload: &::zenoh::bytes::ZBytes) -> Bytes {
 }
 
 /// Reads the request in a query.
-fn asked(query: Query) -> Result<Call<Bytes, Bytes>, String> {
+fn read_query(query: Query) -> Result<Call<Bytes, Bytes>, String> {
     let attached = query
         .attachment()
         .and_then(|bytes| Attached::from_bytes(&bytes.to_bytes()));
@@ -358,7 +358,9 @@ impl Zenoh {
                 .session
                 .declare_queryable(end.key(self.origin.domain))
                 .complete(true);
-            let queryable = queryable.callback(move |query| ask(asked(query))).wait()?;
+            let queryable = queryable
+                .callback(move |query| ask(read_query(query)))
+                .wait()?;
             Ok(Box::new((
                 self.declare(self.token(&end, Qos::reliable(MAX_PENDING_CALLS)))?,
                 queryable,

@@ -202,7 +202,7 @@ async fn services_are_called_and_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn topics_of_any_type_are_observed_and_the_graph_tells_their_ends() {
+async fn topics_of_any_type_are_observed_and_their_endpoints_listed() {
     let net = Net::new();
     let (speaker, observer) = (
         net.node("speaker", "--ros-args -r __ns:=/left"),
