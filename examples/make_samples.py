@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the sample robots of this project: meshes, textures, URDFs, SRDFs and an XRDF, out of nothing but this script.
+"""Generates the sample robots of this project: meshes, textures, URDFs, SRDFs and an XRDF.
 
     python3 examples/make_samples.py [DIRECTORY]
 
-writes sample_arm, sample_rover and sample_corners into DIRECTORY (default: beside this script). It needs Python 3.11 and nothing
-else, and it writes the same bytes every time, so that the committed files can be checked against it. Lengths are metres, angles
-radians, masses kilograms; meshes are right-handed with z up, as URDF has it.
+writes sample_arm, sample_rover and sample_corners into DIRECTORY (default: beside this script). It needs only Python 3.11, and its
+output is reproducible, so a test compares the committed files with it. Lengths are metres, angles radians, masses kilograms; meshes
+are right-handed with z up, as in URDF.
 """
 
 import json
@@ -62,7 +62,7 @@ def turned(matrix, v):
 
 
 def number(x, decimals=6):
-    """A number as short as a reader needs it: no trailing zeros, no minus zero."""
+    """The shortest text of a number: no trailing zeros, no minus zero."""
     text = f"{x:.{decimals}f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
 
@@ -85,7 +85,7 @@ class Face:
 
 @dataclass
 class Mesh:
-    """Closed polygon surfaces. Points are shared inside a surface, so that normals can be smoothed across its edges."""
+    """Closed polygon surfaces. Faces of a surface share points, so that normals can be smoothed across its edges."""
 
     points: list = field(default_factory=list)
     faces: list = field(default_factory=list)
@@ -103,11 +103,11 @@ class Mesh:
         return Mesh(self.points, [Face(f.corners, f.uvs, material) for f in self.faces])
 
     def along_y(self):
-        """The mesh with its z axis laid along y."""
+        """The mesh, rotated so that its z axis points along y."""
         return self.moved(rpy=(-TAU / 4, 0, 0))
 
     def along_x(self):
-        """The mesh with its z axis laid along x."""
+        """The mesh, rotated so that its z axis points along x."""
         return self.moved(rpy=(0, TAU / 4, 0))
 
     def triangles(self):
@@ -185,7 +185,7 @@ def fillet(corners, steps=2):
 
 
 def lathe(profile, segments=28, closed=False):
-    """A profile of (radius, z), from the bottom up, turned about z. A closed profile gives a ring."""
+    """A profile of (radius, z), from the bottom up, revolved about z. A closed profile gives a ring."""
     mesh, rings = Mesh(), []
     for radius, z in profile:
         if radius < 1e-9:
@@ -253,7 +253,7 @@ def cut_ears(outline):
 
 
 def prism(outline, low, high, bevel=0.0, steps=2):
-    """A counter-clockwise outline of (x, y) drawn up from z = low to high, its edges rounded. The caps carry u, v over the
+    """A counter-clockwise outline of (x, y), extruded from z = low to high with rounded edges. The caps have u, v over the
     outline's bounds."""
     loops = []
     for k in range(steps + 1 if bevel else 1):
@@ -347,7 +347,7 @@ def tube(path, radius, segments=12):
 
 
 def eased(path, rounds=2):
-    """A path with its corners cut, twice over: what a bent pipe looks like."""
+    """A path with its corners cut twice, for bent pipes."""
     for _ in range(rounds):
         cut = [path[0]]
         for a, b in zip(path, path[1:]):
@@ -375,7 +375,7 @@ class Inertia:
 
 
 def inertia_of(mesh, mass):
-    """What a homogeneous body of this form and mass has, by the divergence theorem."""
+    """The mass properties of a homogeneous body of this shape and mass, by the divergence theorem."""
     volume, first, second = 0.0, [0.0] * 3, [[0.0] * 3 for _ in range(3)]
     for corners, _ in mesh.triangles():
         a, b, c = (mesh.points[i] for i, _ in corners)
@@ -396,7 +396,7 @@ def inertia_of(mesh, mass):
 
 
 def in_frame(inertia, rpy):
-    """The same inertia written along axes turned by rpy."""
+    """The same inertia in axes rotated by rpy."""
     r, t = rotation(rpy), inertia.tensor
     half = [[sum(t[i][k] * r[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
     out = tuple(tuple(sum(r[k][i] * half[k][j] for k in range(3)) for j in range(3)) for i in range(3))
@@ -492,7 +492,7 @@ def stl_ascii(mesh, title):
 
 
 class Numbered:
-    """Distinct values in order of first use, as text files refer to them."""
+    """Distinct values in order of first use, numbered for references in text files."""
 
     def __init__(self):
         self.index, self.values = {}, []
@@ -636,7 +636,7 @@ def dae(geometries, scene, paints, unit_metres=1.0, unit_name="meter"):
 
 def glb(mesh, paints, images):
     """Binary glTF 2.0: one primitive per material, pictures embedded. `images` maps a texture's name to PNG bytes. glTF has y up:
-    (x, y, z) becomes (x, z, -y), which readers of URDFs turn back."""
+    (x, y, z) becomes (x, z, -y), which readers of URDFs undo."""
     mesh = Mesh([(x, z, -y) for x, y, z in mesh.points], mesh.faces)
     buffer, views, accessors = bytearray(), [], []
 
@@ -857,8 +857,8 @@ def pedestal_band(x, y):
 
 
 def arm(out):
-    """Six axes in the manner of a collaborative arm: housings along y, casings along z, the elbow bent and the tool pointing
-    down when every joint is at zero."""
+    """Six axes like a collaborative arm's: housings along y, casings along z; with every joint at zero, the elbow is bent and
+    the tool points down."""
     name = "sample_arm"
     p = {}
 
@@ -902,7 +902,7 @@ def arm(out):
     # Seen from the side (y across, z up): a carriage on the rails, and a slender jaw that bends inwards to its pad.
     side = [(0.0, 0.0, 0.002), (0.026, 0.0, 0.004), (0.026, 0.016, 0.004), (0.02, 0.028, 0.01), (0.016, 0.062, 0.01), (0.008, 0.09, 0.003), (0.002, 0.09, 0.002), (0.002, 0.05, 0.008), (0.004, 0.022, 0.006), (0.0, 0.014, 0.003)]  # fmt: skip
     jaw = prism(polygon(side), -0.011, 0.011, 0.0015, 1)
-    # prism draws along z; lay (x, y, z) → (y, z, x), a rotation.
+    # prism extrudes along z; map (x, y, z) → (y, z, x), a rotation.
     jaw = Mesh([(z, x, y) for x, y, z in jaw.points], jaw.faces)
     pad = block((0.018, 0.003, 0.034), 0.001).moved((0, 0.0015, 0.07))
 
@@ -975,7 +975,7 @@ def arm(out):
     adjacent = [("base_link", "shoulder_link"), ("shoulder_link", "upper_arm_link"), ("upper_arm_link", "elbow_link"), ("elbow_link", "forearm_link"),
                 ("forearm_link", "wrist_link"), ("wrist_link", "flange_link"), ("flange_link", "gripper_link"), ("gripper_link", "left_finger_link"),
                 ("gripper_link", "right_finger_link")]  # fmt: skip
-    # What the limits of the joints between them keep apart, or what is meant to touch.
+    # Pairs that joint limits keep apart, or that are meant to touch.
     apart = [("elbow_link", "wrist_link"), ("forearm_link", "flange_link"), ("wrist_link", "gripper_link"), ("flange_link", "left_finger_link"),
              ("flange_link", "right_finger_link")]  # fmt: skip
     fingers = ("left_finger_link", "right_finger_link")
@@ -1075,7 +1075,7 @@ def wheel_parts(radius, width, lugs, segments=28):
     }  # fmt: skip
     q = TAU / 4
     spokes = [Node(f"spoke_{k}", (0, 0, w * 0.35), (0, 0, TAU * k / 5), "spoke") for k in range(5)]
-    # A lug lies in x-y and rises along z: on the tread its x runs along the wheel's axis.
+    # A lug is in the x-y plane and extends along z: on the tread, its x is along the wheel's axis.
     treads = []
     for k in range(lugs):
         for side, turn in (("l", 0.0), ("r", TAU / 2)):
@@ -1214,7 +1214,7 @@ def rover(out):
 
 
 def corners(out):
-    """What is hard about URDF, in one robot that no one would build."""
+    """Difficult features of URDF in one robot."""
     name = "sample_corners"
     # A bracket without any symmetry, so that every mistake of axis, sign or order shows.
     bracket = prism(polygon([(0, 0, 0.004), (0.2, 0, 0.01), (0.2, 0.03, 0.01), (0.05, 0.05, 0.03), (0.03, 0.12, 0.01), (0, 0.12, 0.01)]), 0, 0.04, 0.004)
@@ -1272,12 +1272,12 @@ def corners(out):
         link("wheel", plain, visual(cylinder(0.05, 0.02), "glass", rpy=(TAU / 4, 0, 0)), collision(cylinder(0.05, 0.02), rpy=(TAU / 4, 0, 0))),
         joint("tip_joint", "fixed", "wheel", "tip", xyz=(0, 0.02, 0), rpy=(0, 0, TAU / 2)),
         link("tip"),
-        # Bodies that lack what physics asks for.
+        # Bodies without properties that physics needs.
         joint("bare_joint", "revolute", "base-link", "bare", limit(1, 1, 0, 1), xyz=(-0.2, 0, 0), axis=(0, 1, 0)),
         link("bare", visual(mesh("meshes/flat.stl"), "blue")),
         joint("light_joint", "fixed", "bare", "light", xyz=(0, 0, 0.1)),
         link("light", inertial(Inertia(0.0, (0, 0, 0), ((0, 0, 0), (0, 0, 0), (0, 0, 0)))), visual(box(0.02, 0.02, 0.02), "blue")),
-        # Words of others: attributes, elements and namespaces that URDF does not know.
+        # Foreign attributes, elements and namespaces.
         element("vendor:calibration", element("vendor:entry", "1 2 3", joint="turn", unit="mm"), version="2"),
         element("loop_hint", kind="none"),
         element("gazebo", element("static", "false")),
@@ -1291,7 +1291,7 @@ def corners(out):
 
 
 class Folder:
-    """Where one robot's files go."""
+    """The output files of one robot."""
 
     def __init__(self, path):
         self.path = path

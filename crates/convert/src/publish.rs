@@ -562,7 +562,7 @@ impl Slot {
                     .map_err(at("create", &directory))?;
                 return Ok(false);
             }
-            // Some file systems can't exchange (NFS, older FUSE): there, a reader may find no asset
+            // Some file systems can't exchange (such as NFS): there, a reader may find no asset
             // for a moment.
             Err(
                 rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP,
