@@ -45,7 +45,7 @@ def main(folder, what):
             assets.wait(lambda asset: asset.robot == "before", PATIENCE)
             if what == "goes":
                 take_down("lo")
-                node.logged("have changed, and the ROS graph")
+                node.logged("have changed, and joining the ROS graph again failed")
                 set_address("lo", "127.0.0.1")
             set_address("lo:1", "10.9.8.2")
             node.logged("have changed: joined the ROS graph again")

@@ -387,7 +387,7 @@ def test_nothing_is_written_over_its_source(tmp_path):
     shutil.copy(ASSETS / "euler.usda", folder / "robot.usda")
     before = (folder / "robot.usda").read_bytes()
     done = run("fix", folder / "robot.usda", "-o", tmp_path)
-    assert done.returncode == 1 and "nothing is written over its source" in done.stderr
+    assert done.returncode == 1 and "sources are never overwritten" in done.stderr
     assert (folder / "robot.usda").read_bytes() == before and len(list(folder.iterdir())) == 1
     other = tmp_path / "out" / "robot"
     other.mkdir(parents=True)
@@ -396,7 +396,7 @@ def test_nothing_is_written_over_its_source(tmp_path):
     assert done.returncode == 1 and "choose another directory" in done.stderr and list(other.iterdir()) == [other / "notes.txt"]
 
 
-@pytest.mark.parametrize("name,words", [("none.usda", "does not exist"), ("empty.usda", "has no prim to start from"), ("robot.urdf", "no OpenUSD file")])
+@pytest.mark.parametrize("name,words", [("none.usda", "does not exist"), ("empty.usda", "has no prim to start from"), ("robot.urdf", "not an OpenUSD file")])
 def test_what_is_no_asset_is_refused(name, words, tmp_path):
     if name != "none.usda":
         (tmp_path / name).write_text("#usda 1.0\n" if name == "empty.usda" else "<robot/>")

@@ -262,8 +262,8 @@ def test_poses_of_the_overlay_are_configurations_of_the_gltf(sample_asset, tmp_p
     [
         (["store", "x", "--set", "elbow_jiont=0.5"], 1, "did you mean \"elbow_joint\""),
         (["store", "x", "--set", "right_finger_joint=0.01"], 1, "follows another joint"),
-        (["store", "x", "--set", "elbow_joint=fast"], 2, "no number of radians or metres"),
-        (["store", "x"], 2, "nothing says what the pose is"),
+        (["store", "x", "--set", "elbow_joint=fast"], 2, "not a number of radians or metres"),
+        (["store", "x"], 2, "the pose is empty"),
         (["store", "x", "--start", "gripper_link", "--end", "base_link"], 1, "no movable joint is between"),
         (["get", "hom"], 1, "home"),
         (["delete", "none"], 1, "there is no pose"),
