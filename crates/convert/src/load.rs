@@ -481,6 +481,7 @@ fn derive_meshes(
         .context
         .all(work.limit, batch, |task| derive(task, work));
     let mut diagnostics = Vec::new();
+    // Results are missing then; the caller reports the exceeded limit.
     if work.limit.ended().is_some() {
         return Ok(diagnostics);
     }

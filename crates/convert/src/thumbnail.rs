@@ -84,6 +84,8 @@ fn draw(robot: &Robot, side: usize) -> Result<Vec<[u8; 3]>, CacheEvicted> {
         each_triangle(robot, shapes, |triangle| {
             let mut own = Bounds::default();
             own.add(&in_view(triangle));
+            // The samples in a triangle's bounding box are tested one by one, so the sum of these
+            // areas predicts the time before anything is drawn.
             boxes += (own.high.x - own.low.x) * (own.high.y - own.low.y);
             bounds.join(&own);
             count += 1;
@@ -492,6 +494,8 @@ impl Canvas {
             let p = (p - self.centre) * self.scale;
             Vector3::new(middle + p.x, middle - p.y, p.z)
         });
+        // Rasterization by edge functions (Pineda 1988): divided by the area they are barycentric
+        // coordinates, and a sample is inside if none is negative.
         let cross = |p: &Vector3<f64>, q: &Vector3<f64>, x: f64, y: f64| {
             (q.x - p.x) * (y - p.y) - (q.y - p.y) * (x - p.x)
         };
@@ -539,6 +543,7 @@ impl Canvas {
         let normal = normal.try_normalize(1e-9).unwrap_or_else(Vector3::z);
         let normal = if normal.z < 0.0 { -normal } else { normal };
         let light = Vector3::new(-0.45, 0.65, 0.62).normalize();
+        // Hemispheric ambient light, and diffuse light from the upper left (Lambert).
         let sky = 0.5 + 0.5 * normal.y;
         let bright = (0.22 + 0.28 * sky + 0.7 * normal.dot(&light).max(0.0)) as f32;
         // The specular reflection does not have the surface's colour: it is the only visible part

@@ -283,6 +283,8 @@ impl Dds {
             } else {
                 (&other, end)
             };
+            // A writer must offer at least what a reader requests (DDS 1.4, section 2.2.3).
+            // Reliability and durability are the policies that ROS nodes commonly set.
             let is_less = (asks.is_reliable && !offers.is_reliable)
                 || (asks.is_durable && !offers.is_durable);
             let who = if end.is_writer {

@@ -274,6 +274,8 @@ impl Upkeep for Keeper {
             let addresses = (self.look_up)();
             if addresses != self.addresses {
                 self.addresses = addresses;
+                // Messages of the existing sessions may no longer arrive, so answers are repeated
+                // in the new one.
                 self.lives.iter().for_each(|live| live.session.note_moved());
                 self.replacement = Some(Retry::now());
             }

@@ -326,6 +326,9 @@ impl ServerEnd {
             let is_under_way = all
                 .iter()
                 .any(|answers| is_sent(answers) && answers.delivers(call));
+            // Where the answer was sent, it is repeated for readers that missed it. Another session
+            // is used only while none of those delivers, and only if it knows the caller; after the
+            // time limit, any session is tried once.
             let is_wanted = |answers: &Answers| match sent
                 .iter()
                 .find(|sent| sent.session == answers.session.number)

@@ -289,6 +289,8 @@ impl Zenoh {
             kind: Kind::Subscriber,
             name: full,
             type_name,
+            // The key matches every type hash, so publishers with another definition are observed,
+            // too.
             hash: "*".to_owned(),
         };
         let key = end.key(self.origin.domain);
@@ -315,6 +317,8 @@ impl Zenoh {
                 .declare_publisher(end.key(self.origin.domain))
                 .reliability(reliability)
                 .advanced();
+            // Late subscribers detect the publisher and query its cache; the heartbeat tells
+            // reliable ones that they missed the last message.
             if qos.durability == Durability::TransientLocal {
                 writer = writer
                     .publisher_detection()
