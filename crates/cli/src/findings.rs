@@ -267,7 +267,7 @@ mod tests {
             element: format!("link \"{what}\" / visual"),
             ..Place::file("/no/such.urdf")
         };
-        Diagnostic::new(code, place, format!("{what} is wrong\n  in detail")).help("mend it")
+        Diagnostic::new(code, place, format!("{what} is wrong\n  in detail")).help("fix it")
     }
 
     fn shown(verbosity: Verbosity, is_coloured: bool) -> String {

@@ -216,7 +216,7 @@ mod tests {
         assert!(
             description_in(&file, Some("gripper"))
                 .unwrap_err()
-                .contains("no folder")
+                .contains("not a folder")
         );
     }
 }

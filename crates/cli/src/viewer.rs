@@ -661,8 +661,8 @@ mod tests {
         );
         assert!(error(&arm.join("robot.urdf")).contains("converted first"));
         assert!(error(&arm.join("nothing.glb")).contains("nothing.glb"));
-        assert!(error(&arm.join("bad.glb")).contains("no binary glTF"));
-        assert!(error(&arm.join("bad.gltf")).contains("no glTF"));
+        assert!(error(&arm.join("bad.glb")).contains("not a binary glTF"));
+        assert!(error(&arm.join("bad.gltf")).contains("not a glTF"));
         assert!(error(&arm.join(".a.glb")).contains("rename"));
         fs::write(arm.join("report.json"), only_usd).unwrap();
         assert!(error(&arm).contains("no my arm.glb"));

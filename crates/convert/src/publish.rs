@@ -973,7 +973,7 @@ mod tests {
     #[test]
     fn a_full_disk_has_its_own_remedy() {
         let help = |kind: io::ErrorKind| super::at("write", Path::new("a"))(kind.into()).help();
-        assert!(help(io::ErrorKind::StorageFull).starts_with("no space is left"));
+        assert!(help(io::ErrorKind::StorageFull).starts_with("the disk is full"));
         assert!(help(io::ErrorKind::QuotaExceeded).contains("quota"));
         assert!(help(io::ErrorKind::FileTooLarge).contains("ulimit"));
         assert!(help(io::ErrorKind::PermissionDenied).contains("make this one writable"));

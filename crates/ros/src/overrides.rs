@@ -555,7 +555,12 @@ left:
         for (text, line, column, part) in [
             ("a:\n  b: 1\n", 2, 3, "outside of `ros__parameters`"),
             ("ros__parameters:\n  b: 1\n", 1, 1, "outside of any node"),
-            ("/**:\n  ros__parameters:\n    x:\n", 3, 6, "no value"),
+            (
+                "/**:\n  ros__parameters:\n    x:\n",
+                3,
+                6,
+                "value is missing",
+            ),
             (
                 "/**:\n  ros__parameters:\n    x: [1, two]\n",
                 3,
@@ -566,7 +571,7 @@ left:
                 "/**:\n  ros__parameters: 5\n",
                 2,
                 20,
-                "must hold parameters",
+                "must be a map of parameters",
             ),
             (
                 "/a b/c:\n  ros__parameters: {x: 1}\n",

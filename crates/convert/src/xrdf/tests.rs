@@ -163,7 +163,7 @@ fn options_override_assumptions() {
                 joints: vec![text("tip")],
                 ..wanted()
             },
-            "turn or slide",
+            "revolute, continuous or prismatic",
         ),
         (
             Options {
