@@ -189,6 +189,7 @@ pub(super) fn scan(output_dir: &Path) -> BTreeSet<String> {
             }
             seen += 1;
             let key = below(&key, &name);
+            // No asset is inside another, so its folder is not searched.
             if entry.path().join(convert::REPORT).exists() {
                 assets.insert(key);
             } else if depth < MAX_DEPTH && seen < MAX_FOLDERS {

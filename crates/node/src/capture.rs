@@ -180,7 +180,7 @@ fn is_infrastructure(type_name: &str) -> bool {
 
 /// Returns whether to subscribe to a topic: it may be a robot's, and its messages carry
 /// information.
-fn is_listened_to(end: &TopicEnd, node: &str) -> bool {
+fn is_measurable(end: &TopicEnd, node: &str) -> bool {
     let others = BTreeSet::new();
     let scope = Scope {
         namespace: "/",

@@ -178,6 +178,7 @@ pub async fn check<N: Node>(
             .iter()
             .map(|finding| finding.verdict)
             .collect();
+        // Missing and stale frames may still arrive.
         let is_open = verdicts
             .iter()
             .any(|verdict| matches!(verdict, FrameStatus::Missing | FrameStatus::Stale));

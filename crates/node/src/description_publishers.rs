@@ -41,12 +41,12 @@ impl DescriptionPublishers {
     /// message, so it no longer describes that one to late subscribers.
     pub(super) fn record(
         &mut self,
-        who: PublisherId,
+        id: PublisherId,
         topic: &Arc<str>,
         key: &str,
         now: Instant,
     ) -> bool {
-        let publisher = self.publishers.entry(who).or_insert_with(|| {
+        let publisher = self.publishers.entry(id).or_insert_with(|| {
             *self.by_topic.entry(topic.clone()).or_default() += 1;
             self.unseen += 1;
             DescriptionPublisher {
@@ -70,8 +70,8 @@ impl DescriptionPublishers {
 
     /// Records that the description under the key `expected` became the robot with this key, unless
     /// the publisher describes another robot by now.
-    pub(super) fn record_key(&mut self, who: PublisherId, expected: &str, key: &str) {
-        if let Some(publisher) = self.publishers.get_mut(&who)
+    pub(super) fn record_key(&mut self, id: PublisherId, expected: &str, key: &str) {
+        if let Some(publisher) = self.publishers.get_mut(&id)
             && publisher.keys.contains(expected)
             && !publisher.keys.contains(key)
         {
@@ -82,18 +82,20 @@ impl DescriptionPublishers {
 
     /// Forgets publishers that have left. `publishers` returns those of a topic in the graph, with
     /// `None` for each that has no identity.
-    pub(super) fn look<'a>(
+    pub(super) fn update<'a>(
         &mut self,
         publishers: impl Fn(&str) -> &'a [Option<PublisherId>],
         now: Instant,
     ) {
-        let mut there: HashMap<Arc<str>, HashSet<Option<PublisherId>>> = HashMap::new();
+        let mut present: HashMap<Arc<str>, HashSet<Option<PublisherId>>> = HashMap::new();
         for topic in self.by_topic.keys() {
-            there.insert(topic.clone(), publishers(topic).iter().copied().collect());
+            present.insert(topic.clone(), publishers(topic).iter().copied().collect());
         }
-        self.forget_if(|who, publisher| {
-            let there = there.get(&publisher.topic);
-            if there.is_some_and(|there| there.contains(&Some(*who)) || there.contains(&None)) {
+        self.forget_if(|id, publisher| {
+            let present = present.get(&publisher.topic);
+            if present
+                .is_some_and(|present| present.contains(&Some(*id)) || present.contains(&None))
+            {
                 publisher.is_seen = true;
                 return false;
             }
@@ -118,8 +120,8 @@ impl DescriptionPublishers {
             by_topic,
             unseen,
         } = self;
-        publishers.retain(|who, publisher| {
-            let is_gone = is_gone(who, publisher);
+        publishers.retain(|id, publisher| {
+            let is_gone = is_gone(id, publisher);
             if is_gone {
                 publisher.keys.iter().for_each(|key| decrement(by_key, key));
                 decrement(by_topic, &publisher.topic);
@@ -191,16 +193,16 @@ mod tests {
         publishers.record(WHO[0], &topic, "arm", now);
         publishers.record(WHO[1], &topic, "arm", now);
         // Discovery lags behind.
-        publishers.look(|_| &[], now);
+        publishers.update(|_| &[], now);
         assert!(publishers.count("arm") == 2 && publishers.is_waiting());
-        publishers.look(|_| &[Some(WHO[0]), Some(WHO[1])], now);
+        publishers.update(|_| &[Some(WHO[0]), Some(WHO[1])], now);
         assert!(!publishers.is_waiting());
-        publishers.look(|_| &[Some(WHO[1])], now);
+        publishers.update(|_| &[Some(WHO[1])], now);
         assert_eq!(
             (publishers.count("arm"), publishers.keys()),
             (1, ["arm"].into())
         );
-        publishers.look(|_| &[], now);
+        publishers.update(|_| &[], now);
         assert!(publishers.keys().is_empty());
     }
 
@@ -236,9 +238,9 @@ mod tests {
         publishers.record(WHO[0], &"/a".into(), "arm", now);
         publishers.record(WHO[1], &"/b".into(), "dog", now);
         let graph = |topic: &str| if topic == "/b" { &[None][..] } else { &[] };
-        publishers.look(graph, now + PATIENCE / 2);
+        publishers.update(graph, now + PATIENCE / 2);
         assert_eq!(publishers.keys(), ["arm", "dog"].into());
-        publishers.look(graph, now + PATIENCE);
+        publishers.update(graph, now + PATIENCE);
         assert_eq!(publishers.keys(), ["dog"].into());
         publishers.forget("/b");
         assert!(publishers.keys().is_empty());
@@ -256,7 +258,7 @@ mod tests {
             publishers.record_key(PublisherId(id), &format!("s{n}"), &format!("t{n}"));
             publishers.forget(&topic);
         }
-        publishers.look(|_| &[], now);
+        publishers.update(|_| &[], now);
         let DescriptionPublishers {
             publishers,
             by_key,

@@ -435,6 +435,7 @@ impl<N: Node> Engine<N> {
                 }
             }
         }
+        // Reading back has a schedule of its own, so that it takes no turn from conversions.
         while let Some((key, report)) = self.reading.next(now) {
             let task = Task::Frames {
                 key: key.clone(),
@@ -463,6 +464,7 @@ impl<N: Node> Engine<N> {
             heard_from,
         }: Work,
     ) {
+        // Added only now, so that an order that waited gets the latest snapshot.
         let job = self.with_captured(job, &robot_namespace, &origin);
         let (last, convert) = (
             self.robots

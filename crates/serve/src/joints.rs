@@ -269,6 +269,7 @@ async fn feed(mut socket: WebSocket, mut states: watch::Receiver<AllStates>) {
             }
         };
         let ping = window.sent(Instant::now());
+        // Sending blocks once the socket's buffers are full.
         match timeout(PONG_TIMEOUT, send(&mut socket, &batch, ping)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => return,

@@ -132,7 +132,7 @@ async fn offered(app: &App, entry: PathBuf) -> Result<Vec<TierSet>, Refusal> {
 /// Parses the variants in a query: of the offered sets, at most one of each, in the order of the
 /// sets.
 fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refusal> {
-    let there = || match offered {
+    let hint = || match offered {
         [] => "this asset has no variant sets".to_owned(),
         sets => {
             let sets = sets
@@ -141,7 +141,7 @@ fn choices(query: &str, offered: &[TierSet]) -> Result<Vec<VariantChoice>, Refus
             format!("choose from {}", sets.collect::<Vec<_>>().join(", "))
         }
     };
-    let wrong = |status, what: String| Refusal(status, format!("{what}; {}.", there()));
+    let wrong = |status, what: String| Refusal(status, format!("{what}; {}.", hint()));
     let mut chosen: Vec<Option<&str>> = vec![None; offered.len()];
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let decoded = percent_decode_str(pair).decode_utf8();

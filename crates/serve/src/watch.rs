@@ -279,6 +279,7 @@ fn touched(files: &BTreeSet<PathBuf>, paths: &[PathBuf]) -> Vec<PathBuf> {
 
 /// Returns the nearest existing folder above a file, and its identity.
 fn nearest_folder(file: &Path) -> Option<(PathBuf, Identity)> {
+    // A file's folders may be created later; an event in the nearest existing one reveals that.
     file.ancestors().skip(1).find_map(|folder| {
         let meta = std::fs::metadata(folder)
             .ok()

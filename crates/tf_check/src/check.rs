@@ -219,6 +219,7 @@ pub fn check_frames(
     let mut observed = snapshot.all();
     let extra = snapshot.extra();
     let mut causes = diagnosis::causes(&snapshot, &mut observed, &extra);
+    // Last, since it makes frames with encoded names missing, which other causes would count.
     causes.extend(diagnosis::encoded_names(&snapshot, &mut observed));
     let mut findings: Vec<Finding> = observed
         .into_iter()
@@ -246,7 +247,7 @@ pub(crate) fn aliases<'a>(
     tree: &Tree,
     prefix: &str,
 ) -> HashMap<&'a str, &'a str> {
-    let is_there = |name: &str| {
+    let exists = |name: &str| {
         let name = format!("{prefix}{name}");
         tree.get(&name).is_some() || tree.is_parent(&name)
     };
@@ -255,7 +256,7 @@ pub(crate) fn aliases<'a>(
         .filter_map(|frame| Some((plain(&frame.id), plain(frame.display_name.as_deref()?))));
     // A valid prim name is only a display name.
     names
-        .filter(|(id, name)| !is_identifier(name) && !is_there(id) && is_there(name))
+        .filter(|(id, name)| !is_identifier(name) && !exists(id) && exists(name))
         .collect()
 }
 
@@ -674,6 +675,7 @@ impl Snapshot<'_> {
         let is_recent = |(count, moment): &(usize, Moment)| {
             *count < MIN_MOMENTS_OFF || newest.saturating_duration_since(moment.heard) <= WINDOW
         };
+        // Moments from before the asset was written belong to an older description.
         let counts = |moment: &Moment| moment.heard >= self.expected.since();
         let moments = edge
             .moments()
@@ -695,6 +697,7 @@ impl Snapshot<'_> {
                 by_tf,
                 by_joint_state: by_tf,
             });
+            // After a reset or a change of publisher, old and new messages may be interleaved.
             let position = position.filter(|_| edge.is_settled(&moment));
             let bounds = position
                 .and_then(|position| Some((position, self.bounds(number, joint, &moment)?)));
@@ -711,6 +714,7 @@ impl Snapshot<'_> {
             }
         }
         let exceeded = |away: &&MomentError| self.limits.exceeded(away.error);
+        // Beside the axis of a revolute joint, say, the frame is off whatever the position.
         if let Some(worst) = free.iter().find(exceeded) {
             let detail = format!("the reach of its joint {:?}", joint.name);
             return self
@@ -719,6 +723,7 @@ impl Snapshot<'_> {
                     is_constant: is_constant(&stated, &free),
                 });
         }
+        // The newest moment comes first, so the error reported is the current one.
         let off: Vec<&MomentError> = stated.iter().filter(exceeded).collect();
         if let [first, ..] = off[..]
             && off.len() >= MIN_MOMENTS_OFF

@@ -130,6 +130,7 @@ pub(crate) fn causes(
     let mut add = |kind, sentence: Option<String>| {
         causes.extend(sentence.map(|sentence| Cause { kind, sentence }))
     };
+    // Two publishers may alternate while the frames happen to match at this moment.
     add(CauseKind::SecondPublisher, second_publisher(snapshot));
     if !observed
         .iter()
@@ -157,6 +158,7 @@ pub(crate) fn causes(
         CauseKind::OlderDescription,
         older_description(snapshot, observed, extra),
     );
+    // Joint states can explain only frames that should move.
     if is_unmoved(snapshot, observed) {
         let unstamped = unstamped(snapshot);
         add(
@@ -178,6 +180,7 @@ pub(crate) fn causes(
         static_as_moving(snapshot, observed),
     );
     let calibration = calibration(observed);
+    // A calibration moves frames away from the joint states as well: report it once.
     let is_calibrated = calibration.is_some();
     add(CauseKind::Calibration, calibration);
     add(
@@ -228,12 +231,12 @@ fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
         .collect();
     prefixes.sort_unstable();
     prefixes.dedup();
-    let there = |prefix: &str| {
-        let is_there = |id: &&&str| {
+    let count_present = |prefix: &str| {
+        let exists = |id: &&&str| {
             let name = format!("{prefix}{id}");
             tree.get(&name).is_some() || tree.is_parent(&name)
         };
-        missing.iter().filter(is_there).count()
+        missing.iter().filter(exists).count()
     };
     // If many robots share TF, each has its own prefix, usually its namespace: try that first,
     // which saves counting the others.
@@ -246,13 +249,13 @@ fn prefix(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<String> {
     let own = prefixes
         .iter()
         .find(|prefix| prefix.trim_matches(['/', '_']) == namespace)
-        .map(|own| (there(own), *own));
+        .map(|own| (count_present(own), *own));
     let own = own.filter(|(count, _)| *count == missing.len());
     let best = || {
         prefixes
             .iter()
             .rev()
-            .map(|prefix| (there(prefix), *prefix))
+            .map(|prefix| (count_present(prefix), *prefix))
             .max_by_key(|(count, _)| *count)
     };
     let (count, prefix) = own.or_else(best)?;
@@ -304,7 +307,7 @@ fn other_namespace(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<
     if !is_most(missing.len(), observed.len()) {
         return None;
     }
-    let there = |live: &Live| {
+    let count_present = |live: &Live| {
         missing
             .iter()
             .filter(|frame| live.tree().get(&frame.id).is_some())
@@ -314,7 +317,7 @@ fn other_namespace(snapshot: &Snapshot<'_>, observed: &[Observation]) -> Option<
         .heard
         .elsewhere
         .iter()
-        .map(|live| (there(live), *live))
+        .map(|live| (count_present(live), *live))
         .max_by_key(|(count, _)| *count)?;
     let topics = snapshot.heard.transforms.topics();
     (is_most(count, missing.len()) && live.topics() != topics).then(|| {

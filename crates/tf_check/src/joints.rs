@@ -212,6 +212,7 @@ impl Joint {
                         .get(index)
                         .is_some_and(|(at, _)| stamp.abs_diff(*at) < MIN_SPACING)
                 };
+                // Denser positions would only shorten the time that is covered.
                 if is_near(after) || after.checked_sub(1).is_some_and(is_near) {
                     return;
                 }

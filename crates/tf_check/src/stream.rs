@@ -90,6 +90,7 @@ impl Stream {
         if stamp == 0 {
             return StampOrder::InOrder;
         }
+        // Further than any jitter, so it needs no confirmation by later messages.
         let is_far = self.latest.saturating_sub(stamp) > MIN_RESET;
         let is_late = is_same && !is_far && stamp < self.latest;
         if is_late && self.behind < MAX_LATE {
@@ -97,6 +98,7 @@ impl Stream {
             return StampOrder::Late;
         }
         (self.latest, self.behind) = (stamp, 0);
+        // A publisher that was neither the last nor the one before may have a clock of its own.
         if is_late || is_far || !is_same && !is_known {
             self.started = Some(now);
             return if is_same && is_far {
@@ -114,6 +116,7 @@ impl Stream {
                 .alternated
                 .map(|alternated| now.saturating_duration_since(alternated))
             {
+                // Interleaved messages of a restart are no alternation.
                 Some(since) if since < ALTERNATION_PERIOD.0 => {}
                 Some(since) if since <= ALTERNATION_PERIOD.1 => {
                     (self.alternations, self.alternated) =

@@ -379,6 +379,7 @@ impl Tree {
                 (is_kept[index], is_kept[edge.parent_index]) = (true, true);
             }
         }
+        // A frame's new index is the number of kept frames before it.
         let before = is_kept.iter().scan(0, |kept, is_kept| {
             let index = *kept;
             *kept += usize::from(*is_kept);

@@ -154,6 +154,7 @@ impl Workers {
         match outcome {
             Ok(outcome) => outcome.map(Report::from),
             Err(Stopped { end, at }) => {
+                // The killed worker has left its staging folder behind.
                 convert::clear_away(&job.output_dir);
                 Err(failed(end.diagnostic(&Subject {
                     name: "the conversion",
@@ -245,6 +246,7 @@ impl Workers {
             task,
             memory_limit: limits.memory,
         };
+        // Encode before a worker is taken, so that a failure costs none.
         let request = message(Kind::Request, &request).map_err(|error| {
             let message = format!("cannot send the task to a worker process: {error}");
             unable(Diagnostic::new(&SYSTEM, Place::default(), message).help("use paths in UTF-8"))

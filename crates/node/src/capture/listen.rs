@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::{Measurement, Snapshot, is_listened_to};
+use super::{Measurement, Snapshot, is_measurable};
 use urdf_usd_ros::graph::{Graph, TopicEnd, TopicRole};
 use urdf_usd_ros::{Durability, Node, PublisherId, Qos, Reliability};
 
@@ -89,8 +89,8 @@ pub(crate) async fn listen<N: Node>(node: Arc<N>, seen: watch::Sender<Arc<Snapsh
                 let heard = |(name, topic): (&String, &Topic)| (name.clone(), topic.heard.clone());
                 let published = graph.topics.iter().filter(|end| end.role == TopicRole::Publisher);
                 let published: BTreeSet<&str> = published.map(|end| end.topic.as_str()).collect();
-                let is_there = |(name, _): &(&String, &Topic)| published.contains(name.as_str());
-                let now = Snapshot::new(graph.clone(), topics.iter().filter(is_there).map(heard).collect());
+                let is_published = |(name, _): &(&String, &Topic)| published.contains(name.as_str());
+                let now = Snapshot::new(graph.clone(), topics.iter().filter(is_published).map(heard).collect());
                 seen.send_if_modified(|before| {
                     let is_new = **before != now;
                     if is_new {
@@ -122,7 +122,7 @@ fn measure_new_topics<N: Node>(
     measuring: &Arc<AtomicUsize>,
 ) {
     let mut published: BTreeMap<&str, Vec<&TopicEnd>> = BTreeMap::new();
-    for end in graph.topics.iter().filter(|end| is_listened_to(end, own)) {
+    for end in graph.topics.iter().filter(|end| is_measurable(end, own)) {
         published.entry(&end.topic).or_default().push(end);
     }
     for (name, ends) in published {

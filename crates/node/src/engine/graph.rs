@@ -168,11 +168,12 @@ impl<N: Node> Engine<N> {
                     .get(topic)
                     .map_or(&[][..], Vec::as_slice)
             };
-            self.publishers.look(publishers, now);
+            self.publishers.update(publishers, now);
         }
         dropped
             .iter()
             .for_each(|topic| self.publishers.forget(topic));
+        // After the publishers, which decide about presence.
         self.update_presence(&graph, is_known);
         self.open_scopes(&offered.topics.keys().copied().collect());
         if is_known {
@@ -353,6 +354,7 @@ impl<N: Node> Engine<N> {
                     .get(*node)
                     .is_some_and(|asked| matches!(asked.state, State::Due(due) if due <= now))
             };
+            // One node at a time: usually the first has the parameter.
             if let Some(node) = nodes.iter().find(due).cloned() {
                 self.ask(&node, robot_namespace, &nodes);
             }
@@ -473,6 +475,7 @@ impl<N: Node> Engine<N> {
             }
             Ok(None) => tracing::debug!("{node} has no parameter {DESCRIPTION}"),
             Err(error) if asked.tries < MAX_TRIES => {
+                // Exponential back-off: 2 s, then 4 s.
                 let wait = Duration::from_secs(1 << asked.tries);
                 asked.state = State::Due(Instant::now() + wait);
                 tracing::debug!("{error}; asking again in {} s", wait.as_secs());
