@@ -495,7 +495,7 @@ impl Snapshot<'_> {
         Some(pose)
     }
 
-    /// What is heard of a frame that the asset has in another.
+    /// Checks a frame with a parent in the asset.
     fn child(&self, index: usize, frame: &AssetFrame, id: &str) -> Observation {
         let parent = frame.parent.as_deref().map_or("", plain);
         let (topic, other) = if frame.is_static {

@@ -35,8 +35,8 @@ pub struct AssetFrame {
     pub display_name: Option<String>,
     /// Parent frame; `None` for a root of the robot, unless the asset declares one.
     pub parent: Option<String>,
-    /// Whether it belongs on `/tf_static`: an explicit static frame, or a body on a fixed joint or on
-    /// none. Meaningless for a root.
+    /// Whether it belongs on `/tf_static`: an explicit static frame, or a body on a fixed joint or
+    /// on none. Meaningless for a root.
     pub is_static: bool,
     /// Pose in `parent` with all joints at zero, in metres; for a root, in the default prim.
     pub pose: Pose,
@@ -47,11 +47,11 @@ pub struct AssetFrame {
     pub from_sensor: bool,
     /// Whether it is a root of the robot: localisation determines its pose and its topic.
     pub is_root: bool,
-    /// Whether `parent` is only the body of its joint, as with flat bodies: the parent in TF may then
-    /// be any frame that is rigid in that body.
+    /// Whether `parent` is only the body of its joint, as with flat bodies: the parent in TF may
+    /// then be any frame that is rigid in that body.
     pub is_apart: bool,
-    /// Index in [`AssetFrames::joints`] of the joint that moves it in its parent; `None` if no joint
-    /// does.
+    /// Index in [`AssetFrames::joints`] of the joint that moves it in its parent; `None` if no
+    /// joint does.
     pub joint: Option<usize>,
 }
 
@@ -92,8 +92,8 @@ pub struct RosContext {
     pub parent_frame: Option<String>,
     /// ROS domain, if it is authored.
     pub domain_id: Option<i32>,
-    /// The ROS root if it is not a body, and so not a frame of the robot: a simulator may broadcast it
-    /// above the robot's roots, robot_state_publisher does not.
+    /// The ROS root if it is not a body, and so not a frame of the robot: a simulator may broadcast
+    /// it above the robot's roots, robot_state_publisher does not.
     pub root: Option<String>,
     /// Absolute name of the joint state topic, if the asset declares one.
     pub joint_states: Option<String>,

@@ -218,7 +218,7 @@ fn bed_of(node: Fake, convert: Option<Arc<Convert>>, set: impl FnOnce(&mut Param
     }
 }
 
-/// An engine that does not run yet.
+/// Creates an engine that does not run yet.
 struct Started {
     engine: Engine<Fake>,
     node: Arc<Fake>,
