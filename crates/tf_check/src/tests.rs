@@ -292,7 +292,7 @@ fn an_honest_robot_is_ok() {
     );
     let finger = &check.findings[4];
     assert!(
-        finger.detail.starts_with("where the joint state"),
+        finger.detail.starts_with("at the pose by the joint state"),
         "{finger:?}"
     );
     assert!(finger.error.unwrap().0 < 1e-9);
@@ -493,7 +493,7 @@ fn a_flat_body_may_hang_on_any_frame_that_is_rigid_in_the_body_that_its_joint_na
         assert_eq!(faults(&check), [], "{under}");
         let arm = &check.findings[1];
         assert!(
-            arm.detail.starts_with("where the joint state") && arm.error.unwrap().0 < 1e-9,
+            arm.detail.starts_with("at the pose by the joint state") && arm.error.unwrap().0 < 1e-9,
             "{arm:?}"
         );
         assert_eq!(

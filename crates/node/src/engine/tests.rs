@@ -495,7 +495,7 @@ async fn calls_are_answered() {
         !empty.success
             && empty
                 .message
-                .contains("no robot description was heard on /robot_description"),
+                .contains("no robot description was received on /robot_description"),
         "{}",
         empty.message
     );

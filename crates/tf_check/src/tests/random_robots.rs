@@ -437,7 +437,7 @@ proptest! {
     fn a_robot_as_its_asset_says_has_no_fault(case in honest()) {
         let mut compared = 0;
         let expected = play_and_check(&case, |arrival, check| {
-            compared += check.findings.iter().filter(|f| f.detail.starts_with("where the joint state")).count();
+            compared += check.findings.iter().filter(|f| f.detail.starts_with("at the pose by the joint state")).count();
             for finding in &check.findings {
                 let is_heard = arrival > 2.5;
                 let is_bad = match finding.verdict {

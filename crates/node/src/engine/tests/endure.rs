@@ -97,7 +97,7 @@ async fn a_caller_whose_conversion_is_given_up_gets_an_answer_and_too_many_end_t
     for call in calls {
         let answer = within(call).await.unwrap();
         assert!(
-            !answer.success && answer.message.contains("is given up"),
+            !answer.success && answer.message.contains("was abandoned"),
             "{}",
             answer.message
         );
